@@ -1,0 +1,27 @@
+// What the engine tells of a run, and the only thing it knows of profilers.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+/// One executed task: `task` indexes the step template (0 .. tasks_per_step - 1), `step` counts
+/// from 1.
+struct TaskEvent {
+  std::uint32_t task;
+  std::int64_t step;
+  Instant start;  ///< On the run's clock.
+  Instant end;
+};
+
+/// Called by the lane that ran the task, after it ended. Implementations must not allocate and must
+/// not block.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void task_ran(const TaskEvent& event) = 0;
+};
+
+}  // namespace sluice::engine

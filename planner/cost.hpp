@@ -1,0 +1,106 @@
+// What a task is (work), what it is called by calibration (cost key), and how long it takes (cost
+// model).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "planner/job.hpp"
+#include "sim/task_graph.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+/// A matrix product of [m, k] by [k, n], `count` times.
+struct Gemm {
+  std::int64_t m, n, k;
+  std::int64_t count = 1;
+};
+
+/// Causal attention of `sequences` sequences of `length` tokens.
+struct AttentionWork {
+  std::int64_t sequences = 0, length = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  bool backward = false;
+};
+
+/// Work of one compute task or update; all quantities exact.
+struct Work {
+  std::vector<Gemm> gemms;
+  std::vector<AttentionWork> attention;
+  Bytes streamed{0};            ///< Bytes that element-wise kernels read and write.
+  std::int64_t kernels = 0;     ///< Launches.
+  std::int64_t parameters = 0;  ///< Of an optimizer update.
+  std::int64_t threads = 1;     ///< Threads of a CPU update.
+  [[nodiscard]] Flops flops() const;
+};
+
+/// The pieces of a step that have a compute cost.
+enum class Pass {
+  embed_forward,
+  block_forward,
+  loss,
+  block_recompute_input,
+  block_recompute_selective,
+  block_backward,
+  embed_backward,
+  combine,
+  norm
+};
+
+/// Work of `pass` for one micro-batch (for combine and norm: of `unit`, once).
+[[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit);
+
+/// Tasks of one key have one cost: "forward/block", "update/block/t1", "copy/h2d", ... plus the
+/// sizes that matter.
+struct CostKey {
+  std::string name;
+  friend bool operator==(const CostKey&, const CostKey&) = default;
+  friend auto operator<=>(const CostKey&, const CostKey&) = default;
+};
+
+/// Where a cost came from.
+enum class Evidence { measured, fitted, datasheet };
+
+/// A task's timing as the simulator takes it, before links are bound: uncontended rate and what it
+/// uses.
+struct TaskCost {
+  Seconds latency{0};
+  Amount amount{0};  ///< Seconds of work (compute), bytes (copies) or parameters (updates).
+  Rate cap{0};       ///< Uncontended rate, amount per second.
+  double weight = 1;
+  std::vector<std::pair<std::string, double>> uses;  ///< Link name, units per unit of amount.
+  Evidence evidence = Evidence::datasheet;
+  double relative_deviation = 0;  ///< Standard deviation over value.
+};
+
+enum class CopyDirection { h2d, d2h };
+
+/// Costs of one machine: a profile and its calibration. Immutable; safe to share between threads.
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+  /// Links of the machine with capacities, and interference between lanes by name: added to every
+  /// graph.
+  struct LinkCapacity {
+    std::string name;
+    Rate capacity;
+  };
+  struct LaneInterference {
+    std::string on, from;
+    double factor;
+  };
+  [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
+  [[nodiscard]] virtual std::vector<LaneInterference> interference() const = 0;
+  [[nodiscard]] virtual TaskCost compute(const CostKey& key, const Work& work) const = 0;
+  [[nodiscard]] virtual TaskCost copy(const CostKey& key, CopyDirection direction,
+                                      Bytes bytes) const = 0;
+  [[nodiscard]] virtual TaskCost cpu_update(const CostKey& key, const Work& work) const = 0;
+  [[nodiscard]] virtual TaskCost launch(const CostKey& key, const Work& work) const = 0;
+  [[nodiscard]] virtual TaskCost data(const CostKey& key, std::int64_t tokens) const = 0;
+  /// Hash of profile and calibration together; predictions record it.
+  [[nodiscard]] virtual std::string hash() const = 0;
+};
+
+}  // namespace sluice::planner

@@ -1,0 +1,71 @@
+// Machine profile: immutable facts of one computer, each number with its deviation and source.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+enum class Source { measured, datasheet, estimated };
+
+/// A number of a profile. `note` is the datasheet and its date, or the rule of an estimate.
+struct Fact {
+  double value = 0;
+  double deviation = 0;    ///< Standard deviation, same unit.
+  std::int64_t count = 1;  ///< Samples behind it.
+  Source source = Source::datasheet;
+  std::string note;
+};
+
+enum class DeviceKind { host, cuda };
+
+/// A measured point of a kernel curve: `size` is FLOPs of one product, or bytes; `rate` per second.
+struct CurvePoint {
+  double size;
+  Fact rate;
+};
+
+struct MachineProfile {
+  std::string name;
+  DeviceKind device = DeviceKind::host;
+  std::string architecture;  ///< "sm_90", "x86_64-avx512", ...
+  // Capacities, bytes.
+  Fact hbm, host, disk;
+  Fact cores;  ///< Cores usable by the CPU side.
+  // Links. GB/s etc. are for humans; here bare SI.
+  Fact h2d, d2h;                ///< Bytes/s alone.
+  Fact h2d_duplex, d2h_duplex;  ///< Bytes/s, both directions at once.
+  Fact copy_latency;            ///< Seconds.
+  Fact dram;                    ///< Bytes/s the host memory moves under load.
+  Fact hbm_bandwidth;           ///< Bytes/s of the device's memory (element-wise kernels).
+  Fact disk_read, disk_write;   ///< Bytes/s.
+  // DRAM units used per byte copied / per parameter updated.
+  Fact h2d_dram, d2h_dram, update_dram;
+  // Core-seconds used per byte copied (host backend: the copying thread); zero on CUDA.
+  Fact copy_cores;
+  // Kernels.
+  Fact peak_bf16;                              ///< Dense FLOP/s; the denominator of MFU.
+  std::vector<CurvePoint> gemm;                ///< FLOP/s by FLOPs of the product.
+  Fact attention_forward, attention_backward;  ///< FLOP/s of causal attention.
+  Fact launch;                                 ///< Seconds a kernel launch occupies the launcher.
+  Fact kernel_overhead;                 ///< Seconds of device time a kernel costs besides its work.
+  std::map<std::int64_t, Fact> update;  ///< Parameters/s of the CPU optimizer by threads.
+  Fact device_update;                   ///< Parameters/s of the optimizer on the device.
+  // Lane slowed, lane running, factor.
+  struct Interference {
+    std::string on, from;
+    Fact factor;
+  };
+  std::vector<Interference> interference;
+  std::optional<double> price_usd;  ///< Never guessed: only from a prices file.
+};
+
+/// Hash of every number of the profile.
+[[nodiscard]] std::string profile_hash(const MachineProfile& profile);
+
+}  // namespace sluice::planner

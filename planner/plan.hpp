@@ -1,0 +1,69 @@
+// A plan: every choice that changes time or memory but not results.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/job.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+enum class Tier { hbm, host, disk };
+/// What the forward pass keeps of a block for its backward pass.
+enum class Keep {
+  input,      ///< The block's input; everything else is recomputed.
+  selective,  ///< Also q, k, v, the attention output and its log-sum-exp: attention is never
+              ///< recomputed.
+  all,        ///< Every matrix product's result.
+};
+enum class Executor { cpu, gpu };
+/// When a unit's optimizer update runs.
+enum class When {
+  backward,  ///< As soon as its gradient is known (only where nothing waits for the norm).
+  forward,   ///< Under the next step's forward pass, in unit order.
+  after,     ///< After the step; the next step waits for all updates.
+};
+
+/// The choices for one unit. `keep` and `keep_tier` mean nothing for embed and head.
+struct UnitPlan {
+  Tier weights = Tier::host;
+  Tier gradients = Tier::host;  ///< Where the accumulated gradient waits.
+  Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v.
+  Keep keep = Keep::input;
+  Tier keep_tier = Tier::hbm;
+  Executor executor = Executor::cpu;
+  When when = When::forward;
+  friend bool operator==(const UnitPlan&, const UnitPlan&) = default;
+};
+
+struct Plan {
+  std::vector<UnitPlan> units;        ///< embed, blocks, head; "layers" in the plan file.
+  std::int64_t weight_buffers = 2;    ///< Device slots that streamed blocks rotate through.
+  std::int64_t gradient_buffers = 2;  ///< Device slots of block gradients on their way to the host.
+  std::int64_t activation_buffers = 2;  ///< Device slots of offloaded activation records.
+  std::int64_t prefetch_depth =
+      1;                    ///< Weight loads that may run ahead; at most weight_buffers - 1.
+  std::int64_t rounds = 1;  ///< rounds x micro_batches_per_round = micro-batches of the job.
+  std::int64_t micro_batches_per_round = 1;
+  Bytes copy_chunk{0};       ///< Largest single copy; zero copies whole tensors.
+  std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// A plan of one UnitPlan for every unit.
+[[nodiscard]] Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds);
+
+/// Throws BadRequest naming the plan field that is wrong for this job: counts, divisibility, disk
+/// tier (not executable yet), and the residency combinations docs/design/plan-space.md lists.
+void validate(const Plan& plan, const Job& job);
+
+[[nodiscard]] std::string plan_hash(const Plan& plan);
+
+const char* to_string(Tier tier);
+const char* to_string(Keep keep);
+const char* to_string(Executor executor);
+const char* to_string(When when);
+
+}  // namespace sluice::planner

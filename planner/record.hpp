@@ -1,0 +1,47 @@
+// Activation record of one block and one micro-batch: which intermediates exist and where they lie.
+// The planner sizes buffers from it and the engine binds kernels to it, so the two cannot disagree.
+#pragma once
+
+#include <cstdint>
+
+#include "planner/job.hpp"
+#include "planner/plan.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+/// Byte offsets of a block's intermediates; T = micro_tokens, elements are of the compute type
+/// unless said. Every offset is a multiple of 256. Kept tensors of a level come first, so that a
+/// level is a prefix: [x | q k v attention lse | residual gate up].
+struct BlockRecord {
+  Bytes x;            ///< [T, hidden] block input (residual stream).
+  Bytes q;            ///< [T, heads * head_dim] after q-norm and RoPE.
+  Bytes k;            ///< [T, kv_heads * head_dim] after k-norm and RoPE.
+  Bytes v;            ///< [T, kv_heads * head_dim]
+  Bytes q_rstd;       ///< fp32 [T, heads] reciprocal RMS of the q-norm; present only with qk_norm.
+  Bytes k_rstd;       ///< fp32 [T, kv_heads]
+  Bytes attention;    ///< [T, heads * head_dim] attention output before the o projection.
+  Bytes lse;          ///< fp32 [T, heads] log-sum-exp of the scaled scores.
+  Bytes residual;     ///< [T, hidden] x + o projection.
+  Bytes gate;         ///< [T, intermediate] before SiLU.
+  Bytes up;           ///< [T, intermediate]
+  Bytes input_bytes;  ///< Prefix kept at Keep::input: x.
+  Bytes selective_bytes;  ///< Prefix kept at Keep::selective: x .. lse.
+  Bytes all_bytes;        ///< Whole record.
+
+  [[nodiscard]] Bytes kept(Keep keep) const {
+    return keep == Keep::all ? all_bytes : keep == Keep::selective ? selective_bytes : input_bytes;
+  }
+};
+
+[[nodiscard]] BlockRecord block_record(const Job& job);
+
+/// Bytes of the residual stream of one micro-batch, [T, hidden] of the compute type, rounded up to
+/// 256.
+[[nodiscard]] Bytes stream_bytes(const Job& job);
+
+/// Device scratch that one compute task may use, whatever its kind: sized by the engine's templates
+/// (fp32 operands of one matrix product, chunk logits, attention tiles); docs/design/workspace.md.
+[[nodiscard]] Bytes workspace_bytes(const Job& job);
+
+}  // namespace sluice::planner

@@ -1,0 +1,100 @@
+// Model shapes: what a Hugging Face config.json says about sizes, and every tensor that follows
+// from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+enum class Family { llama, mistral, qwen2, qwen3 };
+
+/// RoPE frequency scaling as in config.json's rope_scaling.
+struct RopeScaling {
+  enum class Kind { none, linear, llama3, yarn } kind = Kind::none;
+  double factor = 1;
+  double low_freq_factor = 1;               ///< llama3
+  double high_freq_factor = 4;              ///< llama3
+  std::int64_t original_max_positions = 0;  ///< llama3, yarn
+  friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
+};
+
+/// A dense decoder: sizes are element counts.
+struct ModelShape {
+  std::string name;
+  Family family = Family::llama;
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t intermediate = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;
+  std::int64_t head_dim = 0;  ///< Not necessarily hidden / heads.
+  std::int64_t vocab = 0;
+  bool tied_head = false;
+  bool qkv_bias = false;
+  bool o_bias = false;
+  bool mlp_bias = false;
+  bool qk_norm = false;  ///< RMSNorm over head_dim on q and k (qwen3).
+  double rms_eps = 1e-6;
+  double rope_theta = 10000;
+  RopeScaling rope_scaling;
+  std::optional<std::int64_t> sliding_window;  ///< Keys visible to a query, itself included.
+  double init_std = 0.02;
+  friend bool operator==(const ModelShape&, const ModelShape&) = default;
+};
+
+/// The streaming units of a model, in order: embedding, blocks 0..layers-1, head (final norm +
+/// lm_head).
+enum class UnitKind { embed, block, head };
+
+struct Unit {
+  UnitKind kind;
+  std::int64_t layer;  ///< Block number; 0 for embed and head.
+};
+
+/// One tensor in its unit's flat parameter vector, row-major [rows, cols]; vectors have rows 1.
+struct TensorSpec {
+  std::string name;  ///< Hugging Face name, e.g. "model.layers.3.mlp.up_proj.weight".
+  std::int64_t rows;
+  std::int64_t cols;
+  std::int64_t
+      offset;   ///< Elements from the start of the unit's vector; a multiple of kTensorAlign.
+  bool decays;  ///< Weight decay applies (matrices), not to norms and biases.
+  [[nodiscard]] std::int64_t size() const { return rows * cols; }
+};
+
+inline constexpr std::int64_t kTensorAlign = 32;  ///< Elements: 64 bytes of bf16.
+
+/// The tensors of one unit of a unit kind in canonical order (docs/numerics.md). A tied head holds
+/// only its norm.
+struct UnitTensors {
+  std::vector<TensorSpec> tensors;
+  std::int64_t padded_size =
+      0;  ///< Elements of the flat vector, padding included; a multiple of kTensorAlign.
+  [[nodiscard]] std::int64_t parameters() const;  ///< Exact count, padding excluded.
+};
+
+[[nodiscard]] std::size_t unit_count(const ModelShape& shape);  ///< layers + 2
+[[nodiscard]] Unit unit_at(const ModelShape& shape, std::size_t index);
+[[nodiscard]] std::string unit_name(const ModelShape& shape,
+                                    std::size_t index);  ///< "embed", "L0", ..., "head"
+[[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
+
+[[nodiscard]] std::int64_t parameter_count(const ModelShape& shape);  ///< Tied head counted once.
+/// Parameters that take part in a matrix product per token (lm_head included, embedding lookup
+/// not).
+[[nodiscard]] std::int64_t matmul_parameters(const ModelShape& shape);
+/// 6 x matmul parameters + 6 x layers x heads x head_dim x seq_len: training FLOPs of one token.
+[[nodiscard]] Flops model_flops_per_token(const ModelShape& shape, std::int64_t seq_len);
+
+/// A shape from config.json text; `where` names it in errors. Throws BadRequest naming the field
+/// (unknown family, missing or wrong field, unsupported activation or rope_scaling).
+[[nodiscard]] ModelShape shape_from_config(const std::string& json_text, const std::string& where);
+/// The config.json text transformers would read back for `shape`.
+[[nodiscard]] std::string config_from_shape(const ModelShape& shape);
+
+}  // namespace sluice::planner

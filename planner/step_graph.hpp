@@ -1,0 +1,134 @@
+// The step graph: three consecutive optimizer steps of a job under a plan, as tasks on lanes, with
+// every byte that a task touches named. The simulator times it and the engine executes it: the same
+// object.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/cost.hpp"
+#include "planner/job.hpp"
+#include "planner/plan.hpp"
+#include "sim/task_graph.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+enum class LaneKind : std::uint8_t { compute, h2d, d2h, cpu, launch };
+inline constexpr std::size_t kLaneKinds = 5;
+const char* to_string(LaneKind lane);  ///< The lane's name in graph files.
+
+enum class TaskKind : std::uint8_t {
+  data,             ///< launch: the step's tokens and targets are gathered on the host.
+  launch,           ///< launch: one group of compute tasks is bound and enqueued.
+  load_tokens,      ///< h2d
+  load_weights,     ///< h2d: high halves (both halves for fp32 compute) of a unit.
+  load_gradient,    ///< h2d: running sum of an earlier round (or of the tied head).
+  load_activation,  ///< h2d: a record kept on the host.
+  forward,          ///< compute: embed or block, one micro-batch.
+  loss,             ///< compute: final norm, head, loss and their backward, one micro-batch.
+  recompute,        ///< compute: what the forward pass did not keep.
+  backward,         ///< compute: block or embed, one micro-batch.
+  combine,          ///< compute: tied head's gradient added to the embedding's.
+  norm,             ///< compute: fixed-block sums of squares of a unit's gradient.
+  grads,            ///< compute, zero length: the step's last gradient and the norm are known.
+  save_activation,  ///< d2h
+  store_gradient,   ///< d2h
+  update,           ///< cpu or compute: fused AdamW of a unit.
+};
+const char* to_string(TaskKind kind);
+
+enum class Arena : std::uint8_t { device, host };
+
+/// What a byte range is to the task that touches it.
+enum class Role : std::uint8_t {
+  tokens,   ///< int32 [batch_size, seq_len] inputs, then as many targets.
+  weights,  ///< Unit's high halves, uint16 [padded]; for fp32 compute low halves follow, uint16
+            ///< [padded].
+  low,      ///< Unit's low halves where they are not part of `weights` (host masters, bf16 resident
+            ///< state).
+  moment1,  ///< fp32 [padded]
+  moment2,  ///< fp32 [padded]
+  gradient,  ///< fp32 [padded] running sum (bf16 [padded] on the last store when the wire is bf16).
+  gradient_addend,  ///< fp32 [padded]: the second operand of `combine`, or of an update or norm.
+  record,           ///< The unit's activation record (planner/record.hpp); for the head, x alone.
+  next_input,       ///< Residual stream written for the following unit: its record's x.
+  full_record,      ///< Where recompute rebuilds the record, and backward reads it.
+  stream_gradient,  ///< [T, hidden] of the compute type: d loss / d residual stream of one
+                    ///< micro-batch.
+  workspace,        ///< Scratch.
+  norm_blocks,      ///< double [blocks of the unit]: fixed-block sums of squares.
+  loss_sum,         ///< double [micro_batches]: summed cross-entropy of each micro-batch.
+  source,           ///< Copy source.
+  destination,      ///< Copy destination.
+};
+
+enum class Mode : std::uint8_t { read, write, update };
+
+enum class TensorIndex : std::uint32_t {};
+
+/// A range of bytes with one address for the whole run, in one arena.
+struct StepTensor {
+  Arena arena;
+  std::string name;
+  Bytes bytes;
+  std::string part;  ///< Row of the memory tables: "weights", "gradients", "state", "activations",
+                     ///< "workspace", ...
+  bool persistent =
+      false;  ///< Holds its value between steps (state, resident weights): never shares bytes.
+};
+
+struct Access {
+  Role role;
+  TensorIndex tensor;
+  Bytes offset{0};  ///< From the tensor's start.
+  Bytes bytes{0};
+  Mode mode = Mode::read;
+};
+
+/// What the engine must do for a task; parallel to the graph's tasks.
+struct StepTask {
+  TaskKind kind;
+  LaneKind lane;
+  int step = 1;  ///< 1, 2 or 3.
+  int round = 0;
+  int unit = 0;         ///< Index into the plan's units.
+  int micro_batch = 0;  ///< Within the step, 0 .. micro_batches - 1.
+  int chunk = 0;        ///< Copies: which chunk.
+  bool first =
+      false;       ///< First micro-batch of the step: the gradient is overwritten, not added to.
+  Bytes bytes{0};  ///< Moved over the link; zero for compute.
+  Work work;       ///< FLOPs and bytes of compute; parameters of updates.
+  CostKey cost;    ///< What calibration knows the task by.
+  std::vector<Access> accesses;
+};
+
+/// Where a tensor lies. A tensor's live range within one step runs from the start of `first_task`
+/// to the end of `last_task` (ids of step 2; a range that ends in the following step names a task
+/// of step 3).
+struct Placement {
+  TensorIndex tensor;
+  Bytes offset;
+  sim::TaskId first_task;
+  sim::TaskId last_task;
+};
+
+struct Layout {
+  std::vector<Placement> placements;  ///< One a tensor, in tensor order.
+  Bytes device_bytes{0};              ///< Peak = size of the device arena.
+  Bytes host_bytes{0};
+};
+
+struct StepGraph {
+  sim::TaskGraph graph;  ///< Ids "s1/..." to "s3/..."; period s2/grads to s3/grads.
+  std::vector<StepTask> tasks;
+  std::vector<StepTensor> tensors;
+  Layout layout;
+  std::size_t tasks_per_step = 0;  ///< Task i of step n is task i + tasks_per_step of step n + 1.
+};
+
+/// Builds the graph with costs from `costs` and lays out every arena.
+[[nodiscard]] StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
+
+}  // namespace sluice::planner

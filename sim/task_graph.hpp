@@ -1,0 +1,115 @@
+// The step graph as the simulator sees it: lanes, links, pools and the tasks that use them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sim/units.hpp"
+
+namespace sluice::sim {
+
+enum class LaneId : std::uint32_t {};
+enum class LinkId : std::uint32_t {};
+enum class PoolId : std::uint32_t {};
+enum class TaskId : std::uint32_t {};
+
+template <class Id>
+constexpr std::size_t index(Id id) {
+  return static_cast<std::size_t>(id);
+}
+
+/// A serial executor: runs its tasks one at a time, in the order they were added.
+struct Lane {
+  std::string name;
+};
+/// A capacity shared by the flows that use it at the moment.
+struct Link {
+  std::string name;
+  Rate capacity;
+};
+/// A capacity (bytes or slots) that tasks acquire at their start and release at their end.
+struct Pool {
+  std::string name;
+  Amount capacity;
+};
+/// While a task of lane `from` runs past its latency, tasks of lane `on` are slowed by `factor`.
+struct Interference {
+  LaneId on;
+  LaneId from;
+  double factor;
+};
+
+/// `per_unit` units of `link` for each unit of the flow's amount.
+struct Use {
+  LinkId link;
+  double per_unit;
+};
+struct Hold {
+  PoolId pool;
+  Amount amount;
+};
+
+/// Work that moves `amount` at the weighted max-min rate of its links, at most `cap`.
+struct Flow {
+  Amount amount;
+  std::optional<Rate> cap;
+  double weight = 1;
+  std::vector<Use> uses;
+};
+
+struct Task {
+  std::string id;
+  LaneId lane{};
+  std::vector<TaskId> after;  ///< May name tasks that are added later.
+  Seconds latency{0};
+  std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
+  std::vector<Hold> acquire;
+  std::vector<Hold> release;
+};
+
+/// Start of the span named by `period` to its end: end(last) - end(first).
+struct Period {
+  TaskId first;
+  TaskId last;
+};
+
+class TaskGraph {
+ public:
+  LaneId add_lane(std::string name);
+  LinkId add_link(std::string name, Rate capacity);
+  PoolId add_pool(std::string name, Amount capacity);
+  void add_interference(Interference interference);
+  TaskId add_task(Task task);
+  void set_period(Period period) { period_ = period; }
+  void set_capacity(LinkId link, Rate capacity) { links_[index(link)].capacity = capacity; }
+  void set_capacity(PoolId pool, Amount capacity) { pools_[index(pool)].capacity = capacity; }
+
+  [[nodiscard]] std::span<const Lane> lanes() const { return lanes_; }
+  [[nodiscard]] std::span<const Link> links() const { return links_; }
+  [[nodiscard]] std::span<const Pool> pools() const { return pools_; }
+  [[nodiscard]] std::span<const Interference> interference() const { return interference_; }
+  [[nodiscard]] std::span<const Task> tasks() const { return tasks_; }
+  [[nodiscard]] std::span<Task> mutable_tasks() { return tasks_; }
+  [[nodiscard]] const Task& task(TaskId id) const { return tasks_[index(id)]; }
+  [[nodiscard]] const std::optional<Period>& period() const { return period_; }
+
+  [[nodiscard]] std::optional<LaneId> find_lane(std::string_view name) const;
+  [[nodiscard]] std::optional<LinkId> find_link(std::string_view name) const;
+  [[nodiscard]] std::optional<PoolId> find_pool(std::string_view name) const;
+
+ private:
+  std::vector<Lane> lanes_;
+  std::vector<Link> links_;
+  std::vector<Pool> pools_;
+  std::vector<Interference> interference_;
+  std::vector<Task> tasks_;
+  std::optional<Period> period_;
+};
+
+}  // namespace sluice::sim
