@@ -1,0 +1,113 @@
+// The program: finds the verb, runs it, and turns every failure into one line and an exit code.
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <ios>
+#include <iostream>
+#include <new>
+#include <system_error>
+
+#include "cli/parse.hpp"
+#include "cli/verbs.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest.hpp"
+
+namespace sluice::cli {
+
+std::span<const Verb> verbs() {
+  static constexpr Verb kVerbs[] = {
+#define SLUICE_VERB(name, summary) {#name, summary, &run_##name},
+#include "cli/verbs.def"
+#undef SLUICE_VERB
+      {nullptr, nullptr, nullptr}};
+  return std::span(kVerbs, std::size(kVerbs) - 1);
+}
+
+namespace {
+
+void print_help() {
+  std::cout << "Sluice predicts how fast a model trains on a machine, finds the plan, and trains "
+               "with it.\n\nUsage: sluice VERB [arguments]\n\nVerbs:\n";
+  for (const Verb& verb : verbs()) {
+    std::cout << "  " << verb.name << std::string(12 - std::strlen(verb.name), ' ') << verb.summary
+              << '\n';
+  }
+  std::cout
+      << "\nsluice VERB --help says what a verb takes; sluice --version prints the version.\n";
+}
+
+int dispatch(std::span<char*> words) {
+  if (words.size() < 2) {
+    throw BadRequest("a verb is missing; sluice --help lists them");
+  }
+  const std::string word = words[1];
+  if (word == "--help" || word == "-h" || word == "help") {
+    print_help();
+    return 0;
+  }
+  if (word == "--version") {
+    std::cout << "sluice " << SLUICE_VERSION << '\n';
+    return 0;
+  }
+  const auto found =
+      std::ranges::find_if(verbs(), [&word](const Verb& verb) { return word == verb.name; });
+  if (found == verbs().end()) {
+    std::vector<std::string> names;
+    for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+    throw BadRequest("unknown verb \"" + word + "\"" +
+                     (names.empty() ? "" : "; the nearest is " + nearest(word, names)) +
+                     " (sluice --help lists them)");
+  }
+  return found->run(Arguments{{words.begin() + 2, words.end()}});
+}
+
+/// Everything buffered for stdout reaches it, or the run failed: a full disk must not look like
+/// success.
+void flush_output() {
+  errno = 0;
+  std::cout.flush();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0 || !std::cout) {
+    const int reason = errno;
+    throw EnvironmentError(std::string("cannot write to standard output") +
+                           (reason != 0 ? std::string(": ") + std::strerror(reason) : ""));
+  }
+}
+
+int report(ExitCode code, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  std::cerr << "sluice: error: " << message << std::endl;
+  return static_cast<int>(code);
+}
+
+int guarded(std::span<char*> words) {
+  try {
+    int code = 0;
+    try {
+      code = dispatch(words);
+    } catch (const HelpShown&) {
+    }
+    flush_output();
+    return code;
+  } catch (const Error& error) {
+    std::cout.flush();
+    return report(error.code(), error.what());
+  } catch (const std::bad_alloc&) {
+    return report(ExitCode::environment, "out of memory");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return report(ExitCode::environment, error.code().message() + ": " + error.path1().string());
+  } catch (const std::system_error& error) {
+    return report(ExitCode::environment, error.what());
+  } catch (const std::exception& error) {
+    return report(ExitCode::environment,
+                  std::string("this is a bug in Sluice, please report it: ") + error.what());
+  }
+}
+
+}  // namespace
+}  // namespace sluice::cli
+
+int main(int argc, char** argv) {
+  return sluice::cli::guarded({argv, static_cast<std::size_t>(argc)});
+}

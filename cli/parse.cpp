@@ -1,0 +1,55 @@
+#include "cli/parse.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+#include "sim/error.hpp"
+#include "sim/nearest.hpp"
+
+namespace sluice::cli {
+namespace {
+
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+std::vector<std::string> long_options(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::string unknown_argument(const CLI::App& app, const std::string& word) {
+  const std::vector<std::string> known = long_options(app);
+  if (word.starts_with("-") && !known.empty()) {
+    const std::string name = word.substr(0, word.find('='));
+    return "unknown option " + name + "; the nearest is " + nearest(name, known);
+  }
+  return "unexpected argument \"" + word + "\"";
+}
+
+}  // namespace
+
+void parse(CLI::App& app, const Arguments& arguments) {
+  std::vector<std::string> reversed(arguments.strings.rbegin(), arguments.strings.rend());
+  const std::string see = " (see sluice " + app.get_name() + " --help)";
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    std::cout << app.help("sluice " + app.get_name());
+    throw HelpShown{};
+  } catch (const CLI::ExtrasError& error) {
+    const std::vector<std::string> extras = app.remaining();
+    throw BadRequest(
+        (extras.empty() ? one_line(error.what()) : unknown_argument(app, extras.front())) + see);
+  } catch (const CLI::ParseError& error) {
+    throw BadRequest(one_line(error.what()) + see);
+  }
+}
+
+}  // namespace sluice::cli
