@@ -1,0 +1,70 @@
+#include "sim/nearest_name.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+namespace sluice::sim {
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& letter : lower) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return lower;
+}
+
+std::vector<std::string_view> views(const std::vector<std::string>& names) {
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before(b.size() + 1);
+  std::vector<std::size_t> above(b.size() + 1);
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) above[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] != b[j - 1])});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    std::swap(before, above);
+    std::swap(above, row);
+  }
+  return above[b.size()];
+}
+
+std::string_view nearest_name(std::string_view name, std::span<const std::string_view> known) {
+  const std::string lower = lower_case(name);
+  std::string_view nearest;
+  std::pair<std::size_t, std::size_t> best{SIZE_MAX, SIZE_MAX};
+  for (const std::string_view candidate : known) {
+    const std::pair distance{edit_distance(lower, lower_case(candidate)),
+                             edit_distance(name, candidate)};
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+std::string nearest_name(std::string_view name, const std::vector<std::string>& known) {
+  return std::string(nearest_name(name, views(known)));
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string_view> known) {
+  if (known.empty()) return {};
+  return "; did you mean \"" + std::string(nearest_name(name, known)) + "\"?";
+}
+
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {
+  return did_you_mean(name, views(known));
+}
+
+}  // namespace sluice::sim
