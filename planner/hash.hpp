@@ -1,0 +1,51 @@
+// SHA-256 (FIPS 180-4), and the canonical text that job, plan and profile hashes are taken of.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sluice::planner {
+
+/// Streaming SHA-256: `Sha256{}.update(bytes).hex()`. `hex` and `digest` may be called at any time
+/// and do not disturb the stream.
+class Sha256 {
+ public:
+  Sha256& update(std::span<const std::byte> bytes);
+  Sha256& update(std::string_view text);
+  [[nodiscard]] std::array<std::uint8_t, 32> digest() const;
+  [[nodiscard]] std::string hex() const;  ///< 64 lower-case digits.
+
+ private:
+  void absorb(const std::uint8_t* block);
+  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  std::array<std::uint8_t, 64> block_{};
+  std::size_t filled_ = 0;
+  std::uint64_t length_ = 0;  ///< Bytes absorbed, those waiting in `block_` included.
+};
+
+/// `sha256_hex(text)` = Sha256{}.update(text).hex().
+[[nodiscard]] std::string sha256_hex(std::string_view text);
+
+/// Lines "name=value", in the order they are added: equal values give equal bytes on every machine.
+/// Doubles are written as the shortest decimal that reads back to the same bits.
+class CanonicalText {
+ public:
+  explicit CanonicalText(std::string_view kind);  ///< First line: what is hashed, and its version.
+  CanonicalText& add(std::string_view name, std::string_view value);
+  CanonicalText& add(std::string_view name, const char* value);
+  CanonicalText& add(std::string_view name, std::int64_t value);
+  CanonicalText& add(std::string_view name, double value);
+  CanonicalText& add(std::string_view name, bool value);
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] std::string hash() const { return sha256_hex(text_); }
+
+ private:
+  std::string text_;
+};
+
+}  // namespace sluice::planner

@@ -1,0 +1,101 @@
+// A run as its owner states it: RUN.yaml with overrides, or the flags that stand for one.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "planner/job.hpp"
+#include "planner/machine.hpp"
+#include "planner/plan.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+/// Learning rate over a run: linear warm-up from lr / warmup_steps, then constant, or down to
+/// `final_fraction` of lr at the last step along a line or half a cosine.
+struct Schedule {
+  enum class Kind { constant, linear, cosine } kind = Kind::constant;
+  std::int64_t warmup_steps = 0;
+  double final_fraction = 0;
+  friend bool operator==(const Schedule&, const Schedule&) = default;
+};
+
+/// lr of `step`, counted from 1, of a run of `steps`.
+[[nodiscard]] double learning_rate(const Schedule& schedule, double lr, std::int64_t step,
+                                   std::int64_t steps);
+
+/// Bytes a run may use; none leaves what the machine has.
+struct Limits {
+  std::optional<Bytes> hbm, host, disk;
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+enum class Residency {
+  automatic,  ///< The planner chooses ("auto").
+  host,       ///< Master weights, m and v stay out of HBM.
+};
+
+/// Everything of RUN.yaml, defaults filled in. Paths are relative to the working folder.
+struct RunConfig {
+  std::string model;                          ///< As given: what find_model accepts.
+  std::optional<std::filesystem::path> data;  ///< A text file; training needs it.
+  std::int64_t seq_len = 0;     ///< Tokens of a sequence; 0 where not given, which to_job refuses.
+  std::int64_t batch_size = 0;  ///< Sequences a step; likewise.
+  std::int64_t micro_batch = 1;
+  std::int64_t loss_chunk = 1024;
+  std::int64_t steps = 100;
+  std::int64_t seed = 1;
+  ComputeType compute = ComputeType::bf16;
+  GradientWire gradient_wire = GradientWire::fp32;
+  AdamWSettings optimizer;
+  Schedule schedule;
+  std::string machine = "here";  ///< As given: what find_machine accepts.
+  Limits limits;
+  Residency residency = Residency::automatic;
+  std::optional<std::filesystem::path> plan;  ///< A plan file to use as it is.
+  std::optional<std::filesystem::path> out;   ///< Run folder.
+  std::optional<std::int64_t> threads;        ///< Threads of the CPU optimizer.
+  std::optional<DeviceKind> backend;
+  /// `set machine.NAME = VALUE` by NAME: a quantity ("12 GB/s") or a factor ("0.5x").
+  std::map<std::string, std::string> machine_overrides;
+  /// `set plan.NAME = VALUE` by NAME: plan fields the search must keep (apply_plan_overrides).
+  std::map<std::string, std::string> plan_overrides;
+};
+
+/// The run of RUN.yaml text. Throws BadRequest with `where`, the line and the nearest known key.
+[[nodiscard]] RunConfig run_from_yaml(const std::string& text, const std::string& where);
+[[nodiscard]] RunConfig read_run(const std::filesystem::path& file);
+
+/// Sets one dotted path: "optimizer.lr", "limits.hbm", "machine.h2d", "plan.weight_buffers"; a
+/// leading "job." is accepted. Throws BadRequest naming the path and the nearest known one.
+void set_path(RunConfig& config, const std::string& path, const std::string& value);
+
+/// RUN.yaml text that reads back to an equal config; all defaults written out.
+[[nodiscard]] std::string to_yaml(const RunConfig& config);
+
+/// The job of a run: finds the model, checks the sizes. Throws BadRequest.
+[[nodiscard]] Job to_job(const RunConfig& config);
+
+/// The machine of a run, with `set machine.` values and limits applied.
+struct ResolvedMachine {
+  MachineProfile profile;        ///< With the overrides; its hash is the profile_hash of outputs.
+  std::string calibration_hash;  ///< Hash before overrides: what calibration samples are keyed by.
+  Bytes hbm, host, disk;         ///< Capacities: limits, else the profile's.
+};
+[[nodiscard]] ResolvedMachine to_machine(const RunConfig& config);
+
+/// Writes the pinned fields (plan_overrides and threads) into `plan`, and moves what depends on
+/// them and is not pinned itself: the other of rounds and micro_batches_per_round, prefetch_depth
+/// when weight_buffers shrinks. The result is for validate to judge. Names: weight_buffers,
+/// gradient_buffers, activation_buffers, prefetch_depth, rounds, micro_batches_per_round,
+/// copy_chunk ("4 MiB", "0" for whole tensors), threads, and weights, gradients, state, keep,
+/// keep_tier, executor, when for every layer, or layers[i].FIELD for one (0 is embed).
+void apply_plan_overrides(Plan& plan, const Job& job, const RunConfig& config);
+
+const char* to_string(Schedule::Kind kind);
+const char* to_string(Residency residency);
+
+}  // namespace sluice::planner
