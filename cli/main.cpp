@@ -12,7 +12,7 @@
 #include "cli/parse.hpp"
 #include "cli/verbs.hpp"
 #include "sim/error.hpp"
-#include "sim/nearest.hpp"
+#include "sim/nearest_name.hpp"
 
 namespace sluice::cli {
 
@@ -56,8 +56,7 @@ int dispatch(std::span<char*> words) {
   if (found == verbs().end()) {
     std::vector<std::string> names;
     for (const Verb& verb : verbs()) names.emplace_back(verb.name);
-    throw BadRequest("unknown verb \"" + word + "\"" +
-                     (names.empty() ? "" : "; the nearest is " + nearest(word, names)) +
+    throw BadRequest("unknown verb \"" + word + "\"" + sim::did_you_mean(word, names) +
                      " (sluice --help lists them)");
   }
   return found->run(Arguments{{words.begin() + 2, words.end()}});

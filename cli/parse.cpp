@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "sim/error.hpp"
-#include "sim/nearest.hpp"
+#include "sim/nearest_name.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -28,7 +28,7 @@ std::string unknown_argument(const CLI::App& app, const std::string& word) {
   const std::vector<std::string> known = long_options(app);
   if (word.starts_with("-") && !known.empty()) {
     const std::string name = word.substr(0, word.find('='));
-    return "unknown option " + name + "; the nearest is " + nearest(name, known);
+    return "unknown option " + name + sim::did_you_mean(name, known);
   }
   return "unexpected argument \"" + word + "\"";
 }
