@@ -1,0 +1,21 @@
+# Libraries found on the system; scripts/packages.txt names their Debian packages.
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.74 REQUIRED)  # Boost.Graph, headers only
+find_package(nlohmann_json 3.10 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(fmt REQUIRED)
+if(SLUICE_ENGINE)
+  find_package(OpenBLAS REQUIRED)
+endif()
+if(SLUICE_TESTS)
+  find_package(GTest REQUIRED)
+  # The private environment of scripts/test where there is one, else the system's Python, whose
+  # Debian packages the tests use; never a version manager's shim.
+  if(NOT Python3_EXECUTABLE)
+    find_program(Python3_EXECUTABLE NAMES python3 PATHS ${CMAKE_SOURCE_DIR}/.venv/bin /usr/bin
+                 NO_DEFAULT_PATH)
+  endif()
+  find_package(Python3 COMPONENTS Interpreter REQUIRED)
+endif()
