@@ -15,8 +15,8 @@ namespace sluice::planner {
 /// level is a prefix: [x | q k v attention lse | residual gate up].
 struct BlockRecord {
   Bytes x;            ///< [T, hidden] block input (residual stream).
-  Bytes q;            ///< [T, heads * head_dim] after q-norm and RoPE.
-  Bytes k;            ///< [T, kv_heads * head_dim] after k-norm and RoPE.
+  Bytes q;            ///< [T, heads * head_dim] q projection; q-norm and RoPE apply as it is read.
+  Bytes k;            ///< [T, kv_heads * head_dim] k projection; the same.
   Bytes v;            ///< [T, kv_heads * head_dim]
   Bytes q_rstd;       ///< fp32 [T, heads] reciprocal RMS of the q-norm; present only with qk_norm.
   Bytes k_rstd;       ///< fp32 [T, kv_heads]

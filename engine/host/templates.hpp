@@ -1,0 +1,135 @@
+// The layer templates of the host backend: one unit's computation bound to raw memory. A template
+// holds sizes and RoPE tables, never weights or activations, so any slot can be streamed into it.
+// No call allocates. docs/design/host-templates.md has the equations and the rounding points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "planner/job.hpp"
+#include "planner/plan.hpp"
+#include "planner/record.hpp"
+#include "planner/workspace.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+/// A unit's planes on the device, each uint16 [padded]. `low` is null for bf16 compute, which
+/// computes with the high halves alone.
+struct Weights {
+  const std::uint16_t* high = nullptr;
+  const std::uint16_t* low = nullptr;
+};
+
+/// An activation record whose first `kept` bytes lie at `record` and the rest at `full`:
+/// offset o is record + o for o < kept, else full + (o - kept).
+struct RecordView {
+  std::byte* record = nullptr;
+  std::byte* full = nullptr;
+  Bytes kept{0};
+  [[nodiscard]] std::byte* at(Bytes offset) const {
+    return offset < kept ? record + offset.count() : full + (offset - kept).count();
+  }
+};
+
+/// Scratch of one compute task: at least planner::workspace_bytes(job), 64-byte aligned. Its
+/// contents before a call do not matter and are undefined afterwards.
+struct Workspace {
+  std::byte* data = nullptr;
+  Bytes bytes{0};
+};
+
+/// One micro-batch at the head: final norm, lm_head, cross-entropy, and their backward.
+struct LossArguments {
+  Weights head;                 ///< Final norm, and lm_head unless tied.
+  Weights embed;                ///< The embed unit; read only with a tied head.
+  const std::byte* input;       ///< [T, hidden] of the compute type: the residual stream.
+  const std::int32_t* targets;  ///< [T]; a negative target is ignored.
+  float scale;                  ///< Weight of one token in the loss: 1 / tokens of the step.
+  float* gradient;              ///< Head unit's fp32 vector.
+  float* tied_gradient;         ///< fp32, laid out as the embed unit's vector; tied heads only.
+  bool first;                   ///< Gradients are overwritten, not added to.
+  std::byte* stream_gradient;   ///< Out: [T, hidden] of the compute type.
+};
+
+/// The planned precision, sizes and RoPE tables of one job, and its computations. T is
+/// job.micro_tokens(): `micro_batch` sequences of `seq_len` tokens. Safe to share between threads;
+/// every call runs on the calling thread.
+class HostTemplates {
+ public:
+  /// Throws BadRequest for yarn RoPE scaling, which the host backend does not compute. Sets
+  /// OpenBLAS to one thread for the whole process.
+  explicit HostTemplates(const planner::Job& job);
+
+  /// output [T, hidden] = rows of the embedding. `tokens` [T] are below the vocabulary's size.
+  void embed_forward(Weights weights, const std::int32_t* tokens, std::byte* output) const;
+
+  /// Reads record.x; writes the record's other tensors and next_input [T, hidden].
+  void block_forward(Weights weights, RecordView record, std::byte* next_input,
+                     Workspace workspace) const;
+  /// Rebuilds, bit for bit, what block_forward wrote beyond the prefix that `from` keeps.
+  void block_recompute(Weights weights, RecordView record, planner::Keep from,
+                       Workspace workspace) const;
+  /// Reads the whole record; turns stream_gradient [T, hidden] from the gradient of the block's
+  /// output into that of its input, and adds the weights' gradients to `gradient` (fp32 [padded];
+  /// overwritten, padding zeroed, if `first`).
+  void block_backward(Weights weights, float* gradient, bool first, RecordView record,
+                      std::byte* stream_gradient, Workspace workspace) const;
+
+  /// Summed (not scaled) cross-entropy of the micro-batch; writes gradients and stream_gradient.
+  [[nodiscard]] double loss(const LossArguments& arguments, Workspace workspace) const;
+  /// The same sum, bit for bit, without gradients: only head, embed, input and targets are read.
+  [[nodiscard]] double loss_only(const LossArguments& arguments, Workspace workspace) const;
+
+  /// logits [count, vocab], fp32, of `count` <= min(loss_chunk, T) tokens of the residual stream.
+  void logits(Weights head, Weights embed, const std::byte* input, std::int64_t count,
+              float* logits, Workspace workspace) const;
+
+  /// gradient[token] += stream_gradient row, in token position order (for each row of the
+  /// embedding the same order as sorted by token, stably). If `first`, the rest becomes zero.
+  void embed_backward(const std::int32_t* tokens, const std::byte* stream_gradient, float* gradient,
+                      bool first) const;
+
+ private:
+  class BlockRun;
+  class HeadRun;
+
+  struct Range {
+    std::int64_t begin, end;
+  };
+  /// A tensor's place in its unit's vector; absent tensors have size 0.
+  struct Slot {
+    std::int64_t offset = 0, rows = 0, cols = 0;
+    [[nodiscard]] bool exists() const { return rows != 0; }
+  };
+  struct BlockSlots {
+    Slot input_norm, q, q_bias, k, k_bias, v, v_bias, q_norm, k_norm, o, o_bias, post_norm, gate,
+        gate_bias, up, up_bias, down, down_bias;
+  };
+
+  planner::Job job_;
+  planner::BlockRecord record_;
+  planner::BlockWorkspace block_space_;
+  planner::HeadWorkspace head_space_;
+  BlockSlots slots_;
+  Slot final_norm_, lm_head_, embedding_;
+  std::vector<Range> block_padding_, head_padding_, embed_padding_;
+  std::vector<float> cos_, sin_;  ///< [seq_len, head_dim / 2]
+};
+
+/// Elements of one block of the gradient norm.
+inline constexpr std::int64_t kNormBlock = 4096;
+[[nodiscard]] constexpr std::int64_t norm_block_count(std::int64_t elements) {
+  return (elements + kNormBlock - 1) / kNormBlock;
+}
+
+/// gradient[i] += addend[i].
+void combine(float* gradient, const float* addend, std::int64_t elements);
+/// blocks[b] = sum of squares, in double, of elements b * kNormBlock ...
+void norm_blocks(const float* gradient, std::int64_t elements, double* blocks);
+/// wire[i] = bf16 of gradient[i], to nearest even. `wire` may start where `gradient` starts.
+void round_gradient(const float* gradient, std::int64_t elements, std::uint16_t* wire);
+
+}  // namespace sluice::engine

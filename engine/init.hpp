@@ -1,0 +1,20 @@
+// Initial master weights: a pure function of (seed, tensor name, element), so neither order nor
+// threads change a bit.
+#pragma once
+
+#include <cstdint>
+
+#include "planner/shape.hpp"
+
+namespace sluice::engine {
+
+/// Writes the planes of unit `unit`, uint16 [padded] each: matrices normal(0, shape.init_std),
+/// norms 1, biases and padding 0.
+void initialize_unit(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed,
+                     std::uint16_t* high, std::uint16_t* low);
+
+/// Element `index` of the normal(0, 1) stream of tensor `name` under `seed`: Philox4x32-10 (Salmon
+/// et al., SC 2011) and the Box-Muller transform.
+[[nodiscard]] double normal_at(std::uint64_t seed, const char* name, std::uint64_t index);
+
+}  // namespace sluice::engine
