@@ -91,6 +91,12 @@ struct UnitTensors {
 /// 6 x matmul parameters + 6 x layers x heads x head_dim x seq_len: training FLOPs of one token.
 [[nodiscard]] Flops model_flops_per_token(const ModelShape& shape, std::int64_t seq_len);
 
+/// Throws BadRequest `WHERE: FIELD: reason`, fields named as in config.json: sizes below one or
+/// beyond reason, heads that kv_heads does not divide, an odd head_dim, ...
+void validate(const ModelShape& shape, const std::string& where);
+
+const char* to_string(Family family);  ///< model_type of config.json.
+
 /// A shape from config.json text; `where` names it in errors. Throws BadRequest naming the field
 /// (unknown family, missing or wrong field, unsupported activation or rope_scaling).
 [[nodiscard]] ModelShape shape_from_config(const std::string& json_text, const std::string& where);

@@ -1,0 +1,176 @@
+#include "planner/shape.hpp"
+
+#include <cmath>
+#include <numeric>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Appends tensors one behind the other, each aligned.
+class TensorList {
+ public:
+  void matrix(std::string name, std::int64_t rows, std::int64_t cols) {
+    add(std::move(name), rows, cols, true);
+  }
+  void vector(std::string name, std::int64_t size) { add(std::move(name), 1, size, false); }
+  [[nodiscard]] UnitTensors take() { return std::move(unit_); }
+
+ private:
+  void add(std::string name, std::int64_t rows, std::int64_t cols, bool decays) {
+    const std::int64_t offset = unit_.padded_size;
+    const std::int64_t end = offset + rows * cols;
+    unit_.padded_size = (end + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
+    unit_.tensors.push_back({std::move(name), rows, cols, offset, decays});
+  }
+  UnitTensors unit_;
+};
+
+UnitTensors block_tensors(const ModelShape& shape, std::int64_t layer) {
+  const std::string prefix = "model.layers." + std::to_string(layer) + ".";
+  const std::string attention = prefix + "self_attn.";
+  const std::string mlp = prefix + "mlp.";
+  const std::int64_t q_size = shape.heads * shape.head_dim;
+  const std::int64_t kv_size = shape.kv_heads * shape.head_dim;
+  TensorList list;
+  list.vector(prefix + "input_layernorm.weight", shape.hidden);
+  // The three weights are neighbours, so that where sizes are multiples of kTensorAlign one product
+  // may cover them; likewise gate and up.
+  list.matrix(attention + "q_proj.weight", q_size, shape.hidden);
+  list.matrix(attention + "k_proj.weight", kv_size, shape.hidden);
+  list.matrix(attention + "v_proj.weight", kv_size, shape.hidden);
+  if (shape.qkv_bias) {
+    list.vector(attention + "q_proj.bias", q_size);
+    list.vector(attention + "k_proj.bias", kv_size);
+    list.vector(attention + "v_proj.bias", kv_size);
+  }
+  if (shape.qk_norm) {
+    list.vector(attention + "q_norm.weight", shape.head_dim);
+    list.vector(attention + "k_norm.weight", shape.head_dim);
+  }
+  list.matrix(attention + "o_proj.weight", shape.hidden, q_size);
+  if (shape.o_bias) list.vector(attention + "o_proj.bias", shape.hidden);
+  list.vector(prefix + "post_attention_layernorm.weight", shape.hidden);
+  list.matrix(mlp + "gate_proj.weight", shape.intermediate, shape.hidden);
+  list.matrix(mlp + "up_proj.weight", shape.intermediate, shape.hidden);
+  if (shape.mlp_bias) {
+    list.vector(mlp + "gate_proj.bias", shape.intermediate);
+    list.vector(mlp + "up_proj.bias", shape.intermediate);
+  }
+  list.matrix(mlp + "down_proj.weight", shape.hidden, shape.intermediate);
+  if (shape.mlp_bias) list.vector(mlp + "down_proj.bias", shape.hidden);
+  return list.take();
+}
+
+void require(bool holds, const std::string& where, const std::string& field,
+             const std::string& reason) {
+  if (!holds) throw BadRequest(where + ": " + field + ": " + reason);
+}
+
+void require_size(std::int64_t value, std::int64_t most, const std::string& where,
+                  const std::string& field) {
+  require(value >= 1, where, field, std::to_string(value) + " must be at least 1");
+  require(value <= most, where, field,
+          std::to_string(value) + " is more than " + std::to_string(most));
+}
+
+void require_positive(double value, const std::string& where, const std::string& field) {
+  require(std::isfinite(value) && value > 0, where, field, "must be a positive number");
+}
+
+}  // namespace
+
+std::int64_t UnitTensors::parameters() const {
+  return std::accumulate(
+      tensors.begin(), tensors.end(), std::int64_t{0},
+      [](std::int64_t sum, const TensorSpec& tensor) { return sum + tensor.size(); });
+}
+
+std::size_t unit_count(const ModelShape& shape) {
+  return static_cast<std::size_t>(shape.layers) + 2;
+}
+
+Unit unit_at(const ModelShape& shape, std::size_t index) {
+  check(index < unit_count(shape), "unit index within the model");
+  if (index == 0) return {UnitKind::embed, 0};
+  if (index + 1 == unit_count(shape)) return {UnitKind::head, 0};
+  return {UnitKind::block, static_cast<std::int64_t>(index) - 1};
+}
+
+std::string unit_name(const ModelShape& shape, std::size_t index) {
+  const Unit unit = unit_at(shape, index);
+  switch (unit.kind) {
+    case UnitKind::embed:
+      return "embed";
+    case UnitKind::head:
+      return "head";
+    case UnitKind::block:
+      break;
+  }
+  return "L" + std::to_string(unit.layer);
+}
+
+UnitTensors unit_tensors(const ModelShape& shape, std::size_t index) {
+  const Unit unit = unit_at(shape, index);
+  if (unit.kind == UnitKind::block) return block_tensors(shape, unit.layer);
+  TensorList list;
+  if (unit.kind == UnitKind::embed) {
+    list.matrix("model.embed_tokens.weight", shape.vocab, shape.hidden);
+  } else {
+    list.vector("model.norm.weight", shape.hidden);
+    if (!shape.tied_head) list.matrix("lm_head.weight", shape.vocab, shape.hidden);
+  }
+  return list.take();
+}
+
+std::int64_t parameter_count(const ModelShape& shape) {
+  const std::size_t head = unit_count(shape) - 1;
+  const std::int64_t block = shape.layers > 0 ? unit_tensors(shape, 1).parameters() : 0;
+  return unit_tensors(shape, 0).parameters() + shape.layers * block +
+         unit_tensors(shape, head).parameters();
+}
+
+std::int64_t matmul_parameters(const ModelShape& shape) {
+  const std::int64_t attention =
+      2 * shape.hidden * shape.head_dim * (shape.heads + shape.kv_heads);  // q and o; k and v.
+  const std::int64_t mlp = 3 * shape.hidden * shape.intermediate;
+  return shape.layers * (attention + mlp) + shape.vocab * shape.hidden;
+}
+
+Flops model_flops_per_token(const ModelShape& shape, std::int64_t seq_len) {
+  const auto attention = static_cast<double>(shape.layers * shape.heads * shape.head_dim) *
+                         static_cast<double>(seq_len);
+  return Flops(6.0 * static_cast<double>(matmul_parameters(shape)) + 6.0 * attention);
+}
+
+void validate(const ModelShape& shape, const std::string& where) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  require_size(shape.layers, 1 << 16, where, "num_hidden_layers");
+  require_size(shape.hidden, kMost, where, "hidden_size");
+  require_size(shape.intermediate, kMost, where, "intermediate_size");
+  require_size(shape.heads, 1 << 16, where, "num_attention_heads");
+  require_size(shape.kv_heads, 1 << 16, where, "num_key_value_heads");
+  require_size(shape.head_dim, 1 << 16, where, "head_dim");
+  require_size(shape.vocab, std::int64_t{1} << 31, where, "vocab_size");
+  require(shape.heads % shape.kv_heads == 0, where, "num_key_value_heads",
+          std::to_string(shape.kv_heads) + " does not divide num_attention_heads (" +
+              std::to_string(shape.heads) + ")");
+  require(shape.head_dim % 2 == 0, where, "head_dim",
+          std::to_string(shape.head_dim) + " is odd; rotary embeddings turn pairs");
+  require_positive(shape.rms_eps, where, "rms_norm_eps");
+  require_positive(shape.rope_theta, where, "rope_theta");
+  require(std::isfinite(shape.init_std) && shape.init_std >= 0, where, "initializer_range",
+          "must be a number of at least 0");
+  require(!shape.sliding_window || *shape.sliding_window >= 1, where, "sliding_window",
+          "must be at least 1, or null");
+  const auto attention = static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim);
+  const double parameters = static_cast<double>(shape.hidden) *
+                            (static_cast<double>(shape.layers) *
+                                 (4 * attention + 3 * static_cast<double>(shape.intermediate)) +
+                             2 * static_cast<double>(shape.vocab));
+  require(parameters < 1e15, where, "hidden_size",
+          "the sizes describe a model of more than 1e15 parameters");
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,298 @@
+// Hugging Face config.json <-> ModelShape. Defaults are those of transformers' configuration
+// classes (LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config; 4.57 and 5.x).
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "planner/shape.hpp"
+#include "sim/error.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using sim::JsonObject;
+
+constexpr std::array kFamilies = {Family::llama, Family::mistral, Family::qwen2, Family::qwen3};
+constexpr const char* kSupported = "llama, mistral, qwen2, qwen3";
+
+Family family_of(const JsonObject& config) {
+  const std::string type = config.text("model_type");
+  for (const Family family : kFamilies) {
+    if (type == to_string(family)) {
+      for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"}) {
+        if (config.has(key)) {
+          config.fail(key, "mixtures of experts are not supported, only dense models are");
+        }
+      }
+      return family;
+    }
+  }
+  const bool experts =
+      type.find("moe") != std::string::npos ||
+      std::ranges::any_of(std::array{"mixtral", "deepseek_v2", "deepseek_v3", "gpt_oss", "llama4",
+                                     "dbrx", "arctic", "jamba", "grok-1", "minimax"},
+                          [&type](const char* name) { return type == name; });
+  config.fail("model_type", "\"" + type + "\" is " +
+                                (experts ? "a mixture of experts, which is not supported"
+                                         : "not a supported family") +
+                                "; supported: " + kSupported + " (dense)");
+}
+
+/// Absent means the class default, null means as many as heads.
+std::int64_t kv_heads_of(const JsonObject& config, Family family, std::int64_t heads) {
+  if (const auto given = config.find_integer("num_key_value_heads")) return *given;
+  if (family == Family::llama || config.json().contains("num_key_value_heads")) return heads;
+  config.fail("num_key_value_heads", "is missing");
+}
+
+std::int64_t head_dim_of(const JsonObject& config, const ModelShape& shape) {
+  if (const auto given = config.find_integer("head_dim")) return *given;
+  if (shape.family == Family::qwen3) return 128;
+  if (shape.heads < 1 || shape.hidden % shape.heads != 0) {
+    config.fail("head_dim", "is missing and num_attention_heads (" + std::to_string(shape.heads) +
+                                ") does not divide hidden_size (" + std::to_string(shape.hidden) +
+                                "): give head_dim");
+  }
+  return shape.hidden / shape.heads;
+}
+
+/// Which layers see a window: none or all; a mixture is refused.
+bool windows_everywhere(const JsonObject& config, const ModelShape& shape) {
+  if (config.has("layer_types")) {
+    const std::vector<std::string> types = config.texts("layer_types");
+    const auto windows = std::ranges::count(types, "sliding_attention");
+    if (std::ranges::count(types, "full_attention") + windows !=
+        static_cast<std::ptrdiff_t>(types.size())) {
+      config.fail("layer_types", "only full_attention and sliding_attention are supported");
+    }
+    if (windows != 0 && windows != static_cast<std::ptrdiff_t>(types.size())) {
+      config.fail("layer_types", "full and sliding layers in one model are not supported");
+    }
+    return windows != 0;
+  }
+  const std::int64_t first = config.find_integer("max_window_layers").value_or(28);
+  if (first > 0 && first < shape.layers) {
+    config.fail("max_window_layers", std::to_string(first) + " of " + std::to_string(shape.layers) +
+                                         " layers without a window: a mixture is not supported");
+  }
+  return first <= 0;
+}
+
+std::optional<std::int64_t> sliding_window_of(const JsonObject& config, const ModelShape& shape) {
+  const auto given = config.find_integer("sliding_window");
+  switch (shape.family) {
+    case Family::llama:
+      return std::nullopt;
+    case Family::mistral:
+      if (given || config.json().contains("sliding_window")) return given;
+      return 4096;
+    case Family::qwen2:
+    case Family::qwen3:
+      break;
+  }
+  if (!config.find_boolean("use_sliding_window").value_or(false)) return std::nullopt;
+  if (config.json().contains("sliding_window") && !given) return std::nullopt;
+  if (!windows_everywhere(config, shape)) return std::nullopt;
+  return given.value_or(4096);
+}
+
+double factor_of(const JsonObject& scaling, const char* key) {
+  const double factor = scaling.number(key);
+  if (!(factor > 0)) scaling.fail(key, "must be positive");
+  return factor;
+}
+
+std::int64_t original_positions_of(const JsonObject& config, const JsonObject& scaling) {
+  auto positions = scaling.find_integer("original_max_position_embeddings");
+  if (!positions) positions = config.find_integer("original_max_position_embeddings");
+  if (!positions) positions = config.find_integer("max_position_embeddings");
+  if (!positions) scaling.fail("original_max_position_embeddings", "is missing");
+  if (*positions < 1) scaling.fail("original_max_position_embeddings", "must be at least 1");
+  return *positions;
+}
+
+RopeScaling yarn_of(const JsonObject& config, const JsonObject& scaling) {
+  const auto only = [&scaling](const char* key, double supported) {
+    if (scaling.find_number(key).value_or(supported) != supported) {
+      scaling.fail(key, "only the default is supported for yarn: remove it");
+    }
+  };
+  only("beta_fast", 32);
+  only("beta_slow", 1);
+  for (const char* key : {"attention_factor", "mscale", "mscale_all_dim"}) {
+    if (scaling.has(key)) {
+      scaling.fail(key, "only the default is supported for yarn: remove it");
+    }
+  }
+  if (!scaling.find_boolean("truncate").value_or(true)) {
+    scaling.fail("truncate", "only true is supported");
+  }
+  RopeScaling rope;
+  rope.kind = RopeScaling::Kind::yarn;
+  rope.factor = factor_of(scaling, "factor");
+  rope.original_max_positions = original_positions_of(config, scaling);
+  return rope;
+}
+
+RopeScaling rope_scaling_of(const JsonObject& config, const JsonObject& scaling) {
+  if (scaling.find_number("partial_rotary_factor").value_or(1) != 1) {
+    scaling.fail("partial_rotary_factor", "only 1 is supported");
+  }
+  auto type = scaling.find_text("rope_type");
+  if (!type) type = scaling.find_text("type");
+  if (!type || *type == "default") return {};
+  RopeScaling rope;
+  if (*type == "linear") {
+    rope.kind = RopeScaling::Kind::linear;
+    rope.factor = factor_of(scaling, "factor");
+    return rope;
+  }
+  if (*type == "yarn") return yarn_of(config, scaling);
+  if (*type != "llama3") {
+    scaling.fail("rope_type", "\"" + *type +
+                                  "\" is not supported; supported: default, linear, "
+                                  "llama3, yarn");
+  }
+  rope.kind = RopeScaling::Kind::llama3;
+  rope.factor = factor_of(scaling, "factor");
+  rope.low_freq_factor = factor_of(scaling, "low_freq_factor");
+  rope.high_freq_factor = factor_of(scaling, "high_freq_factor");
+  if (rope.high_freq_factor <= rope.low_freq_factor) {
+    scaling.fail("high_freq_factor", "must be more than low_freq_factor");
+  }
+  rope.original_max_positions = original_positions_of(config, scaling);
+  return rope;
+}
+
+/// transformers 5 writes rope_parameters with rope_theta inside; before it rope_theta stands at the
+/// top and rope_scaling beside it.
+void read_rope(const JsonObject& config, ModelShape& shape) {
+  shape.rope_theta = config.find_number("rope_theta").value_or(10000);
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    const auto scaling = config.find_object(key);
+    if (!scaling) continue;
+    shape.rope_theta = scaling->find_number("rope_theta").value_or(shape.rope_theta);
+    shape.rope_scaling = rope_scaling_of(config, *scaling);
+  }
+}
+
+void read_biases(const JsonObject& config, ModelShape& shape) {
+  const bool attention = config.find_boolean("attention_bias").value_or(false);
+  switch (shape.family) {
+    case Family::llama:
+      shape.qkv_bias = shape.o_bias = attention;
+      shape.mlp_bias = config.find_boolean("mlp_bias").value_or(false);
+      break;
+    case Family::mistral:
+      break;
+    case Family::qwen2:
+      shape.qkv_bias = true;
+      break;
+    case Family::qwen3:
+      shape.qkv_bias = shape.o_bias = attention;
+      shape.qk_norm = true;
+      break;
+  }
+}
+
+nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
+  switch (scaling.kind) {
+    case RopeScaling::Kind::none:
+      break;
+    case RopeScaling::Kind::linear:
+      return {{"rope_type", "linear"}, {"factor", scaling.factor}};
+    case RopeScaling::Kind::llama3:
+      return {{"rope_type", "llama3"},
+              {"factor", scaling.factor},
+              {"low_freq_factor", scaling.low_freq_factor},
+              {"high_freq_factor", scaling.high_freq_factor},
+              {"original_max_position_embeddings", scaling.original_max_positions}};
+    case RopeScaling::Kind::yarn:
+      return {{"rope_type", "yarn"},
+              {"factor", scaling.factor},
+              {"original_max_position_embeddings", scaling.original_max_positions}};
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+const char* to_string(Family family) {
+  switch (family) {
+    case Family::llama:
+      return "llama";
+    case Family::mistral:
+      return "mistral";
+    case Family::qwen2:
+      return "qwen2";
+    case Family::qwen3:
+      return "qwen3";
+  }
+  return "";
+}
+
+ModelShape shape_from_config(const std::string& json_text, const std::string& where) {
+  const sim::Json json = sim::parse_json(json_text, where);
+  const JsonObject config(json, where);
+  ModelShape shape;
+  shape.name = config.find_text("_name_or_path").value_or("");
+  shape.family = family_of(config);
+  if (const auto activation = config.find_text("hidden_act");
+      activation && *activation != "silu" && *activation != "swish") {
+    config.fail("hidden_act", "\"" + *activation + "\" is not supported; only silu is");
+  }
+  shape.layers = config.integer("num_hidden_layers");
+  shape.hidden = config.integer("hidden_size");
+  shape.intermediate = config.integer("intermediate_size");
+  shape.heads = config.integer("num_attention_heads");
+  shape.kv_heads = kv_heads_of(config, shape.family, shape.heads);
+  shape.head_dim = head_dim_of(config, shape);
+  shape.vocab = config.integer("vocab_size");
+  shape.tied_head = config.find_boolean("tie_word_embeddings").value_or(false);
+  shape.rms_eps = config.find_number("rms_norm_eps").value_or(1e-6);
+  shape.init_std = config.find_number("initializer_range").value_or(0.02);
+  read_biases(config, shape);
+  read_rope(config, shape);
+  shape.sliding_window = sliding_window_of(config, shape);
+  validate(shape, where);
+  return shape;
+}
+
+std::string config_from_shape(const ModelShape& shape) {
+  const char* architecture = shape.family == Family::llama     ? "LlamaForCausalLM"
+                             : shape.family == Family::mistral ? "MistralForCausalLM"
+                             : shape.family == Family::qwen2   ? "Qwen2ForCausalLM"
+                                                               : "Qwen3ForCausalLM";
+  nlohmann::ordered_json json = {{"architectures", {architecture}},
+                                 {"model_type", to_string(shape.family)},
+                                 {"vocab_size", shape.vocab},
+                                 {"hidden_size", shape.hidden},
+                                 {"intermediate_size", shape.intermediate},
+                                 {"num_hidden_layers", shape.layers},
+                                 {"num_attention_heads", shape.heads},
+                                 {"num_key_value_heads", shape.kv_heads},
+                                 {"head_dim", shape.head_dim},
+                                 {"hidden_act", "silu"},
+                                 {"rms_norm_eps", shape.rms_eps},
+                                 {"initializer_range", shape.init_std},
+                                 {"rope_theta", shape.rope_theta},
+                                 {"rope_scaling", rope_json(shape.rope_scaling)},
+                                 {"tie_word_embeddings", shape.tied_head}};
+  if (shape.family == Family::llama || shape.family == Family::qwen3) {
+    json["attention_bias"] = shape.o_bias;
+  }
+  if (shape.family == Family::llama) json["mlp_bias"] = shape.mlp_bias;
+  if (shape.family != Family::llama) {
+    json["sliding_window"] =
+        shape.sliding_window ? nlohmann::ordered_json(*shape.sliding_window) : nullptr;
+  }
+  if (shape.family == Family::qwen2 || shape.family == Family::qwen3) {
+    json["use_sliding_window"] = shape.sliding_window.has_value();
+    json["max_window_layers"] = shape.sliding_window ? 0 : shape.layers;
+  }
+  if (!shape.name.empty()) json["_name_or_path"] = shape.name;
+  return json.dump(2) + "\n";
+}
+
+}  // namespace sluice::planner
