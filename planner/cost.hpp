@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,12 @@ struct Gemm {
 struct AttentionWork {
   std::int64_t sequences = 0, length = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool backward = false;
+  std::optional<std::int64_t> window = std::nullopt;  ///< Keys a query sees, itself included.
 };
+
+/// FLOPs that the arithmetic needs (planner/work.cpp has the equations).
+[[nodiscard]] Flops flops(const Gemm& gemm);
+[[nodiscard]] Flops flops(const AttentionWork& attention);
 
 /// Work of one compute task or update; all quantities exact.
 struct Work {

@@ -1,0 +1,344 @@
+#include "planner/cost_model.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+
+#include "planner/hash.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr const char* kH2dLink = "pcie_h2d";
+constexpr const char* kD2hLink = "pcie_d2h";
+constexpr const char* kDramLink = "dram";
+constexpr const char* kCoresLink = "cores";
+
+/// Sharing weight of writes to host memory over everything else's, on CUDA machines (class
+/// comment).
+constexpr double kHostWritePriority = 2;
+
+/// The number after the last '/', where the key ends in one: the size that its samples are of.
+std::optional<double> size_of(std::string_view key) {
+  const auto slash = key.rfind('/');
+  const std::string_view last = key.substr(slash == key.npos ? 0 : slash + 1);
+  std::int64_t size = 0;
+  const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), size);
+  if (error != std::errc() || end != last.data() + last.size() || size <= 0) return std::nullopt;
+  return static_cast<double>(size);
+}
+
+/// "copy/h2d" of "copy/h2d/4194304".
+std::string_view family_of(std::string_view key) {
+  if (!size_of(key)) return key;
+  const auto slash = key.rfind('/');
+  return slash == key.npos ? key : key.substr(0, slash);
+}
+
+/// Adds parts of one task: seconds, their deviation (independent between parts) and the weakest
+/// evidence.
+class Parts {
+ public:
+  void add(Seconds time, double relative_deviation, Evidence evidence) {
+    total_ += time;
+    variance_ += std::pow(time.count() * relative_deviation, 2);
+    if (time.count() > 0) evidence_ = std::max(evidence_, evidence);
+  }
+  /// `amount` at the rate of `fact`; nothing where the fact is absent.
+  void add_rate(double amount, const Fact& fact) {
+    if (amount > 0 && fact.value > 0)
+      add(Seconds(amount / fact.value), deviation(fact), evidence(fact));
+  }
+  /// `count` times the duration `fact`.
+  void add_times(double count, const Fact& fact) {
+    add(Seconds(count * fact.value), deviation(fact), evidence(fact));
+  }
+  [[nodiscard]] Seconds total() const { return total_; }
+  [[nodiscard]] Evidence evidence() const { return evidence_; }
+  [[nodiscard]] double relative_deviation() const {
+    return total_.count() > 0 ? std::sqrt(variance_) / total_.count() : 0;
+  }
+  static double deviation(const Fact& fact) {
+    return fact.value > 0 ? fact.deviation / fact.value : 0;
+  }
+  static Evidence evidence(const Fact& fact) {
+    return fact.source == Source::measured ? Evidence::fitted : Evidence::datasheet;
+  }
+
+ private:
+  Seconds total_{0};
+  double variance_ = 0;
+  Evidence evidence_ = Evidence::measured;
+};
+
+/// The deviation of a mean of `count` measurements, at least that of a clock read now and then.
+double relative_deviation(const CalibrationSample& sample) {
+  if (!(sample.value > 0)) return 0;
+  return sample.deviation / sample.value /
+         std::sqrt(static_cast<double>(std::max<std::int64_t>(1, sample.count)));
+}
+
+Fact between(const Fact& a, const Fact& b, double share) {
+  Fact fact = share < 0.5 ? a : b;
+  fact.value = a.value + (b.value - a.value) * share;
+  fact.deviation = a.deviation + (b.deviation - a.deviation) * share;
+  if (a.source != Source::measured) fact.source = a.source;
+  if (b.source != Source::measured) fact.source = b.source;
+  return fact;
+}
+
+struct SizedTime {
+  double seconds;
+  double relative_deviation;
+};
+
+/// Seconds of `size` from the samples of `family`: the least-squares line where sizes differ, else
+/// in proportion. None without samples, or where the line would go below zero.
+std::optional<SizedTime> from_family(const Calibration& calibration, std::string_view family,
+                                     double size) {
+  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, deviation = 0;
+  for (auto it = calibration.lower_bound(CostKey{std::string(family) + "/"});
+       it != calibration.end() && it->first.name.starts_with(family); ++it) {
+    const auto x = size_of(it->first.name);
+    if (!x || family_of(it->first.name) != family) continue;
+    const double y = it->second.value;
+    n += 1, sx += *x, sy += y, sxx += *x * *x, sxy += *x * y;
+    deviation = std::max(deviation, relative_deviation(it->second));
+  }
+  if (n == 0) return std::nullopt;
+  const double spread = n * sxx - sx * sx;
+  double seconds = sy / sx * size;
+  if (n >= 2 && spread > 1e-9 * n * sxx) {
+    const double slope = (n * sxy - sx * sy) / spread;
+    const double line = (sy - slope * sx) / n + slope * size;
+    if (slope > 0 && line > 0) seconds = line;
+  }
+  return SizedTime{seconds, std::max(deviation, 0.02)};
+}
+
+}  // namespace
+
+bool is_rate(const CostKey& key) {
+  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !size_of(key.name);
+}
+
+ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibration,
+                                   CostSwitches switches)
+    : profile_(std::move(profile)), calibration_(std::move(calibration)), switches_(switches) {
+  CanonicalText text("sluice cost model 1");
+  text.add("profile", profile_hash(profile_));
+  text.add("contention", switches_.contention).add("dispatch", switches_.dispatch);
+  text.add("latency", switches_.latency).add("interference", switches_.interference);
+  for (const auto& [key, sample] : calibration_) {
+    text.add(key.name, sample.value).add("deviation", sample.deviation).add("count", sample.count);
+  }
+  hash_ = text.hash();
+}
+
+std::vector<CostModel::LinkCapacity> ProfileCostModel::links() const {
+  std::vector<LinkCapacity> links{{kH2dLink, Rate(profile_.h2d.value)},
+                                  {kD2hLink, Rate(profile_.d2h.value)}};
+  if (switches_.contention) {
+    if (profile_.dram.value > 0) links.push_back({kDramLink, Rate(profile_.dram.value)});
+    if (profile_.cores.value > 0) links.push_back({kCoresLink, Rate(profile_.cores.value)});
+  }
+  return links;
+}
+
+std::vector<CostModel::LaneInterference> ProfileCostModel::interference() const {
+  std::vector<LaneInterference> all;
+  if (!switches_.interference) return all;
+  for (const auto& i : profile_.interference) all.push_back({i.on, i.from, i.factor.value});
+  const auto add_duplex = [&](const char* on, const char* from, const Fact& alone,
+                              const Fact& duplex) {
+    const bool stated = std::any_of(all.begin(), all.end(),
+                                    [&](const auto& i) { return i.on == on && i.from == from; });
+    if (!stated && duplex.value > 0 && duplex.value < alone.value) {
+      all.push_back({on, from, duplex.value / alone.value});
+    }
+  };
+  add_duplex("h2d", "d2h", profile_.h2d, profile_.h2d_duplex);
+  add_duplex("d2h", "h2d", profile_.d2h, profile_.d2h_duplex);
+  return all;
+}
+
+Fact ProfileCostModel::gemm_rate(Flops flops) const {
+  const auto& curve = profile_.gemm;
+  if (curve.empty()) return profile_.peak_bf16;
+  const auto above =
+      std::lower_bound(curve.begin(), curve.end(), flops.count(),
+                       [](const CurvePoint& point, double size) { return point.size < size; });
+  if (above == curve.begin()) return curve.front().rate;
+  if (above == curve.end()) return curve.back().rate;
+  const auto below = above - 1;
+  const double share = (std::log(flops.count()) - std::log(below->size)) /
+                       (std::log(above->size) - std::log(below->size));
+  return between(below->rate, above->rate, share);
+}
+
+Fact ProfileCostModel::update_rate(std::int64_t threads) const {
+  const auto& rates = profile_.update;
+  if (rates.empty()) {
+    throw BadRequest("machine " + profile_.name +
+                     ": update has no rate; add the CPU optimizer's parameters per second");
+  }
+  const auto above = rates.lower_bound(threads);
+  if (above == rates.begin()) return above->second;
+  if (above == rates.end()) return rates.rbegin()->second;
+  const auto below = std::prev(above);
+  const double share = static_cast<double>(threads - below->first) /
+                       static_cast<double>(above->first - below->first);
+  return between(below->second, above->second, share);
+}
+
+const CalibrationSample* ProfileCostModel::sample(const CostKey& key) const {
+  const auto found = calibration_.find(key);
+  return found == calibration_.end() || !(found->second.value > 0) ? nullptr : &found->second;
+}
+
+void ProfileCostModel::share_cores(TaskCost& cost, double per_unit) const {
+  if (!switches_.contention || per_unit <= 0 || profile_.cores.value <= 0) return;
+  cost.uses.emplace_back(kCoresLink, per_unit);
+  if (profile_.device == DeviceKind::host) cost.weight = 1 / per_unit;
+}
+
+void ProfileCostModel::share_dram(TaskCost& cost, double per_unit) const {
+  if (!switches_.contention || per_unit <= 0 || profile_.dram.value <= 0) return;
+  cost.uses.emplace_back(kDramLink, per_unit);
+}
+
+TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
+  TaskCost cost;
+  cost.cap = Rate(1);
+  if (const CalibrationSample* known = sample(key)) {
+    cost.amount = Amount(known->value);
+    cost.evidence = Evidence::measured;
+    cost.relative_deviation = relative_deviation(*known);
+  } else {
+    Parts parts;
+    Parts products;  // One curve: its errors go together.
+    double product_deviation = 0;
+    for (const Gemm& g : work.gemms) {
+      const Fact rate = gemm_rate(flops(Gemm{g.m, g.n, g.k}));
+      products.add_rate(flops(g).count(), rate);
+      product_deviation = std::max(product_deviation, Parts::deviation(rate));
+    }
+    parts.add(products.total(), product_deviation, products.evidence());
+    for (const AttentionWork& a : work.attention) {
+      const Fact& own = a.backward ? profile_.attention_backward : profile_.attention_forward;
+      parts.add_rate(flops(a).count(), own.value > 0 ? own : gemm_rate(flops(a)));
+    }
+    parts.add_rate(static_cast<double>(work.streamed.count()), profile_.hbm_bandwidth);
+    parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);
+    if (switches_.latency) {
+      parts.add_times(static_cast<double>(work.kernels), profile_.kernel_overhead);
+    }
+    cost.amount = Amount(parts.total().count());
+    cost.evidence = parts.evidence();
+    cost.relative_deviation = parts.relative_deviation();
+  }
+  if (profile_.device == DeviceKind::host) share_cores(cost, 1);
+  return cost;
+}
+
+TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Bytes bytes) const {
+  const bool down = direction == CopyDirection::h2d;
+  const Fact& link = down ? profile_.h2d : profile_.d2h;
+  const double size = static_cast<double>(bytes.count());
+  TaskCost cost;
+  cost.amount = Amount(size);
+  cost.cap = Rate(link.value);
+  cost.latency = Seconds(switches_.latency ? profile_.copy_latency.value : 0);
+  cost.evidence = Parts::evidence(link);
+  cost.relative_deviation = Parts::deviation(link);
+  // Seconds alone, where known, leave the link's share of the time as it is and correct its rate.
+  const auto take_seconds = [&](double seconds, double deviation, Evidence evidence) {
+    const double latency = std::min(cost.latency.count(), seconds / 2);
+    if (!(seconds > 0) || !(size > 0)) return;
+    cost.latency = Seconds(latency);
+    cost.cap = Rate(size / (seconds - latency));
+    cost.relative_deviation = deviation;
+    cost.evidence = evidence;
+  };
+  if (const CalibrationSample* known = sample(key)) {
+    if (is_rate(key)) {
+      cost.cap = Rate(known->value);
+      cost.relative_deviation = relative_deviation(*known);
+      cost.evidence = Evidence::measured;
+    } else {
+      take_seconds(known->value, relative_deviation(*known), Evidence::measured);
+    }
+  } else if (const auto fit = from_family(calibration_, family_of(key.name), size)) {
+    take_seconds(fit->seconds, fit->relative_deviation, Evidence::fitted);
+  }
+  // A link carries what was measured on it: its capacity may be a datasheet's.
+  cost.uses.emplace_back(down ? kH2dLink : kD2hLink,
+                         std::min(1.0, link.value / std::max(cost.cap.count(), 1.0)));
+  if (profile_.device == DeviceKind::cuda) {
+    cost.weight = cost.cap.count() * (down ? 1 : kHostWritePriority);
+  }
+  share_dram(cost, down ? profile_.h2d_dram.value : profile_.d2h_dram.value);
+  share_cores(cost, profile_.copy_cores.value);
+  return cost;
+}
+
+TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) const {
+  const double parameters = static_cast<double>(work.parameters);
+  const Fact rate = update_rate(work.threads);
+  TaskCost cost;
+  cost.amount = Amount(parameters);
+  cost.cap = Rate(rate.value);
+  cost.evidence = Parts::evidence(rate);
+  cost.relative_deviation = Parts::deviation(rate);
+  if (const CalibrationSample* known = sample(key)) {
+    cost.cap = Rate(is_rate(key) ? known->value : parameters / known->value);
+    cost.evidence = Evidence::measured;
+    cost.relative_deviation = relative_deviation(*known);
+  } else if (const auto fit = from_family(calibration_, family_of(key.name), parameters)) {
+    cost.cap = Rate(parameters / fit->seconds);
+    cost.evidence = Evidence::fitted;
+    cost.relative_deviation = fit->relative_deviation;
+  }
+  cost.weight = profile_.device == DeviceKind::cuda ? cost.cap.count() : 1;
+  share_dram(cost, profile_.update_dram.value);
+  share_cores(cost, static_cast<double>(work.threads) / cost.cap.count());
+  return cost;
+}
+
+TaskCost ProfileCostModel::launch(const CostKey& key, const Work& work) const {
+  TaskCost cost;
+  cost.cap = Rate(1);
+  cost.evidence = Parts::evidence(profile_.launch);
+  cost.relative_deviation = Parts::deviation(profile_.launch);
+  if (!switches_.dispatch) return cost;
+  cost.amount = Amount(static_cast<double>(work.kernels) * profile_.launch.value);
+  if (const CalibrationSample* known = sample(key)) {
+    cost.amount = Amount(known->value);
+    cost.evidence = Evidence::measured;
+    cost.relative_deviation = relative_deviation(*known);
+  }
+  share_cores(cost, 1);
+  return cost;
+}
+
+TaskCost ProfileCostModel::data(const CostKey& key, std::int64_t tokens) const {
+  // Two int32 a token, gathered by one thread: far below the noise of anything else, so that the
+  // rate of one core's memory copy (5 GB/s, low for any machine here) does until it is measured.
+  constexpr double kGatherBytesPerSecond = 5e9;
+  TaskCost cost;
+  cost.cap = Rate(1);
+  cost.amount = Amount(static_cast<double>(tokens) * 8 / kGatherBytesPerSecond);
+  cost.relative_deviation = 0.5;
+  if (const CalibrationSample* known = sample(key)) {
+    cost.amount = Amount(known->value);
+    cost.evidence = Evidence::measured;
+    cost.relative_deviation = relative_deviation(*known);
+  }
+  share_cores(cost, 1);
+  return cost;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,84 @@
+// Costs from a machine profile and its calibration.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "planner/calibration.hpp"
+#include "planner/cost.hpp"
+#include "planner/machine.hpp"
+
+namespace sluice::planner {
+
+/// Terms of the model, each of which an ablation may turn off.
+struct CostSwitches {
+  bool contention = true;    ///< Tasks share host DRAM and cores.
+  bool dispatch = true;      ///< The launcher's time.
+  bool latency = true;       ///< Fixed time before a copy flows, and kernel overheads.
+  bool interference = true;  ///< A lane slows another although no link is full.
+};
+
+/// Whether calibrated values of `key` are amounts per second: copies and updates whose key does not
+/// end in a size ("copy/h2d" is bytes/s after the latency, "update/block/t1" parameters/s;
+/// "copy/h2d/4194304" is seconds).
+[[nodiscard]] bool is_rate(const CostKey& key);
+
+/// One cost a task, in this order of evidence:
+///   measured  the calibrated value of the task's own cost key;
+///   fitted    copies and updates: a line in size through the calibrated values of the same family
+///             (the key up to its last '/'); everything else, and they without samples: the
+///             profile's measured facts;
+///   datasheet the profile's datasheet or estimated facts.
+/// A calibrated value is the seconds of the task running alone; for a key that names a rate
+/// (`is_rate`), amount per second.
+///
+/// From the profile, S = summed over the task's work:
+///   compute    S(flops / gemm rate(flops)) + S(flops / attention rate)
+///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
+///   copy       copy_latency + bytes / link rate
+///   update     parameters / update rate(threads)
+///   launch     kernels x launch
+/// The GEMM rate is interpolated linearly in log(FLOPs) between the profile's points, constant
+/// beyond them.
+///
+/// Links: pcie_h2d and pcie_d2h (a copy uses one unit a byte), dram (the profile's coefficients)
+/// and cores. On the host backend a compute task is a flow of seconds that uses one core;
+/// everywhere an update uses threads / rate core-seconds a parameter. Flows that use cores weigh
+/// one over their use on the host backend, so that cores are shared evenly; on CUDA machines a flow
+/// weighs its own uncontended rate, so that all slow down in proportion, except that writes to host
+/// memory (d2h) come first: on an H200 host they kept their rate against 14 threads of Adam while
+/// reads lost a quarter.
+class ProfileCostModel : public CostModel {
+ public:
+  ProfileCostModel(MachineProfile profile, Calibration calibration, CostSwitches switches = {});
+
+  [[nodiscard]] std::vector<LinkCapacity> links() const override;
+  [[nodiscard]] std::vector<LaneInterference> interference() const override;
+  [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override;
+  [[nodiscard]] TaskCost copy(const CostKey& key, CopyDirection direction,
+                              Bytes bytes) const override;
+  [[nodiscard]] TaskCost cpu_update(const CostKey& key, const Work& work) const override;
+  [[nodiscard]] TaskCost launch(const CostKey& key, const Work& work) const override;
+  [[nodiscard]] TaskCost data(const CostKey& key, std::int64_t tokens) const override;
+  [[nodiscard]] std::string hash() const override { return hash_; }
+
+  [[nodiscard]] const MachineProfile& profile() const { return profile_; }
+  [[nodiscard]] const CostSwitches& switches() const { return switches_; }
+  /// Rate of a product of `flops`.
+  [[nodiscard]] Fact gemm_rate(Flops flops) const;
+  /// Rate of the CPU optimizer: between the profile's thread counts linearly, beyond them the
+  /// nearest.
+  [[nodiscard]] Fact update_rate(std::int64_t threads) const;
+
+ private:
+  [[nodiscard]] const CalibrationSample* sample(const CostKey& key) const;
+  void share_cores(TaskCost& cost, double per_unit) const;
+  void share_dram(TaskCost& cost, double per_unit) const;
+
+  MachineProfile profile_;
+  Calibration calibration_;
+  CostSwitches switches_;
+  std::string hash_;
+};
+
+}  // namespace sluice::planner

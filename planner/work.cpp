@@ -1,0 +1,177 @@
+// Equations, T = micro_tokens, E = bytes of an element of the compute type, e.g. of the residual
+// stream:
+//   matrix product [m, k] x [k, n]          2 m n k FLOPs
+//   causal attention of one head, L tokens  P = visible (query, key) pairs = L (L + 1) / 2, fewer
+//                                           under a sliding window; forward 4 d P FLOPs (scores and
+//                                           values), backward 10 d P (scores again, dV, dP, dQ, dK)
+//   element-wise kernels                    bytes read + bytes written, each operand once
+// Backward of a weight product is two products: d input [m, n] x [n, k], d weight [n, m] x [m, k].
+#include <algorithm>
+
+#include "planner/cost.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Sizes of one block and one micro-batch.
+struct Sizes {
+  std::int64_t tokens, hidden, query, key_value, intermediate, element;
+  explicit Sizes(const Job& job)
+      : tokens(job.micro_tokens()),
+        hidden(job.model.hidden),
+        query(job.model.heads * job.model.head_dim),
+        key_value(job.model.kv_heads * job.model.head_dim),
+        intermediate(job.model.intermediate),
+        element(job.compute_element().count()) {}
+  [[nodiscard]] Bytes streams(std::int64_t width, std::int64_t passes) const {
+    return Bytes(tokens * width * passes * element);
+  }
+};
+
+AttentionWork attention_of(const Job& job, bool backward) {
+  AttentionWork work;
+  work.sequences = job.micro_batch;
+  work.length = job.seq_len;
+  work.heads = job.model.heads;
+  work.kv_heads = job.model.kv_heads;
+  work.head_dim = job.model.head_dim;
+  work.backward = backward;
+  work.window = job.model.sliding_window;
+  return work;
+}
+
+/// Norm, q, k and v products, biases, q/k norms and RoPE, attention.
+void add_attention_half(Work& work, const Job& job, const Sizes& s) {
+  work.gemms.push_back({s.tokens, s.query, s.hidden});
+  work.gemms.push_back({s.tokens, s.key_value, s.hidden, 2});
+  work.attention.push_back(attention_of(job, false));
+  work.streamed += s.streams(s.hidden, 2) + s.streams(s.query + s.key_value, 2);
+  work.kernels += 6;
+}
+
+/// o product, residual, norm, gate and up products.
+void add_residual_gate_up(Work& work, const Sizes& s) {
+  work.gemms.push_back({s.tokens, s.hidden, s.query});
+  work.gemms.push_back({s.tokens, s.intermediate, s.hidden, 2});
+  work.streamed += s.streams(s.hidden, 3) + s.streams(s.hidden, 2);
+  work.kernels += 5;
+}
+
+/// SwiGLU, down product, residual.
+void add_down(Work& work, const Sizes& s) {
+  work.gemms.push_back({s.tokens, s.hidden, s.intermediate});
+  work.streamed += s.streams(s.intermediate, 3) + s.streams(s.hidden, 3);
+  work.kernels += 3;
+}
+
+/// The two products that follow from forward product `g`.
+void add_backward_of(Work& work, const Gemm& g) {
+  work.gemms.push_back({g.m, g.k, g.n, g.count});
+  work.gemms.push_back({g.n, g.k, g.m, g.count});
+  work.kernels += 2 * g.count;
+}
+
+Work block_backward(const Job& job, const Sizes& s) {
+  Work work;
+  for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.intermediate},     // down
+                        Gemm{s.tokens, s.intermediate, s.hidden, 2},  // gate, up
+                        Gemm{s.tokens, s.hidden, s.query},            // o
+                        Gemm{s.tokens, s.query, s.hidden},            // q
+                        Gemm{s.tokens, s.key_value, s.hidden, 2}}) {  // k, v
+    add_backward_of(work, g);
+  }
+  work.attention.push_back(attention_of(job, true));
+  work.streamed = s.streams(s.intermediate, 6)  // gate, up, d act; act, d gate, d up
+                  + s.streams(s.hidden, 2 * 2)  // both norms' outputs again
+                  + s.streams(s.hidden, 2 * 4)  // both norms' backward onto the residual's gradient
+                  + s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
+  work.kernels += 7;
+  return work;
+}
+
+Work loss(const Job& job, const Sizes& s) {
+  Work work;
+  const std::int64_t vocab = job.model.vocab;
+  const auto add_chunks = [&](std::int64_t tokens, std::int64_t count) {
+    if (tokens == 0 || count == 0) return;
+    work.gemms.push_back({tokens, vocab, s.hidden, count});  // logits
+    work.gemms.push_back({tokens, s.hidden, vocab, count});  // d hidden
+    work.gemms.push_back({vocab, s.hidden, tokens, count});  // d lm_head
+    work.streamed += Bytes(tokens * vocab * 2 * 4 * count);  // fp32 logits to their gradient
+    work.kernels += 4 * count;
+  };
+  add_chunks(job.loss_chunk, s.tokens / job.loss_chunk);
+  add_chunks(s.tokens % job.loss_chunk, 1);
+  work.streamed += s.streams(s.hidden, 2) + s.streams(s.hidden, 3);
+  work.kernels += 2;
+  return work;
+}
+
+double visible_pairs(const AttentionWork& a) {
+  const double length = static_cast<double>(a.length);
+  const double hidden_from =
+      static_cast<double>(std::max<std::int64_t>(0, a.length - a.window.value_or(a.length)));
+  return length * (length + 1) / 2 - hidden_from * (hidden_from + 1) / 2;
+}
+
+}  // namespace
+
+Flops Work::flops() const {
+  double total = 0;
+  for (const Gemm& g : gemms) total += planner::flops(g).count();
+  for (const AttentionWork& a : attention) total += planner::flops(a).count();
+  return Flops(total);
+}
+
+Flops flops(const Gemm& g) {
+  return Flops(2.0 * static_cast<double>(g.m) * static_cast<double>(g.n) *
+               static_cast<double>(g.k) * static_cast<double>(g.count));
+}
+
+Flops flops(const AttentionWork& a) {
+  return Flops((a.backward ? 10.0 : 4.0) * static_cast<double>(a.sequences * a.heads) *
+               static_cast<double>(a.head_dim) * visible_pairs(a));
+}
+
+Work work_of(const Job& job, Pass pass, std::size_t unit) {
+  const Sizes s(job);
+  Work work;
+  switch (pass) {
+    case Pass::embed_forward:
+      work.streamed = s.streams(s.hidden, 2);
+      work.kernels = 1;
+      return work;
+    case Pass::block_forward:
+      add_attention_half(work, job, s);
+      add_residual_gate_up(work, s);
+      add_down(work, s);
+      return work;
+    case Pass::loss:
+      return loss(job, s);
+    case Pass::block_recompute_input:
+      add_attention_half(work, job, s);
+      add_residual_gate_up(work, s);
+      return work;
+    case Pass::block_recompute_selective:
+      add_residual_gate_up(work, s);
+      return work;
+    case Pass::block_backward:
+      return block_backward(job, s);
+    case Pass::embed_backward:  // rows are sorted by token, then added onto fp32 rows
+      work.streamed = s.streams(s.hidden, 1) + Bytes(s.tokens * s.hidden * 2 * 4);
+      work.kernels = 2;
+      return work;
+    case Pass::combine:  // embedding gradient += lm_head gradient, fp32
+      work.streamed = Bytes(job.model.vocab * s.hidden * 3 * 4);
+      work.kernels = 1;
+      return work;
+    case Pass::norm:
+      work.streamed = Bytes(unit_tensors(job.model, unit).padded_size * 4);
+      work.kernels = 1;
+      return work;
+  }
+  throw std::logic_error("contract broken: unknown pass");
+}
+
+}  // namespace sluice::planner
