@@ -1,0 +1,19 @@
+// AdamW on a CUDA device: the list of operations of engine/adamw.hpp, one thread an element, bit
+// for bit what the host computes.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/adamw.hpp"
+
+struct CUstream_st;
+
+namespace sluice::engine::cuda {
+
+/// Updates elements [begin, end) on `stream`. Every pointer of `operands` is a device (or mapped)
+/// address; the arrays must stay valid until the stream has passed the kernel. Throws
+/// EnvironmentError if the launch is refused.
+void adamw_update(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,
+                  const AdamWStep& step, CUstream_st* stream);
+
+}  // namespace sluice::engine::cuda
