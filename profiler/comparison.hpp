@@ -1,0 +1,40 @@
+// Two traces of one step graph side by side, by task kind and by lane.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/trace.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::profiler {
+
+/// Tasks of one kind (or lane) that both traces hold.
+struct ComparisonRow {
+  std::string name;
+  std::size_t count = 0;
+  Seconds a{0};
+  Seconds b{0};
+  [[nodiscard]] Seconds difference() const { return b - a; }
+};
+
+struct Comparison {
+  std::vector<ComparisonRow> kinds;  ///< In the order the traces first name them.
+  std::vector<ComparisonRow> lanes;
+  std::vector<std::string> only_a;  ///< Ids that the other trace lacks.
+  std::vector<std::string> only_b;
+  Seconds step_a{0};  ///< end(s3/grads) - end(s2/grads); zero where a trace lacks them.
+  Seconds step_b{0};
+};
+
+[[nodiscard]] Comparison compare(const sim::Trace& a, const sim::Trace& b);
+
+/// end(s3/grads) - end(s2/grads); zero where the trace lacks either.
+[[nodiscard]] Seconds step_period(const sim::Trace& trace);
+
+/// Tables for the terminal; `a` and `b` head the columns.
+[[nodiscard]] std::string comparison_text(const Comparison& comparison, const std::string& a,
+                                          const std::string& b);
+[[nodiscard]] std::string comparison_json(const Comparison& comparison);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,191 @@
+#include "profiler/doctor/system_files.hpp"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace sluice::profiler {
+namespace {
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\n");
+  if (first == std::string::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
+}
+
+/// The value after "key<spaces>:" of the first line that starts with `key`.
+std::optional<std::string> colon_field(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto colon = line.find(':');
+    if (colon != std::string::npos && trimmed(line.substr(0, colon)) == key) {
+      return trimmed(line.substr(colon + 1));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<double> number(const std::optional<std::string>& text) {
+  if (!text) return std::nullopt;
+  std::istringstream in(*text);
+  double value = 0;
+  if (in >> value) return value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> SystemFiles::text(const std::string& path) const {
+  std::ifstream in(root_ / path, std::ios::binary);
+  if (!in) return std::nullopt;
+  std::ostringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+std::vector<std::string> SystemFiles::entries(const std::string& folder,
+                                              const std::string& prefix) const {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at(root_ / folder, ignored), end; at != end;
+       at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(prefix)) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::optional<std::string> SystemFiles::cpu_model() const {
+  const auto info = text("proc/cpuinfo");
+  return info ? colon_field(*info, "model name") : std::nullopt;
+}
+
+std::vector<std::string> SystemFiles::cpu_flags() const {
+  const auto info = text("proc/cpuinfo");
+  if (!info) return {};
+  std::istringstream words(colon_field(*info, "flags").value_or(""));
+  std::vector<std::string> flags;
+  for (std::string flag; words >> flag;) flags.push_back(flag);
+  return flags;
+}
+
+std::optional<Bytes> SystemFiles::memory_field(const std::string& name) const {
+  const auto info = text("proc/meminfo");
+  if (!info) return std::nullopt;
+  const auto kibibytes = number(colon_field(*info, name));
+  if (!kibibytes) return std::nullopt;
+  return Bytes(static_cast<std::int64_t>(*kibibytes) << 10);
+}
+
+std::string SystemFiles::cgroup_folder(const std::string& controller) const {
+  // Lines "id:controllers:path"; version 2 has the one line "0::path".
+  std::istringstream lines(text("proc/self/cgroup").value_or(""));
+  for (std::string line; std::getline(lines, line);) {
+    const auto first = line.find(':');
+    const auto second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool named = controller.empty()
+                           ? controllers == ",,"
+                           : controllers.find("," + controller + ",") != std::string::npos;
+    if (named) return line.substr(second + 1);
+  }
+  return "/";
+}
+
+std::optional<Bytes> SystemFiles::cgroup_memory_limit() const {
+  // A container often sees its own cgroup as the root, so the root's file counts as well.
+  std::optional<Bytes> limit;
+  const auto take = [&](const std::string& path) {
+    const auto value = number(text(path));  // "max" is no number
+    // Version 1 writes "no limit" as a page-rounded 2^63.
+    if (!value || *value <= 0 || *value > 4e18) return;
+    const Bytes bytes(static_cast<std::int64_t>(*value));
+    limit = limit ? std::min(*limit, bytes) : bytes;
+  };
+  take("sys/fs/cgroup" + cgroup_folder("") + "/memory.max");
+  take("sys/fs/cgroup/memory.max");
+  take("sys/fs/cgroup/memory" + cgroup_folder("memory") + "/memory.limit_in_bytes");
+  take("sys/fs/cgroup/memory/memory.limit_in_bytes");
+  return limit;
+}
+
+std::optional<double> SystemFiles::cgroup_cpu_limit() const {
+  std::optional<double> limit;
+  const auto take = [&](std::optional<double> quota, std::optional<double> period) {
+    if (!quota || !period || *quota <= 0 || *period <= 0) return;
+    const double cpus = *quota / *period;
+    limit = limit ? std::min(*limit, cpus) : cpus;
+  };
+  for (const std::string& folder : {cgroup_folder(""), std::string()}) {
+    if (const auto line = text("sys/fs/cgroup" + folder + "/cpu.max")) {
+      std::istringstream in(*line);
+      std::string quota;
+      std::string period;
+      in >> quota >> period;
+      take(number(quota), number(period));
+    }
+  }
+  for (const std::string& folder : {cgroup_folder("cpu"), std::string()}) {
+    const std::string base = "sys/fs/cgroup/cpu" + folder;
+    take(number(text(base + "/cpu.cfs_quota_us")), number(text(base + "/cpu.cfs_period_us")));
+  }
+  return limit;
+}
+
+std::size_t SystemFiles::numa_nodes() const {
+  std::size_t nodes = 0;
+  for (const std::string& name : entries("sys/devices/system/node", "node")) {
+    nodes += name.size() > 4 && name.find_first_not_of("0123456789", 4) == std::string::npos;
+  }
+  return std::max<std::size_t>(nodes, 1);
+}
+
+bool SystemFiles::is_wsl() const {
+  std::string version = text("proc/version").value_or("");
+  std::transform(version.begin(), version.end(), version.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return version.find("microsoft") != std::string::npos;
+}
+
+std::optional<SystemFiles::MemoryModules> SystemFiles::memory_modules() const {
+  // SMBIOS 3.x, section 6.1.2: each structure is type, length, handle, fields, then strings that
+  // end with two zero bytes. Type 17 ("Memory Device"): size at 0x0C (0 empty, 0xFFFF unknown),
+  // configured speed in MT/s at 0x20.
+  const auto table = text("sys/firmware/dmi/tables/DMI");
+  if (!table) return std::nullopt;
+  const auto byte = [&](std::size_t at) {
+    return at < table->size() ? static_cast<unsigned char>((*table)[at]) : 0U;
+  };
+  const auto word = [&](std::size_t at) { return byte(at) | byte(at + 1) << 8; };
+  MemoryModules modules;
+  for (std::size_t at = 0; at + 4 <= table->size();) {
+    const unsigned type = byte(at);
+    const unsigned length = byte(at + 1);
+    if (length < 4 || type == 127) break;
+    if (type == 17 && length > 0x0D && word(at + 0x0C) != 0) {
+      ++modules.populated;
+      const std::int64_t speed = length > 0x21 ? word(at + 0x20) : 0;
+      if (speed > 0 && (modules.megatransfers == 0 || speed < modules.megatransfers)) {
+        modules.megatransfers = speed;
+      }
+    }
+    at += length;
+    while (at + 1 < table->size() && (byte(at) != 0 || byte(at + 1) != 0)) ++at;
+    at += 2;
+  }
+  if (modules.populated == 0) return std::nullopt;
+  return modules;
+}
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(1, CPU_COUNT(&set));
+}
+
+}  // namespace sluice::profiler

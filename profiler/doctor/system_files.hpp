@@ -1,0 +1,51 @@
+// What Linux says about a machine in /proc and /sys, read under a root folder that tests replace.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/units.hpp"
+
+namespace sluice::profiler {
+
+class SystemFiles {
+ public:
+  explicit SystemFiles(std::filesystem::path root = "/") : root_(std::move(root)) {}
+
+  /// Text of a file below the root; none where it cannot be read.
+  [[nodiscard]] std::optional<std::string> text(const std::string& path) const;
+  /// Entries of a folder below the root whose names start with `prefix`.
+  [[nodiscard]] std::vector<std::string> entries(const std::string& folder,
+                                                 const std::string& prefix) const;
+
+  [[nodiscard]] std::optional<std::string> cpu_model() const;
+  [[nodiscard]] std::vector<std::string> cpu_flags() const;
+  /// A field of /proc/meminfo ("MemTotal", "MemAvailable").
+  [[nodiscard]] std::optional<Bytes> memory_field(const std::string& name) const;
+  /// Memory limit of this process's cgroup, version 2 or 1; none where there is none.
+  [[nodiscard]] std::optional<Bytes> cgroup_memory_limit() const;
+  /// CPUs this process's cgroup may use at once, version 2 or 1; none where unlimited.
+  [[nodiscard]] std::optional<double> cgroup_cpu_limit() const;
+  [[nodiscard]] std::size_t numa_nodes() const;
+  [[nodiscard]] bool is_wsl() const;
+
+  struct MemoryModules {
+    std::int64_t populated = 0;
+    std::int64_t megatransfers = 0;  ///< Slowest configured speed, MT/s; zero if not stated.
+  };
+  /// Populated memory modules from the firmware's SMBIOS table (type 17); none where unreadable.
+  [[nodiscard]] std::optional<MemoryModules> memory_modules() const;
+
+ private:
+  /// This process's cgroup folder of a version 1 controller, or of version 2 for an empty name.
+  [[nodiscard]] std::string cgroup_folder(const std::string& controller) const;
+  std::filesystem::path root_;
+};
+
+/// Logical CPUs the scheduler lets this process use.
+[[nodiscard]] int usable_cpus();
+
+}  // namespace sluice::profiler

@@ -1,0 +1,197 @@
+#include "profiler/interference_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+constexpr double kSlowest = 0.3;
+constexpr Seconds kShortest{250e-6};
+constexpr double kLeastShareVariance = 1e-3;
+
+/// Solves a small symmetric positive definite system in place (Gaussian elimination).
+std::vector<double> solve(std::vector<std::vector<double>> a, std::vector<double> b) {
+  const std::size_t n = b.size();
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t i = k + 1; i < n; ++i) {
+      const double ratio = a[i][k] / a[k][k];
+      for (std::size_t j = k; j < n; ++j) a[i][j] -= ratio * a[k][j];
+      b[i] -= ratio * b[k];
+    }
+  }
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t j = k + 1; j < n; ++j) b[k] -= a[k][j] * b[j];
+    b[k] /= a[k][k];
+  }
+  return b;
+}
+
+/// Subtracts from every row of a group the group's mean.
+void centre_by_group(const std::vector<OverlappedTask>& tasks, std::vector<double>& values) {
+  std::map<std::size_t, std::pair<double, double>> sums;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    auto& [sum, count] = sums[tasks[i].group];
+    sum += values[i];
+    count += 1;
+  }
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const auto& [sum, count] = sums[tasks[i].group];
+    values[i] -= sum / count;
+  }
+}
+
+/// The linearised problem at slow-downs `q` (1 - factor): rows centred by group.
+struct Linearised {
+  std::vector<double> residual;
+  std::vector<std::vector<double>> slope;  ///< By lane, by task.
+};
+
+Linearised linearise(const std::vector<OverlappedTask>& tasks, const std::vector<double>& q) {
+  Linearised at{std::vector<double>(tasks.size()),
+                std::vector<std::vector<double>>(q.size(), std::vector<double>(tasks.size()))};
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    double value = std::log(tasks[i].seconds);
+    for (std::size_t l = 0; l < q.size(); ++l) {
+      const double speed = 1 - q[l] * tasks[i].share[l];
+      value += std::log(speed);
+      at.slope[l][i] = tasks[i].share[l] / speed;
+    }
+    at.residual[i] = value;
+  }
+  centre_by_group(tasks, at.residual);
+  for (auto& column : at.slope) centre_by_group(tasks, column);
+  return at;
+}
+
+double dot(const std::vector<double>& a, const std::vector<double>& b,
+           const std::vector<double>& weight) {
+  double sum = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) sum += weight[i] * a[i] * b[i];
+  return sum;
+}
+
+/// Tasks three robust deviations out (a preempted thread) count for less: Huber's weights.
+std::vector<double> huber_weights(const std::vector<double>& residual, double deviation) {
+  std::vector<double> weights(residual.size(), 1);
+  for (std::size_t i = 0; i < residual.size(); ++i) {
+    const double size = std::abs(residual[i]);
+    if (deviation > 0 && size > 1.5 * deviation) weights[i] = 1.5 * deviation / size;
+  }
+  return weights;
+}
+
+}  // namespace
+
+std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks,
+                                        const std::vector<FactorEstimate>& priors) {
+  std::vector<FactorEstimate> estimates = priors;
+  const std::size_t lanes = priors.size();
+  if (tasks.size() < 2 * lanes + 4 || lanes == 0) return estimates;
+  std::vector<double> q(lanes);
+  for (std::size_t l = 0; l < lanes; ++l) q[l] = 1 - priors[l].factor;
+  std::vector<std::vector<double>> normal(lanes, std::vector<double>(lanes));
+  double noise = 0;
+  constexpr int kIterations = 8;
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    const Linearised at = linearise(tasks, q);
+    noise = std::max(robust_deviation(at.residual), 1e-4);
+    const std::vector<double> weights = huber_weights(at.residual, noise);
+    std::vector<double> right(lanes);
+    for (std::size_t l = 0; l < lanes; ++l) {
+      for (std::size_t m = 0; m < lanes; ++m) {
+        normal[l][m] = dot(at.slope[l], at.slope[m], weights);
+      }
+      const double prior_deviation = std::max(priors[l].deviation, 1e-3);
+      const double hold = noise * noise / (prior_deviation * prior_deviation);
+      right[l] = dot(at.slope[l], at.residual, weights) + hold * (1 - priors[l].factor - q[l]);
+      normal[l][l] += hold;
+    }
+    const std::vector<double> change = solve(normal, right);
+    for (std::size_t l = 0; l < lanes; ++l) {
+      q[l] = std::clamp(q[l] + change[l], 0.0, 1 - kSlowest);
+    }
+  }
+  const Linearised at = linearise(tasks, q);
+  const std::vector<double> ones(tasks.size(), 1);
+  for (std::size_t l = 0; l < lanes; ++l) {
+    const double variance = dot(at.slope[l], at.slope[l], ones) / static_cast<double>(tasks.size());
+    if (variance < kLeastShareVariance) continue;
+    estimates[l] = {1 - q[l], std::min(noise / std::sqrt(normal[l][l]), 0.5)};
+  }
+  return estimates;
+}
+
+namespace {
+
+/// Share of [start, end] during which `spans` (sorted, disjoint) run.
+double overlapped_share(const Recorder::Span& span, const std::vector<Recorder::Span>& spans) {
+  const auto first =
+      std::upper_bound(spans.begin(), spans.end(), span.start,
+                       [](Instant at, const Recorder::Span& other) { return at < other.end; });
+  Duration overlap{0};
+  for (auto other = first; other != spans.end() && other->start < span.end; ++other) {
+    overlap += std::min(other->end, span.end) - std::max(other->start, span.start);
+  }
+  return to_seconds(overlap) / to_seconds(span.end - span.start);
+}
+
+std::vector<Recorder::Span> lane_spans(const planner::StepGraph& graph, const MeasuredRun& run,
+                                       planner::LaneKind lane) {
+  std::vector<Recorder::Span> spans;
+  for (const auto& step : run.steps) {
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (graph.tasks[i].lane == lane) spans.push_back(step[i]);
+    }
+  }
+  return spans;
+}
+
+}  // namespace
+
+std::vector<LaneFactor> fit_interference(const std::vector<planner::StepGraph>& graphs,
+                                         const std::vector<MeasuredRun>& runs,
+                                         const std::vector<LaneFactor>& priors) {
+  check(graphs.size() == runs.size(), "one graph a run");
+  std::vector<LaneFactor> fitted = priors;
+  for (const planner::LaneKind on : {planner::LaneKind::compute, planner::LaneKind::cpu}) {
+    std::vector<std::size_t> rows;  // priors of this lane
+    std::vector<FactorEstimate> lane_priors;
+    for (std::size_t p = 0; p < priors.size(); ++p) {
+      if (priors[p].on != on) continue;
+      rows.push_back(p);
+      lane_priors.push_back({priors[p].factor, priors[p].deviation});
+    }
+    std::vector<OverlappedTask> tasks;
+    std::map<std::string, std::size_t> groups;
+    for (std::size_t r = 0; r < runs.size(); ++r) {
+      std::vector<std::vector<Recorder::Span>> others;
+      for (const std::size_t row : rows) {
+        others.push_back(lane_spans(graphs[r], runs[r], priors[row].from));
+      }
+      for (std::size_t s = 1; s + 1 < runs[r].steps.size(); ++s) {
+        for (std::size_t i = 0; i < runs[r].steps[s].size(); ++i) {
+          const Recorder::Span& span = runs[r].steps[s][i];
+          const Seconds time = to_seconds(span.end - span.start);
+          if (graphs[r].tasks[i].lane != on || time < kShortest) continue;
+          const std::string& key = graphs[r].tasks[i].cost.name;
+          OverlappedTask task{groups.emplace(key, groups.size()).first->second, time.count(), {}};
+          for (const auto& spans : others) task.share.push_back(overlapped_share(span, spans));
+          tasks.push_back(std::move(task));
+        }
+      }
+    }
+    const auto estimates = fit_factors(tasks, lane_priors);
+    for (std::size_t l = 0; l < rows.size(); ++l) {
+      fitted[rows[l]].factor = estimates[l].factor;
+      fitted[rows[l]].deviation = estimates[l].deviation;
+      fitted[rows[l]].count = static_cast<std::int64_t>(tasks.size());
+    }
+  }
+  return fitted;
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,46 @@
+// How much each lane slows another, from tasks that were overlapped to different extents.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profiler/measured_run.hpp"
+
+namespace sluice::profiler {
+
+/// While a task of lane `from` runs, tasks of lane `on` run `factor` times as fast.
+struct LaneFactor {
+  planner::LaneKind on;
+  planner::LaneKind from;
+  double factor = 1;
+  double deviation = 0;
+  std::int64_t count = 0;  ///< Tasks of `on` that were looked at.
+};
+
+/// One task of lane `on`: which tasks it may be compared with, how long it took, and the share of
+/// that time during which each lane ran.
+struct OverlappedTask {
+  std::size_t group;  ///< Tasks of one group would take one time if they ran alone.
+  double seconds;
+  std::vector<double> share;  ///< By lane `from`, each 0 .. 1.
+};
+
+/// Model: seconds = base[group] / prod_l (1 - (1 - factor_l) x share_l), noise multiplicative.
+/// Least squares in logarithms by Gauss-Newton, groups as fixed effects, each factor held to its
+/// prior as firmly as that is known. A lane whose share hardly varies within groups keeps its
+/// prior: nothing then tells its effect from the base. Factors stay within [0.3, 1].
+struct FactorEstimate {
+  double factor;
+  double deviation;
+};
+[[nodiscard]] std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks,
+                                                      const std::vector<FactorEstimate>& priors);
+
+/// Factors on the compute and cpu lanes from all measured runs; `priors` names the pairs that are
+/// fitted. Tasks shorter than a quarter of a millisecond are left out: hand-offs rule them.
+[[nodiscard]] std::vector<LaneFactor> fit_interference(
+    const std::vector<planner::StepGraph>& graphs, const std::vector<MeasuredRun>& runs,
+    const std::vector<LaneFactor>& priors);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,76 @@
+#include "profiler/recorder.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+
+Recorder::Recorder(const planner::StepGraph& graph, StepRange steps)
+    : tasks_per_step_(graph.tasks_per_step),
+      steps_(steps),
+      slots_(graph.tasks_per_step * static_cast<std::size_t>(steps.count)) {}
+
+void Recorder::task_ran(const engine::TaskEvent& event) {
+  if (event.step < steps_.first || event.step >= steps_.first + steps_.count) return;
+  slots_[slot_of(event.step) + event.task] = Slot{event.start, event.end, true};
+}
+
+bool Recorder::has(std::int64_t step) const {
+  if (step < steps_.first || step >= steps_.first + steps_.count) return false;
+  const auto begin = slots_.begin() + static_cast<std::ptrdiff_t>(slot_of(step));
+  return std::all_of(begin, begin + static_cast<std::ptrdiff_t>(tasks_per_step_),
+                     [](const Slot& slot) { return slot.written; });
+}
+
+std::vector<Recorder::Span> Recorder::spans(std::int64_t step) const {
+  check(has(step), "a trace holds every task of the steps it shows");
+  std::vector<Span> spans;
+  spans.reserve(tasks_per_step_);
+  for (std::size_t i = 0; i < tasks_per_step_; ++i) {
+    const Slot& slot = slots_[slot_of(step) + i];
+    spans.push_back({slot.start, slot.end});
+  }
+  return spans;
+}
+
+void Recorder::restart(StepRange steps) {
+  check(static_cast<std::size_t>(steps.count) * tasks_per_step_ <= slots_.size(),
+        "a recorder does not grow while it is observed");
+  steps_ = steps;
+  std::fill(slots_.begin(), slots_.end(), Slot{});
+}
+
+std::vector<Recorder::Span> three_steps(const planner::StepGraph& graph, const Recorder& recorder,
+                                        std::int64_t first) {
+  std::vector<Recorder::Span> spans;
+  spans.reserve(graph.graph.tasks().size());
+  for (std::int64_t step = first; step < first + 3; ++step) {
+    const auto more = recorder.spans(step);
+    spans.insert(spans.end(), more.begin(), more.end());
+  }
+  Instant origin = Instant::max();
+  for (const auto& span : spans) origin = std::min(origin, span.start);
+  for (auto& span : spans) {
+    span.start = Instant(span.start - origin);
+    span.end = Instant(span.end - origin);
+  }
+  return spans;
+}
+
+sim::Trace trace_of(const planner::StepGraph& graph, const std::vector<Recorder::Span>& spans,
+                    sim::SpanSource source) {
+  const auto tasks = graph.graph.tasks();
+  check(spans.size() == tasks.size(), "a trace has one span for each task of its graph");
+  sim::Trace trace;
+  trace.spans.reserve(spans.size());
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const planner::StepTask& task = graph.tasks[i];
+    trace.spans.push_back({tasks[i].id, planner::to_string(task.lane),
+                           planner::to_string(task.kind), spans[i].start, spans[i].end, task.bytes,
+                           source});
+  }
+  return trace;
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,64 @@
+// The measured trace: an observer that keeps the task events of chosen steps in memory it owns
+// before the run starts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/observer.hpp"
+#include "planner/step_graph.hpp"
+#include "sim/simulate.hpp"
+#include "sim/trace.hpp"
+
+namespace sluice::profiler {
+
+/// Steps to record: first .. first + count - 1 of the run, from 1.
+struct StepRange {
+  std::int64_t first = 1;
+  std::int64_t count = 3;
+};
+
+/// Lanes write disjoint slots, so nothing is locked; read it only after the run (or the executor's
+/// `run`) has returned.
+class Recorder final : public engine::Observer {
+ public:
+  /// Span of one task, instants on the run's clock.
+  using Span = sim::Timeline::Span;
+
+  Recorder(const planner::StepGraph& graph, StepRange steps);
+  void task_ran(const engine::TaskEvent& event) override;
+
+  [[nodiscard]] StepRange steps() const { return steps_; }
+  [[nodiscard]] std::size_t tasks_per_step() const { return tasks_per_step_; }
+  /// Whether every task of `step` was recorded.
+  [[nodiscard]] bool has(std::int64_t step) const;
+  /// Spans of `step` in template order. Throws std::logic_error unless has(step).
+  [[nodiscard]] std::vector<Span> spans(std::int64_t step) const;
+  /// Forgets everything and records `steps` from now on; the count may not grow.
+  void restart(StepRange steps);
+
+ private:
+  struct Slot {
+    Instant start;
+    Instant end;
+    bool written = false;
+  };
+  [[nodiscard]] std::size_t slot_of(std::int64_t step) const {
+    return static_cast<std::size_t>(step - steps_.first) * tasks_per_step_;
+  }
+  std::size_t tasks_per_step_;
+  StepRange steps_;
+  std::vector<Slot> slots_;
+};
+
+/// Spans of steps first, first + 1, first + 2 for the tasks of `graph` (ids s1 .. s3), parallel to
+/// its tasks; the clock starts with the first of them.
+[[nodiscard]] std::vector<Recorder::Span> three_steps(const planner::StepGraph& graph,
+                                                      const Recorder& recorder, std::int64_t first);
+
+/// A trace of `graph` with these spans (parallel to its tasks).
+[[nodiscard]] sim::Trace trace_of(const planner::StepGraph& graph,
+                                  const std::vector<Recorder::Span>& spans, sim::SpanSource source);
+
+}  // namespace sluice::profiler
