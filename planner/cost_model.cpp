@@ -125,6 +125,10 @@ bool is_rate(const CostKey& key) {
   return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !size_of(key.name);
 }
 
+CostKey interference_key(const std::string& on, const std::string& from) {
+  return CostKey{"interference/" + on + "/" + from};
+}
+
 ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibration,
                                    CostSwitches switches)
     : profile_(std::move(profile)), calibration_(std::move(calibration)), switches_(switches) {
@@ -151,7 +155,10 @@ std::vector<CostModel::LinkCapacity> ProfileCostModel::links() const {
 std::vector<CostModel::LaneInterference> ProfileCostModel::interference() const {
   std::vector<LaneInterference> all;
   if (!switches_.interference) return all;
-  for (const auto& i : profile_.interference) all.push_back({i.on, i.from, i.factor.value});
+  for (const auto& i : profile_.interference) {
+    const CalibrationSample* known = sample(interference_key(i.on, i.from));
+    all.push_back({i.on, i.from, known ? known->value : i.factor.value});
+  }
   const auto add_duplex = [&](const char* on, const char* from, const Fact& alone,
                               const Fact& duplex) {
     const bool stated = std::any_of(all.begin(), all.end(),

@@ -23,6 +23,10 @@ struct CostSwitches {
 /// "copy/h2d/4194304" is seconds).
 [[nodiscard]] bool is_rate(const CostKey& key);
 
+/// What calibration knows an interference factor of the profile by; the sample's value is the
+/// factor and replaces the profile's.
+[[nodiscard]] CostKey interference_key(const std::string& on, const std::string& from);
+
 /// One cost a task, in this order of evidence:
 ///   measured  the calibrated value of the task's own cost key;
 ///   fitted    copies and updates: a line in size through the calibrated values of the same family
