@@ -1,0 +1,54 @@
+// The memory a plan takes, tier by tier, as tables show it.
+#pragma once
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/machine.hpp"
+#include "planner/plan.hpp"
+#include "planner/run_config.hpp"
+#include "planner/step_graph.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+/// Resident host memory of the process besides its arenas: program, libraries, thread stacks,
+/// matrix product buffers, the data file's window. Measured on the host backend (x86-64, OpenBLAS
+/// 0.3, one BLAS thread): 40 to 60 MiB.
+inline constexpr Bytes kProcessBaseline = Bytes(48ll << 20);
+/// The same with a CUDA context and its libraries (datasheet-less: driver 550 class, estimated).
+inline constexpr Bytes kCudaProcessBaseline = Bytes(1ll << 30);
+/// Device memory a CUDA context and cuBLAS take outside the arena (estimated).
+inline constexpr Bytes kCudaContext = Bytes(640ll << 20);
+
+struct TierMemory {
+  Bytes peak{0};
+  Bytes capacity{0};
+  /// Rows that sum to `peak`: bytes shared by several tensors count once, for what is persistent
+  /// first and then for the larger tensor.
+  std::vector<std::pair<std::string, Bytes>> parts;
+  [[nodiscard]] bool fits() const { return peak <= capacity; }
+  [[nodiscard]] Bytes missing() const { return fits() ? Bytes(0) : peak - capacity; }
+};
+
+inline constexpr std::size_t kTiers = 3;
+using Memory = std::array<TierMemory, kTiers>;  ///< By Tier.
+
+[[nodiscard]] inline TierMemory& at(Memory& memory, Tier tier) {
+  return memory[static_cast<std::size_t>(tier)];
+}
+[[nodiscard]] inline const TierMemory& at(const Memory& memory, Tier tier) {
+  return memory[static_cast<std::size_t>(tier)];
+}
+
+/// hbm: device arena (and a CUDA context); host: host arena and the process. On the host backend
+/// the device arena counts as hbm, although the process holds it.
+[[nodiscard]] Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine);
+
+/// Bytes of `arena` by part (TierMemory::parts).
+[[nodiscard]] std::vector<std::pair<std::string, Bytes>> arena_parts(const StepGraph& graph,
+                                                                     Arena arena);
+
+}  // namespace sluice::planner
