@@ -21,21 +21,31 @@ constexpr const char* kCoresLink = "cores";
 /// comment).
 constexpr double kHostWritePriority = 2;
 
-/// The number after the last '/', where the key ends in one: the size that its samples are of.
-std::optional<double> size_of(std::string_view key) {
-  const auto slash = key.rfind('/');
-  const std::string_view last = key.substr(slash == key.npos ? 0 : slash + 1);
-  std::int64_t size = 0;
-  const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), size);
-  if (error != std::errc() || end != last.data() + last.size() || size <= 0) return std::nullopt;
-  return static_cast<double>(size);
-}
+/// A key of tasks that differ in size alone: "update/cpu/t1/4096/gbf16" is size 4096 of the family
+/// "update/cpu/t1/" + "/gbf16".
+struct SizedKey {
+  double size;
+  std::string_view before, after;
+  [[nodiscard]] bool same_family(const SizedKey& other) const {
+    return before == other.before && after == other.after;
+  }
+};
 
-/// "copy/h2d" of "copy/h2d/4194304".
-std::string_view family_of(std::string_view key) {
-  if (!size_of(key)) return key;
-  const auto slash = key.rfind('/');
-  return slash == key.npos ? key : key.substr(0, slash);
+/// The last component that is a whole number; none where there is no such component.
+std::optional<SizedKey> sized(std::string_view key) {
+  std::size_t end = key.size();
+  while (true) {
+    const auto slash = key.rfind('/', end == 0 ? 0 : end - 1);
+    if (slash == key.npos) return std::nullopt;
+    const std::string_view part = key.substr(slash + 1, end - slash - 1);
+    std::int64_t size = 0;
+    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), size);
+    if (error == std::errc() && stop == part.data() + part.size() && size > 0) {
+      return SizedKey{static_cast<double>(size), key.substr(0, slash + 1), key.substr(end)};
+    }
+    if (slash == 0) return std::nullopt;
+    end = slash;
+  }
 }
 
 /// Adds parts of one task: seconds, their deviation (independent between parts) and the weakest
@@ -95,17 +105,19 @@ struct SizedTime {
   double relative_deviation;
 };
 
-/// Seconds of `size` from the samples of `family`: the least-squares line where sizes differ, else
-/// in proportion. None without samples, or where the line would go below zero.
-std::optional<SizedTime> from_family(const Calibration& calibration, std::string_view family,
-                                     double size) {
+/// Seconds of `key` from the samples of its family: the least-squares line where sizes differ, else
+/// in proportion. None for a key without size, or without samples.
+std::optional<SizedTime> from_family(const Calibration& calibration, const CostKey& wanted) {
+  const auto key = sized(wanted.name);
+  if (!key) return std::nullopt;
+  const double size = key->size;
   double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, deviation = 0;
-  for (auto it = calibration.lower_bound(CostKey{std::string(family) + "/"});
-       it != calibration.end() && it->first.name.starts_with(family); ++it) {
-    const auto x = size_of(it->first.name);
-    if (!x || family_of(it->first.name) != family) continue;
-    const double y = it->second.value;
-    n += 1, sx += *x, sy += y, sxx += *x * *x, sxy += *x * y;
+  for (auto it = calibration.lower_bound(CostKey{std::string(key->before)});
+       it != calibration.end() && it->first.name.starts_with(key->before); ++it) {
+    const auto other = sized(it->first.name);
+    if (!other || !other->same_family(*key)) continue;
+    const double x = other->size, y = it->second.value;
+    n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
     deviation = std::max(deviation, relative_deviation(it->second));
   }
   if (n == 0) return std::nullopt;
@@ -122,7 +134,7 @@ std::optional<SizedTime> from_family(const Calibration& calibration, std::string
 }  // namespace
 
 bool is_rate(const CostKey& key) {
-  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !size_of(key.name);
+  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !sized(key.name);
 }
 
 CostKey interference_key(const std::string& on, const std::string& from) {
@@ -238,8 +250,11 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
       const Fact& own = a.backward ? profile_.attention_backward : profile_.attention_forward;
       parts.add_rate(flops(a).count(), own.value > 0 ? own : gemm_rate(flops(a)));
     }
-    parts.add_rate(static_cast<double>(work.streamed.count()), profile_.hbm_bandwidth);
-    parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);
+    if (work.parameters > 0 && profile_.device_update.value > 0) {
+      parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);
+    } else {
+      parts.add_rate(static_cast<double>(work.streamed.count()), profile_.hbm_bandwidth);
+    }
     if (switches_.latency) {
       parts.add_times(static_cast<double>(work.kernels), profile_.kernel_overhead);
     }
@@ -278,7 +293,7 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
     } else {
       take_seconds(known->value, relative_deviation(*known), Evidence::measured);
     }
-  } else if (const auto fit = from_family(calibration_, family_of(key.name), size)) {
+  } else if (const auto fit = from_family(calibration_, key)) {
     take_seconds(fit->seconds, fit->relative_deviation, Evidence::fitted);
   }
   // A link carries what was measured on it: its capacity may be a datasheet's.
@@ -304,7 +319,7 @@ TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) cons
     cost.cap = Rate(is_rate(key) ? known->value : parameters / known->value);
     cost.evidence = Evidence::measured;
     cost.relative_deviation = relative_deviation(*known);
-  } else if (const auto fit = from_family(calibration_, family_of(key.name), parameters)) {
+  } else if (const auto fit = from_family(calibration_, key)) {
     cost.cap = Rate(parameters / fit->seconds);
     cost.evidence = Evidence::fitted;
     cost.relative_deviation = fit->relative_deviation;

@@ -18,9 +18,9 @@ struct CostSwitches {
   bool interference = true;  ///< A lane slows another although no link is full.
 };
 
-/// Whether calibrated values of `key` are amounts per second: copies and updates whose key does not
-/// end in a size ("copy/h2d" is bytes/s after the latency, "update/block/t1" parameters/s;
-/// "copy/h2d/4194304" is seconds).
+/// Whether calibrated values of `key` are amounts per second: copies and updates whose key names no
+/// size ("copy/h2d" is bytes/s after the latency, "update/cpu/t1" parameters/s; "copy/h2d/4194304"
+/// is seconds).
 [[nodiscard]] bool is_rate(const CostKey& key);
 
 /// What calibration knows an interference factor of the profile by; the sample's value is the
@@ -30,7 +30,7 @@ struct CostSwitches {
 /// One cost a task, in this order of evidence:
 ///   measured  the calibrated value of the task's own cost key;
 ///   fitted    copies and updates: a line in size through the calibrated values of the same family
-///             (the key up to its last '/'); everything else, and they without samples: the
+///             (the key without its size); everything else, and they without samples: the
 ///             profile's measured facts;
 ///   datasheet the profile's datasheet or estimated facts.
 /// A calibrated value is the seconds of the task running alone; for a key that names a rate
