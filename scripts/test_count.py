@@ -1,0 +1,54 @@
+"""Adds up test results: a folder of ctest's JUnit files and lines of `checks`, then folders of pytest's.
+
+A ctest case `pytest.*` stands for a whole file of cases; where pytest left that file's results, its
+cases are counted instead. Prints the skipped cases with their reasons, the failed ones, and as its last line
+`N passed, N failed, N skipped`. Exit 1 where anything failed or nothing passed.
+"""
+
+import collections
+import pathlib
+import sys
+import xml.etree.ElementTree
+
+
+def cases(path):
+    """(name, outcome, reason) of each case of a JUnit file."""
+    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
+        name = case.get("name")
+        skipped = case.find("skipped")
+        if case.get("status") in ("fail", "failed") or any(
+            case.find(tag) is not None for tag in ("failure", "error")
+        ):
+            yield name, "failed", ""
+        elif skipped is not None or case.get("status") in ("notrun", "disabled"):
+            output = (case.findtext("system-out") or "").strip().splitlines()
+            reasons = [line for line in output if "skip" in line.lower()]
+            message = skipped.get("message", "") if skipped is not None else ""
+            yield name, "skipped", (reasons[-1] if reasons else message).strip()
+        else:
+            yield name, "passed", ""
+
+
+def main(folder, pytest_folders):
+    counts = collections.Counter()
+    by_pytest = [path for parent in pytest_folders for path in sorted(parent.glob("*.xml"))]
+    checks = folder / "checks"
+    for line in checks.read_text().splitlines() if checks.exists() else []:
+        outcome, name = line.split(" ", 1)
+        counts[outcome] += 1
+        if outcome != "passed":
+            print(f"{outcome}: {name}")
+    for path in sorted(folder.glob("*.xml")) + by_pytest:
+        for name, outcome, reason in cases(path):
+            if name in {other.stem for other in by_pytest} and outcome != "failed":
+                continue
+            counts[outcome] += 1
+            if outcome != "passed":
+                print(f"{outcome}: {path.stem}: {name}" + (f" ({reason})" if reason else ""))
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    return 1 if counts["failed"] or not counts["passed"] else 0
+
+
+if __name__ == "__main__":
+    first, *rest = map(pathlib.Path, sys.argv[1:])
+    sys.exit(main(first, rest))
