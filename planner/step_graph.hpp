@@ -46,13 +46,18 @@ enum class Role : std::uint8_t {
   tokens,   ///< int32 [batch_size, seq_len] inputs, then as many targets.
   weights,  ///< Unit's high halves, uint16 [padded]; for fp32 compute low halves follow, uint16
             ///< [padded].
+  tied_weights,  ///< For the loss of a tied head: the embedding's weights.
   low,      ///< Unit's low halves where they are not part of `weights` (host masters, bf16 resident
             ///< state).
   moment1,  ///< fp32 [padded]
   moment2,  ///< fp32 [padded]
   gradient,  ///< fp32 [padded] running sum (bf16 [padded] on the last store when the wire is bf16).
-  gradient_addend,  ///< fp32 [padded]: the second operand of `combine`, or of an update or norm.
-  record,           ///< The unit's activation record (planner/record.hpp); for the head, x alone.
+  tied_gradient,  ///< fp32 [padded of embed]: lm_head's gradient of a tied head, its own running
+                  ///< sum (written by `loss`, read by `combine`, which adds it onto the
+                  ///< embedding's).
+  input,   ///< x: the unit's input stream, [T, hidden]; inside its record or in a stream buffer.
+  record,  ///< What the block's activation record keeps beyond x: the range begins at
+           ///< input_bytes of the record (planner/record.hpp); absent where only x is kept.
   next_input,       ///< Residual stream written for the following unit: its record's x.
   full_record,      ///< Where recompute rebuilds the record, and backward reads it.
   stream_gradient,  ///< [T, hidden] of the compute type: d loss / d residual stream of one
@@ -99,9 +104,9 @@ struct StepTask {
   bool first =
       false;       ///< First micro-batch of the step: the gradient is overwritten, not added to.
   Bytes bytes{0};  ///< Moved over the link; zero for compute.
-  Work work;       ///< FLOPs and bytes of compute; parameters of updates.
-  CostKey cost;    ///< What calibration knows the task by.
-  std::vector<Access> accesses;
+  Work work{};     ///< FLOPs and bytes of compute; parameters of updates.
+  CostKey cost{};  ///< What calibration knows the task by.
+  std::vector<Access> accesses{};
 };
 
 /// Where a tensor lies. A tensor's live range within one step runs from the start of `first_task`

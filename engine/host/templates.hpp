@@ -24,12 +24,16 @@ struct Weights {
 };
 
 /// An activation record whose first `kept` bytes lie at `record` and the rest at `full`:
-/// offset o is record + o for o < kept, else full + (o - kept).
+/// offset o is record + o for o < kept, else full + (o - kept). The block's input x (offset 0) lies at
+/// `input` instead where that is set: an offloaded record's input stays in a stream buffer, and
+/// `record` may be null if nothing but x is kept.
 struct RecordView {
   std::byte* record = nullptr;
   std::byte* full = nullptr;
   Bytes kept{0};
+  std::byte* input = nullptr;
   [[nodiscard]] std::byte* at(Bytes offset) const {
+    if (input != nullptr && offset == Bytes(0)) return input;
     return offset < kept ? record + offset.count() : full + (offset - kept).count();
   }
 };

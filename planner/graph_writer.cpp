@@ -1,0 +1,278 @@
+#include "planner/graph_writer.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+const char* pass_name(Pass pass) {
+  switch (pass) {
+    case Pass::embed_forward:
+      return "forward/embed";
+    case Pass::block_forward:
+      return "forward/block";
+    case Pass::loss:
+      return "loss/head";
+    case Pass::block_recompute_input:
+      return "recompute/input";
+    case Pass::block_recompute_selective:
+      return "recompute/selective";
+    case Pass::block_backward:
+      return "backward/block";
+    case Pass::embed_backward:
+      return "backward/embed";
+    case Pass::combine:
+      return "combine/embed";
+    case Pass::norm:
+      return "norm";
+  }
+  return "?";
+}
+
+/// The kind of a unit, and for head and embed nothing more: units of one kind have one cost.
+const char* unit_class(const Job& job, std::size_t unit) {
+  if (unit == 0) return "embed";
+  return unit + 1 == unit_count(job.model) ? "head" : "block";
+}
+
+std::size_t class_representative(const Job& job, std::size_t unit) {
+  return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
+}
+
+sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId>& links) {
+  sim::Task task;
+  task.latency = cost.latency;
+  if (cost.amount.count() == 0) {
+    task.work = Seconds(0);
+    return task;
+  }
+  sim::Flow flow{.amount = cost.amount, .cap = cost.cap, .weight = cost.weight, .uses = {}};
+  for (const auto& [name, per_unit] : cost.uses) {
+    const auto link = links.find(name);
+    check(link != links.end(), "every link that a cost uses is a link of its machine");
+    flow.uses.push_back({link->second, per_unit});
+  }
+  task.work = std::move(flow);
+  return task;
+}
+
+}  // namespace
+
+std::string cost_signature(const Job& job) {
+  const ModelShape& m = job.model;
+  std::string text = "|h" + std::to_string(m.hidden) + ".i" + std::to_string(m.intermediate) +
+                     ".a" + std::to_string(m.heads) + "." + std::to_string(m.kv_heads) + "." +
+                     std::to_string(m.head_dim) + ".v" + std::to_string(m.vocab);
+  if (m.qkv_bias) text += ".qkvb";
+  if (m.o_bias) text += ".ob";
+  if (m.mlp_bias) text += ".mb";
+  if (m.qk_norm) text += ".qkn";
+  if (m.tied_head) text += ".tied";
+  if (m.sliding_window) text += ".w" + std::to_string(*m.sliding_window);
+  return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
+         std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
+         (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "");
+}
+
+GraphWriter::GraphWriter(const Job& job, const CostModel& costs)
+    : job_(job), costs_(costs), signature_(cost_signature(job)) {
+  for (std::size_t lane = 0; lane < kLaneKinds; ++lane) {
+    result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
+  }
+  for (const auto& link : costs.links()) {
+    links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
+  }
+  for (const auto& each : costs.interference()) {
+    const auto on = result_.graph.find_lane(each.on);
+    const auto from = result_.graph.find_lane(each.from);
+    check(on && from, "interference names lanes of the step graph");
+    result_.graph.add_interference({*on, *from, each.factor});
+  }
+}
+
+TensorIndex GraphWriter::add_tensor(StepTensor tensor) {
+  // Zero-length tensors would have no address of their own.
+  check(tensor.bytes.count() > 0, "a tensor has bytes");
+  result_.tensors.push_back(std::move(tensor));
+  last_access_.emplace_back();
+  return TensorIndex(static_cast<std::uint32_t>(result_.tensors.size() - 1));
+}
+
+sim::PoolId GraphWriter::add_pool(std::string name, Amount slots) {
+  return result_.graph.add_pool(std::move(name), slots);
+}
+
+void GraphWriter::begin_step(int step) {
+  step_ = step;
+  if (step == 2) result_.tasks_per_step = result_.tasks.size();
+}
+
+const TaskCost& GraphWriter::compute_cost(const CostKey& key, const Work& work) {
+  auto found = cost_cache_.find(key.name);
+  if (found == cost_cache_.end()) {
+    found = cost_cache_.emplace(key.name, costs_.compute(key, work)).first;
+  }
+  return found->second;
+}
+
+const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
+  const CostKey key{std::string(direction == CopyDirection::h2d ? "copy/h2d/" : "copy/d2h/") +
+                    std::to_string(bytes.count())};
+  auto found = cost_cache_.find(key.name);
+  if (found == cost_cache_.end()) {
+    found = cost_cache_.emplace(key.name, costs_.copy(key, direction, bytes)).first;
+  }
+  return found->second;
+}
+
+sim::TaskId GraphWriter::add_compute(TaskPlace place, Pass pass, std::vector<Access> accesses,
+                                     const std::vector<sim::TaskId>& after) {
+  const std::size_t unit = static_cast<std::size_t>(place.unit);
+  const std::size_t representative = class_representative(job_, unit);
+  auto work = work_cache_.find({pass, representative});
+  if (work == work_cache_.end()) {
+    work = work_cache_.emplace(std::pair(pass, representative), work_of(job_, pass, representative))
+               .first;
+  }
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.work = work->second;
+  task.cost.name = pass_name(pass);
+  if (pass == Pass::norm) task.cost.name += std::string("/") + unit_class(job_, unit);
+  task.cost.name += signature_;
+  task.accesses = std::move(accesses);
+  const TaskCost& cost = compute_cost(task.cost, task.work);
+  return add(place, std::move(task), cost, after);
+}
+
+sim::TaskId GraphWriter::add_update(TaskPlace place, std::int64_t parameters, std::int64_t threads,
+                                    std::vector<Access> accesses,
+                                    const std::vector<sim::TaskId>& after) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  const bool on_device = place.lane == LaneKind::compute;
+  task.work.parameters = parameters;
+  task.work.threads = threads;
+  task.work.kernels = 1;
+  if (on_device) {
+    task.work.streamed = Bytes(28 * parameters);
+  }
+  task.cost.name =
+      on_device ? "update/device/" + std::to_string(parameters)
+                : "update/cpu/t" + std::to_string(threads) + "/" + std::to_string(parameters);
+  if (job_.gradient_wire == GradientWire::bf16) task.cost.name += "/gbf16";
+  task.accesses = std::move(accesses);
+  auto found = cost_cache_.find(task.cost.name);
+  if (found == cost_cache_.end()) {
+    found = cost_cache_
+                .emplace(task.cost.name, on_device ? costs_.compute(task.cost, task.work)
+                                                   : costs_.cpu_update(task.cost, task.work))
+                .first;
+  }
+  return add(place, std::move(task), found->second, after);
+}
+
+sim::TaskId GraphWriter::add_launch(TaskPlace place, std::int64_t kernels) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.work.kernels = kernels;
+  task.cost.name = "launch/" + std::to_string(kernels);
+  const TaskCost cost = costs_.launch(task.cost, task.work);
+  return add(place, std::move(task), cost, {});
+}
+
+sim::TaskId GraphWriter::add_data(TaskPlace place, Range tokens) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.cost.name = "data/" + std::to_string(job_.tokens());
+  task.accesses.push_back({Role::tokens, tokens.tensor, tokens.offset, tokens.bytes, Mode::write});
+  const TaskCost cost = costs_.data(task.cost, job_.tokens());
+  return add(place, std::move(task), cost, {});
+}
+
+sim::TaskId GraphWriter::add_grads(TaskPlace place, std::vector<Access> accesses) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.cost.name = "grads";
+  task.accesses = std::move(accesses);
+  return add(place, std::move(task), TaskCost{}, {});
+}
+
+GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range source,
+                                             Range destination, Bytes chunk,
+                                             const std::vector<sim::TaskId>& after,
+                                             int first_chunk) {
+  check(source.bytes == destination.bytes && source.bytes.count() > 0,
+        "a copy's ranges have one size");
+  const Bytes step = chunk.count() > 0 ? chunk : source.bytes;
+  const auto direction = place.lane == LaneKind::h2d ? CopyDirection::h2d : CopyDirection::d2h;
+  CopyTasks copied{sim::TaskId{}, sim::TaskId{}, 0};
+  for (Bytes done{0}; done < source.bytes; done += step, ++copied.chunks) {
+    const Bytes bytes = std::min(step, source.bytes - done);
+    TaskPlace chunk_place = place;
+    const int number = first_chunk + copied.chunks;
+    chunk_place.id += "/c" + std::to_string(number);
+    StepTask task{.kind = place.kind, .lane = place.lane};
+    task.chunk = number;
+    task.bytes = bytes;
+    task.cost.name = std::string(direction == CopyDirection::h2d ? "copy/h2d/" : "copy/d2h/") +
+                     std::to_string(bytes.count());
+    task.accesses = {
+        {Role::source, source.tensor, source.offset + done, bytes, Mode::read},
+        {Role::destination, destination.tensor, destination.offset + done, bytes, Mode::write}};
+    copied.last = add(chunk_place, std::move(task), copy_cost(direction, bytes), after);
+    if (copied.chunks == 0) copied.first = copied.last;
+  }
+  return copied;
+}
+
+std::vector<sim::TaskId> GraphWriter::essential_edges(
+    sim::TaskId task, LaneKind lane, const std::vector<sim::TaskId>& before) const {
+  // A lane is serial: of the tasks of one lane only the latest matters, and of the task's own lane
+  // none.
+  std::array<std::optional<sim::TaskId>, kLaneKinds> latest;
+  for (const sim::TaskId each : before) {
+    check(each < task, "a step graph's edges point forward");
+    const auto other = static_cast<std::size_t>(result_.tasks[index(each)].lane);
+    if (!latest[other] || *latest[other] < each) latest[other] = each;
+  }
+  std::vector<sim::TaskId> edges;
+  for (std::size_t other = 0; other < kLaneKinds; ++other) {
+    if (latest[other] && other != static_cast<std::size_t>(lane)) edges.push_back(*latest[other]);
+  }
+  std::sort(edges.begin(), edges.end());
+  return edges;
+}
+
+sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const TaskCost& cost,
+                             const std::vector<sim::TaskId>& after) {
+  const auto id = sim::TaskId(static_cast<std::uint32_t>(result_.tasks.size()));
+  task.step = step_;
+  task.round = place.round;
+  task.unit = place.unit;
+  task.micro_batch = place.micro_batch;
+  task.first = place.first;
+  std::vector<sim::TaskId> before = after;
+  dependencies_.add(id, task.accesses, before);
+  for (const Access& access : task.accesses)
+    last_access_[static_cast<std::size_t>(access.tensor)] = id;
+  sim::Task timed = sim_task(cost, links_);
+  timed.id = "s" + std::to_string(step_) + "/" + place.id;
+  timed.lane = sim::LaneId(static_cast<std::uint32_t>(place.lane));
+  timed.after = essential_edges(id, place.lane, before);
+  result_.graph.add_task(std::move(timed));
+  result_.tasks.push_back(std::move(task));
+  return id;
+}
+
+void GraphWriter::acquire(sim::TaskId task, sim::PoolId pool) {
+  result_.graph.mutable_tasks()[index(task)].acquire.push_back({pool, Amount(1)});
+}
+
+void GraphWriter::release(sim::TaskId task, sim::PoolId pool) {
+  result_.graph.mutable_tasks()[index(task)].release.push_back({pool, Amount(1)});
+}
+
+std::optional<sim::TaskId> GraphWriter::last_access(TensorIndex tensor) const {
+  return last_access_[static_cast<std::size_t>(tensor)];
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,86 @@
+// Adds tasks to a step graph: lanes, links, costs, edges from accesses, copies cut into chunks.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/data_dependencies.hpp"
+#include "planner/step_graph.hpp"
+
+namespace sluice::planner {
+
+/// A byte range of one tensor.
+struct Range {
+  TensorIndex tensor;
+  Bytes offset{0};
+  Bytes bytes{0};
+};
+
+/// The part of a StepTask that the caller decides; the writer adds ids, costs and edges.
+struct TaskPlace {
+  TaskKind kind;
+  LaneKind lane;
+  std::string id;  ///< Without the step prefix.
+  int round = 0;
+  int unit = 0;
+  int micro_batch = 0;
+  bool first = false;
+};
+
+class GraphWriter {
+ public:
+  GraphWriter(const Job& job, const CostModel& costs);
+
+  TensorIndex add_tensor(StepTensor tensor);
+  sim::PoolId add_pool(std::string name, Amount slots);
+
+  void begin_step(int step);
+  sim::TaskId add_compute(TaskPlace place, Pass pass, std::vector<Access> accesses,
+                          const std::vector<sim::TaskId>& after = {});
+  sim::TaskId add_update(TaskPlace place, std::int64_t parameters, std::int64_t threads,
+                         std::vector<Access> accesses, const std::vector<sim::TaskId>& after);
+  sim::TaskId add_launch(TaskPlace place, std::int64_t kernels);
+  sim::TaskId add_data(TaskPlace place, Range tokens);
+  sim::TaskId add_grads(TaskPlace place, std::vector<Access> accesses);
+  /// One task a chunk of at most `chunk` bytes (zero: one task); ids "<id>/c<n>" from
+  /// `first_chunk`. Returns the first and last task.
+  struct CopyTasks {
+    sim::TaskId first, last;
+    int chunks;
+  };
+  CopyTasks add_copy(const TaskPlace& place, Range source, Range destination, Bytes chunk,
+                     const std::vector<sim::TaskId>& after = {}, int first_chunk = 0);
+
+  void acquire(sim::TaskId task, sim::PoolId pool);
+  void release(sim::TaskId task, sim::PoolId pool);
+  /// The task that touched `tensor` last, in the order of addition.
+  [[nodiscard]] std::optional<sim::TaskId> last_access(TensorIndex tensor) const;
+
+  [[nodiscard]] StepGraph& graph() { return result_; }
+
+ private:
+  sim::TaskId add(const TaskPlace& place, StepTask task, const TaskCost& cost,
+                  const std::vector<sim::TaskId>& after);
+  const TaskCost& compute_cost(const CostKey& key, const Work& work);
+  const TaskCost& copy_cost(CopyDirection direction, Bytes bytes);
+  std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane,
+                                           const std::vector<sim::TaskId>& before) const;
+
+  const Job& job_;
+  const CostModel& costs_;
+  StepGraph result_;
+  DataDependencies dependencies_;
+  std::map<std::string, sim::LinkId> links_;
+  std::map<std::string, TaskCost> cost_cache_;
+  std::vector<std::optional<sim::TaskId>> last_access_;
+  std::map<std::pair<Pass, std::size_t>, Work> work_cache_;
+  std::string signature_;
+  int step_ = 1;
+};
+
+/// Sizes of a job that compute costs depend on, as the tail of a cost key.
+[[nodiscard]] std::string cost_signature(const Job& job);
+
+}  // namespace sluice::planner

@@ -1,0 +1,79 @@
+// Emits the tasks of one step after another into a GraphWriter. The order of emission is a
+// sequential execution that is right; within a lane it is the order in which the lane runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/buffer_schedule.hpp"
+#include "planner/step_tensors.hpp"
+
+namespace sluice::planner {
+
+class StepEmitter {
+ public:
+  StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan);
+  /// Emits step 1, 2 or 3; returns its `grads` task.
+  sim::TaskId emit(int step);
+
+ private:
+  enum class Direction { forward, backward };
+  /// One pass of compute over one unit's weights.
+  struct UnitUse {
+    std::size_t unit;
+    int round;
+    Direction direction;
+    bool loads;                        ///< The weights cross the link for this use.
+    std::optional<std::int64_t> slot;  ///< Of the weight ring.
+  };
+
+  void plan_uses();
+  void emit_tokens();
+  void emit_use(std::size_t use);
+  void emit_forward(const UnitUse& use);
+  void emit_loss(const UnitUse& use);
+  void emit_backward(const UnitUse& use);
+  void emit_embed_backward(int round);
+  void emit_load(std::size_t use);
+  void emit_loads_ahead(std::size_t use);
+  void emit_gradient_load(std::size_t unit, int round);
+  void emit_gradient_loads_ahead(const UnitUse& use);
+  void emit_record_save(std::size_t unit, int round, std::int64_t m);
+  void emit_record_load(std::size_t item, int round);
+  void emit_gradient_finish(std::size_t unit, int round);
+  void emit_store(std::size_t unit, int round, TensorIndex destination,
+                  const std::vector<sim::TaskId>& after);
+  sim::TaskId emit_grads();
+  void emit_update(std::size_t unit, const std::vector<sim::TaskId>& after);
+  void emit_deferred_updates(sim::TaskId grads);
+
+  sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
+  [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
+  [[nodiscard]] Access weights_access(const UnitUse& use) const;
+  [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;
+  [[nodiscard]] Access tokens_access(std::int64_t micro_batch, bool targets) const;
+  [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
+  [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
+  [[nodiscard]] std::string name(std::size_t unit) const { return unit_name(job_.model, unit); }
+  [[nodiscard]] std::size_t head() const { return plan_.units.size() - 1; }
+  [[nodiscard]] bool is_block(std::size_t unit) const { return unit > 0 && unit < head(); }
+  [[nodiscard]] bool last_round(int round) const { return round + 1 == plan_.rounds; }
+  [[nodiscard]] std::int64_t micro_batch(int round, std::int64_t m) const {
+    return round * plan_.micro_batches_per_round + m;
+  }
+
+  GraphWriter& writer_;
+  const Job& job_;
+  const Plan& plan_;
+  StepTensors tensors_;
+  BlockRecord record_;
+  std::vector<UnitUse> uses_;                        ///< Of one step.
+  std::vector<std::vector<std::size_t>> offloaded_;  ///< Per item of a round's backward: {unit, m}.
+  std::vector<sim::TaskId> use_ends_;         ///< Last compute task of every use so far, all steps.
+  std::vector<std::int64_t> gradient_slot_;   ///< Of a block, in the gradient ring.
+  std::vector<sim::TaskId> barrier_updates_;  ///< Updates the next step waits for as a whole.
+  std::size_t next_item_ = 0;                 ///< Next record to fetch in this round's backward.
+  std::size_t uses_before_step_ = 0;
+};
+
+}  // namespace sluice::planner

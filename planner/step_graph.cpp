@@ -1,0 +1,76 @@
+#include "planner/step_graph.hpp"
+
+#include "planner/layout.hpp"
+#include "planner/step_emitter.hpp"
+
+namespace sluice::planner {
+
+const char* to_string(LaneKind lane) {
+  switch (lane) {
+    case LaneKind::compute:
+      return "compute";
+    case LaneKind::h2d:
+      return "h2d";
+    case LaneKind::d2h:
+      return "d2h";
+    case LaneKind::cpu:
+      return "cpu";
+    case LaneKind::launch:
+      return "launch";
+  }
+  return "?";
+}
+
+const char* to_string(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::data:
+      return "data";
+    case TaskKind::launch:
+      return "launch";
+    case TaskKind::load_tokens:
+      return "load_tokens";
+    case TaskKind::load_weights:
+      return "load_weights";
+    case TaskKind::load_gradient:
+      return "load_gradient";
+    case TaskKind::load_activation:
+      return "load_activation";
+    case TaskKind::forward:
+      return "forward";
+    case TaskKind::loss:
+      return "loss";
+    case TaskKind::recompute:
+      return "recompute";
+    case TaskKind::backward:
+      return "backward";
+    case TaskKind::combine:
+      return "combine";
+    case TaskKind::norm:
+      return "norm";
+    case TaskKind::grads:
+      return "grads";
+    case TaskKind::save_activation:
+      return "save_activation";
+    case TaskKind::store_gradient:
+      return "store_gradient";
+    case TaskKind::update:
+      return "update";
+  }
+  return "?";
+}
+
+StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+  validate(job);
+  validate(plan, job);
+  GraphWriter writer(job, costs);
+  StepEmitter emitter(writer, job, plan);
+  emitter.emit(1);
+  const sim::TaskId second = emitter.emit(2);
+  const sim::TaskId third = emitter.emit(3);
+  StepGraph result = std::move(writer.graph());
+  result.graph.set_period({second, third});
+  result.layout = lay_out(result);
+  return result;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,299 @@
+// Forward, loss and backward passes of the step graph, and what follows a unit's gradient.
+#include <algorithm>
+
+#include "planner/step_emitter.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::string compute_id(int round, const char* pass, const std::string& unit,
+                       std::int64_t micro_batch) {
+  return "r" + std::to_string(round) + "/" + pass + "/" + unit + "/m" + std::to_string(micro_batch);
+}
+
+std::vector<sim::TaskId> only_for_first(std::int64_t m, sim::TaskId launch) {
+  return m == 0 ? std::vector{launch} : std::vector<sim::TaskId>{};
+}
+
+}  // namespace
+
+void StepEmitter::emit_forward(const UnitUse& use) {
+  const std::size_t unit = use.unit;
+  const bool block = is_block(unit);
+  const Pass pass = block ? Pass::block_forward : Pass::embed_forward;
+  const sim::TaskId launch = emit_launch("fwd", unit, use.round, pass);
+  const UnitPlan& choice = plan_.units[unit];
+  const Bytes kept = record_.kept(choice.keep);
+  for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
+    const std::int64_t micro = micro_batch(use.round, m);
+    std::vector<Access> accesses{weights_access(use)};
+    if (block) {
+      accesses.push_back(input_access(unit, m, Mode::read, Role::input));
+      if (kept > record_.input_bytes) {
+        const TensorIndex record = choice.keep_tier == Tier::host
+                                       ? tensors_.activation_ring.slot(m)
+                                       : tensors_.units[unit].records[static_cast<std::size_t>(m)];
+        accesses.push_back(
+            {Role::record, record, record_.input_bytes, kept - record_.input_bytes, Mode::write});
+      }
+      if (kept < record_.all_bytes) {
+        accesses.push_back({Role::full_record, tensors_.full_record.value(), Bytes(0),
+                            record_.all_bytes - kept, Mode::write});
+      }
+      accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
+    } else {
+      accesses.push_back(tokens_access(micro, false));
+    }
+    accesses.push_back(input_access(unit + 1, m, Mode::write, Role::next_input));
+    const sim::TaskId task = writer_.add_compute(
+        {TaskKind::forward, LaneKind::compute, compute_id(use.round, "fwd", name(unit), micro),
+         use.round, static_cast<int>(unit), static_cast<int>(micro)},
+        pass, std::move(accesses), only_for_first(m, launch));
+    if (block && choice.keep_tier == Tier::host) emit_record_save(unit, use.round, m);
+    if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
+  }
+}
+
+void StepEmitter::emit_record_save(std::size_t unit, int round, std::int64_t m) {
+  const auto number = static_cast<std::size_t>(m);
+  const TensorIndex saved = tensors_.units[unit].host_records[number];
+  const Bytes kept = record_.kept(plan_.units[unit].keep);
+  const std::int64_t micro = micro_batch(round, m);
+  const TaskPlace place{TaskKind::save_activation,
+                        LaneKind::d2h,
+                        compute_id(round, "save", name(unit), micro),
+                        round,
+                        static_cast<int>(unit),
+                        static_cast<int>(micro)};
+  const Bytes x = record_.input_bytes;
+  const auto first = writer_.add_copy(place, {tensors_.stream[unit % 2][number], Bytes(0), x},
+                                      {saved, Bytes(0), x}, plan_.copy_chunk);
+  if (kept > x) {
+    writer_.add_copy(place, {tensors_.activation_ring.slot(m), x, kept - x}, {saved, x, kept - x},
+                     plan_.copy_chunk, {}, first.chunks);
+  }
+}
+
+void StepEmitter::emit_record_load(std::size_t item, int round) {
+  const std::size_t unit = offloaded_[item][0];
+  const std::size_t number = offloaded_[item][1];
+  const Bytes kept = record_.kept(plan_.units[unit].keep);
+  const std::int64_t micro = micro_batch(round, static_cast<std::int64_t>(number));
+  writer_.add_copy(
+      {TaskKind::load_activation, LaneKind::h2d, compute_id(round, "fetch", name(unit), micro),
+       round, static_cast<int>(unit), static_cast<int>(micro)},
+      {tensors_.units[unit].host_records[number], Bytes(0), kept},
+      {tensors_.activation_ring.slot(static_cast<std::int64_t>(item)), Bytes(0), kept},
+      plan_.copy_chunk);
+}
+
+void StepEmitter::emit_loss(const UnitUse& use) {
+  const sim::TaskId launch = emit_launch("loss", use.unit, use.round, Pass::loss);
+  const bool tied = job_.model.tied_head;
+  if (plan_.units[use.unit].gradients == Tier::host && use.round > 0)
+    emit_gradient_load(use.unit, use.round);
+  if (plan_.gradient_buffers > 1) emit_gradient_loads_ahead(use);
+  for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
+    const std::int64_t micro = micro_batch(use.round, m);
+    const bool first = micro == 0;
+    std::vector<Access> accesses{weights_access(use), gradient_access(use.unit, first)};
+    if (tied) {
+      const UnitUse& embed = uses_.front();
+      accesses.push_back(weights_access(embed));
+      accesses.back().role = Role::tied_weights;
+      accesses.push_back(
+          whole(Role::tied_gradient, *tensors_.tied_gradient, first ? Mode::write : Mode::update));
+    }
+    accesses.push_back(input_access(use.unit, m, Mode::read, Role::input));
+    accesses.push_back(tokens_access(micro, true));
+    accesses.push_back(whole(Role::stream_gradient,
+                             tensors_.stream_gradient[static_cast<std::size_t>(m)], Mode::write));
+    accesses.push_back(
+        {Role::loss_sum, tensors_.loss_sum, Bytes(8 * micro), Bytes(8), Mode::write});
+    accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
+    TaskPlace place{TaskKind::loss,
+                    LaneKind::compute,
+                    "r" + std::to_string(use.round) + "/loss/m" + std::to_string(micro),
+                    use.round,
+                    static_cast<int>(use.unit),
+                    static_cast<int>(micro),
+                    first};
+    const sim::TaskId task = writer_.add_compute(std::move(place), Pass::loss, std::move(accesses),
+                                                 only_for_first(m, launch));
+    if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
+  }
+  emit_gradient_finish(use.unit, use.round);
+}
+
+void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
+  const Bytes bytes(4 * tensors_.units[unit].parameters);
+  const TensorIndex destination = gradient_tensor(unit);
+  const bool in_ring = !tensors_.units[unit].device_gradient;
+  const auto copied = writer_.add_copy(
+      {TaskKind::load_gradient, LaneKind::h2d,
+       "r" + std::to_string(round) + "/reload/" + name(unit), round, static_cast<int>(unit)},
+      {tensors_.units[unit].host_gradient.value(), Bytes(0), bytes}, {destination, Bytes(0), bytes},
+      plan_.copy_chunk);
+  if (in_ring) writer_.acquire(copied.first, *tensors_.gradient_ring.pool);
+}
+
+void StepEmitter::emit_gradient_loads_ahead(const UnitUse& use) {
+  if (use.round == 0) return;
+  // With a second buffer the next block's running sum comes while this one computes: it is ahead of
+  // the next block's weights on the lane, which wait for this block's buffer.
+  const bool ahead = plan_.gradient_buffers > 1;
+  const std::size_t unit = ahead ? use.unit - 1 : use.unit;
+  if (is_block(unit) && plan_.units[unit].gradients == Tier::host)
+    emit_gradient_load(unit, use.round);
+}
+
+void StepEmitter::emit_backward(const UnitUse& use) {
+  const std::size_t unit = use.unit;
+  const UnitPlan& choice = plan_.units[unit];
+  const bool gradient_streams = choice.gradients == Tier::host;
+  const Bytes kept = record_.kept(choice.keep);
+  const sim::TaskId launch = emit_launch("bwd", unit, use.round, Pass::block_backward);
+  emit_gradient_loads_ahead(use);
+  for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
+    const std::int64_t micro = micro_batch(use.round, m);
+    const auto number = static_cast<std::size_t>(m);
+    const bool first = micro == 0;
+    TensorIndex record{};
+    if (choice.keep_tier == Tier::host) {
+      // Items are in the order of the backward pass; this one was fetched, and the next may come.
+      const auto own = std::find(offloaded_.begin(), offloaded_.end(), std::vector{unit, number});
+      const auto item = static_cast<std::size_t>(own - offloaded_.begin());
+      while (next_item_ < offloaded_.size() &&
+             next_item_ < item + static_cast<std::size_t>(plan_.activation_buffers)) {
+        emit_record_load(next_item_++, use.round);
+      }
+      record = tensors_.activation_ring.slot(static_cast<std::int64_t>(item));
+    } else {
+      record = tensors_.units[unit].records[number];
+    }
+    std::vector<Access> read{weights_access(use),
+                             {Role::input, record, Bytes(0), record_.input_bytes, Mode::read}};
+    if (kept > record_.input_bytes) {
+      read.push_back(
+          {Role::record, record, record_.input_bytes, kept - record_.input_bytes, Mode::read});
+    }
+    if (kept < record_.all_bytes) {
+      std::vector<Access> rebuild = read;
+      rebuild.push_back({Role::full_record, tensors_.full_record.value(), Bytes(0),
+                         record_.all_bytes - kept, Mode::write});
+      rebuild.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
+      writer_.add_compute({TaskKind::recompute, LaneKind::compute,
+                           compute_id(use.round, "recompute", name(unit), micro), use.round,
+                           static_cast<int>(unit), static_cast<int>(micro)},
+                          choice.keep == Keep::input ? Pass::block_recompute_input
+                                                     : Pass::block_recompute_selective,
+                          std::move(rebuild), only_for_first(m, launch));
+      read.push_back({Role::full_record, tensors_.full_record.value(), Bytes(0),
+                      record_.all_bytes - kept, Mode::read});
+    }
+    read.push_back(gradient_access(unit, first));
+    read.push_back(whole(Role::stream_gradient, tensors_.stream_gradient[number], Mode::update));
+    read.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
+    const sim::TaskId task = writer_.add_compute(
+        {TaskKind::backward, LaneKind::compute, compute_id(use.round, "bwd", name(unit), micro),
+         use.round, static_cast<int>(unit), static_cast<int>(micro), first},
+        Pass::block_backward, std::move(read), only_for_first(m, launch));
+    if (m == 0 && gradient_streams && use.round == 0) {
+      writer_.acquire(task, *tensors_.gradient_ring.pool);
+    }
+    if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
+  }
+  emit_gradient_finish(unit, use.round);
+}
+
+void StepEmitter::emit_embed_backward(int round) {
+  const sim::TaskId launch = emit_launch("bwd", 0, round, Pass::embed_backward);
+  if (plan_.units[0].gradients == Tier::host && round > 0) emit_gradient_load(0, round);
+  for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
+    const std::int64_t micro = micro_batch(round, m);
+    const bool first = micro == 0;
+    std::vector<Access> accesses{
+        tokens_access(micro, false),
+        whole(Role::stream_gradient, tensors_.stream_gradient[static_cast<std::size_t>(m)],
+              Mode::read),
+        gradient_access(0, first)};
+    writer_.add_compute(
+        {TaskKind::backward, LaneKind::compute, compute_id(round, "bwd", name(0), micro), round, 0,
+         static_cast<int>(micro), first},
+        Pass::embed_backward, std::move(accesses), only_for_first(m, launch));
+  }
+  if (job_.model.tied_head && last_round(round)) {
+    writer_.add_compute({TaskKind::combine, LaneKind::compute, "combine/embed", round, 0},
+                        Pass::combine,
+                        {gradient_access(0, false),
+                         whole(Role::tied_gradient, *tensors_.tied_gradient, Mode::read)});
+  }
+  emit_gradient_finish(0, round);
+}
+
+void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
+  const UnitPlan& choice = plan_.units[unit];
+  const UnitTensorSet& set = tensors_.units[unit];
+  if (last_round(round)) {
+    Access gradient = gradient_access(unit, false);
+    if (job_.gradient_wire == GradientWire::fp32) gradient.mode = Mode::read;
+    writer_.add_compute(
+        {TaskKind::norm, LaneKind::compute, "norm/" + name(unit), round, static_cast<int>(unit)},
+        Pass::norm, {gradient, whole(Role::norm_blocks, *set.norm_blocks, Mode::write)});
+  }
+  if (choice.gradients == Tier::host) emit_store(unit, round, set.host_gradient.value(), {});
+  if (last_round(round) && choice.when == When::backward) emit_update(unit, {});
+}
+
+void StepEmitter::emit_store(std::size_t unit, int round, TensorIndex destination,
+                             const std::vector<sim::TaskId>& after) {
+  const std::int64_t element = last_round(round) ? job_.gradient_wire_element().count() : 4;
+  const Bytes bytes(element * tensors_.units[unit].parameters);
+  const auto copied = writer_.add_copy(
+      {TaskKind::store_gradient, LaneKind::d2h,
+       "r" + std::to_string(round) + "/store/" + name(unit), round, static_cast<int>(unit)},
+      {gradient_tensor(unit), Bytes(0), bytes}, {destination, Bytes(0), bytes}, plan_.copy_chunk,
+      after);
+  const bool in_ring = !tensors_.units[unit].device_gradient;
+  if (in_ring) writer_.release(copied.last, *tensors_.gradient_ring.pool);
+}
+
+void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& after) {
+  const UnitPlan& choice = plan_.units[unit];
+  const UnitTensorSet& set = tensors_.units[unit];
+  const bool on_device = choice.executor == Executor::gpu;
+  const Bytes gradient_bytes(set.parameters * job_.gradient_wire_element().count());
+  TensorIndex gradient{};
+  if (on_device) {
+    gradient = gradient_tensor(unit);
+  } else if (choice.gradients == Tier::host) {
+    gradient = set.host_gradient.value();
+  } else {
+    Ring& stage = tensors_.host_gradient_ring;
+    gradient = stage.slot(static_cast<std::int64_t>(unit));
+    emit_store(unit, static_cast<int>(plan_.rounds) - 1, gradient, after);
+  }
+  const TensorIndex master = on_device ? set.device_weights.value() : set.master.value();
+  const Bytes half(2 * set.parameters);
+  std::vector<Access> accesses{{Role::weights, master, Bytes(0), half, Mode::update},
+                               {Role::low, master, half, half, Mode::update},
+                               whole(Role::moment1, *set.moment1, Mode::update),
+                               whole(Role::moment2, *set.moment2, Mode::update),
+                               {Role::gradient, gradient, Bytes(0), gradient_bytes, Mode::read}};
+  const sim::TaskId task = writer_.add_update(
+      {TaskKind::update, on_device ? LaneKind::compute : LaneKind::cpu, "update/" + name(unit),
+       static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
+      set.parameters, plan_.threads, std::move(accesses), after);
+  if (choice.when == When::after) barrier_updates_.push_back(task);
+}
+
+void StepEmitter::emit_deferred_updates(sim::TaskId grads) {
+  for (const When when : {When::after, When::forward}) {
+    for (std::size_t unit = 0; unit <= head(); ++unit) {
+      if (plan_.units[unit].when == when) emit_update(unit, {grads});
+    }
+  }
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,172 @@
+#include "planner/step_tensors.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+bool is_block(const Plan& plan, std::size_t unit) {
+  return unit > 0 && unit + 1 < plan.units.size();
+}
+
+bool offloads_record(const Plan& plan, std::size_t unit) {
+  return is_block(plan, unit) && plan.units[unit].keep_tier == Tier::host;
+}
+
+Ring make_ring(GraphWriter& writer, Arena arena, const std::string& name, const std::string& part,
+               std::int64_t slots, Bytes bytes, bool counted) {
+  Ring ring;
+  for (std::int64_t i = 0; i < slots; ++i) {
+    ring.slots.push_back(writer.add_tensor({arena, name + "." + std::to_string(i), bytes, part}));
+  }
+  if (counted) ring.pool = writer.add_pool(name, Amount(static_cast<double>(slots)));
+  return ring;
+}
+
+}  // namespace
+
+bool input_in_stream(const Plan& plan, std::size_t unit) {
+  return unit + 1 == plan.units.size() || offloads_record(plan, unit);
+}
+
+StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) {
+  const Bytes token_bytes(2 * job.tokens() * 4);
+  host_tokens = writer.add_tensor({Arena::host, "tokens.host", token_bytes, "tokens"});
+  tokens = writer.add_tensor({Arena::device, "tokens", token_bytes, "tokens"});
+  workspace = writer.add_tensor({Arena::device, "workspace", workspace_bytes(job), "workspace"});
+  loss_sum =
+      writer.add_tensor({Arena::device, "loss_sum", Bytes(8 * job.micro_batches()), "workspace"});
+  add_units(writer, job, plan);
+  add_streams(writer, job, plan);
+  add_rings(writer, job, plan);
+}
+
+void StepTensors::add_units(GraphWriter& writer, const Job& job, const Plan& plan) {
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) add_unit(writer, job, plan, unit);
+  if (job.model.tied_head) {
+    tied_gradient = writer.add_tensor(
+        {Arena::device, "gradient.tied", Bytes(4 * units.front().parameters), "gradients"});
+  }
+}
+
+void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan,
+                           std::size_t unit) {
+  const UnitPlan& choice = plan.units[unit];
+  const std::string name = unit_name(job.model, unit);
+  UnitTensorSet set;
+  set.parameters = unit_tensors(job.model, unit).padded_size;
+  const auto sized = [&](std::int64_t element) { return Bytes(element * set.parameters); };
+  const bool resident_state = choice.state == Tier::hbm;
+  const Arena state_arena = resident_state ? Arena::device : Arena::host;
+  if (resident_state) {
+    set.device_weights =
+        writer.add_tensor({Arena::device, "master/" + name, sized(4), "weights", true});
+  } else {
+    set.master = writer.add_tensor({Arena::host, "master/" + name, sized(4), "weights", true});
+    if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
+      set.device_weights =
+          writer.add_tensor({Arena::device, "weights/" + name, sized(job.weight_element().count()),
+                             "weights", choice.weights == Tier::hbm});
+    }
+  }
+  set.moment1 = writer.add_tensor({state_arena, "moment1/" + name, sized(4), "state", true});
+  set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, sized(4), "state", true});
+  if (choice.gradients == Tier::hbm) {
+    set.device_gradient =
+        writer.add_tensor({Arena::device, "gradient/" + name, sized(4), "gradients"});
+  } else {
+    const std::int64_t element = plan.rounds > 1 ? 4 : job.gradient_wire_element().count();
+    set.host_gradient =
+        writer.add_tensor({Arena::host, "gradient.host/" + name, sized(element), "gradients"});
+  }
+  const std::int64_t blocks = (set.parameters + kNormBlock - 1) / kNormBlock;
+  set.norm_blocks =
+      writer.add_tensor({Arena::device, "norm/" + name, Bytes(8 * blocks), "workspace"});
+  units.push_back(std::move(set));
+}
+
+void StepTensors::add_streams(GraphWriter& writer, const Job& job, const Plan& plan) {
+  const BlockRecord record = block_record(job);
+  const Bytes stream_size = stream_bytes(job);
+  Bytes largest_rest{0};
+  bool stream_used[2] = {false, false};
+  for (std::size_t unit = 1; unit < plan.units.size(); ++unit) {
+    if (input_in_stream(plan, unit)) stream_used[unit % 2] = true;
+    if (!is_block(plan, unit)) continue;
+    const UnitPlan& choice = plan.units[unit];
+    const Bytes kept = record.kept(choice.keep);
+    largest_rest = std::max(largest_rest, record.all_bytes - kept);
+    auto& set = units[unit];
+    for (std::int64_t m = 0; m < plan.micro_batches_per_round; ++m) {
+      const std::string name = unit_name(job.model, unit) + "/m" + std::to_string(m);
+      if (choice.keep_tier == Tier::host) {
+        set.host_records.push_back(
+            writer.add_tensor({Arena::host, "record.host/" + name, kept, "activations"}));
+      } else {
+        set.records.push_back(
+            writer.add_tensor({Arena::device, "record/" + name, kept, "activations"}));
+      }
+    }
+  }
+  for (std::int64_t m = 0; m < plan.micro_batches_per_round; ++m) {
+    const std::string suffix = "/m" + std::to_string(m);
+    for (int parity = 0; parity < 2; ++parity) {
+      if (!stream_used[parity]) continue;
+      stream[parity].push_back(
+          writer.add_tensor({Arena::device, "stream." + std::to_string(parity) + suffix,
+                             stream_size, "activations"}));
+    }
+    stream_gradient.push_back(
+        writer.add_tensor({Arena::device, "stream_gradient" + suffix, stream_size, "activations"}));
+  }
+  if (largest_rest.count() > 0) {
+    full_record = writer.add_tensor({Arena::device, "full_record", largest_rest, "activations"});
+  }
+}
+
+void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& plan) {
+  const BlockRecord record = block_record(job);
+  std::int64_t weights = 0, gradients = 0, staged = 0, io_gradients = 0;
+  Bytes offloaded{0};
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+    const UnitPlan& choice = plan.units[unit];
+    const std::int64_t size = units[unit].parameters;
+    if (is_block(plan, unit)) {
+      if (choice.weights == Tier::host) weights = std::max(weights, size);
+      if (choice.gradients == Tier::host) gradients = std::max(gradients, size);
+      if (choice.keep_tier == Tier::host) offloaded = std::max(offloaded, record.kept(choice.keep));
+    } else if (choice.gradients == Tier::host) {
+      io_gradients = std::max(io_gradients, size);
+    }
+    if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu)
+      staged = std::max(staged, size);
+  }
+  if (weights > 0) {
+    weight_ring = make_ring(writer, Arena::device, "weight_buffer", "weights", plan.weight_buffers,
+                            Bytes(weights * job.weight_element().count()), true);
+  }
+  if (gradients > 0) {
+    gradient_ring = make_ring(writer, Arena::device, "gradient_buffer", "gradients",
+                              plan.gradient_buffers, Bytes(4 * gradients), true);
+  }
+  if (offloaded.count() > 0) {
+    activation_ring = make_ring(writer, Arena::device, "activation_buffer", "activations",
+                                plan.activation_buffers, offloaded, false);
+  }
+  if (staged > 0) {
+    host_gradient_ring =
+        make_ring(writer, Arena::host, "gradient_stage", "gradients", plan.gradient_buffers,
+                  Bytes(staged * job.gradient_wire_element().count()), false);
+  }
+  if (io_gradients > 0) {
+    const TensorIndex shared =
+        writer.add_tensor({Arena::device, "gradient.io", Bytes(4 * io_gradients), "gradients"});
+    for (const std::size_t unit : {std::size_t{0}, plan.units.size() - 1}) {
+      if (plan.units[unit].gradients == Tier::host) units[unit].device_gradient = shared;
+    }
+  }
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,61 @@
+// Every tensor that a step touches, by arena, and the rings that streamed ones rotate through.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "planner/graph_writer.hpp"
+#include "planner/record.hpp"
+
+namespace sluice::planner {
+
+/// Slots of equal size that successive occupants share; the pool of the same name counts them.
+struct Ring {
+  std::vector<TensorIndex> slots;
+  std::optional<sim::PoolId> pool;
+
+  [[nodiscard]] TensorIndex slot(std::int64_t number) const {
+    return slots[static_cast<std::size_t>(number) % slots.size()];
+  }
+};
+
+/// Tensors of one unit.
+struct UnitTensorSet {
+  std::int64_t parameters = 0;                  ///< Padded elements.
+  std::optional<TensorIndex> master;            ///< host [high | low]
+  std::optional<TensorIndex> moment1, moment2;  ///< Where the state lives.
+  std::optional<TensorIndex> device_weights;    ///< Resident or transient copy outside the ring.
+  std::optional<TensorIndex>
+      device_gradient;  ///< Outside the ring: waits in HBM, or embed's and head's.
+  std::optional<TensorIndex> host_gradient;
+  std::optional<TensorIndex> norm_blocks;
+  std::vector<TensorIndex> records;  ///< device, by micro-batch of the round.
+  std::vector<TensorIndex> host_records;
+};
+
+struct StepTensors {
+  StepTensors(GraphWriter& writer, const Job& job, const Plan& plan);
+
+  std::vector<UnitTensorSet> units;
+  TensorIndex host_tokens, tokens, workspace, loss_sum;
+  std::optional<TensorIndex> full_record;
+  std::optional<TensorIndex> tied_gradient;
+  std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.
+  std::vector<TensorIndex> stream_gradient;  ///< By micro-batch of the round.
+  Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
+
+ private:
+  void add_units(GraphWriter& writer, const Job& job, const Plan& plan);
+  void add_unit(GraphWriter& writer, const Job& job, const Plan& plan, std::size_t unit);
+  void add_streams(GraphWriter& writer, const Job& job, const Plan& plan);
+  void add_rings(GraphWriter& writer, const Job& job, const Plan& plan);
+};
+
+/// Elements of one partial sum of squares of the gradient norm.
+inline constexpr std::int64_t kNormBlock = 4096;
+
+/// Does the input stream of `unit` lie outside its record? True for the head and for blocks whose
+/// record is offloaded.
+[[nodiscard]] bool input_in_stream(const Plan& plan, std::size_t unit);
+
+}  // namespace sluice::planner
