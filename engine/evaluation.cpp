@@ -1,0 +1,109 @@
+#include "engine/evaluation.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+
+using planner::Role;
+using planner::TaskKind;
+
+namespace {
+
+/// Everything that some task of `goals` waits for within the step, lane order included.
+std::vector<bool> ancestors(const Program& program, const std::vector<std::uint32_t>& goals) {
+  std::vector<std::optional<std::uint32_t>> before_on_lane(program.size());
+  for (std::size_t lane = 0; lane < planner::kLaneKinds; ++lane) {
+    const auto& tasks = program.lane(static_cast<planner::LaneKind>(lane));
+    for (std::size_t i = 1; i < tasks.size(); ++i) before_on_lane[tasks[i]] = tasks[i - 1];
+  }
+  std::vector<bool> needed(program.size(), false);
+  std::vector<std::uint32_t> open = goals;
+  const auto visit = [&](std::uint32_t task) {
+    if (!needed[task]) open.push_back(task);
+    needed[task] = true;
+  };
+  for (const std::uint32_t goal : goals) needed[goal] = true;
+  while (!open.empty()) {
+    const std::uint32_t task = open.back();
+    open.pop_back();
+    for (const Dependency& dependency : program.after(task)) {
+      if (dependency.distance == 0) visit(dependency.task);
+    }
+    if (before_on_lane[task]) visit(*before_on_lane[task]);
+  }
+  return needed;
+}
+
+}  // namespace
+
+Evaluation::Evaluation(const planner::Job& job, const Program& program, Device& device)
+    : job_(job), program_(program), device_(device) {
+  std::vector<std::uint32_t> losses;
+  for (std::uint32_t i = 0; i < program.size(); ++i) {
+    if (program.task(i).kind == TaskKind::loss && program.task(i).round == 0) losses.push_back(i);
+  }
+  inputs_.resize(losses.size());
+  targets_.resize(losses.size());
+  const std::vector<bool> needed = ancestors(program, losses);
+  for (const std::uint32_t index : program.topological_order()) {
+    const BoundTask& task = program.task(index);
+    if (!needed[index] || task.round != 0) continue;
+    const auto slot = static_cast<std::size_t>(task.micro_batch);
+    switch (task.kind) {
+      case TaskKind::forward:
+        if (task.unit == 0) inputs_[slot] = task.access(Role::tokens).data;
+        break;
+      case TaskKind::loss:
+        targets_[slot] = task.access(Role::tokens).data;
+        break;
+      case TaskKind::load_weights:
+        break;
+      default:
+        continue;
+    }
+    tasks_.push_back(index);
+  }
+  input_tokens_.resize(static_cast<std::size_t>(job.micro_tokens()));
+  target_tokens_.resize(static_cast<std::size_t>(job.micro_tokens()));
+}
+
+double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
+  check(windows > 0, "an evaluation reads windows");
+  const auto slots = static_cast<std::int64_t>(inputs_.size());
+  const std::int64_t micro_batches = (windows + job_.micro_batch - 1) / job_.micro_batch;
+  double sum = 0;
+  for (std::int64_t first = 0; first < micro_batches; first += slots) {
+    const std::int64_t count = std::min(slots, micro_batches - first);
+    for (std::int64_t slot = 0; slot < count; ++slot) {
+      place(static_cast<std::size_t>(slot), (first + slot) * job_.micro_batch, windows, read);
+    }
+    for (const std::uint32_t index : tasks_) {
+      const BoundTask& task = program_.task(index);
+      if (task.kind != TaskKind::load_weights && task.micro_batch >= count) continue;
+      if (task.kind == TaskKind::loss) {
+        sum += device_.loss_only(task);
+      } else {
+        device_.run(task, AdamWStep{}, Pace::unlimited);
+      }
+    }
+  }
+  return sum / static_cast<double>(windows * job_.seq_len);
+}
+
+void Evaluation::place(std::size_t slot, std::int64_t first_window, std::int64_t windows,
+                       const ReadWindows& read) {
+  constexpr std::int32_t kIgnored = -1;
+  const std::int64_t present = std::min(job_.micro_batch, windows - first_window);
+  const auto tokens = static_cast<std::size_t>(present * job_.seq_len);
+  std::ranges::fill(input_tokens_, 0);
+  std::ranges::fill(target_tokens_, kIgnored);
+  read(first_window, std::span(input_tokens_).first(tokens),
+       std::span(target_tokens_).first(tokens));
+  device_.write(std::as_bytes(std::span(input_tokens_)), inputs_[slot]);
+  device_.write(std::as_bytes(std::span(target_tokens_)), targets_[slot]);
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,215 @@
+#include "engine/host/host_device.hpp"
+
+#include <pthread.h>
+
+#include <cstring>
+
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+
+using planner::Role;
+using planner::TaskKind;
+
+namespace {
+
+void require_capacity(Bytes needed, Bytes capacity, const char* what) {
+  if (needed <= capacity) return;
+  throw Error(ExitCode::does_not_fit,
+              std::string("the plan needs ") + planner::format_exact(needed) + " of " + what +
+                  " and " + planner::format_exact(capacity) +
+                  " may be used: raise limits, or let the planner choose another plan");
+}
+
+const HostDeviceSettings& checked(const HostDeviceSettings& settings) {
+  require_capacity(settings.arenas.device, settings.capacity.device, "hbm");
+  require_capacity(settings.arenas.host, settings.capacity.host, "host memory");
+  return settings;
+}
+
+template <class T>
+T* as(const BoundAccess& access) {
+  return reinterpret_cast<T*>(access.data);
+}
+
+Workspace workspace_of(const BoundTask& task) {
+  const BoundAccess* access = task.find(Role::workspace);
+  return access == nullptr ? Workspace{} : Workspace{access->data, access->bytes};
+}
+
+std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4; }
+
+}  // namespace
+
+HostDevice::HostDevice(const planner::Job& job, const HostDeviceSettings& settings)
+    : job_(job),
+      record_(planner::block_record(job)),
+      settings_(checked(settings)),
+      templates_(job),
+      device_(settings.arenas.device, "device arena"),
+      host_(settings.arenas.host, "host arena"),
+      pool_(settings.threads) {
+  for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
+    spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
+  }
+}
+
+std::span<std::byte> HostDevice::arena(planner::Arena arena) {
+  return arena == planner::Arena::device ? device_.bytes() : host_.bytes();
+}
+
+void HostDevice::enter_lane(planner::LaneKind lane) {
+  pthread_setname_np(pthread_self(), planner::to_string(lane));
+  if (lane == planner::LaneKind::h2d || lane == planner::LaneKind::d2h) sleep_precisely();
+}
+
+void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
+  switch (task.kind) {
+    case TaskKind::load_tokens:
+    case TaskKind::load_weights:
+    case TaskKind::load_gradient:
+    case TaskKind::load_activation:
+    case TaskKind::save_activation:
+    case TaskKind::store_gradient:
+      return copy(task, pace);
+    case TaskKind::forward:
+      return forward(task);
+    case TaskKind::loss:
+      *as<double>(task.access(Role::loss_sum)) =
+          templates_.loss(loss_arguments(task), workspace_of(task));
+      return;
+    case TaskKind::recompute:
+      return recompute(task);
+    case TaskKind::backward:
+      return backward(task);
+    case TaskKind::combine: {
+      const BoundAccess& addend = task.access(Role::tied_gradient);
+      return combine(as<float>(task.access(Role::gradient)), as<float>(addend), floats(addend));
+    }
+    case TaskKind::norm:
+      return norm(task);
+    case TaskKind::update:
+      return update(task, step);
+    case TaskKind::data:
+    case TaskKind::launch:
+    case TaskKind::grads:
+      break;
+  }
+  check(false, "the device runs copies, compute and updates");
+}
+
+double HostDevice::loss_only(const BoundTask& task) {
+  return templates_.loss_only(loss_arguments(task), workspace_of(task));
+}
+
+void HostDevice::read(const std::byte* source, std::span<std::byte> destination) {
+  std::memcpy(destination.data(), source, destination.size());
+}
+
+void HostDevice::write(std::span<const std::byte> source, std::byte* destination) {
+  std::memcpy(destination, source.data(), source.size());
+}
+
+void HostDevice::copy(const BoundTask& task, Pace pace) const {
+  const BoundAccess& from = task.access(Role::source);
+  const BoundAccess& to = task.access(Role::destination);
+  const auto bytes = static_cast<std::size_t>(from.bytes.count());
+  if (pace == Pace::unlimited) {
+    std::memcpy(to.data, from.data, bytes);
+    return;
+  }
+  paced_copy({from.data, bytes}, {to.data, bytes},
+             task.lane == planner::LaneKind::h2d ? settings_.h2d : settings_.d2h);
+}
+
+Weights HostDevice::weights_of(const BoundAccess& access) const {
+  const auto* high = as<std::uint16_t>(access);
+  if (job_.compute == planner::ComputeType::bf16) return {high, nullptr};
+  return {high, high + access.bytes.count() / 4};
+}
+
+RecordView HostDevice::record_of(const BoundTask& task) const {
+  RecordView view{.record = nullptr,
+                  .full = nullptr,
+                  .kept = record_.input_bytes,
+                  .input = task.access(Role::input).data};
+  if (const BoundAccess* kept = task.find(Role::record)) {
+    view.record = kept->data - record_.input_bytes.count();
+    view.kept = record_.input_bytes + kept->bytes;
+  }
+  if (const BoundAccess* full = task.find(Role::full_record)) view.full = full->data;
+  return view;
+}
+
+void HostDevice::forward(const BoundTask& task) const {
+  const Weights weights = weights_of(task.access(Role::weights));
+  std::byte* output = task.access(Role::next_input).data;
+  if (is_embed(task)) {
+    templates_.embed_forward(weights, as<std::int32_t>(task.access(Role::tokens)), output);
+  } else {
+    templates_.block_forward(weights, record_of(task), output, workspace_of(task));
+  }
+}
+
+void HostDevice::recompute(const BoundTask& task) const {
+  const RecordView record = record_of(task);
+  const planner::Keep from =
+      record.kept == record_.input_bytes ? planner::Keep::input : planner::Keep::selective;
+  templates_.block_recompute(weights_of(task.access(Role::weights)), record, from,
+                             workspace_of(task));
+}
+
+void HostDevice::backward(const BoundTask& task) const {
+  auto* gradient = as<float>(task.access(Role::gradient));
+  std::byte* stream_gradient = task.access(Role::stream_gradient).data;
+  if (is_embed(task)) {
+    templates_.embed_backward(as<std::int32_t>(task.access(Role::tokens)), stream_gradient,
+                              gradient, task.first);
+  } else {
+    templates_.block_backward(weights_of(task.access(Role::weights)), gradient, task.first,
+                              record_of(task), stream_gradient, workspace_of(task));
+  }
+}
+
+LossArguments HostDevice::loss_arguments(const BoundTask& task) const {
+  LossArguments arguments{};
+  arguments.head = weights_of(task.access(Role::weights));
+  if (const BoundAccess* embed = task.find(Role::tied_weights)) {
+    arguments.embed = weights_of(*embed);
+    arguments.tied_gradient = as<float>(task.access(Role::tied_gradient));
+  }
+  arguments.input = task.access(Role::input).data;
+  arguments.targets = as<std::int32_t>(task.access(Role::tokens));
+  arguments.scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens()));
+  arguments.gradient = as<float>(task.access(Role::gradient));
+  arguments.first = task.first;
+  arguments.stream_gradient = task.access(Role::stream_gradient).data;
+  return arguments;
+}
+
+/// The norm is that of the fp32 gradient; for a bf16 wire the gradient is then rounded in place, so
+/// that the update reads the same halves wherever the gradient waits.
+void HostDevice::norm(const BoundTask& task) const {
+  const BoundAccess& gradient = task.access(Role::gradient);
+  norm_blocks(as<float>(gradient), floats(gradient), as<double>(task.access(Role::norm_blocks)));
+  if (job_.gradient_wire == planner::GradientWire::bf16) {
+    round_gradient(as<float>(gradient), floats(gradient), as<std::uint16_t>(gradient));
+  }
+}
+
+void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
+  const AdamWOperands operands{
+      .high = as<std::uint16_t>(task.access(Role::weights)),
+      .low = as<std::uint16_t>(task.access(Role::low)),
+      .m = as<float>(task.access(Role::moment1)),
+      .v = as<float>(task.access(Role::moment2)),
+      .gradient = task.access(Role::gradient).data,
+      .wire = job_.gradient_wire,
+  };
+  const bool on_device = task.lane == planner::LaneKind::compute;
+  ThreadPool& pool = on_device ? single_ : pool_;
+  adamw_update(operands, spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads());
+}
+
+}  // namespace sluice::engine

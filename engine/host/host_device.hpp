@@ -1,0 +1,64 @@
+// The host backend: one process's memory and cores stand for a device, its HBM and its link.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/device.hpp"
+#include "engine/host/mapped_memory.hpp"
+#include "engine/host/paced_copy.hpp"
+#include "engine/host/templates.hpp"
+#include "engine/thread_pool.hpp"
+#include "planner/job.hpp"
+
+namespace sluice::engine {
+
+/// What is set about a host device: the rest follows from job and layout.
+struct HostDeviceSettings {
+  ArenaSizes arenas;    ///< From the layout.
+  ArenaSizes capacity;  ///< What the machine has, or a run may use.
+  LinkPace h2d;
+  LinkPace d2h;
+  int threads = 1;  ///< Of the optimizer on the cpu lane.
+};
+
+/// Arenas are mapped and touched at construction; copies are paced; compute tasks call the layer
+/// templates on the compute lane's thread, with OpenBLAS on one thread. Nothing allocates later.
+class HostDevice : public Device {
+ public:
+  /// Throws Error(does_not_fit) where an arena is larger than its capacity, EnvironmentError where
+  /// the system has no such memory, BadRequest for a model this backend cannot compute.
+  HostDevice(const planner::Job& job, const HostDeviceSettings& settings);
+
+  [[nodiscard]] std::span<std::byte> arena(planner::Arena arena) override;
+  void enter_lane(planner::LaneKind lane) override;
+  void run(const BoundTask& task, const AdamWStep& update, Pace pace) override;
+  [[nodiscard]] double loss_only(const BoundTask& task) override;
+  void read(const std::byte* source, std::span<std::byte> destination) override;
+  void write(std::span<const std::byte> source, std::byte* destination) override;
+
+ private:
+  void copy(const BoundTask& task, Pace pace) const;
+  void forward(const BoundTask& task) const;
+  void recompute(const BoundTask& task) const;
+  void backward(const BoundTask& task) const;
+  void norm(const BoundTask& task) const;
+  void update(const BoundTask& task, const AdamWStep& step);
+
+  [[nodiscard]] Weights weights_of(const BoundAccess& access) const;
+  [[nodiscard]] RecordView record_of(const BoundTask& task) const;
+  [[nodiscard]] LossArguments loss_arguments(const BoundTask& task) const;
+  [[nodiscard]] bool is_embed(const BoundTask& task) const { return task.unit == 0; }
+
+  planner::Job job_;
+  planner::BlockRecord record_;
+  HostDeviceSettings settings_;
+  HostTemplates templates_;
+  std::vector<std::vector<AdamWSpan>> spans_;  ///< By unit.
+  MappedMemory device_;
+  MappedMemory host_;
+  ThreadPool pool_;       ///< Of the cpu lane.
+  ThreadPool single_{1};  ///< Of the compute lane, for updates on the device.
+};
+
+}  // namespace sluice::engine

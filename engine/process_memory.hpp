@@ -1,0 +1,16 @@
+// What the operating system says this process holds.
+#pragma once
+
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+struct ProcessMemory {
+  Bytes resident{0};  ///< VmRSS
+  Bytes locked{0};    ///< VmLck
+};
+
+/// Reads /proc/self/status. Throws EnvironmentError where it is missing.
+[[nodiscard]] ProcessMemory process_memory();
+
+}  // namespace sluice::engine

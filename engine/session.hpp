@@ -1,0 +1,53 @@
+// A job under a plan on a device, ready to run steps: arenas, program, state, lanes.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "engine/evaluation.hpp"
+#include "engine/executor.hpp"
+#include "engine/step_runner.hpp"
+#include "engine/training_state.hpp"
+#include "planner/job.hpp"
+#include "planner/step_graph.hpp"
+
+namespace sluice::engine {
+
+/// Owns everything that running steps needs, made once at plan sizes. While steps run nothing
+/// allocates. Training and measuring (autotune) use it alike.
+class Session {
+ public:
+  /// `tokens` and `observer` (may be null) must outlive the session; `graph` need not. The state
+  /// starts with the initial weights of `seed`.
+  Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
+          TokenSource& tokens, StepRunner::LearningRate learning_rate, std::uint64_t seed,
+          Observer* observer = nullptr);
+
+  using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
+  /// Runs the next steps up to `last`; returns the last step that ran (smaller after
+  /// `request_stop`). `step_done` is called on this thread after each step's `grads`.
+  std::int64_t run_to(std::int64_t last, const StepDone& step_done = nullptr);
+  /// From `step_done`: no further step begins.
+  void request_stop() { executor_.request_stop(); }
+  /// Replaces the observer. Not while steps run.
+  void observe(Observer* observer) { executor_.observe(observer); }
+
+  [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
+  [[nodiscard]] TrainingState& state() { return state_; }
+  [[nodiscard]] Evaluation& evaluation() { return evaluation_; }
+  /// Bytes of an arena that the run's tasks touch, from its start to the last of them.
+  [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
+  [[nodiscard]] const Program& program() const { return program_; }
+
+ private:
+  std::unique_ptr<Device> device_;
+  Program program_;
+  TrainingState state_;
+  Evaluation evaluation_;
+  StepRunner runner_;
+  Executor executor_;  ///< Last: its lanes end before what they use.
+  std::int64_t steps_done_ = 0;
+};
+
+}  // namespace sluice::engine

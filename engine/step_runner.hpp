@@ -1,0 +1,70 @@
+// What the tasks of a step do: copies, compute and updates go to the device; the few that belong to
+// no device (data, launch, grads) are done here.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "engine/executor.hpp"
+#include "engine/token_source.hpp"
+#include "planner/job.hpp"
+
+namespace sluice::engine {
+
+/// What a step came to, as its `grads` task found it.
+struct StepResult {
+  double loss = 0;       ///< Mean cross-entropy of the step's tokens.
+  double grad_norm = 0;  ///< Global 2-norm of the unclipped gradient.
+  double lr = 0;
+  std::chrono::steady_clock::time_point end{};  ///< When `grads` ended.
+};
+
+class StepRunner : public TaskRunner {
+ public:
+  /// lr of a step, counted from 1. Must not allocate.
+  using LearningRate = std::function<double(std::int64_t step)>;
+
+  /// All references must outlive the runner.
+  StepRunner(const Program& program, Device& device, const planner::Job& job, TokenSource& tokens,
+             LearningRate learning_rate);
+
+  void enter_lane(planner::LaneKind lane) override { device_.enter_lane(lane); }
+  /// Throws BadRequest where loss or gradient stop being numbers.
+  void run(std::uint32_t task, std::int64_t step) override;
+
+  /// Makes room for the results of steps first..last. Between runs.
+  void expect(std::int64_t first, std::int64_t last);
+  /// Of an expected step whose `grads` has ended.
+  [[nodiscard]] const StepResult& result(std::int64_t step) const {
+    return results_[static_cast<std::size_t>(step - first_)];
+  }
+
+ private:
+  void gather(const BoundTask& task, std::int64_t step);
+  void reduce(const BoundTask& task, std::int64_t step);
+  [[nodiscard]] double mean_loss(const BoundTask& grads);
+  [[nodiscard]] double gradient_norm();
+
+  /// Steps whose update constants are kept: an update may run while later steps have begun, but
+  /// every step's forward waits for the updates of the step before it.
+  static constexpr std::size_t kStepsInFlight = 4;
+  AdamWStep& update_of(std::int64_t step) {
+    return updates_[static_cast<std::size_t>(step) % kStepsInFlight];
+  }
+
+  const Program& program_;
+  Device& device_;
+  planner::Job job_;
+  TokenSource& tokens_;
+  LearningRate learning_rate_;
+  std::vector<std::uint32_t> norms_;  ///< The `norm` task of each unit, in unit order.
+  std::vector<double> doubles_;       ///< Room for what `grads` reads.
+  std::array<AdamWStep, kStepsInFlight> updates_{};
+  std::int64_t first_ = 1;
+  std::vector<StepResult> results_;
+};
+
+}  // namespace sluice::engine

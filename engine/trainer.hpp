@@ -1,0 +1,60 @@
+// A training run: steps in chunks between evaluations, a metrics line a step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/data.hpp"
+#include "engine/metrics.hpp"
+#include "engine/session.hpp"
+
+namespace sluice::engine {
+
+/// Highest use of memory: arenas as touched by the run's tasks, process as the system reports it.
+struct MemoryPeaks {
+  Bytes device{0};
+  Bytes host{0};
+  Bytes resident{0};
+  Bytes locked{0};
+};
+
+struct TrainingOptions {
+  std::int64_t steps = 0;
+  std::int64_t evaluate_every = 0;      ///< Steps between evaluations; at the end in any case.
+  std::int64_t evaluation_windows = 0;  ///< At most; fewer where the validation text is shorter.
+  Seconds predicted_step{0};
+};
+
+struct TrainingResult {
+  std::int64_t steps = 0;                                   ///< That ran.
+  double loss = 0;                                          ///< Of the last step.
+  std::vector<std::pair<std::int64_t, double>> validation;  ///< After which step, loss.
+  std::vector<Seconds> step_times;
+  MemoryPeaks peaks;
+  bool interrupted = false;
+
+  /// Median time of the steps that neither begin nor follow an evaluation; none without steps.
+  [[nodiscard]] std::optional<Seconds> median_step() const;
+  std::vector<bool> undisturbed;  ///< Of each step: ran with the step before it still in flight.
+};
+
+/// What a run tells while it runs; called between steps' `grads`, must not throw to no purpose: an
+/// exception stops the run.
+struct TrainingReports {
+  std::function<void(const StepMetrics&)> step;
+  std::function<void(std::int64_t step, double loss)> validation;
+};
+
+/// Trains `session` on `text` (which must be its token source). Stops at a step boundary once
+/// `interrupted` is set. Throws what tasks throw, and EnvironmentError where metrics cannot be
+/// written.
+[[nodiscard]] TrainingResult train(Session& session, const planner::Job& job, ByteText& text,
+                                   const TrainingOptions& options, MetricsFile& metrics,
+                                   const std::atomic<bool>& interrupted,
+                                   const TrainingReports& reports);
+
+}  // namespace sluice::engine

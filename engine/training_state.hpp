@@ -1,0 +1,42 @@
+// Where the 12 bytes a parameter of a run lie, and what can be done with all of them at once.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/program.hpp"
+#include "planner/shape.hpp"
+
+namespace sluice::engine {
+
+/// Addresses of one unit's planes and moments in the arenas: [padded] elements each.
+struct UnitState {
+  std::byte* high = nullptr;  ///< uint16
+  std::byte* low = nullptr;   ///< uint16
+  std::byte* m = nullptr;     ///< fp32
+  std::byte* v = nullptr;     ///< fp32
+};
+
+/// The state that update tasks of a program read and write. Use it only while no step runs.
+class TrainingState {
+ public:
+  TrainingState(const planner::ModelShape& shape, const Program& program, Device& device);
+
+  /// Initial weights of `seed` (engine/init.hpp); m and v zero.
+  void initialize(std::uint64_t seed);
+  /// SHA-256 over units and tensors in canonical order, padding left out: of every tensor the high
+  /// halves, then the low halves (docs/numerics.md).
+  [[nodiscard]] std::string weights_sha256() const;
+  /// Likewise: of every tensor m, then v.
+  [[nodiscard]] std::string state_sha256() const;
+
+  [[nodiscard]] const UnitState& unit(std::size_t index) const { return units_[index]; }
+
+ private:
+  planner::ModelShape shape_;
+  Device& device_;
+  std::vector<UnitState> units_;
+};
+
+}  // namespace sluice::engine
