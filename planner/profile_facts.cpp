@@ -1,0 +1,169 @@
+// The profile's numbers by name: their units, their text, `--set machine.NAME`, and their hash.
+#include <array>
+
+#include "planner/hash.hpp"
+#include "planner/profile_file.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using Profile = MachineProfile;
+
+constexpr std::array kFields = {
+    FactField{"hbm", FactUnit::bytes, &Profile::hbm, "device memory"},
+    FactField{"host", FactUnit::bytes, &Profile::host, "host memory"},
+    FactField{"disk", FactUnit::bytes, &Profile::disk, "free disk"},
+    FactField{"cores", FactUnit::number, &Profile::cores, "cores of the CPU side"},
+    FactField{"h2d", FactUnit::bytes_per_second, &Profile::h2d, "host to device, alone"},
+    FactField{"d2h", FactUnit::bytes_per_second, &Profile::d2h, "device to host, alone"},
+    FactField{"h2d_duplex", FactUnit::bytes_per_second, &Profile::h2d_duplex,
+              "host to device, both directions at once"},
+    FactField{"d2h_duplex", FactUnit::bytes_per_second, &Profile::d2h_duplex,
+              "device to host, both directions at once"},
+    FactField{"copy_latency", FactUnit::seconds, &Profile::copy_latency, "latency of a copy"},
+    FactField{"dram", FactUnit::bytes_per_second, &Profile::dram, "host memory under load"},
+    FactField{"hbm_bandwidth", FactUnit::bytes_per_second, &Profile::hbm_bandwidth,
+              "device memory"},
+    FactField{"disk_read", FactUnit::bytes_per_second, &Profile::disk_read, "disk, reading"},
+    FactField{"disk_write", FactUnit::bytes_per_second, &Profile::disk_write, "disk, writing"},
+    FactField{"h2d_dram", FactUnit::number, &Profile::h2d_dram,
+              "host memory bytes per byte copied to the device"},
+    FactField{"d2h_dram", FactUnit::number, &Profile::d2h_dram,
+              "host memory bytes per byte copied from the device"},
+    FactField{"update_dram", FactUnit::number, &Profile::update_dram,
+              "host memory bytes per parameter updated"},
+    FactField{"copy_cores", FactUnit::number, &Profile::copy_cores, "core-seconds per byte copied"},
+    FactField{"peak_bf16", FactUnit::flops_per_second, &Profile::peak_bf16,
+              "dense bf16 peak, fp32 accumulate"},
+    FactField{"attention_forward", FactUnit::flops_per_second, &Profile::attention_forward,
+              "causal attention, forward"},
+    FactField{"attention_backward", FactUnit::flops_per_second, &Profile::attention_backward,
+              "causal attention, backward"},
+    FactField{"launch", FactUnit::seconds, &Profile::launch, "launcher time of a kernel"},
+    FactField{"kernel_overhead", FactUnit::seconds, &Profile::kernel_overhead,
+              "device time of a kernel besides its work"},
+    FactField{"device_update", FactUnit::per_second, &Profile::device_update,
+              "parameters updated on the device"},
+};
+
+double parse_in(FactUnit unit, const std::string& text, const std::string& field) {
+  switch (unit) {
+    case FactUnit::bytes:
+      return static_cast<double>(parse_bytes(text, field).count());
+    case FactUnit::bytes_per_second:
+      return parse_bytes_per_second(text, field).count();
+    case FactUnit::flops_per_second:
+      return parse_flops_per_second(text, field).count();
+    case FactUnit::seconds:
+      return parse_seconds(text, field).count();
+    case FactUnit::per_second:
+      return parse_per_second(text, field);
+    case FactUnit::number:
+      break;
+  }
+  const double number = parse_number(text, field);
+  if (number < 0) throw BadRequest(field + ": \"" + text + "\" must not be negative");
+  return number;
+}
+
+/// "0.5x" is a factor.
+std::optional<double> factor_of(const std::string& text, const std::string& field) {
+  if (text.size() < 2 || text.back() != 'x') return std::nullopt;
+  const double factor = parse_number(std::string_view(text).substr(0, text.size() - 1), field);
+  if (factor <= 0) throw BadRequest(field + ": \"" + text + "\" must be a positive factor");
+  return factor;
+}
+
+void scale(Fact& fact, double factor, const std::string& text) {
+  fact.value *= factor;
+  fact.deviation *= factor;
+  fact.source = Source::estimated;
+  fact.note = "set to " + text + " of: " + (fact.note.empty() ? "the profile" : fact.note);
+}
+
+void add_fact(CanonicalText& text, const std::string& name, const Fact& fact) {
+  text.add(name, fact.value)
+      .add(name + ".deviation", fact.deviation)
+      .add(name + ".count", fact.count)
+      .add(name + ".source", to_string(fact.source));
+}
+
+}  // namespace
+
+std::span<const FactField> fact_fields() { return kFields; }
+
+void set_fact(MachineProfile& profile, const std::string& name, const std::string& value) {
+  const std::string where = "machine." + name;
+  const auto factor = factor_of(value, where);
+  if (name == "gemm" || name == "update") {
+    if (!factor) throw BadRequest(where + ": \"" + value + "\" must be a factor such as \"0.5x\"");
+    for (CurvePoint& point : profile.gemm) {
+      if (name == "gemm") scale(point.rate, *factor, value);
+    }
+    for (auto& [threads, rate] : profile.update) {
+      if (name == "update") scale(rate, *factor, value);
+    }
+    return;
+  }
+  std::vector<std::string> names = {"gemm", "update"};
+  for (const FactField& field : kFields) {
+    if (name != field.name) {
+      names.emplace_back(field.name);
+      continue;
+    }
+    Fact& fact = profile.*field.member;
+    if (factor) return scale(fact, *factor, value);
+    const double number = parse_in(field.unit, value, where);
+    fact = Fact{.value = number,
+                .deviation = 0,
+                .count = 1,
+                .source = Source::estimated,
+                .note = "set to " + value};
+    return;
+  }
+  throw BadRequest(where + ": unknown number of a machine" + sim::did_you_mean(name, names));
+}
+
+std::string format_fact(const Fact& fact, FactUnit unit) {
+  switch (unit) {
+    case FactUnit::bytes:
+      return format_bytes(Bytes(static_cast<std::int64_t>(fact.value)));
+    case FactUnit::bytes_per_second:
+      return format_rate(BytesPerSecond(fact.value));
+    case FactUnit::flops_per_second:
+      return format_rate(FlopsPerSecond(fact.value));
+    case FactUnit::seconds:
+      return format_seconds(Seconds(fact.value));
+    case FactUnit::per_second:
+      return format_amount(fact.value) + "/s";
+    case FactUnit::number:
+      break;
+  }
+  return format_amount(fact.value);
+}
+
+std::string profile_hash(const MachineProfile& profile) {
+  CanonicalText text("sluice/profile/1");
+  text.add("name", profile.name)
+      .add("device", to_string(profile.device))
+      .add("architecture", profile.architecture);
+  for (const FactField& field : kFields) add_fact(text, field.name, profile.*field.member);
+  for (const CurvePoint& point : profile.gemm) {
+    text.add("gemm", point.size);
+    add_fact(text, "gemm.rate", point.rate);
+  }
+  for (const auto& [threads, rate] : profile.update) {
+    text.add("update", threads);
+    add_fact(text, "update.rate", rate);
+  }
+  for (const MachineProfile::Interference& pair : profile.interference) {
+    text.add("interference", pair.on + "<" + pair.from);
+    add_fact(text, "interference.factor", pair.factor);
+  }
+  return text.hash();
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,173 @@
+#include "planner/profile_file.hpp"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "planner/choice.hpp"
+#include "planner/store.hpp"
+#include "sim/error.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using sim::Json;
+using sim::JsonObject;
+
+constexpr const char* kSchema = "sluice/profile/1";
+
+const char* suffix(FactUnit unit) {
+  switch (unit) {
+    case FactUnit::bytes:
+      return "_bytes";
+    case FactUnit::bytes_per_second:
+      return "_bytes_per_s";
+    case FactUnit::flops_per_second:
+      return "_flop_per_s";
+    case FactUnit::seconds:
+      return "_s";
+    case FactUnit::per_second:
+      return "_per_s";
+    case FactUnit::number:
+      break;
+  }
+  return "";
+}
+
+Json to_json(const Fact& fact) {
+  Json json = {{"value", fact.value},
+               {"deviation", fact.deviation},
+               {"count", fact.count},
+               {"source", to_string(fact.source)}};
+  if (!fact.note.empty()) json["note"] = fact.note;
+  return json;
+}
+
+Fact to_fact(const JsonObject& json) {
+  json.refuse_unknown({"value", "deviation", "count", "source", "note"});
+  Fact fact;
+  fact.value = json.number("value");
+  fact.deviation = json.find_number("deviation").value_or(0);
+  fact.count = json.find_integer("count").value_or(1);
+  fact.source = parse_choice(json.text("source"), json.where() + ": source",
+                             {Source::measured, Source::datasheet, Source::estimated});
+  fact.note = json.find_text("note").value_or("");
+  if (fact.value < 0) json.fail("value", "must not be negative");
+  if (fact.deviation < 0) json.fail("deviation", "must not be negative");
+  if (fact.count < 0) json.fail("count", "must not be negative");
+  return fact;
+}
+
+void read_facts(const JsonObject& facts, MachineProfile& profile) {
+  std::vector<std::string> known;
+  for (const FactField& field : fact_fields()) {
+    known.push_back(std::string(field.name) + suffix(field.unit));
+    if (facts.has(known.back())) profile.*field.member = to_fact(facts.object(known.back()));
+  }
+  for (const std::string& key : facts.keys()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      throw BadRequest(facts.where() + ": unknown key \"" + key + "\"" +
+                       sim::did_you_mean(key, known));
+    }
+  }
+}
+
+void read_lists(const JsonObject& json, MachineProfile& profile) {
+  for (const JsonObject& point : json.objects("gemm")) {
+    point.refuse_unknown({"flop", "rate_flop_per_s"});
+    const double size = point.number("flop");
+    if (size <= 0) point.fail("flop", "must be positive");
+    if (!profile.gemm.empty() && size <= profile.gemm.back().size) {
+      point.fail("flop", "points must be in ascending order");
+    }
+    profile.gemm.push_back({size, to_fact(point.object("rate_flop_per_s"))});
+  }
+  for (const JsonObject& point : json.objects("update")) {
+    point.refuse_unknown({"threads", "rate_per_s"});
+    const std::int64_t threads = point.integer("threads");
+    if (threads < 1) point.fail("threads", "must be at least 1");
+    if (!profile.update.emplace(threads, to_fact(point.object("rate_per_s"))).second) {
+      point.fail("threads", "is given twice");
+    }
+  }
+  for (const JsonObject& pair : json.objects("interference")) {
+    pair.refuse_unknown({"on", "from", "factor"});
+    const Fact factor = to_fact(pair.object("factor"));
+    if (factor.value <= 0) pair.fail("factor", "must be positive");
+    profile.interference.push_back({pair.text("on"), pair.text("from"), factor});
+  }
+}
+
+}  // namespace
+
+const char* to_string(Source source) {
+  switch (source) {
+    case Source::measured:
+      return "measured";
+    case Source::datasheet:
+      return "datasheet";
+    case Source::estimated:
+      return "estimated";
+  }
+  return "";
+}
+
+const char* to_string(DeviceKind device) { return device == DeviceKind::host ? "host" : "cuda"; }
+
+std::string to_json_text(const MachineProfile& profile) {
+  Json facts = Json::object();
+  for (const FactField& field : fact_fields()) {
+    facts[std::string(field.name) + suffix(field.unit)] = to_json(profile.*field.member);
+  }
+  Json json = {{"schema", kSchema},
+               {"name", profile.name},
+               {"device", to_string(profile.device)},
+               {"architecture", profile.architecture},
+               {"facts", std::move(facts)},
+               {"gemm", Json::array()},
+               {"update", Json::array()},
+               {"interference", Json::array()}};
+  for (const CurvePoint& point : profile.gemm) {
+    json["gemm"].push_back({{"flop", point.size}, {"rate_flop_per_s", to_json(point.rate)}});
+  }
+  for (const auto& [threads, rate] : profile.update) {
+    json["update"].push_back({{"threads", threads}, {"rate_per_s", to_json(rate)}});
+  }
+  for (const MachineProfile::Interference& pair : profile.interference) {
+    json["interference"].push_back(
+        {{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
+  }
+  if (profile.price_usd) json["price_usd"] = *profile.price_usd;
+  return json.dump(2) + "\n";
+}
+
+MachineProfile profile_from_json(const std::string& text, const std::string& where) {
+  const Json parsed = sim::parse_json(text, where);
+  const JsonObject json(parsed, where);
+  if (json.text("schema") != kSchema) {
+    json.fail("schema",
+              "must be \"" + std::string(kSchema) + "\", not \"" + json.text("schema") + "\"");
+  }
+  json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "update",
+                       "interference", "price_usd"});
+  MachineProfile profile;
+  profile.name = json.text("name");
+  profile.device =
+      parse_choice(json.text("device"), where + ": device", {DeviceKind::host, DeviceKind::cuda});
+  profile.architecture = json.text("architecture");
+  read_facts(json.object("facts"), profile);
+  read_lists(json, profile);
+  profile.price_usd = json.find_number("price_usd");
+  return profile;
+}
+
+void write_profile(const MachineProfile& profile, const std::filesystem::path& path) {
+  write_whole_file(path, to_json_text(profile));
+}
+
+MachineProfile read_profile(const std::filesystem::path& path) {
+  return profile_from_json(read_whole_file(path), path.string());
+}
+
+}  // namespace sluice::planner

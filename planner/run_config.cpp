@@ -1,0 +1,95 @@
+#include "planner/run_config.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "planner/catalogue.hpp"
+#include "planner/choice.hpp"
+#include "planner/profile_file.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+void require_given(std::int64_t value, const char* field, const char* flag) {
+  if (value == 0) {
+    throw BadRequest(std::string(field) + " is missing: give " + flag + " N, or " + field +
+                     ": N in RUN.yaml");
+  }
+}
+
+Bytes capacity(const std::optional<Bytes>& limit, const Fact& fact) {
+  return limit ? *limit : Bytes(static_cast<std::int64_t>(fact.value));
+}
+
+}  // namespace
+
+double learning_rate(const Schedule& schedule, double lr, std::int64_t step, std::int64_t steps) {
+  const std::int64_t warmup = std::min(schedule.warmup_steps, steps);
+  if (step <= warmup) return lr * static_cast<double>(step) / static_cast<double>(warmup);
+  if (schedule.kind == Schedule::Kind::constant) return lr;
+  const std::int64_t decaying = steps - warmup;
+  const double done =
+      std::min(1.0, static_cast<double>(step - warmup) / static_cast<double>(decaying));
+  const double left = schedule.kind == Schedule::Kind::linear
+                          ? 1 - done
+                          : 0.5 * (1 + std::cos(std::numbers::pi * done));
+  return lr * (schedule.final_fraction + (1 - schedule.final_fraction) * left);
+}
+
+Job to_job(const RunConfig& config) {
+  if (config.model.empty()) {
+    throw BadRequest("model is missing: give --model NAME, or model: NAME in RUN.yaml");
+  }
+  require_given(config.seq_len, "seq_len", "--seq-len");
+  require_given(config.batch_size, "batch_size", "--batch-size");
+  Job job;
+  job.model = find_model(config.model);
+  job.seq_len = config.seq_len;
+  job.batch_size = config.batch_size;
+  job.micro_batch = config.micro_batch;
+  job.loss_chunk = config.loss_chunk;
+  job.compute = config.compute;
+  job.gradient_wire = config.gradient_wire;
+  job.optimizer = config.optimizer;
+  validate(job);
+  return job;
+}
+
+ResolvedMachine to_machine(const RunConfig& config) {
+  ResolvedMachine machine;
+  machine.profile = find_machine(config.machine, config.backend);
+  if (config.backend && machine.profile.device != *config.backend) {
+    throw BadRequest(std::string("backend: ") + to_string(*config.backend) + ", but machine " +
+                     config.machine + " is for backend " + to_string(machine.profile.device));
+  }
+  machine.calibration_hash = profile_hash(machine.profile);
+  for (const auto& [name, value] : config.machine_overrides) {
+    set_fact(machine.profile, name, value);
+  }
+  machine.hbm = capacity(config.limits.hbm, machine.profile.hbm);
+  machine.host = capacity(config.limits.host, machine.profile.host);
+  machine.disk = capacity(config.limits.disk, machine.profile.disk);
+  return machine;
+}
+
+const char* to_string(Schedule::Kind kind) {
+  switch (kind) {
+    case Schedule::Kind::constant:
+      return "constant";
+    case Schedule::Kind::linear:
+      return "linear";
+    case Schedule::Kind::cosine:
+      return "cosine";
+  }
+  return "";
+}
+
+const char* to_string(Residency residency) {
+  return residency == Residency::automatic ? "auto" : "host";
+}
+const char* to_string(ComputeType type) { return type == ComputeType::bf16 ? "bf16" : "fp32"; }
+const char* to_string(GradientWire wire) { return wire == GradientWire::bf16 ? "bf16" : "fp32"; }
+
+}  // namespace sluice::planner

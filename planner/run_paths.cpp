@@ -1,0 +1,184 @@
+// The dotted paths of a run: how each is read from text.
+#include "planner/run_paths.hpp"
+
+#include <array>
+#include <functional>
+
+#include "planner/choice.hpp"
+#include "planner/plan_overrides.hpp"
+#include "planner/profile_file.hpp"
+#include "planner/run_config.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using Text = const std::string&;
+
+struct RunPath {
+  const char* path;
+  void (*set)(RunConfig&, Text value, Text path);
+};
+
+bool is_none(Text value) { return value.empty() || value == "null" || value == "~"; }
+
+std::int64_t positive(Text value, Text path) {
+  const std::int64_t count = parse_count(value, path);
+  if (count == 0) throw BadRequest(path + ": must be at least 1");
+  return count;
+}
+
+std::optional<Bytes> limit(Text value, Text path) {
+  if (is_none(value)) return std::nullopt;
+  const Bytes bytes = parse_bytes(value, path);
+  if (bytes == Bytes(0) && path != "limits.disk") throw BadRequest(path + ": must be more than 0");
+  return bytes;
+}
+
+std::string name(Text value, Text path) {
+  if (is_none(value)) throw BadRequest(path + ": has no value");
+  return value;
+}
+
+std::optional<std::filesystem::path> file(Text value) {
+  if (is_none(value)) return std::nullopt;
+  return value;
+}
+
+double number_between(Text value, Text path, double least, double most) {
+  const double number = parse_number(value, path);
+  if (number < least || number > most) {
+    throw BadRequest(path + ": \"" + value + "\" must be between " + format_amount(least) +
+                     " and " + format_amount(most));
+  }
+  return number;
+}
+
+double at_least_zero(Text value, Text path) {
+  const double number = parse_number(value, path);
+  if (number < 0) throw BadRequest(path + ": \"" + value + "\" must not be negative");
+  return number;
+}
+
+void set_betas(RunConfig& run, Text value, Text path) {
+  std::string both = value;
+  if (both.size() > 2 && both.front() == '[' && both.back() == ']') {
+    both = both.substr(1, both.size() - 2);
+  }
+  const auto comma = both.find(',');
+  if (comma == std::string::npos || both.find(',', comma + 1) != std::string::npos) {
+    throw BadRequest(path + ": \"" + value + "\" must be two numbers such as [0.9, 0.999]");
+  }
+  run.optimizer.beta1 = parse_number(both.substr(0, comma), path);
+  run.optimizer.beta2 = parse_number(both.substr(comma + 1), path);
+  for (const double beta : {run.optimizer.beta1, run.optimizer.beta2}) {
+    if (beta < 0 || beta >= 1) throw BadRequest(path + ": must be at least 0 and less than 1");
+  }
+}
+
+void set_clip(RunConfig& run, Text value, Text path) {
+  if (is_none(value) || value == "off" || value == "none" || value == "false") {
+    run.optimizer.clip.reset();
+    return;
+  }
+  const double clip = parse_number(value, path);
+  if (clip <= 0) throw BadRequest(path + ": \"" + value + "\" must be positive, or off");
+  run.optimizer.clip = clip;
+}
+
+void set_backend(RunConfig& run, Text value, Text path) {
+  run.backend.reset();
+  if (!is_none(value))
+    run.backend = parse_choice(value, path, {DeviceKind::host, DeviceKind::cuda});
+}
+
+void set_threads(RunConfig& run, Text value, Text path) {
+  run.threads.reset();
+  if (!is_none(value)) run.threads = positive(value, path);
+}
+
+void set_schedule(RunConfig& run, Text value, Text path) {
+  run.schedule.kind = parse_choice(
+      value, path, {Schedule::Kind::constant, Schedule::Kind::linear, Schedule::Kind::cosine});
+}
+
+constexpr std::array kPaths = {
+    RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = name(v, p); }},
+    RunPath{"data", [](RunConfig& run, Text v, Text) { run.data = file(v); }},
+    RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = positive(v, p); }},
+    RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = positive(v, p); }},
+    RunPath{"micro_batch",
+            [](RunConfig& run, Text v, Text p) { run.micro_batch = positive(v, p); }},
+    RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = positive(v, p); }},
+    RunPath{"steps", [](RunConfig& run, Text v, Text p) { run.steps = positive(v, p); }},
+    RunPath{"seed", [](RunConfig& run, Text v, Text p) { run.seed = parse_count(v, p); }},
+    RunPath{"compute",
+            [](RunConfig& run, Text v, Text p) {
+              run.compute = parse_choice(v, p, {ComputeType::fp32, ComputeType::bf16});
+            }},
+    RunPath{"gradient_wire",
+            [](RunConfig& run, Text v, Text p) {
+              run.gradient_wire = parse_choice(v, p, {GradientWire::fp32, GradientWire::bf16});
+            }},
+    RunPath{"optimizer.lr",
+            [](RunConfig& run, Text v, Text p) { run.optimizer.lr = at_least_zero(v, p); }},
+    RunPath{"optimizer.betas", set_betas},
+    RunPath{"optimizer.eps",
+            [](RunConfig& run, Text v, Text p) { run.optimizer.eps = at_least_zero(v, p); }},
+    RunPath{
+        "optimizer.weight_decay",
+        [](RunConfig& run, Text v, Text p) { run.optimizer.weight_decay = at_least_zero(v, p); }},
+    RunPath{"optimizer.clip", set_clip},
+    RunPath{"schedule", set_schedule},
+    RunPath{"schedule.kind", set_schedule},
+    RunPath{"schedule.warmup_steps",
+            [](RunConfig& run, Text v, Text p) { run.schedule.warmup_steps = parse_count(v, p); }},
+    RunPath{"schedule.final_fraction",
+            [](RunConfig& run, Text v, Text p) {
+              run.schedule.final_fraction = number_between(v, p, 0, 1);
+            }},
+    RunPath{"machine", [](RunConfig& run, Text v, Text p) { run.machine = name(v, p); }},
+    RunPath{"limits.hbm", [](RunConfig& run, Text v, Text p) { run.limits.hbm = limit(v, p); }},
+    RunPath{"limits.host", [](RunConfig& run, Text v, Text p) { run.limits.host = limit(v, p); }},
+    RunPath{"limits.disk", [](RunConfig& run, Text v, Text p) { run.limits.disk = limit(v, p); }},
+    RunPath{
+        "residency",
+        [](RunConfig& run, Text v,
+           Text
+               p) { run.residency = parse_choice(v, p, {Residency::automatic, Residency::host}); }},
+    RunPath{"plan", [](RunConfig& run, Text v, Text) { run.plan = file(v); }},
+    RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = file(v); }},
+    RunPath{"threads", set_threads},
+    RunPath{"backend", set_backend},
+};
+
+}  // namespace
+
+std::vector<std::string> run_paths() {
+  std::vector<std::string> names;
+  for (const RunPath& path : kPaths) names.emplace_back(path.path);
+  return names;
+}
+
+void set_path(RunConfig& config, const std::string& path, const std::string& value) {
+  if (path.starts_with("job.")) return set_path(config, path.substr(4), value);
+  if (path.starts_with("machine.")) {
+    const std::string fact = path.substr(8);
+    MachineProfile scratch;
+    set_fact(scratch, fact, value);
+    config.machine_overrides[fact] = value;
+    return;
+  }
+  if (path.starts_with("plan.")) {
+    check_plan_override(path.substr(5), value);
+    config.plan_overrides[path.substr(5)] = value;
+    return;
+  }
+  for (const RunPath& known : kPaths) {
+    if (path == known.path) return known.set(config, value, path);
+  }
+  throw BadRequest(path + ": unknown key" + sim::did_you_mean(path, run_paths()));
+}
+
+}  // namespace sluice::planner

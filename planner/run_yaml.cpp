@@ -1,0 +1,200 @@
+// RUN.yaml <-> RunConfig.
+#include <yaml-cpp/yaml.h>
+
+#include <charconv>
+#include <set>
+
+#include "planner/choice.hpp"
+#include "planner/profile_file.hpp"
+#include "planner/run_config.hpp"
+#include "planner/run_paths.hpp"
+#include "planner/store.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Walks a YAML document and sets a path of the run for each scalar.
+class RunReader {
+ public:
+  RunReader(RunConfig& run, const std::string& where) : run_(run), where_(where) {}
+
+  void read(const YAML::Node& node) {
+    if (node.IsNull()) return;
+    if (!node.IsMap()) refuse(node, "must hold `key: value` lines");
+    read_map(node, "");
+  }
+
+ private:
+  void read_map(const YAML::Node& map, const std::string& prefix) {
+    std::set<std::string> seen;
+    for (const auto& item : map) {
+      if (!item.first.IsScalar()) refuse(item.first, "a key must be a word");
+      const std::string path = prefix + item.first.Scalar();
+      if (!seen.insert(path).second) refuse(item.first, path + " is given twice");
+      read_value(item.first, item.second, path);
+    }
+  }
+
+  void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {
+    if (value.IsMap()) {
+      if (path == "set") return read_map(value, "");
+      if (path != "optimizer" && path != "schedule" && path != "limits") {
+        if (path == "machine" || path == "plan") {
+          refuse(key, path + ": must be one value; put numbers of it under set: (" + path +
+                          ".NAME: VALUE)");
+        }
+        set(key, path, "a map");  // Refuses unknown keys with the nearest one.
+        return;
+      }
+      return read_map(value, path + ".");
+    }
+    if (path == "set" || path == "optimizer" || path == "limits") {
+      if (value.IsNull()) return;
+      refuse(key, path + ": must be a map of its settings");
+    }
+    if (value.IsSequence()) return set(key, path, joined(value));
+    set(key, path, value.IsNull() ? "null" : value.Scalar());
+  }
+
+  static std::string joined(const YAML::Node& list) {
+    std::string text = "[";
+    for (const auto& item : list) {
+      text.append(text.size() > 1 ? "," : "").append(item.IsScalar() ? item.Scalar() : "?");
+    }
+    return text + "]";
+  }
+
+  void set(const YAML::Node& key, const std::string& path, const std::string& value) {
+    try {
+      set_path(run_, path, value);
+    } catch (const BadRequest& error) {
+      refuse(key, error.what());
+    }
+  }
+
+  [[noreturn]] void refuse(const YAML::Node& node, const std::string& reason) const {
+    throw BadRequest(where_ + ": line " + std::to_string(node.Mark().line + 1) + ": " + reason);
+  }
+
+  RunConfig& run_;
+  const std::string& where_;
+};
+
+std::string text_of(double number) {
+  std::array<char, 32> buffer;
+  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr};
+}
+
+/// `key: value` lines; strings are always quoted, for YAML has many words that are not strings.
+class YamlText {
+ public:
+  YamlText& begin(const std::string& key) {
+    text_ += key + ":\n";
+    indent_ = "  ";
+    return *this;
+  }
+  YamlText& end() {
+    indent_.clear();
+    return *this;
+  }
+  YamlText& bare(const std::string& key, const std::string& value) {
+    text_ += indent_ + key + ": " + value + "\n";
+    return *this;
+  }
+  YamlText& quoted(const std::string& key, const std::string& value) {
+    std::string text = "\"";
+    for (const char letter : value) {
+      if (letter == '"' || letter == '\\') text += '\\';
+      text += letter;
+    }
+    return bare(key, text + "\"");
+  }
+  YamlText& number(const std::string& key, std::int64_t value) {
+    return bare(key, std::to_string(value));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::string indent_;
+};
+
+void write_limits(YamlText& yaml, const Limits& limits) {
+  if (limits == Limits{}) return;
+  yaml.begin("limits");
+  if (limits.hbm) yaml.bare("hbm", format_exact(*limits.hbm));
+  if (limits.host) yaml.bare("host", format_exact(*limits.host));
+  if (limits.disk) yaml.bare("disk", format_exact(*limits.disk));
+  yaml.end();
+}
+
+void write_overrides(YamlText& yaml, const RunConfig& run) {
+  if (run.machine_overrides.empty() && run.plan_overrides.empty()) return;
+  yaml.begin("set");
+  for (const auto& [name, value] : run.machine_overrides) yaml.quoted("machine." + name, value);
+  for (const auto& [name, value] : run.plan_overrides) {
+    yaml.quoted("\"plan." + name + "\"", value);
+  }
+  yaml.end();
+}
+
+}  // namespace
+
+RunConfig run_from_yaml(const std::string& text, const std::string& where) {
+  RunConfig run;
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    if (documents.size() > 1) throw BadRequest(where + ": holds more than one document");
+    if (!documents.empty()) RunReader(run, where).read(documents.front());
+  } catch (const YAML::Exception& error) {
+    throw BadRequest(where + ": line " + std::to_string(error.mark.line + 1) + ", column " +
+                     std::to_string(error.mark.column + 1) + ": " + error.msg);
+  }
+  return run;
+}
+
+RunConfig read_run(const std::filesystem::path& file) {
+  const bool folder = std::filesystem::is_directory(file);
+  const std::filesystem::path path = folder ? file / "run.yaml" : file;
+  return run_from_yaml(read_whole_file(path), path.string());
+}
+
+std::string to_yaml(const RunConfig& run) {
+  YamlText yaml;
+  if (!run.model.empty()) yaml.quoted("model", run.model);
+  if (run.data) yaml.quoted("data", run.data->string());
+  if (run.seq_len > 0) yaml.number("seq_len", run.seq_len);
+  if (run.batch_size > 0) yaml.number("batch_size", run.batch_size);
+  yaml.number("micro_batch", run.micro_batch)
+      .number("loss_chunk", run.loss_chunk)
+      .number("steps", run.steps)
+      .number("seed", run.seed)
+      .bare("compute", to_string(run.compute))
+      .bare("gradient_wire", to_string(run.gradient_wire));
+  const AdamWSettings& adam = run.optimizer;
+  yaml.begin("optimizer")
+      .bare("lr", text_of(adam.lr))
+      .bare("betas", "[" + text_of(adam.beta1) + ", " + text_of(adam.beta2) + "]")
+      .bare("eps", text_of(adam.eps))
+      .bare("weight_decay", text_of(adam.weight_decay))
+      .bare("clip", adam.clip ? text_of(*adam.clip) : "off")
+      .end();
+  yaml.begin("schedule")
+      .bare("kind", to_string(run.schedule.kind))
+      .number("warmup_steps", run.schedule.warmup_steps)
+      .bare("final_fraction", text_of(run.schedule.final_fraction))
+      .end();
+  yaml.quoted("machine", run.machine);
+  write_limits(yaml, run.limits);
+  yaml.bare("residency", to_string(run.residency));
+  if (run.plan) yaml.quoted("plan", run.plan->string());
+  if (run.out) yaml.quoted("out", run.out->string());
+  if (run.threads) yaml.number("threads", *run.threads);
+  if (run.backend) yaml.bare("backend", to_string(*run.backend));
+  write_overrides(yaml, run);
+  return yaml.text();
+}
+
+}  // namespace sluice::planner
