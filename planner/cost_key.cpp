@@ -1,0 +1,64 @@
+#include "planner/cost_key.hpp"
+
+#include "planner/graph_writer.hpp"
+
+namespace sluice::planner {
+namespace {
+
+const char* name_of(Pass pass) {
+  switch (pass) {
+    case Pass::embed_forward:
+      return "forward/embed";
+    case Pass::block_forward:
+      return "forward/block";
+    case Pass::loss:
+      return "loss/head";
+    case Pass::block_recompute_input:
+      return "recompute/input";
+    case Pass::block_recompute_selective:
+      return "recompute/selective";
+    case Pass::block_backward:
+      return "backward/block";
+    case Pass::embed_backward:
+      return "backward/embed";
+    case Pass::combine:
+      return "combine/embed";
+    case Pass::norm:
+      return "norm";
+  }
+  return "";
+}
+
+const char* kind_of(const Job& job, std::size_t unit) {
+  switch (unit_at(job.model, unit).kind) {
+    case UnitKind::embed:
+      return "embed";
+    case UnitKind::block:
+      return "block";
+    case UnitKind::head:
+      return "head";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool per_unit_kind(Pass pass) { return pass == Pass::norm; }
+
+CostKey compute_key(const Job& job, Pass pass, std::size_t unit) {
+  std::string name = name_of(pass);
+  if (per_unit_kind(pass)) name += std::string("/") + kind_of(job, unit);
+  return CostKey{name + cost_signature(job)};
+}
+
+CostKey copy_key(CopyDirection direction, Bytes bytes) {
+  return CostKey{std::string(direction == CopyDirection::h2d ? "copy/h2d/" : "copy/d2h/") +
+                 std::to_string(bytes.count())};
+}
+
+CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters) {
+  return CostKey{"update/cpu/t" + std::to_string(threads) + "/" + std::to_string(parameters) +
+                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "")};
+}
+
+}  // namespace sluice::planner

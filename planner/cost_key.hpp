@@ -1,0 +1,20 @@
+// The names of costs: what the step graph, the cost model and calibration call one and the same
+// cost.
+#pragma once
+
+#include <cstdint>
+
+#include "planner/cost.hpp"
+#include "planner/job.hpp"
+
+namespace sluice::planner {
+
+/// Units of one kind (embed, block, head) have one cost: `unit` only says which kind.
+[[nodiscard]] CostKey compute_key(const Job& job, Pass pass, std::size_t unit);
+[[nodiscard]] CostKey copy_key(CopyDirection direction, Bytes bytes);
+[[nodiscard]] CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters);
+
+/// Whether `pass` has a cost of its own for each kind of unit; `unit` is ignored where not.
+[[nodiscard]] bool per_unit_kind(Pass pass);
+
+}  // namespace sluice::planner

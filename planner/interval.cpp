@@ -1,0 +1,90 @@
+#include "planner/interval.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace sluice::planner {
+namespace {
+
+TaskCost cost_of(const StepTask& task, const CostModel& costs, std::int64_t tokens) {
+  switch (task.kind) {
+    case TaskKind::data:
+      return costs.data(task.cost, tokens);
+    case TaskKind::launch:
+      return costs.launch(task.cost, task.work);
+    case TaskKind::load_tokens:
+    case TaskKind::load_weights:
+    case TaskKind::load_gradient:
+    case TaskKind::load_activation:
+      return costs.copy(task.cost, CopyDirection::h2d, task.bytes);
+    case TaskKind::save_activation:
+    case TaskKind::store_gradient:
+      return costs.copy(task.cost, CopyDirection::d2h, task.bytes);
+    case TaskKind::update:
+      return task.lane == LaneKind::cpu ? costs.cpu_update(task.cost, task.work)
+                                        : costs.compute(task.cost, task.work);
+    case TaskKind::grads:
+      return TaskCost{};
+    case TaskKind::forward:
+    case TaskKind::loss:
+    case TaskKind::recompute:
+    case TaskKind::backward:
+    case TaskKind::combine:
+    case TaskKind::norm:
+      break;
+  }
+  return costs.compute(task.cost, task.work);
+}
+
+}  // namespace
+
+std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Timeline& timeline,
+                                         const CostModel& costs) {
+  const sim::Period period = *graph.graph.period();
+  const Instant begin = timeline.spans[sim::index(period.first)].end;
+  std::map<std::string, CriticalCost> by_key;
+  std::optional<sim::TaskId> at = period.last;
+  while (at) {
+    const std::size_t i = sim::index(*at);
+    const auto& span = timeline.spans[i];
+    if (span.end <= begin) break;
+    const Seconds time = to_seconds(span.end - std::max(span.start, begin));
+    if (time.count() > 0) {
+      const StepTask& task = graph.tasks[i];
+      auto found = by_key.find(task.cost.name);
+      if (found == by_key.end()) {
+        const std::int64_t tokens = 0;  // Only the deviation is read.
+        const TaskCost cost = cost_of(task, costs, tokens);
+        found = by_key
+                    .emplace(task.cost.name, CriticalCost{task.cost, task.lane, Seconds(0),
+                                                          cost.evidence, cost.relative_deviation})
+                    .first;
+      }
+      found->second.time += time;
+    }
+    at = timeline.enabled_by[i];
+  }
+  std::vector<CriticalCost> all;
+  for (auto& [name, cost] : by_key) all.push_back(std::move(cost));
+  return all;
+}
+
+Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period) {
+  double variance = std::pow(kModelDeviation * period.count(), 2);
+  std::array<double, kLaneKinds> common{};
+  for (const CriticalCost& cost : costs) {
+    const double deviation = cost.time.count() * cost.relative_deviation;
+    if (cost.evidence == Evidence::measured) {
+      variance += deviation * deviation;
+    } else {
+      common[static_cast<std::size_t>(cost.lane)] += deviation;
+    }
+  }
+  for (const double deviation : common) variance += deviation * deviation;
+  return Seconds(std::sqrt(variance));
+}
+
+}  // namespace sluice::planner

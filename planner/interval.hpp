@@ -1,0 +1,41 @@
+// How sure a predicted period is, and what the prediction rests on.
+#pragma once
+
+#include <vector>
+
+#include "planner/cost_model.hpp"
+#include "planner/step_graph.hpp"
+#include "sim/simulate.hpp"
+
+namespace sluice::planner {
+
+/// One cost's part of the critical path within the period.
+struct CriticalCost {
+  CostKey key;
+  LaneKind lane;
+  Seconds time{0};
+  Evidence evidence = Evidence::measured;
+  double relative_deviation = 0;
+};
+
+/// The chain of tasks that enabled one another back from the end of the period to its start, summed
+/// by cost key. Tasks that enabled each other cover the period without gaps.
+[[nodiscard]] std::vector<CriticalCost> critical_costs(const StepGraph& graph,
+                                                       const sim::Timeline& timeline,
+                                                       const CostModel& costs);
+
+/// Standard deviation of the period. Errors of one cost go together, and so do those of all costs
+/// of one lane that rest on the same uncalibrated facts (a datasheet that is off is off for every
+/// task); otherwise they are independent. With t the time on the critical path and d the relative
+/// deviation:
+///   variance = S over calibrated keys (t d)^2 + S over lanes (S over other keys t d)^2
+///              + (kModelDeviation x period)^2
+/// First order: the critical path is taken to stay where it is.
+[[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period);
+
+/// What simulation itself errs by with every cost known: rounding, wake-ups, unmodelled contention.
+inline constexpr double kModelDeviation = 0.015;
+/// Standard deviations of a 90 % interval of a normal distribution.
+inline constexpr double kInterval90 = 1.645;
+
+}  // namespace sluice::planner

@@ -1,0 +1,101 @@
+// What one plan does on one machine: step time with an interval, its bound, memory, and where the
+// time goes.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/bound.hpp"
+#include "planner/calibration.hpp"
+#include "planner/cost_model.hpp"
+#include "planner/memory.hpp"
+#include "planner/plan.hpp"
+#include "planner/plan_file.hpp"
+#include "planner/run_config.hpp"
+#include "planner/stalls.hpp"
+#include "planner/step_graph.hpp"
+
+namespace sluice::planner {
+
+/// Share of the step's critical path whose costs rest on each kind of evidence; they sum to 1.
+struct EvidenceShares {
+  double measured = 0, fitted = 0, datasheet = 0;
+};
+
+struct Prediction {
+  std::int64_t parameters = 0;
+  bool fits = true;
+  Duration step{0};  ///< The steady period, exact.
+  Seconds step_low{0}, step_high{0};
+  double tokens_per_s = 0;
+  FlopsPerSecond model_flops{0};
+  std::optional<double> mfu;  ///< None where the profile has no dense bf16 peak.
+  Bound bound;
+  Memory memory;
+  std::vector<std::pair<std::string, double>> busy;  ///< Share of the period, by lane.
+  StallTimes stalls;
+  EvidenceShares evidence;
+  Plan plan;
+  std::string plan_hash, job_hash, profile_hash, cost_model_hash;
+  std::string numerics_id;  ///< What this machine's runs are expected to state (numerics_class).
+  std::vector<LayoutRow> layout;
+
+  [[nodiscard]] double bound_ratio() const { return to_seconds(step) / bound.time; }
+};
+
+/// A prediction and the graph it was read from.
+struct PredictedStep {
+  Prediction prediction;
+  StepGraph graph;
+  std::vector<TaskTimes> times;  ///< One a task.
+};
+
+/// Step time and memory alone: what a search compares.
+struct PlanScore {
+  Duration step{0};
+  Bytes hbm{0}, host{0};  ///< Peaks, as Memory has them.
+};
+
+/// Predicts plans of one job on one machine. Immutable; safe to share between threads.
+class Predictor {
+ public:
+  Predictor(Job job, ResolvedMachine machine, Calibration calibration,
+            Residency residency = Residency::automatic, CostSwitches switches = {});
+
+  /// Throws BadRequest where the plan is not one of this job's. A plan that does not fit is
+  /// predicted all the same, with `fits` false.
+  [[nodiscard]] PredictedStep predict(const Plan& plan) const;
+  /// Step time is 0 and not simulated where the plan exceeds a capacity.
+  [[nodiscard]] PlanScore score(const Plan& plan) const;
+
+  [[nodiscard]] const Job& job() const { return job_; }
+  [[nodiscard]] const ResolvedMachine& machine() const { return machine_; }
+  [[nodiscard]] const ProfileCostModel& costs() const { return *costs_; }
+  [[nodiscard]] const Bound& bound() const { return bound_; }
+  [[nodiscard]] const PassTimes& pass_times() const { return pass_times_; }
+  [[nodiscard]] Residency residency() const { return residency_; }
+
+ private:
+  Job job_;
+  ResolvedMachine machine_;
+  Residency residency_;
+  std::shared_ptr<const ProfileCostModel> costs_;
+  PassTimes pass_times_;
+  Bound bound_;
+};
+
+[[nodiscard]] Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,
+                                 const Calibration& calibration);
+
+/// The prediction as plan files keep it, with the layout of `step`.
+[[nodiscard]] PlanFile to_plan_file(const Prediction& prediction);
+
+/// Hash of what the profile says about numerics: device kind and architecture. Runs state the full
+/// id, which library versions and kernels enter too.
+[[nodiscard]] std::string numerics_class(const MachineProfile& profile);
+
+}  // namespace sluice::planner
