@@ -1,0 +1,239 @@
+#include "profiler/calibration_fit.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "planner/cost_model.hpp"
+#include "sim/error.hpp"
+#include "sim/simulate.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::CostKey;
+
+/// What one key takes of a step.
+struct KeyTime {
+  double seconds = 0;
+  std::size_t tasks = 0;
+};
+using KeyTimes = std::map<CostKey, KeyTime>;
+
+KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& occupancy) {
+  KeyTimes times;
+  for (std::size_t i = 0; i < occupancy.size(); ++i) {
+    KeyTime& time = times[graph.tasks[i].cost];
+    time.seconds += occupancy[i].count();
+    ++time.tasks;
+  }
+  return times;
+}
+
+/// Measured, by key: the seconds of a step, each measured step's own.
+struct MeasuredKeys {
+  std::map<CostKey, std::vector<double>> steps;
+  std::map<CostKey, std::size_t> tasks;
+};
+
+MeasuredKeys measured_keys(const planner::StepGraph& graph, const MeasuredRun& run) {
+  check(run.steps.size() >= 3, "a measured run has a step with neighbours");
+  const StepTemplate step_template(graph);
+  MeasuredKeys keys;
+  for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
+    for (const auto& [key, time] :
+         by_key(graph, step_template.occupancy(run.steps[s - 1], run.steps[s]))) {
+      keys.steps[key].push_back(time.seconds);
+      keys.tasks[key] = time.tasks;
+    }
+  }
+  return keys;
+}
+
+/// Simulated under one plan: step time, and what each key takes of the middle step. Points into the
+/// graph.
+struct SimulatedKeys {
+  KeyTimes keys;
+  std::map<CostKey, const sim::Task*> task;  ///< One of each key.
+  Seconds step{0};
+};
+
+double seconds_alone(const sim::Task& task) {
+  if (const auto* fixed = std::get_if<Seconds>(&task.work)) {
+    return (task.latency + *fixed).count();
+  }
+  const auto& flow = std::get<sim::Flow>(task.work);
+  if (!flow.cap || flow.amount.count() == 0) return task.latency.count();
+  return (task.latency + flow.amount / *flow.cap).count();
+}
+
+SimulatedKeys simulated_keys(const planner::StepGraph& graph) {
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  SimulatedKeys simulated;
+  const std::size_t period = graph.tasks_per_step;
+  std::vector<Seconds> durations(period);
+  for (std::size_t i = 0; i < period; ++i) {
+    const auto& span = timeline.spans[period + i];
+    durations[i] = to_seconds(span.end - span.start);
+    simulated.task[graph.tasks[i].cost] = &graph.graph.tasks()[period + i];
+  }
+  simulated.keys = by_key(graph, durations);
+  check(graph.graph.period().has_value(), "a step graph has a period");
+  simulated.step = to_seconds(timeline.period(*graph.graph.period()));
+  return simulated;
+}
+
+/// What calibration says of a key once its tasks are found to take `ratio` times as long.
+double calibrated_value(const CostKey& key, const sim::Task& task, double ratio) {
+  const double alone = seconds_alone(task) * ratio;
+  if (!planner::is_rate(key)) return alone;
+  const auto& flow = std::get<sim::Flow>(task.work);
+  return flow.amount.count() / std::max(alone - task.latency.count(), 1e-9);
+}
+
+std::vector<LaneFactor> prior_factors(const planner::ProfileCostModel& model) {
+  std::vector<LaneFactor> priors;
+  const auto lane_named = [](const std::string& name) -> std::optional<planner::LaneKind> {
+    for (std::size_t i = 0; i < planner::kLaneKinds; ++i) {
+      const auto lane = static_cast<planner::LaneKind>(i);
+      if (name == planner::to_string(lane)) return lane;
+    }
+    return std::nullopt;
+  };
+  for (const auto& stated : model.interference()) {
+    const auto on = lane_named(stated.on);
+    const auto from = lane_named(stated.from);
+    // A probe's factor is a micro-benchmark's: a training step may differ by some hundredths.
+    if (on && from) priors.push_back({*on, *from, stated.factor, 0.05, 0});
+  }
+  return priors;
+}
+
+planner::CalibrationSample sample_of(const std::string& profile_hash, const CostKey& key,
+                                     double value, const std::string& source) {
+  planner::CalibrationSample sample;
+  sample.profile_hash = profile_hash;
+  sample.key = key;
+  sample.value = value;
+  sample.source = source;
+  sample.time = planner::utc_now();
+  return sample;
+}
+
+RunResidual residual_of(const planner::StepGraph& graph, const MeasuredRun& run,
+                        const MeasuredKeys& measured) {
+  const SimulatedKeys simulated = simulated_keys(graph);
+  RunResidual result;
+  result.predicted = simulated.step;
+  std::vector<double> times;
+  for (const Seconds time : step_times(graph, run)) times.push_back(time.count());
+  result.measured = Seconds(median(times));
+  for (const auto& [key, steps] : measured.steps) {
+    result.keys.push_back({key, Seconds(simulated.keys.at(key).seconds), Seconds(median(steps))});
+  }
+  std::stable_sort(result.keys.begin(), result.keys.end(),
+                   [](const KeyResidual& a, const KeyResidual& b) {
+                     return std::abs(a.miss().count()) > std::abs(b.miss().count());
+                   });
+  return result;
+}
+
+/// One step of the fixed point; returns the largest relative change, weighted by share of the step.
+double improve(planner::Calibration& calibration, const std::string& profile_hash,
+               const std::vector<planner::StepGraph>& graphs,
+               const std::vector<MeasuredKeys>& measured, const std::string& source) {
+  struct Evidence {
+    double measured = 0, simulated = 0, step = 0;
+    const sim::Task* task = nullptr;
+    std::vector<double> task_means;  ///< Of every step of every run.
+  };
+  std::map<CostKey, Evidence> evidence;
+  for (std::size_t r = 0; r < graphs.size(); ++r) {
+    const SimulatedKeys simulated = simulated_keys(graphs[r]);
+    for (const auto& [key, steps] : measured[r].steps) {
+      const KeyTime& time = simulated.keys.at(key);
+      if (time.seconds <= 0) continue;
+      Evidence& known = evidence[key];
+      known.measured += median(steps);
+      known.simulated += time.seconds;
+      known.task = simulated.task.at(key);
+      known.step += simulated.step.count();
+      for (const double seconds : steps) {
+        known.task_means.push_back(seconds / static_cast<double>(measured[r].tasks.at(key)));
+      }
+    }
+  }
+  double change = 0;
+  for (const auto& [key, known] : evidence) {
+    // Bounded: a first guess may be far off, and a simulated time need not follow its cost.
+    const double ratio = std::clamp(known.measured / known.simulated, 0.2, 5.0);
+    const double value = calibrated_value(key, *known.task, ratio);
+    planner::CalibrationSample sample = sample_of(profile_hash, key, value, source);
+    sample.count = static_cast<std::int64_t>(known.task_means.size());
+    sample.deviation =
+        value * robust_deviation(known.task_means) / std::max(median(known.task_means), 1e-12);
+    calibration[key] = std::move(sample);
+    change = std::max(change, std::abs(ratio - 1) * known.simulated / known.step);
+  }
+  return change;
+}
+
+std::vector<planner::StepGraph> build_graphs(const planner::Job& job,
+                                             const planner::MachineProfile& profile,
+                                             const planner::Calibration& calibration,
+                                             std::span<const MeasuredRun> runs) {
+  const planner::ProfileCostModel model(profile, calibration);
+  std::vector<planner::StepGraph> graphs;
+  graphs.reserve(runs.size());
+  for (const MeasuredRun& run : runs) {
+    graphs.push_back(planner::build_step_graph(job, run.plan, model));
+  }
+  return graphs;
+}
+
+}  // namespace
+
+RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
+                     const planner::Calibration& calibration, const MeasuredRun& run) {
+  const auto graphs = build_graphs(job, profile, calibration, std::span(&run, 1));
+  return residual_of(graphs.front(), run, measured_keys(graphs.front(), run));
+}
+
+CalibrationFit fit_calibration(const planner::Job& job, const planner::MachineProfile& profile,
+                               const planner::Calibration& start, std::span<const MeasuredRun> runs,
+                               const CalibrationOptions& options) {
+  CalibrationFit fit{start, {}, {}};
+  const std::string profile_hash = planner::profile_hash(profile);
+  auto graphs = build_graphs(job, profile, fit.calibration, runs);
+  std::vector<MeasuredKeys> measured;
+  measured.reserve(runs.size());
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    measured.push_back(measured_keys(graphs[r], runs[r]));
+  }
+
+  fit.interference =
+      fit_interference(graphs, {runs.begin(), runs.end()},
+                       prior_factors(planner::ProfileCostModel(profile, fit.calibration)));
+  for (const LaneFactor& factor : fit.interference) {
+    if (factor.count == 0) continue;
+    const CostKey key =
+        planner::interference_key(planner::to_string(factor.on), planner::to_string(factor.from));
+    auto sample = sample_of(profile_hash, key, factor.factor, options.source);
+    sample.deviation = factor.deviation;
+    sample.count = factor.count;
+    fit.calibration[key] = std::move(sample);
+  }
+
+  constexpr double kSettled = 1e-4;  // of a step
+  for (int iteration = 0; iteration < options.iterations; ++iteration) {
+    graphs = build_graphs(job, profile, fit.calibration, runs);
+    if (improve(fit.calibration, profile_hash, graphs, measured, options.source) < kSettled) break;
+  }
+  graphs = build_graphs(job, profile, fit.calibration, runs);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    fit.runs.push_back(residual_of(graphs[r], runs[r], measured[r]));
+  }
+  return fit;
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,59 @@
+// From measured runs to calibration: what each task costs alone, and how lanes slow each other.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "planner/calibration.hpp"
+#include "planner/job.hpp"
+#include "planner/machine.hpp"
+#include "profiler/interference_fit.hpp"
+#include "profiler/measured_run.hpp"
+
+namespace sluice::profiler {
+
+/// A cost key's share of one step, predicted with the fitted calibration and measured (median over
+/// steps, hand-offs included).
+struct KeyResidual {
+  planner::CostKey key;
+  Seconds predicted{0};
+  Seconds measured{0};
+  [[nodiscard]] Seconds miss() const { return measured - predicted; }
+};
+
+/// How one run's step time is met.
+struct RunResidual {
+  Seconds predicted{0};
+  Seconds measured{0};            ///< Median.
+  std::vector<KeyResidual> keys;  ///< Largest miss first.
+};
+
+struct CalibrationFit {
+  planner::Calibration calibration;  ///< What was given, with every measured key replaced.
+  std::vector<LaneFactor> interference;
+  std::vector<RunResidual> runs;
+};
+
+struct CalibrationOptions {
+  int iterations = 5;
+  std::string source = "autotune";
+};
+
+/// Measured durations hold contention and interference, so a cost alone is found by fixed point:
+///   base[key] <- base[key] x measured(key) / simulated(key),
+/// both summed over a step and over all runs, the simulation under the same plans with the bases of
+/// the iteration before. Interference factors come first, from tasks overlapped to different
+/// extents (interference_fit.hpp). Keys whose tasks take no time in the simulation are left alone.
+/// `runs` are of `job`, each with at least three steps; `start` is not modified.
+[[nodiscard]] CalibrationFit fit_calibration(const planner::Job& job,
+                                             const planner::MachineProfile& profile,
+                                             const planner::Calibration& start,
+                                             std::span<const MeasuredRun> runs,
+                                             const CalibrationOptions& options = {});
+
+/// Predicted beside measured for one run under a calibration, without fitting.
+[[nodiscard]] RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
+                                   const planner::Calibration& calibration, const MeasuredRun& run);
+
+}  // namespace sluice::profiler
