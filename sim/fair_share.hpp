@@ -1,0 +1,79 @@
+// Weighted max-min fair rates of the flows that share links, kept up to date flow by flow.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/frozen_graph.hpp"
+
+namespace sluice::sim {
+
+/// Progressive filling: all rates rise together, each in proportion to its weight, until its own
+/// cap or a full link stops it; the others go on rising. At the end every flow is at its cap or
+/// has a bottleneck: a full link on which no flow has a larger rate / weight (Bertsekas and
+/// Gallager, Data Networks, section 6.5.2, here with weights and usage coefficients).
+/// Only flows connected through shared links to one that changed are computed again.
+class FairShare {
+ public:
+  FairShare(std::span<const double> link_capacities, std::size_t slots);
+
+  /// `cap` may be infinite where `uses` is not empty; `uses` must stay alive until stop().
+  void start(std::uint32_t slot, double weight, double cap, std::span<const FrozenUse> uses);
+  void stop(std::uint32_t slot);
+  void set_cap(std::uint32_t slot, double cap);
+
+  /// Brings all rates up to date. Returns the slots whose rate changed, until the next update().
+  std::span<const std::uint32_t> update();
+
+  [[nodiscard]] double rate(std::uint32_t slot) const { return flows_[slot].rate; }
+
+ private:
+  struct FlowState {
+    double weight = 1;
+    double cap = 0;
+    double rate = 0;
+    double filled = 0;  ///< The rate that the filling under way gives.
+    std::span<const FrozenUse> uses;
+    std::uint64_t visited = 0;
+    bool running = false;
+    bool stopped_rising = false;
+  };
+  struct Member {
+    std::uint32_t slot;
+    double load;  ///< Link units a second at level 1: use per unit x weight.
+  };
+  struct LinkState {
+    double capacity = 0;
+    double available = 0;  ///< Less what flows take that have stopped rising.
+    double level = 0;      ///< Where the link fills up if nothing stops its other flows.
+    bool stale = false;    ///< `level` must be computed again.
+    bool dirty = false;
+    std::uint64_t visited = 0;
+    std::vector<Member> members;
+  };
+  struct Ceiling {
+    double level;  ///< cap / weight.
+    std::uint32_t slot;
+  };
+
+  void touch(std::uint32_t slot);
+  void touch_links(std::span<const FrozenUse> uses);
+  void gather();
+  void gather_links_of(const FlowState& flow);
+  void sort_ceilings();
+  void fill();
+  [[nodiscard]] double level_of(const LinkState& link) const;
+  void stop_rising(FlowState& flow, double rate);
+
+  std::vector<FlowState> flows_;
+  std::vector<LinkState> links_;
+  std::vector<std::uint32_t> dirty_slots_;
+  std::vector<std::uint32_t> dirty_links_;
+  std::vector<std::uint32_t> component_links_;
+  std::vector<Ceiling> ceilings_;  ///< Of the flows of the component.
+  std::vector<std::uint32_t> changed_;
+  std::uint64_t visit_ = 0;
+};
+
+}  // namespace sluice::sim

@@ -1,0 +1,117 @@
+// The graph as the event loop reads it: flat arrays, one cache line a task.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/task_graph.hpp"
+
+namespace sluice::sim {
+
+/// Whether freeze() checks the graph. A builder whose graphs are valid by construction may skip it.
+enum class Trust : std::uint8_t { check, validated };
+
+/// One task. Offsets index the arrays of FrozenGraph and end where the next record's begin.
+struct alignas(64) FrozenTask {
+  double latency_ns;
+  double amount;  ///< Seconds of a fixed time, with cap 1 and no links.
+  double cap;     ///< Infinite where only links limit the flow.
+  double weight;
+  std::uint32_t lane;
+  std::uint32_t next_in_lane;
+  std::uint32_t predecessors;
+  std::uint32_t uses;
+  std::uint32_t successors;
+  std::uint32_t acquires;
+  std::uint32_t releases;
+};
+
+struct FrozenUse {
+  std::uint32_t link;
+  double per_unit;  ///< Positive.
+};
+struct FrozenHold {
+  std::uint32_t pool;
+  double amount;  ///< Positive.
+};
+struct FrozenInterference {
+  std::uint32_t lane;  ///< The other lane: of `from` by `on`, or the reverse.
+  double factor;
+};
+
+/// A compact copy of a graph. Immutable while simulations run, and then safe to share between
+/// threads; between simulations capacities may be changed, which is cheaper than freezing again.
+class FrozenGraph {
+ public:
+  static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+
+  void set_capacity(LinkId link, Rate capacity) { link_capacity_[index(link)] = capacity.count(); }
+  void set_capacity(PoolId pool, Amount capacity) {
+    pool_capacity_[index(pool)] = capacity.count();
+  }
+
+  [[nodiscard]] std::size_t task_count() const { return tasks_.size() - 1; }
+  [[nodiscard]] std::size_t lane_count() const { return lane_first_.size(); }
+  [[nodiscard]] std::size_t link_count() const { return link_capacity_.size(); }
+  [[nodiscard]] std::size_t pool_count() const { return pool_capacity_.size(); }
+
+  [[nodiscard]] const FrozenTask& task(std::uint32_t task) const { return tasks_[task]; }
+  [[nodiscard]] std::span<const FrozenUse> uses(std::uint32_t task) const {
+    return {uses_.data() + tasks_[task].uses, uses_.data() + tasks_[task + 1].uses};
+  }
+  [[nodiscard]] std::span<const std::uint32_t> successors(std::uint32_t task) const {
+    return {successors_.data() + tasks_[task].successors,
+            successors_.data() + tasks_[task + 1].successors};
+  }
+  [[nodiscard]] std::span<const FrozenHold> acquires(std::uint32_t task) const {
+    return {acquires_.data() + tasks_[task].acquires, acquires_.data() + tasks_[task + 1].acquires};
+  }
+  [[nodiscard]] std::span<const FrozenHold> releases(std::uint32_t task) const {
+    return {releases_.data() + tasks_[task].releases, releases_.data() + tasks_[task + 1].releases};
+  }
+  /// First task of a lane; kNone for an empty lane.
+  [[nodiscard]] std::uint32_t first_in_lane(std::uint32_t lane) const { return lane_first_[lane]; }
+  /// Lanes that slow tasks of `lane`, and lanes that tasks of `lane` slow, in file order.
+  [[nodiscard]] std::span<const FrozenInterference> slowed_by(std::uint32_t lane) const {
+    return slowed_by_[lane];
+  }
+  [[nodiscard]] std::span<const FrozenInterference> slows(std::uint32_t lane) const {
+    return slows_[lane];
+  }
+  [[nodiscard]] std::span<const double> link_capacities() const { return link_capacity_; }
+  [[nodiscard]] std::span<const double> pool_capacities() const { return pool_capacity_; }
+
+  [[nodiscard]] std::string_view task_id(std::uint32_t task) const {
+    return std::string_view(ids_).substr(id_begin_[task], id_begin_[task + 1] - id_begin_[task]);
+  }
+  [[nodiscard]] const std::string& pool_name(std::uint32_t pool) const { return pool_name_[pool]; }
+
+ private:
+  friend FrozenGraph freeze(const TaskGraph& graph, Trust trust);
+  void copy_resources(const TaskGraph& graph);
+  void copy_tasks(const TaskGraph& graph);
+  void link_successors(const TaskGraph& graph);
+
+  std::vector<FrozenTask> tasks_;  ///< One more than there are tasks: it ends the last offsets.
+  std::vector<FrozenUse> uses_;
+  std::vector<std::uint32_t> successors_;
+  std::vector<FrozenHold> acquires_;
+  std::vector<FrozenHold> releases_;
+  std::vector<std::uint32_t> lane_first_;
+  std::vector<std::vector<FrozenInterference>> slowed_by_;
+  std::vector<std::vector<FrozenInterference>> slows_;
+  std::vector<double> link_capacity_;
+  std::vector<double> pool_capacity_;
+  std::vector<std::string> pool_name_;
+  std::string ids_;
+  std::vector<std::uint32_t> id_begin_;
+};
+
+/// Copies the graph, after validate() unless it is trusted. The graph need not outlive the copy.
+[[nodiscard]] FrozenGraph freeze(const TaskGraph& graph, Trust trust = Trust::check);
+
+}  // namespace sluice::sim

@@ -1,0 +1,82 @@
+// The event loop: one run over a frozen graph. sim/simulate.hpp is what to call.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/event_queue.hpp"
+#include "sim/fair_share.hpp"
+#include "sim/frozen_graph.hpp"
+#include "sim/rate_log.hpp"
+#include "sim/simulate.hpp"
+
+namespace sluice::sim {
+
+/// Time is an integer number of nanoseconds, plus a fraction while a latency ends between two
+/// instants: rates change there, but tasks end at instants only, rounded up. A flow keeps its rate
+/// until the instant at which its task ends.
+///
+/// At one instant: ends (and latencies that end), then releases, then starts in file order; tasks
+/// of no length that started end in the next round of the same instant. Then rates are shared.
+/// After the first few events nothing is allocated.
+class Simulation {
+ public:
+  /// `log` may be null.
+  Simulation(const FrozenGraph& graph, std::vector<RateChange>* log);
+  Timeline run();
+
+ private:
+  enum class Phase : std::uint8_t { idle, latency, flowing, fixed };
+  struct LaneState {
+    std::uint32_t task = 0;  ///< Running, or at the head and waiting.
+    Phase phase = Phase::idle;
+    bool waits_for_pool = false;
+    std::int64_t start = 0;
+    std::int64_t since = 0;  ///< When `remaining` was counted, plus since_fraction.
+    double since_fraction = 0;
+    double remaining = 0;  ///< Amount x 1e9, so that dividing by a rate gives nanoseconds.
+    double rate = 0;
+  };
+  struct PoolState {
+    double capacity = 0;
+    double slack = 0;  ///< What sums of fractional amounts may be off by.
+    double held = 0;
+    double peak = 0;
+    std::vector<std::uint32_t> waiting;
+  };
+
+  void start_round();
+  void end_due();
+  void end(std::uint32_t lane);
+  void release(std::uint32_t task);
+  void start_ready();
+  bool acquire(std::uint32_t task);
+  void start(std::uint32_t task);
+  void activate(std::uint32_t lane);
+  void deactivate(std::uint32_t lane);
+  void slow_others(std::uint32_t lane);
+  [[nodiscard]] double cap_of(std::uint32_t lane) const;
+  [[nodiscard]] bool runs_undisturbed(std::uint32_t task) const;
+  void share();
+  void consider(std::uint32_t task);
+  void expire_latencies(std::int64_t key);
+  [[noreturn]] void report_stuck() const;
+  [[noreturn]] void report_far() const;
+
+  const FrozenGraph& graph_;
+  std::vector<RateChange>* log_;
+  Timeline timeline_;
+  EventQueue queue_;
+  FairShare shares_;
+  std::vector<LaneState> lanes_;
+  std::vector<PoolState> pools_;
+  std::vector<std::uint32_t> pending_;  ///< Predecessors that have not ended, by task.
+  std::vector<std::uint32_t> due_;      ///< Lanes whose task ends now.
+  std::vector<std::uint32_t> ready_;    ///< Tasks that may start now if pools have room.
+  std::vector<std::uint32_t> expired_;
+  std::int64_t now_ = 0;
+  double fraction_ = 0;
+  std::size_t ended_ = 0;
+};
+
+}  // namespace sluice::sim
