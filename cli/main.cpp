@@ -13,6 +13,7 @@
 #include "cli/verbs.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/version.hpp"
 
 namespace sluice::cli {
 
@@ -48,7 +49,7 @@ int dispatch(std::span<char*> words) {
     return 0;
   }
   if (word == "--version") {
-    std::cout << "sluice " << SLUICE_VERSION << '\n';
+    std::cout << "sluice " << version() << " (" << commit() << ")\n";
     return 0;
   }
   const auto found =
