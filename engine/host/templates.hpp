@@ -5,9 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
+#include "engine/host/unit_slots.hpp"
 #include "planner/job.hpp"
 #include "planner/plan.hpp"
 #include "planner/record.hpp"
@@ -24,8 +24,8 @@ struct Weights {
 };
 
 /// An activation record whose first `kept` bytes lie at `record` and the rest at `full`:
-/// offset o is record + o for o < kept, else full + (o - kept). The block's input x (offset 0) lies at
-/// `input` instead where that is set: an offloaded record's input stays in a stream buffer, and
+/// offset o is record + o for o < kept, else full + (o - kept). The block's input x (offset 0) lies
+/// at `input` instead where that is set: an offloaded record's input stays in a stream buffer, and
 /// `record` may be null if nothing but x is kept.
 struct RecordView {
   std::byte* record = nullptr;
@@ -97,30 +97,16 @@ class HostTemplates {
                       bool first) const;
 
  private:
-  class BlockRun;
-  class HeadRun;
-
-  struct Range {
-    std::int64_t begin, end;
-  };
-  /// A tensor's place in its unit's vector; absent tensors have size 0.
-  struct Slot {
-    std::int64_t offset = 0, rows = 0, cols = 0;
-    [[nodiscard]] bool exists() const { return rows != 0; }
-  };
-  struct BlockSlots {
-    Slot input_norm, q, q_bias, k, k_bias, v, v_bias, q_norm, k_norm, o, o_bias, post_norm, gate,
-        gate_bias, up, up_bias, down, down_bias;
-  };
-
   planner::Job job_;
   planner::BlockRecord record_;
   planner::BlockWorkspace block_space_;
   planner::HeadWorkspace head_space_;
   BlockSlots slots_;
-  Slot final_norm_, lm_head_, embedding_;
-  std::vector<Range> block_padding_, head_padding_, embed_padding_;
+  EndSlots ends_;
   std::vector<float> cos_, sin_;  ///< [seq_len, head_dim / 2]
+
+  friend class BlockRun;
+  friend class HeadRun;
 };
 
 /// Elements of one block of the gradient norm.

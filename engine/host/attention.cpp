@@ -1,0 +1,153 @@
+// Grouped-query causal attention, exact: for each query tile the scores of all visible keys exist
+// at once, so the softmax needs no running rescaling; the backward pass rebuilds the probabilities
+// from the saved log-sum-exp (Dao et al., "FlashAttention", section 3.1 and appendix B).
+#include <algorithm>
+#include <cstring>
+
+#include "engine/host/block_run.hpp"
+
+namespace sluice::engine {
+
+RotaryRow BlockRun::rotary_row(std::int64_t position, const float* norm) const {
+  const std::int64_t half = shape_.head_dim / 2;
+  return {templates_.cos_.data() + position * half, templates_.sin_.data() + position * half, norm,
+          static_cast<float>(shape_.rms_eps)};
+}
+
+std::int64_t BlockRun::first_key(std::int64_t position) const {
+  if (!shape_.sliding_window) return 0;
+  return std::max<std::int64_t>(0, position - *shape_.sliding_window + 1);
+}
+
+void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
+  const std::int64_t dim = shape_.head_dim;
+  const float* norm = slots_.k_norm.exists() ? vector(slots_.k_norm) : nullptr;
+  auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.k_rstd));
+  float* keys = scratch(space_.keys);
+  float* vals = scratch(space_.values);
+  for (std::int64_t i = 0; i < job_.seq_len; ++i) {
+    const std::int64_t index = (first_token + i) * shape_.kv_heads + kv_head;
+    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i, norm), rstd + index,
+                    keys + i * dim);
+    kernels_.load(row(offsets_.v, index, dim), dim, vals + i * dim);
+  }
+}
+
+void BlockRun::load_query(std::int64_t token, std::int64_t position, std::int64_t count,
+                          std::int64_t head) {
+  const std::int64_t dim = shape_.head_dim;
+  const float* norm = slots_.q_norm.exists() ? vector(slots_.q_norm) : nullptr;
+  auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.q_rstd));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = (token + i) * shape_.heads + head;
+    kernels_.rotary(row(offsets_.q, index, dim), dim, rotary_row(position + i, norm), rstd + index,
+                    scratch(space_.query) + i * dim);
+  }
+}
+
+void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin) {
+  const std::int64_t dim = shape_.head_dim;
+  const std::int64_t count = std::min(planner::kQueryTile, job_.seq_len - begin);
+  const std::int64_t low = first_key(begin);
+  const std::int64_t visible = begin + count - low;
+  float* query = scratch(space_.query);
+  float* keys = scratch(space_.keys) + low * dim;
+  float* vals = scratch(space_.values) + low * dim;
+  float* scores = scratch(space_.scores);
+  float* output = scratch(space_.output);
+  auto* lse = reinterpret_cast<float*>(record_.at(offsets_.lse));
+  load_query(first_token + begin, begin, count, head);
+  product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
+          {scores, visible});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t position = begin + i;
+    lse[(first_token + position) * shape_.heads + head] = plain_.softmax(
+        scores + i * visible, visible, first_key(position) - low, position + 1 - low, score_scale_);
+  }
+  product(count, dim, visible, Transpose::none, {scores, visible}, {vals, dim}, Into::overwrite,
+          {output, dim});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t index = (first_token + begin + i) * shape_.heads + head;
+    kernels_.store(output + i * dim, dim, row(offsets_.attention, index, dim));
+  }
+}
+
+void BlockRun::attend() {
+  const std::int64_t group = shape_.heads / shape_.kv_heads;
+  for (std::int64_t sequence = 0; sequence < job_.micro_batch; ++sequence) {
+    const std::int64_t first = sequence * job_.seq_len;
+    for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+      load_keys(first, kv_head);
+      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+        for (std::int64_t begin = 0; begin < job_.seq_len; begin += planner::kQueryTile) {
+          attend_tile(first, head, begin);
+        }
+      }
+    }
+  }
+}
+
+// P = exp(scale Q K^T - lse), O = P V, delta = rowsum(dO O):
+// dV += P^T dO, dS = P (dO V^T - delta) scale, dK += dS^T Q, dQ = dS K.
+void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
+                                    std::int64_t begin) {
+  const std::int64_t dim = shape_.head_dim;
+  const std::int64_t count = std::min(planner::kQueryTile, job_.seq_len - begin);
+  const std::int64_t low = first_key(begin);
+  const std::int64_t visible = begin + count - low;
+  const std::int64_t kv_head = head / (shape_.heads / shape_.kv_heads);
+  float* query = scratch(space_.query);
+  float* keys = scratch(space_.keys) + low * dim;
+  float* vals = scratch(space_.values) + low * dim;
+  float* scores = scratch(space_.scores);
+  float* d_scores = scratch(space_.d_scores);
+  const std::int64_t token = first_token + begin;
+  const MatrixView d_output{scratch(space_.d_query) + token * query_width_ + head * dim,
+                            query_width_};
+  const std::int64_t key_start = (first_token + low) * key_width_ + kv_head * dim;
+  const MatrixView d_keys{scratch(space_.d_key) + key_start, key_width_};
+  const MatrixView d_values{scratch(space_.d_value) + key_start, key_width_};
+  const auto* lse = reinterpret_cast<const float*>(record_.at(offsets_.lse));
+  load_query(token, begin, count, head);
+  product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
+          {scores, visible});
+  for (std::int64_t i = 0; i < count; ++i) {
+    plain_.probabilities(scores + i * visible, visible, first_key(begin + i) - low,
+                         begin + i + 1 - low, score_scale_, lse[(token + i) * shape_.heads + head]);
+  }
+  product(visible, dim, count, Transpose::left, {scores, visible}, d_output, Into::accumulate,
+          d_values);
+  product(count, visible, dim, Transpose::right, d_output, {vals, dim}, Into::overwrite,
+          {d_scores, visible});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float delta =
+        kernels_.dot(d_output.data + i * query_width_,
+                     row(offsets_.attention, (token + i) * shape_.heads + head, dim), dim);
+    plain_.softmax_backward(scores + i * visible, visible, delta, score_scale_,
+                            d_scores + i * visible);
+  }
+  product(visible, dim, count, Transpose::left, {d_scores, visible}, {query, dim}, Into::accumulate,
+          d_keys);
+  product(count, dim, visible, Transpose::none, {d_scores, visible}, {keys, dim}, Into::overwrite,
+          d_output);
+}
+
+void BlockRun::attention_backward() {
+  const std::int64_t group = shape_.heads / shape_.kv_heads;
+  const auto key_bytes = static_cast<std::size_t>(4 * job_.micro_tokens() * key_width_);
+  std::memset(scratch(space_.d_key), 0, key_bytes);
+  std::memset(scratch(space_.d_value), 0, key_bytes);
+  for (std::int64_t sequence = 0; sequence < job_.micro_batch; ++sequence) {
+    const std::int64_t first = sequence * job_.seq_len;
+    for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
+      load_keys(first, kv_head);
+      for (std::int64_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
+        for (std::int64_t begin = 0; begin < job_.seq_len; begin += planner::kQueryTile) {
+          attend_tile_backward(first, head, begin);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,139 @@
+#include "engine/host/block_run.hpp"
+
+#include <cmath>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+
+BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView record,
+                   Workspace workspace)
+    : templates_(templates),
+      job_(templates.job_),
+      shape_(templates.job_.model),
+      offsets_(templates.record_),
+      space_(templates.block_space_),
+      slots_(templates.slots_),
+      weights_(weights),
+      record_(record),
+      workspace_(workspace),
+      kernels_(elementwise(templates.job_.compute)),
+      plain_(plain_kernels()),
+      element_(templates.job_.compute_element().count()),
+      query_width_(shape_.heads * shape_.head_dim),
+      key_width_(shape_.kv_heads * shape_.head_dim),
+      score_scale_(static_cast<float>(1 / std::sqrt(static_cast<double>(shape_.head_dim)))) {
+  check(workspace.bytes >= space_.total, "the workspace holds a block's scratch");
+}
+
+float* BlockRun::scratch(Bytes offset) const {
+  return reinterpret_cast<float*>(workspace_.data + offset.count());
+}
+
+std::byte* BlockRun::row(Bytes tensor, std::int64_t row, std::int64_t width) const {
+  return record_.at(tensor) + row * width * element_;
+}
+
+std::byte* BlockRun::row(std::byte* tensor, std::int64_t row, std::int64_t width) const {
+  return tensor + row * width * element_;
+}
+
+const std::byte* BlockRun::row(const std::byte* tensor, std::int64_t row,
+                               std::int64_t width) const {
+  return tensor + row * width * element_;
+}
+
+const float* BlockRun::values(const std::byte* data, std::int64_t n, float* copy) const {
+  if (job_.compute == planner::ComputeType::fp32) return reinterpret_cast<const float*>(data);
+  kernels_.load(data, n, copy);
+  return copy;
+}
+
+WeightMatrix BlockRun::matrix(const Slot& slot) const {
+  return {weights_.high + slot.offset,
+          weights_.low == nullptr ? nullptr : weights_.low + slot.offset, slot.rows, slot.cols};
+}
+
+const float* BlockRun::vector(const Slot& slot) {
+  const WeightMatrix weight = matrix(slot);
+  float* values = scratch(space_.vector);
+  plain_.join(weight.high, weight.low, slot.size(), values);
+  return values;
+}
+
+void BlockRun::project(const Projection& projection, const float* x, std::int64_t count, float* y) {
+  multiply(x, count, matrix(projection.weight), scratch(space_.panel), y);
+  if (projection.bias.exists()) {
+    plain_.add_bias(y, count, projection.weight.rows, vector(projection.bias));
+  }
+}
+
+void BlockRun::project_backward(const Projection& projection, const float* dy, const float* x,
+                                std::int64_t count, float* gradient) const {
+  const Slot& weight = projection.weight;
+  accumulate_outer(dy, x, count, weight.rows, weight.cols, gradient + weight.offset);
+  if (projection.bias.exists()) {
+    plain_.column_sums(dy, count, weight.rows, gradient + projection.bias.offset);
+  }
+}
+
+const float* BlockRun::normalize(Bytes tensor, const Slot& weight, Tile tile) {
+  const float* x = values(row(tensor, tile.begin, shape_.hidden), tile.count * shape_.hidden,
+                          scratch(space_.input));
+  kernels_.rms_norm(x, tile.count, shape_.hidden, vector(weight),
+                    static_cast<float>(shape_.rms_eps), scratch(space_.normed),
+                    scratch(space_.rstd));
+  return x;
+}
+
+void BlockRun::project_qkv() {
+  for_tiles([&](Tile tile) {
+    normalize(offsets_.x, slots_.input_norm, tile);
+    const auto one = [&](const Projection& projection, Bytes tensor) {
+      const std::int64_t width = projection.weight.rows;
+      project(projection, scratch(space_.normed), tile.count, scratch(space_.wide));
+      kernels_.store(scratch(space_.wide), tile.count * width, row(tensor, tile.begin, width));
+    };
+    one(slots_.q, offsets_.q);
+    one(slots_.k, offsets_.k);
+    one(slots_.v, offsets_.v);
+  });
+}
+
+void BlockRun::project_residual() {
+  const std::int64_t hidden = shape_.hidden;
+  for_tiles([&](Tile tile) {
+    const float* attention = values(row(offsets_.attention, tile.begin, query_width_),
+                                    tile.count * query_width_, scratch(space_.input));
+    project(slots_.o, attention, tile.count, scratch(space_.wide));
+    kernels_.add_store(scratch(space_.wide), row(offsets_.x, tile.begin, hidden),
+                       tile.count * hidden, row(offsets_.residual, tile.begin, hidden));
+  });
+}
+
+void BlockRun::expand() {
+  const std::int64_t width = shape_.intermediate;
+  for_tiles([&](Tile tile) {
+    normalize(offsets_.residual, slots_.post_norm, tile);
+    const auto one = [&](const Projection& projection, Bytes tensor) {
+      project(projection, scratch(space_.normed), tile.count, scratch(space_.wide));
+      kernels_.store(scratch(space_.wide), tile.count * width, row(tensor, tile.begin, width));
+    };
+    one(slots_.gate, offsets_.gate);
+    one(slots_.up, offsets_.up);
+  });
+}
+
+void BlockRun::contract(std::byte* next_input) {
+  const std::int64_t hidden = shape_.hidden;
+  const std::int64_t width = shape_.intermediate;
+  for_tiles([&](Tile tile) {
+    kernels_.swiglu(row(offsets_.gate, tile.begin, width), row(offsets_.up, tile.begin, width),
+                    tile.count * width, scratch(space_.wide));
+    project(slots_.down, scratch(space_.wide), tile.count, scratch(space_.normed));
+    kernels_.add_store(scratch(space_.normed), row(offsets_.residual, tile.begin, hidden),
+                       tile.count * hidden, row(next_input, tile.begin, hidden));
+  });
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,89 @@
+// One block's computation for one micro-batch: a template bound to weights, record and scratch.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/host/elementwise.hpp"
+#include "engine/host/gemm.hpp"
+#include "engine/host/templates.hpp"
+
+namespace sluice::engine {
+
+/// Lives for one call. T = micro_tokens; token tiles and query tiles are planner/workspace.hpp's.
+class BlockRun {
+ public:
+  BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace);
+
+  void project_qkv();                    ///< x -> q, k, v
+  void attend();                         ///< q, k, v -> attention, lse
+  void project_residual();               ///< x, attention -> residual
+  void expand();                         ///< residual -> gate, up
+  void contract(std::byte* next_input);  ///< residual, gate, up -> next_input
+
+  /// The parts of the backward pass in the order they must run, each over all tokens.
+  void mlp_backward(float* gradient, std::byte* stream_gradient);
+  void output_backward(float* gradient, const std::byte* stream_gradient);
+  void attention_backward();
+  void rotary_backward(float* gradient);
+  void qkv_backward(float* gradient, std::byte* stream_gradient);
+
+ private:
+  /// Tokens [begin, begin + count) of the micro-batch.
+  struct Tile {
+    std::int64_t begin, count;
+  };
+  template <class Body>
+  void for_tiles(Body body) const;
+
+  [[nodiscard]] float* scratch(Bytes offset) const;
+  /// Row `row` of a record tensor of the compute type with `width` columns.
+  [[nodiscard]] std::byte* row(Bytes tensor, std::int64_t row, std::int64_t width) const;
+  [[nodiscard]] std::byte* row(std::byte* tensor, std::int64_t row, std::int64_t width) const;
+  [[nodiscard]] const std::byte* row(const std::byte* tensor, std::int64_t row,
+                                     std::int64_t width) const;
+  /// fp32 values of `n` elements of the compute type: in place for fp32, else in `copy`.
+  [[nodiscard]] const float* values(const std::byte* data, std::int64_t n, float* copy) const;
+
+  [[nodiscard]] WeightMatrix matrix(const Slot& slot) const;
+  const float* vector(const Slot& slot);  ///< fp32 values, until the next call.
+  void project(const Projection& projection, const float* x, std::int64_t count, float* y);
+  /// Adds the gradients of a projection's matrix and bias.
+  void project_backward(const Projection& projection, const float* dy, const float* x,
+                        std::int64_t count, float* gradient) const;
+  /// RMSNorm of a tile of a record tensor into the scratch `normed` and `rstd`.
+  const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
+
+  void load_keys(std::int64_t first_token, std::int64_t kv_head);
+  void load_query(std::int64_t token, std::int64_t position, std::int64_t count, std::int64_t head);
+  void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
+  void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin);
+  [[nodiscard]] RotaryRow rotary_row(std::int64_t position, const float* norm) const;
+  /// First key that the query at `position` sees.
+  [[nodiscard]] std::int64_t first_key(std::int64_t position) const;
+
+  const HostTemplates& templates_;
+  const planner::Job& job_;
+  const planner::ModelShape& shape_;
+  const planner::BlockRecord& offsets_;
+  const planner::BlockWorkspace& space_;
+  const BlockSlots& slots_;
+  Weights weights_;
+  RecordView record_;
+  Workspace workspace_;
+  const Elementwise& kernels_;
+  const PlainKernels& plain_;
+  std::int64_t element_;  ///< Bytes of the compute type.
+  std::int64_t query_width_, key_width_;
+  float score_scale_;
+};
+
+template <class Body>
+void BlockRun::for_tiles(Body body) const {
+  const std::int64_t tokens = job_.micro_tokens();
+  for (std::int64_t begin = 0; begin < tokens; begin += planner::kTokenTile) {
+    const std::int64_t left = tokens - begin;
+    body(Tile{begin, left < planner::kTokenTile ? left : planner::kTokenTile});
+  }
+}
+
+}  // namespace sluice::engine

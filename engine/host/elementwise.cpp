@@ -1,0 +1,47 @@
+#include "engine/host/elementwise.hpp"
+
+#include <array>
+
+#include "engine/instruction_set.hpp"
+
+namespace sluice::engine {
+
+ElementwisePath elementwise_avx512();
+ElementwisePath elementwise_avx2();
+ElementwisePath elementwise_portable();
+
+namespace {
+
+ElementwisePath named(std::string_view name, bool supported, ElementwisePath path) {
+  path.name = name;
+  path.supported = supported;
+  return path;
+}
+
+const ElementwisePath& fastest() {
+  static const ElementwisePath& path = []() -> const ElementwisePath& {
+    for (const ElementwisePath& candidate : elementwise_paths()) {
+      if (candidate.supported) return candidate;
+    }
+    return elementwise_paths().back();
+  }();
+  return path;
+}
+
+}  // namespace
+
+std::span<const ElementwisePath> elementwise_paths() {
+  static const std::array<ElementwisePath, 3> paths = {
+      named("avx512", has_avx512(), elementwise_avx512()),
+      named("avx2", has_avx2(), elementwise_avx2()),
+      named("portable", true, elementwise_portable())};
+  return paths;
+}
+
+const Elementwise& elementwise(planner::ComputeType compute) {
+  return compute == planner::ComputeType::bf16 ? *fastest().bf16 : *fastest().fp32;
+}
+
+const PlainKernels& plain_kernels() { return *fastest().plain; }
+
+}  // namespace sluice::engine

@@ -1,0 +1,2 @@
+#define SLUICE_PATH avx2
+#include "engine/host/elementwise_kernels.inc"

@@ -1,0 +1,44 @@
+// The head for one micro-batch: final norm, lm_head and cross-entropy, loss_chunk tokens at a time.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/host/elementwise.hpp"
+#include "engine/host/gemm.hpp"
+#include "engine/host/templates.hpp"
+
+namespace sluice::engine {
+
+/// Lives for one call.
+class HeadRun {
+ public:
+  HeadRun(const HostTemplates& templates, Workspace workspace);
+
+  [[nodiscard]] double loss(const LossArguments& arguments);
+  [[nodiscard]] double loss_only(const LossArguments& arguments);
+  void logits(Weights head, Weights embed, const std::byte* input, std::int64_t count,
+              float* logits);
+
+ private:
+  [[nodiscard]] float* scratch(Bytes offset) const;
+  [[nodiscard]] WeightMatrix matrix(Weights head, Weights embed) const;
+  const float* norm_weight(Weights head);
+  /// Final norm of `count` tokens; returns their fp32 input.
+  const float* normalize(Weights head, const std::byte* input, std::int64_t count);
+  /// Summed cross-entropy of a chunk; logits become their gradient, or stay if `scale` is zero.
+  double cross_entropy(const std::int32_t* targets, std::int64_t count, float scale);
+  void chunk_backward(const LossArguments& arguments, const float* x, std::int64_t begin,
+                      std::int64_t count);
+
+  const HostTemplates& templates_;
+  const planner::Job& job_;
+  const planner::ModelShape& shape_;
+  const planner::HeadWorkspace& space_;
+  const EndSlots& slots_;
+  Workspace workspace_;
+  const Elementwise& kernels_;
+  std::int64_t row_bytes_;  ///< Of the residual stream.
+  std::int64_t chunk_;
+};
+
+}  // namespace sluice::engine

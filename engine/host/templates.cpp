@@ -1,0 +1,125 @@
+#include "engine/host/templates.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "engine/host/block_run.hpp"
+#include "engine/host/head_run.hpp"
+#include "engine/host/rope.hpp"
+
+namespace sluice::engine {
+
+HostTemplates::HostTemplates(const planner::Job& job)
+    : job_(job),
+      record_(planner::block_record(job)),
+      block_space_(planner::block_workspace(job)),
+      head_space_(planner::head_workspace(job)),
+      slots_(block_slots(job.model)),
+      ends_(end_slots(job.model)) {
+  use_one_blas_thread();
+  const std::vector<double> frequencies = rope_frequencies(job.model);
+  cos_.reserve(static_cast<std::size_t>(job.seq_len) * frequencies.size());
+  sin_.reserve(cos_.capacity());
+  for (std::int64_t position = 0; position < job.seq_len; ++position) {
+    for (const double frequency : frequencies) {
+      const double angle = static_cast<double>(position) * frequency;
+      cos_.push_back(static_cast<float>(std::cos(angle)));
+      sin_.push_back(static_cast<float>(std::sin(angle)));
+    }
+  }
+}
+
+void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens,
+                                  std::byte* output) const {
+  const std::int64_t hidden = job_.model.hidden;
+  const std::int64_t row_bytes = hidden * job_.compute_element().count();
+  for (std::int64_t i = 0; i < job_.micro_tokens(); ++i) {
+    const std::int64_t start = ends_.embedding.offset + tokens[i] * hidden;
+    std::byte* out = output + i * row_bytes;
+    if (job_.compute == planner::ComputeType::bf16) {
+      std::memcpy(out, weights.high + start, static_cast<std::size_t>(row_bytes));
+    } else {
+      plain_kernels().join(weights.high + start, weights.low + start, hidden,
+                           reinterpret_cast<float*>(out));
+    }
+  }
+}
+
+void HostTemplates::block_forward(Weights weights, RecordView record, std::byte* next_input,
+                                  Workspace workspace) const {
+  BlockRun run(*this, weights, record, workspace);
+  run.project_qkv();
+  run.attend();
+  run.project_residual();
+  run.expand();
+  run.contract(next_input);
+}
+
+void HostTemplates::block_recompute(Weights weights, RecordView record, planner::Keep from,
+                                    Workspace workspace) const {
+  if (from == planner::Keep::all) return;
+  BlockRun run(*this, weights, record, workspace);
+  if (from == planner::Keep::input) {
+    run.project_qkv();
+    run.attend();
+  }
+  run.project_residual();
+  run.expand();
+}
+
+void HostTemplates::block_backward(Weights weights, float* gradient, bool first, RecordView record,
+                                   std::byte* stream_gradient, Workspace workspace) const {
+  if (first) std::memset(gradient, 0, static_cast<std::size_t>(slots_.padded) * sizeof(float));
+  BlockRun run(*this, weights, record, workspace);
+  run.mlp_backward(gradient, stream_gradient);
+  run.output_backward(gradient, stream_gradient);
+  run.attention_backward();
+  run.rotary_backward(gradient);
+  run.qkv_backward(gradient, stream_gradient);
+}
+
+double HostTemplates::loss(const LossArguments& arguments, Workspace workspace) const {
+  return HeadRun(*this, workspace).loss(arguments);
+}
+
+double HostTemplates::loss_only(const LossArguments& arguments, Workspace workspace) const {
+  return HeadRun(*this, workspace).loss_only(arguments);
+}
+
+void HostTemplates::logits(Weights head, Weights embed, const std::byte* input, std::int64_t count,
+                           float* logits, Workspace workspace) const {
+  HeadRun(*this, workspace).logits(head, embed, input, count, logits);
+}
+
+void HostTemplates::embed_backward(const std::int32_t* tokens, const std::byte* stream_gradient,
+                                   float* gradient, bool first) const {
+  if (first) {
+    std::memset(gradient, 0, static_cast<std::size_t>(ends_.embed_padded) * sizeof(float));
+  }
+  const Elementwise& kernels = elementwise(job_.compute);
+  const std::int64_t hidden = job_.model.hidden;
+  const std::int64_t row_bytes = hidden * job_.compute_element().count();
+  for (std::int64_t i = 0; i < job_.micro_tokens(); ++i) {
+    kernels.accumulate(gradient + ends_.embedding.offset + tokens[i] * hidden,
+                       stream_gradient + i * row_bytes, hidden);
+  }
+}
+
+void combine(float* gradient, const float* addend, std::int64_t elements) {
+  plain_kernels().add(gradient, addend, elements);
+}
+
+void norm_blocks(const float* gradient, std::int64_t elements, double* blocks) {
+  for (std::int64_t block = 0; block < norm_block_count(elements); ++block) {
+    const std::int64_t start = block * kNormBlock;
+    const std::int64_t left = elements - start;
+    blocks[block] =
+        plain_kernels().sum_squares(gradient + start, left < kNormBlock ? left : kNormBlock);
+  }
+}
+
+void round_gradient(const float* gradient, std::int64_t elements, std::uint16_t* wire) {
+  plain_kernels().to_bf16(gradient, elements, wire);
+}
+
+}  // namespace sluice::engine

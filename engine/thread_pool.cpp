@@ -1,0 +1,59 @@
+#include "engine/thread_pool.hpp"
+
+#include <algorithm>
+
+namespace sluice::engine {
+
+ThreadPool::ThreadPool(int threads) {
+  for (int worker = 1; worker < threads; ++worker) {
+    workers_.emplace_back([this, worker] { serve(worker); });
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  stopping_.store(true, std::memory_order_relaxed);
+  generation_.fetch_add(1, std::memory_order_release);
+  generation_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+void ThreadPool::run_erased(std::int64_t tiles, int threads, Call call, void* context) {
+  if (workers_.empty() || threads <= 1 || tiles <= 1) {
+    for (std::int64_t tile = 0; tile < tiles; ++tile) call(context, tile);
+    return;
+  }
+  call_ = call;
+  context_ = context;
+  tiles_ = tiles;
+  active_ = threads;
+  next_.store(0, std::memory_order_relaxed);
+  running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+  generation_.fetch_add(1, std::memory_order_release);  // Publishes all of the above.
+  generation_.notify_all();
+  work();
+  for (int left = running_.load(std::memory_order_acquire); left != 0;
+       left = running_.load(std::memory_order_acquire)) {
+    running_.wait(left, std::memory_order_acquire);
+  }
+}
+
+void ThreadPool::work() {
+  for (;;) {
+    const std::int64_t tile = next_.fetch_add(1, std::memory_order_relaxed);
+    if (tile >= tiles_) return;
+    call_(context_, tile);
+  }
+}
+
+void ThreadPool::serve(int worker) {
+  // Generations start at 0 before any worker does, so a call made before this line is seen.
+  for (std::uint32_t seen = 0;;) {
+    generation_.wait(seen, std::memory_order_acquire);
+    seen = generation_.load(std::memory_order_acquire);
+    if (stopping_.load(std::memory_order_relaxed)) return;
+    if (worker < active_) work();
+    if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
+  }
+}
+
+}  // namespace sluice::engine
