@@ -18,7 +18,12 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       tensors_(writer, job, plan),
       record_(block_record(job)) {
   gradient_slot_.assign(plan.units.size(), 0);
-  std::int64_t streamed_gradients = 0;
+  std::int64_t streamed_gradients = 0, staged_gradients = 0;
+  for (std::size_t unit = 0; unit <= head(); ++unit) {
+    const UnitPlan& choice = plan.units[unit];
+    if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu)
+      gradient_slot_[unit] = staged_gradients++;
+  }
   for (std::size_t unit = head() - 1; unit >= 1; --unit) {
     if (plan.units[unit].gradients == Tier::host) gradient_slot_[unit] = streamed_gradients++;
     if (plan.units[unit].keep_tier != Tier::host) continue;
@@ -48,7 +53,11 @@ void StepEmitter::plan_uses() {
     for (std::size_t unit = 0; unit <= head(); ++unit) add(unit, round, Direction::forward);
     for (std::size_t unit = head() - 1; unit >= 1; --unit) add(unit, round, Direction::backward);
   }
-  const auto slots = assign_slots(streamed, plan_.weight_buffers, plan_.prefetch_depth);
+  const auto slot_count = static_cast<std::int64_t>(tensors_.weight_ring.slots.size());
+  // The ring may have fewer slots than the plan asks for: no more than blocks that stream.
+  depth_ = slot_count > 0 ? std::min(plan_.prefetch_depth, slot_count - 1) : plan_.prefetch_depth;
+  if (slot_count == 0) return;
+  const auto slots = assign_slots(streamed, slot_count, depth_);
   for (std::size_t i = 0; i < streamed.size(); ++i) {
     uses_[streamed_use[i]].slot = slots[i].slot;
     uses_[streamed_use[i]].loads = slots[i].loads;
@@ -100,7 +109,7 @@ void StepEmitter::emit_use(std::size_t index) {
 }
 
 void StepEmitter::emit_loads_ahead(std::size_t index) {
-  const auto depth = static_cast<std::size_t>(plan_.prefetch_depth);
+  const auto depth = static_cast<std::size_t>(depth_);
   if (index == 0) {
     for (std::size_t use = 0; use < std::min(depth, uses_.size()); ++use) emit_load(use);
   }
@@ -112,7 +121,7 @@ void StepEmitter::emit_load(std::size_t index) {
   if (!use.loads) return;
   // Load of use i may run once use i - depth - 1 is over, in the previous step if need be.
   std::vector<sim::TaskId> after;
-  const std::size_t ahead = static_cast<std::size_t>(plan_.prefetch_depth) + 1;
+  const std::size_t ahead = static_cast<std::size_t>(depth_) + 1;
   const std::size_t global = uses_before_step_ + index;
   if (global >= ahead) after.push_back(use_ends_[global - ahead]);
   const UnitTensorSet& set = tensors_.units[use.unit];

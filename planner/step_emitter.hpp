@@ -69,9 +69,11 @@ class StepEmitter {
   BlockRecord record_;
   std::vector<UnitUse> uses_;                        ///< Of one step.
   std::vector<std::vector<std::size_t>> offloaded_;  ///< Per item of a round's backward: {unit, m}.
-  std::vector<sim::TaskId> use_ends_;         ///< Last compute task of every use so far, all steps.
-  std::vector<std::int64_t> gradient_slot_;   ///< Of a block, in the gradient ring.
+  std::vector<sim::TaskId> use_ends_;  ///< Last compute task of every use so far, all steps.
+  std::vector<std::int64_t>
+      gradient_slot_;  ///< Of a unit: in the gradient ring, or the host stage.
   std::vector<sim::TaskId> barrier_updates_;  ///< Updates the next step waits for as a whole.
+  std::int64_t depth_ = 0;                    ///< Weight loads that run ahead.
   std::size_t next_item_ = 0;                 ///< Next record to fetch in this round's backward.
   std::size_t uses_before_step_ = 0;
 };

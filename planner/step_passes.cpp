@@ -270,8 +270,7 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
   } else if (choice.gradients == Tier::host) {
     gradient = set.host_gradient.value();
   } else {
-    Ring& stage = tensors_.host_gradient_ring;
-    gradient = stage.slot(static_cast<std::int64_t>(unit));
+    gradient = tensors_.host_gradient_ring.slot(gradient_slot_[unit]);
     emit_store(unit, static_cast<int>(plan_.rounds) - 1, gradient, after);
   }
   const TensorIndex master = on_device ? set.device_weights.value() : set.master.value();

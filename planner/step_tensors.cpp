@@ -127,42 +127,47 @@ void StepTensors::add_streams(GraphWriter& writer, const Job& job, const Plan& p
 }
 
 void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& plan) {
+  // What passes through a ring: how many occupants, and the largest of them.
+  struct Traffic {
+    std::int64_t occupants = 0, largest = 0;
+    void add(std::int64_t size, std::int64_t count = 1) {
+      occupants += count;
+      largest = std::max(largest, size);
+    }
+  };
+  Traffic weights, gradients, staged, records, io_gradients;
   const BlockRecord record = block_record(job);
-  std::int64_t weights = 0, gradients = 0, staged = 0, io_gradients = 0;
-  Bytes offloaded{0};
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const std::int64_t size = units[unit].parameters;
     if (is_block(plan, unit)) {
-      if (choice.weights == Tier::host) weights = std::max(weights, size);
-      if (choice.gradients == Tier::host) gradients = std::max(gradients, size);
-      if (choice.keep_tier == Tier::host) offloaded = std::max(offloaded, record.kept(choice.keep));
+      if (choice.weights == Tier::host) weights.add(size);
+      if (choice.gradients == Tier::host) gradients.add(size);
+      if (offloads_record(plan, unit)) {
+        records.add(record.kept(choice.keep).count(), plan.micro_batches_per_round);
+      }
     } else if (choice.gradients == Tier::host) {
-      io_gradients = std::max(io_gradients, size);
+      io_gradients.add(size);
     }
-    if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu)
-      staged = std::max(staged, size);
+    if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) staged.add(size);
   }
-  if (weights > 0) {
-    weight_ring = make_ring(writer, Arena::device, "weight_buffer", "weights", plan.weight_buffers,
-                            Bytes(weights * job.weight_element().count()), true);
-  }
-  if (gradients > 0) {
-    gradient_ring = make_ring(writer, Arena::device, "gradient_buffer", "gradients",
-                              plan.gradient_buffers, Bytes(4 * gradients), true);
-  }
-  if (offloaded.count() > 0) {
-    activation_ring = make_ring(writer, Arena::device, "activation_buffer", "activations",
-                                plan.activation_buffers, offloaded, false);
-  }
-  if (staged > 0) {
-    host_gradient_ring =
-        make_ring(writer, Arena::host, "gradient_stage", "gradients", plan.gradient_buffers,
-                  Bytes(staged * job.gradient_wire_element().count()), false);
-  }
-  if (io_gradients > 0) {
-    const TensorIndex shared =
-        writer.add_tensor({Arena::device, "gradient.io", Bytes(4 * io_gradients), "gradients"});
+  const auto ring = [&](Arena arena, const char* name, const char* part, std::int64_t slots,
+                        const Traffic& traffic, std::int64_t element, bool counted) {
+    // A slot that nothing ever occupies would only take memory.
+    return make_ring(writer, arena, name, part, std::min(slots, traffic.occupants),
+                     Bytes(traffic.largest * element), counted && traffic.occupants > 0);
+  };
+  weight_ring = ring(Arena::device, "weight_buffer", "weights", plan.weight_buffers, weights,
+                     job.weight_element().count(), true);
+  gradient_ring = ring(Arena::device, "gradient_buffer", "gradients", plan.gradient_buffers,
+                       gradients, 4, true);
+  activation_ring = ring(Arena::device, "activation_buffer", "activations", plan.activation_buffers,
+                         records, 1, false);
+  host_gradient_ring = ring(Arena::host, "gradient_stage", "gradients", plan.gradient_buffers,
+                            staged, job.gradient_wire_element().count(), false);
+  if (io_gradients.occupants > 0) {
+    const TensorIndex shared = writer.add_tensor(
+        {Arena::device, "gradient.io", Bytes(4 * io_gradients.largest), "gradients"});
     for (const std::size_t unit : {std::size_t{0}, plan.units.size() - 1}) {
       if (plan.units[unit].gradients == Tier::host) units[unit].device_gradient = shared;
     }

@@ -1,0 +1,182 @@
+#include "planner/step_graph.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "planner/layout.hpp"
+#include "planner/random_plan.hpp"
+#include "sim/simulate.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::RoundCosts;
+using test::tiny_job;
+
+StepGraph build(const Job& job, const Plan& plan) {
+  return build_step_graph(job, plan, RoundCosts());
+}
+
+std::set<std::string> ids_of_step(const StepGraph& graph, int step) {
+  std::set<std::string> ids;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    if (graph.tasks[i].step == step) ids.insert(graph.graph.tasks()[i].id.substr(3));
+  }
+  return ids;
+}
+
+TEST(StepGraph, ThreeStepsAreTheSameTasks) {
+  const Job job = tiny_job();
+  const StepGraph graph = build(job, uniform_plan(job, UnitPlan{}, 2));
+  EXPECT_EQ(graph.tasks.size(), 3 * graph.tasks_per_step);
+  EXPECT_EQ(ids_of_step(graph, 1), ids_of_step(graph, 2));
+  EXPECT_EQ(ids_of_step(graph, 2), ids_of_step(graph, 3));
+}
+
+TEST(StepGraph, EdgesReachBackOneStepAtMostAndRepeat) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Job job = tiny_job(seed % 2 == 0);
+    if (seed % 3 == 0) job.optimizer.clip.reset();
+    const StepGraph graph = build(job, random_plan(job, seed));
+    const std::size_t n = graph.tasks_per_step;
+    for (std::size_t i = n; i < 2 * n; ++i) {
+      std::set<std::size_t> second, third;
+      for (const sim::TaskId before : graph.graph.tasks()[i].after)
+        second.insert(index(before) + n);
+      for (const sim::TaskId before : graph.graph.tasks()[i + n].after) third.insert(index(before));
+      EXPECT_EQ(second, third) << "seed " << seed << " " << graph.graph.tasks()[i].id;
+      EXPECT_EQ(graph.graph.tasks()[i].id.substr(3), graph.graph.tasks()[i + n].id.substr(3));
+    }
+  }
+}
+
+TEST(StepGraph, PoolsCountBuffersAndNeverDelayAnything) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Job job = tiny_job(seed % 2 == 0);
+    StepGraph graph = build(job, random_plan(job, seed));
+    const sim::Timeline with = sim::simulate(graph.graph);
+    for (std::size_t p = 0; p < graph.graph.pools().size(); ++p) {
+      EXPECT_LE(with.pool_peak[p], graph.graph.pools()[p].capacity);
+    }
+    for (sim::Task& task : graph.graph.mutable_tasks()) {
+      task.acquire.clear();
+      task.release.clear();
+    }
+    EXPECT_EQ(with.makespan, sim::simulate(graph.graph).makespan) << "seed " << seed;
+  }
+}
+
+TEST(StepGraph, WeightsOfAStreamedBlockCrossOncePerPassOfARound) {
+  const Job job = tiny_job();
+  Plan plan = uniform_plan(job, UnitPlan{}, 2);
+  plan.weight_buffers = 2;
+  plan.prefetch_depth = 1;
+  const StepGraph graph = build(job, plan);
+  std::int64_t loads = 0;
+  for (const StepTask& task : graph.tasks) {
+    loads +=
+        task.step == 2 && task.kind == TaskKind::load_weights && task.unit > 0 && task.unit < 5;
+  }
+  // A round makes 8 uses of 4 blocks. The 2 slots carry the last 2 forward blocks over each of the
+  // two turns into backward, and the 2 last backward blocks over the one turn into the next round's
+  // forward.
+  EXPECT_EQ(loads, 2 * 8 - 2 * 2 - 2);
+}
+
+TEST(StepGraph, UpdatesWaitForTheNormWhereverItCounts) {
+  const Job job = tiny_job();
+  const StepGraph graph = build(job, uniform_plan(job, UnitPlan{}, 1));
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  std::map<std::string, sim::Timeline::Span> spans;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i)
+    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+  for (const char* unit : {"embed", "L0", "L3", "head"}) {
+    EXPECT_GE(spans.at(std::string("s2/update/") + unit).start, spans.at("s2/grads").end);
+  }
+  EXPECT_GE(spans.at("s3/r0/fwd/L2/m0").start, spans.at("s2/update/L2").end);
+}
+
+TEST(StepGraph, WithoutClippingAnUpdateMayRunUnderBackward) {
+  Job job = tiny_job();
+  job.optimizer.clip.reset();
+  UnitPlan unit;
+  unit.when = When::backward;
+  const StepGraph graph = build(job, uniform_plan(job, unit, 1));
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  Instant grads, update;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    if (graph.graph.tasks()[i].id == "s2/grads") grads = timeline.spans[i].end;
+    if (graph.graph.tasks()[i].id == "s2/update/L3") update = timeline.spans[i].end;
+  }
+  EXPECT_LT(update, grads);
+}
+
+TEST(Layout, HoldsForRandomPlans) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Job job = tiny_job(seed % 2 == 0);
+    if (seed % 3 == 0) job.compute = ComputeType::fp32;
+    if (seed % 5 == 0) job.gradient_wire = GradientWire::bf16;
+    const StepGraph graph = build(job, random_plan(job, seed));
+    EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
+  }
+}
+
+TEST(Layout, AnyLiveRangeShortenedByOneTaskIsAFault) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const Job job = tiny_job(seed % 2 == 0);
+    const StepGraph graph = build(job, random_plan(job, seed));
+    for (std::size_t i = 0; i < graph.layout.placements.size(); ++i) {
+      Layout late = graph.layout;
+      late.placements[i].first_task =
+          sim::TaskId(static_cast<std::uint32_t>(index(late.placements[i].first_task) + 1));
+      EXPECT_TRUE(find_layout_fault(graph, late)) << graph.tensors[i].name;
+      Layout early = graph.layout;
+      early.placements[i].last_task =
+          sim::TaskId(static_cast<std::uint32_t>(index(early.placements[i].last_task) - 1));
+      EXPECT_TRUE(find_layout_fault(graph, early)) << graph.tensors[i].name;
+    }
+  }
+}
+
+TEST(Layout, TensorsInUseTogetherMayNotShareBytes) {
+  const Job job = tiny_job();
+  const StepGraph graph = build(job, uniform_plan(job, UnitPlan{}, 1));
+  Layout clash = graph.layout;
+  std::size_t workspace = 0, record = 0;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (graph.tensors[i].name == "workspace") workspace = i;
+    if (graph.tensors[i].name == "record/L1/m0") record = i;
+  }
+  clash.placements[record].offset = clash.placements[workspace].offset;
+  EXPECT_TRUE(find_layout_fault(graph, clash));
+}
+
+TEST(Layout, TransientTensorsShareBytes) {
+  const Job job = tiny_job();
+  const StepGraph graph = build(job, uniform_plan(job, UnitPlan{}, 1));
+  Bytes sum{0};
+  for (const StepTensor& tensor : graph.tensors) {
+    if (tensor.arena == Arena::device) sum += tensor.bytes;
+  }
+  EXPECT_LT(graph.layout.device_bytes, sum);
+}
+
+TEST(Layout, StateTakesTwelveBytesAParameter) {
+  const Job job = tiny_job();
+  const StepGraph graph = build(job, uniform_plan(job, UnitPlan{}, 1));
+  Bytes state{0};
+  for (const StepTensor& tensor : graph.tensors) {
+    if (tensor.persistent) state += tensor.bytes;
+  }
+  std::int64_t padded = 0;
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    padded += unit_tensors(job.model, unit).padded_size;
+  }
+  EXPECT_EQ(state, Bytes(12 * padded));
+}
+
+}  // namespace
+}  // namespace sluice::planner

@@ -1,0 +1,60 @@
+// Small jobs and a machine of round numbers for tests of the step graph.
+#pragma once
+
+#include "planner/cost.hpp"
+#include "planner/plan.hpp"
+
+namespace sluice::planner::test {
+
+/// Every cost is a round number: compute tasks 1 ms, copies 1 GB/s, updates 1e8 parameters/s a
+/// thread.
+class RoundCosts : public CostModel {
+ public:
+  std::vector<LinkCapacity> links() const override {
+    return {{"pcie_h2d", Rate(1e9)}, {"pcie_d2h", Rate(1e9)}, {"cores", Rate(2)}};
+  }
+  std::vector<LaneInterference> interference() const override { return {}; }
+  TaskCost compute(const CostKey&, const Work&) const override {
+    return {.amount = Amount(1e-3), .cap = Rate(1), .uses = {{"cores", 1}}};
+  }
+  TaskCost copy(const CostKey&, CopyDirection direction, Bytes bytes) const override {
+    return {.amount = Amount(static_cast<double>(bytes.count())),
+            .cap = Rate(1e9),
+            .uses = {{direction == CopyDirection::h2d ? "pcie_h2d" : "pcie_d2h", 1}}};
+  }
+  TaskCost cpu_update(const CostKey&, const Work& work) const override {
+    const double rate = 1e8 * static_cast<double>(work.threads);
+    return {.amount = Amount(static_cast<double>(work.parameters)),
+            .cap = Rate(rate),
+            .uses = {{"cores", static_cast<double>(work.threads) / rate}}};
+  }
+  TaskCost launch(const CostKey&, const Work&) const override { return {.latency = Seconds(1e-6)}; }
+  TaskCost data(const CostKey&, std::int64_t) const override { return {.latency = Seconds(1e-6)}; }
+  std::string hash() const override { return "round"; }
+};
+
+inline ModelShape tiny_shape(bool tied = false) {
+  ModelShape shape;
+  shape.name = "tiny";
+  shape.layers = 4;
+  shape.hidden = 64;
+  shape.intermediate = 128;
+  shape.heads = 4;
+  shape.kv_heads = 2;
+  shape.head_dim = 16;
+  shape.vocab = 256;
+  shape.tied_head = tied;
+  return shape;
+}
+
+inline Job tiny_job(bool tied = false) {
+  Job job;
+  job.model = tiny_shape(tied);
+  job.seq_len = 32;
+  job.batch_size = 4;
+  job.micro_batch = 1;
+  job.loss_chunk = 32;
+  return job;
+}
+
+}  // namespace sluice::planner::test
