@@ -9,10 +9,11 @@
 namespace sluice::planner {
 namespace {
 
-TaskCost cost_of(const StepTask& task, const CostModel& costs, std::int64_t tokens) {
+/// Evidence and deviation of a task's cost; the amount of `data` tasks is left out.
+TaskCost cost_of(const StepTask& task, const CostModel& costs) {
   switch (task.kind) {
     case TaskKind::data:
-      return costs.data(task.cost, tokens);
+      return costs.data(task.cost, 0);
     case TaskKind::launch:
       return costs.launch(task.cost, task.work);
     case TaskKind::load_tokens:
@@ -56,8 +57,7 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
       const StepTask& task = graph.tasks[i];
       auto found = by_key.find(task.cost.name);
       if (found == by_key.end()) {
-        const std::int64_t tokens = 0;  // Only the deviation is read.
-        const TaskCost cost = cost_of(task, costs, tokens);
+        const TaskCost cost = cost_of(task, costs);
         found = by_key
                     .emplace(task.cost.name, CriticalCost{task.cost, task.lane, Seconds(0),
                                                           cost.evidence, cost.relative_deviation})

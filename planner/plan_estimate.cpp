@@ -1,0 +1,179 @@
+#include "planner/plan_estimate.hpp"
+
+#include <algorithm>
+
+#include "planner/cost_key.hpp"
+#include "planner/record.hpp"
+
+namespace sluice::planner {
+
+struct PlanEstimator::Amounts {
+  double compute = 0;              ///< Seconds, device updates included.
+  double h2d = 0, d2h = 0;         ///< Bytes.
+  double cpu_parameters = 0;       ///< Updated on the CPU,
+  double blocking_parameters = 0;  ///< of which the next step waits for as a whole.
+  double first_update = 0;         ///< Parameters of the embedding's CPU update.
+  double forward = 0;              ///< Seconds of forward tasks of one round's worth.
+  std::int64_t copies = 0;
+};
+
+PlanEstimator::PlanEstimator(const Predictor& predictor)
+    : predictor_(&predictor),
+      record_(block_record(predictor.job())),
+      workspace_(workspace_bytes(predictor.job())) {
+  const ModelShape& shape = predictor.job().model;
+  for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
+    const bool repeated = unit_at(shape, unit).kind == UnitKind::block && unit > 1;
+    parameters_.push_back(repeated ? parameters_[1] : unit_tensors(shape, unit).padded_size);
+  }
+  const Bytes large(parameters_[1] * 4);
+  const ProfileCostModel& costs = predictor.costs();
+  h2d_rate_ =
+      costs.copy(copy_key(CopyDirection::h2d, large), CopyDirection::h2d, large).cap.count();
+  d2h_rate_ =
+      costs.copy(copy_key(CopyDirection::d2h, large), CopyDirection::d2h, large).cap.count();
+}
+
+PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const ProfileCostModel& costs = predictor_->costs();
+  const double micro = static_cast<double>(job.micro_batches());
+  const double rounds = static_cast<double>(plan.rounds);
+  const auto weight = static_cast<double>(job.weight_element().count());
+  const auto wire = static_cast<double>(job.gradient_wire_element().count());
+  Amounts sum;
+  sum.compute =
+      (micro * (pass.embed_forward + pass.loss + pass.embed_backward) + pass.once).count();
+  double streamed = 0;
+  const std::size_t head = plan.units.size() - 1;
+  const auto copies_of = [&](double bytes) {
+    const auto chunk = static_cast<double>(plan.copy_chunk.count());
+    return 1 + static_cast<std::int64_t>(chunk > 0 ? bytes / chunk : 0);
+  };
+  for (std::size_t unit = 0; unit <= head; ++unit) {
+    const UnitPlan& choice = plan.units[unit];
+    const auto n = static_cast<double>(parameters_[unit]);
+    const bool block = unit > 0 && unit < head;
+    if (block) {
+      const Seconds again = choice.keep == Keep::all         ? Seconds(0)
+                            : choice.keep == Keep::selective ? pass.recompute_selective
+                                                             : pass.recompute_input;
+      sum.compute += micro * (pass.block_forward + pass.block_backward + again).count();
+      if (choice.keep_tier == Tier::host) {
+        const double kept = micro * static_cast<double>(record_.kept(choice.keep).count());
+        sum.h2d += kept;
+        sum.d2h += kept;
+        sum.copies += 2 * job.micro_batches() * copies_of(kept / micro);
+      }
+    }
+    if (choice.weights == Tier::host && block) {
+      streamed += 1;
+    } else if (choice.state != Tier::hbm) {
+      sum.h2d += weight * n * (choice.weights == Tier::host ? rounds : 1);
+    }
+    if (choice.gradients == Tier::host) {
+      sum.d2h += n * (wire + 4 * (rounds - 1));
+      sum.h2d += n * 4 * (rounds - 1);
+      sum.copies += copies_of(4 * n) * (2 * plan.rounds - 1);
+    }
+    if (choice.executor == Executor::cpu) {
+      if (choice.gradients == Tier::hbm) sum.d2h += n * wire;
+      sum.cpu_parameters += n;
+      if (choice.when == When::after) sum.blocking_parameters += n;
+      if (unit == 0 && choice.when != When::backward) sum.first_update = n;
+    } else {
+      Work work;
+      work.parameters = parameters_[unit];
+      work.streamed = Bytes(28 * parameters_[unit]);
+      work.kernels = 1;
+      const TaskCost cost =
+          costs.compute(CostKey{"update/device/" + std::to_string(work.parameters)}, work);
+      sum.compute += (cost.amount / cost.cap).count();
+    }
+  }
+  // The ring still holds up to weight_buffers blocks at each turn between passes.
+  const double turns = static_cast<double>(
+      std::min<std::int64_t>(plan.weight_buffers, static_cast<std::int64_t>(streamed)));
+  const double block_bytes = weight * static_cast<double>(parameters_[1]);
+  const double loads = std::max(streamed, rounds * 2 * (streamed - turns) + turns);
+  sum.h2d += loads * block_bytes;
+  sum.copies += static_cast<std::int64_t>(loads) * copies_of(block_bytes);
+  sum.forward = micro * (pass.embed_forward.count() +
+                         static_cast<double>(job.model.layers) * pass.block_forward.count());
+  return sum;
+}
+
+void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
+  const Job& job = predictor_->job();
+  const std::int64_t weight = job.weight_element().count();
+  const std::int64_t wire = plan.rounds > 1 ? 4 : job.gradient_wire_element().count();
+  const std::int64_t per_round = plan.micro_batches_per_round;
+  std::int64_t resident = 0, records = 0, transient = 0, host = 0, rebuilt = 0;
+  std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0;
+  const std::size_t head = plan.units.size() - 1;
+  for (std::size_t unit = 0; unit <= head; ++unit) {
+    const UnitPlan& choice = plan.units[unit];
+    const std::int64_t n = parameters_[unit];
+    const bool block = unit > 0 && unit < head;
+    if (choice.state == Tier::hbm) {
+      resident += 12 * n;
+    } else {
+      host += 12 * n;
+      if (choice.weights == Tier::hbm) resident += weight * n;
+      if (choice.weights == Tier::host && !block) transient += weight * n;
+      if (choice.weights == Tier::host && block) ring = std::max(ring, weight * n);
+    }
+    if (choice.gradients == Tier::hbm) {
+      transient += 4 * n;
+      if (choice.executor == Executor::cpu) stage = std::max(stage, wire * n);
+    } else {
+      host += wire * n;
+      if (block) gradient_ring = std::max(gradient_ring, 4 * n);
+      if (!block) transient += 2 * n;  // One slot for embed and head together.
+    }
+    if (!block) continue;
+    const Bytes kept = record_.kept(choice.keep);
+    rebuilt = std::max(rebuilt, (record_.all_bytes - kept).count());
+    if (choice.keep_tier == Tier::host) {
+      host += per_round * kept.count();
+      offload_ring = std::max(offload_ring, kept.count());
+    } else {
+      records += per_round * kept.count();
+    }
+  }
+  const std::int64_t streams = per_round * stream_bytes(job).count();
+  const std::int64_t overhead =
+      predictor_->machine().profile.device == DeviceKind::cuda ? kCudaContext.count() : 0;
+  // When the forward pass of a round ends, all its records are there.
+  estimate.hbm_at_least = Bytes(resident + records + streams + overhead);
+  estimate.hbm_at_most = estimate.hbm_at_least + workspace_ + Bytes(rebuilt) +
+                         Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
+                               offload_ring * plan.activation_buffers + transient + 2 * streams);
+  estimate.host_at_least = Bytes(host + stage);
+}
+
+PlanEstimate PlanEstimator::estimate(const Plan& plan) const {
+  const Amounts sum = amounts(plan);
+  const Job& job = predictor_->job();
+  PlanEstimate estimate;
+  add_memory(plan, estimate);
+  const double rate = predictor_->costs().update_rate(plan.threads).value;
+  const double h2d = sum.h2d / h2d_rate_;
+  const double d2h = sum.d2h / d2h_rate_;
+  const double updates = sum.cpu_parameters / rate;
+  double bound = std::max({sum.compute, h2d, d2h, predictor_->bound().time.count()});
+  // A calibrated update may be faster than the profile's; the machine's own bound then decides.
+  const double exposed = sum.blocking_parameters / rate;
+  estimate.bound = Seconds(bound);
+  const double longest =
+      std::max({sum.compute + exposed, h2d, d2h, updates, updates + sum.compute - sum.forward});
+  estimate.expected =
+      Seconds(std::max(bound, longest) + 0.1 * (h2d + d2h + updates + sum.compute - longest) /
+                                             static_cast<double>(plan.prefetch_depth + 1));
+  const std::int64_t blocks = job.model.layers * job.micro_batches();
+  estimate.tasks = 3 * (3 * blocks + sum.copies + 10 * job.model.layers);
+  return estimate;
+}
+
+}  // namespace sluice::planner

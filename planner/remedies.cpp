@@ -1,0 +1,147 @@
+#include "planner/remedies.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr std::size_t kRemedies = 3;
+
+/// A changed request.
+struct Change {
+  Job job;
+  ResolvedMachine machine;
+};
+
+/// Step time of the best plan after a change; none where it still does not fit.
+std::optional<Duration> step_after(const Change& change, const Predictor& predictor,
+                                   const Calibration& calibration, const SearchSettings& settings) {
+  try {
+    validate(change.job);
+    const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
+                            predictor.costs().switches());
+    SearchSettings quick = settings;
+    quick.effort = kQuickEffort;
+    const auto found = search(changed, quick);
+    if (const auto* planned = std::get_if<Planned>(&found)) return planned->best.prediction.step;
+  } catch (const BadRequest&) {
+    // The pins do not go with the changed job: no remedy.
+  }
+  return std::nullopt;
+}
+
+/// Divisors of `value` below it, largest first.
+std::vector<std::int64_t> smaller_divisors(std::int64_t value) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t d = value - 1; d >= 1; --d) {
+    if (value % d == 0) all.push_back(d);
+  }
+  return all;
+}
+
+std::vector<std::int64_t> halvings(std::int64_t value, std::int64_t least) {
+  std::vector<std::int64_t> all;
+  for (value /= 2; value >= least; value /= 2) all.push_back(value);
+  return all;
+}
+
+Bytes whole_mib(Bytes bytes) {
+  const std::int64_t mib = 1 << 20;
+  return Bytes((bytes.count() + mib - 1) / mib * mib);
+}
+
+class Remedies {
+ public:
+  Remedies(const Predictor& predictor, const Calibration& calibration,
+           const SearchSettings& settings)
+      : predictor_(predictor), calibration_(calibration), settings_(settings) {}
+
+  /// Adds the first of `values` that fits, as `field` of the job.
+  void try_job(const std::string& field, std::int64_t now, const std::vector<std::int64_t>& values,
+               const std::function<void(Job&, std::int64_t)>& set) {
+    for (const std::int64_t value : values) {
+      if (full()) return;
+      Change change{predictor_.job(), predictor_.machine()};
+      set(change.job, value);
+      if (add(change, field + " " + std::to_string(value) + " instead of " + std::to_string(now),
+              field + "=" + std::to_string(value), true)) {
+        return;
+      }
+    }
+  }
+
+  bool add(const Change& change, std::string what, std::string setting, bool changes_bits) {
+    if (full()) return false;
+    const auto step = step_after(change, predictor_, calibration_, settings_);
+    if (!step) return false;
+    found_.push_back({std::move(what), std::move(setting), changes_bits, *step});
+    return true;
+  }
+
+  [[nodiscard]] bool full() const { return found_.size() >= kRemedies; }
+  [[nodiscard]] std::vector<Remedy> take() { return std::move(found_); }
+
+ private:
+  const Predictor& predictor_;
+  const Calibration& calibration_;
+  const SearchSettings& settings_;
+  std::vector<Remedy> found_;
+};
+
+void add_memory(Remedies& remedies, const Predictor& predictor, const Memory& memory) {
+  Change change{predictor.job(), predictor.machine()};
+  std::string what, setting;
+  for (const Tier tier : {Tier::hbm, Tier::host}) {
+    const TierMemory& used = at(memory, tier);
+    if (used.fits()) continue;
+    const Bytes needed = whole_mib(used.peak);
+    (tier == Tier::hbm ? change.machine.hbm : change.machine.host) = needed;
+    const std::string name = to_string(tier);
+    what += (what.empty() ? "" : ", ") + name + " " + format_bytes(needed) + " instead of " +
+            format_bytes(used.capacity);
+    setting += (setting.empty() ? "--" : " --") + name + " " +
+               std::to_string(needed.count() >> 20) + "MiB";
+  }
+  if (!what.empty()) remedies.add(change, what, setting, false);
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& shortage,
+                                 const Calibration& calibration, const SearchSettings& settings) {
+  Remedies remedies(predictor, calibration, settings);
+  const Job& job = predictor.job();
+  if (shortage.tier == Tier::hbm) {
+    remedies.try_job("loss_chunk", job.loss_chunk,
+                     halvings(std::min(job.loss_chunk, job.micro_tokens()), 16),
+                     [](Job& changed, std::int64_t value) { changed.loss_chunk = value; });
+    remedies.try_job("micro_batch", job.micro_batch, smaller_divisors(job.micro_batch),
+                     [](Job& changed, std::int64_t value) { changed.micro_batch = value; });
+  }
+  add_memory(remedies, predictor, shortage.memory);
+  if (shortage.tier == Tier::host && job.gradient_wire == GradientWire::fp32) {
+    Change change{job, predictor.machine()};
+    change.job.gradient_wire = GradientWire::bf16;
+    remedies.add(change, "gradients cross the link and wait as bf16", "gradient_wire=bf16", true);
+  }
+  remedies.try_job("seq_len", job.seq_len, halvings(job.seq_len, 16),
+                   [](Job& changed, std::int64_t value) { changed.seq_len = value; });
+  return remedies.take();
+}
+
+std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,
+                                                   const Calibration& calibration,
+                                                   const SearchSettings& settings) {
+  auto found = search(predictor, settings);
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) {
+    infeasible->remedies = remedies_for(predictor, *infeasible, calibration, settings);
+  }
+  return found;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,23 @@
+// What to change so that a request fits.
+#pragma once
+
+#include <vector>
+
+#include "planner/search.hpp"
+
+namespace sluice::planner {
+
+/// Up to three remedies, smallest first: smaller loss_chunk, smaller micro_batch, more memory of
+/// the tier (exactly what the leanest plan lacks, in whole MiB), gradients as bf16, shorter
+/// seq_len. Each was searched and fits.
+[[nodiscard]] std::vector<Remedy> remedies_for(const Predictor& predictor,
+                                               const Infeasible& shortage,
+                                               const Calibration& calibration,
+                                               const SearchSettings& settings);
+
+/// search(), with remedies where nothing fits.
+[[nodiscard]] std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,
+                                                                 const Calibration& calibration,
+                                                                 const SearchSettings& settings);
+
+}  // namespace sluice::planner

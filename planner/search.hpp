@@ -1,0 +1,56 @@
+// The first search: plain enumeration, bounded, of structures and then of their buffers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/plan_space.hpp"
+#include "planner/predict.hpp"
+
+namespace sluice::planner {
+
+struct SearchSettings {
+  Pins pins;                 ///< Plan fields the user fixed.
+  std::int64_t effort = 0;   ///< Tasks that may be built and simulated in all; 0: kUsualEffort.
+  std::int64_t threads = 2;  ///< That simulate at a time; the result does not depend on it.
+};
+
+/// Some seconds on two cores.
+inline constexpr std::int64_t kUsualEffort = 4'000'000;
+/// Enough to know whether anything fits, and about how fast.
+inline constexpr std::int64_t kQuickEffort = 400'000;
+
+struct Planned {
+  PredictedStep best;
+  double space_log10 = 0;
+  std::int64_t considered = 0;  ///< Plans enumerated.
+  std::int64_t simulated = 0;
+  /// (best - best admissible bound of any considered plan that was not simulated) / best; 0 where
+  /// all that could be faster were simulated.
+  double optimality_gap = 0;
+};
+
+/// A change of the request after which it fits.
+struct Remedy {
+  std::string what;           ///< "micro_batch 2 instead of 4".
+  std::string setting;        ///< As the command line takes it: "micro_batch=2", "--hbm 25GiB".
+  bool changes_bits = false;  ///< The job becomes another one.
+  Duration step{0};           ///< Predicted then.
+};
+
+struct Infeasible {
+  Tier tier = Tier::hbm;
+  Bytes short_by{0};             ///< What the leanest plan lacks.
+  Memory memory;                 ///< Of that plan.
+  std::vector<Remedy> remedies;  ///< At most three, each verified to fit.
+};
+
+/// The fastest plan found, or the tier that the leanest plan exceeds (remedies left empty; see
+/// planner/remedies.hpp). Deterministic. Throws BadRequest where no valid plan has the pins.
+[[nodiscard]] std::variant<Planned, Infeasible> search(const Predictor& predictor,
+                                                       const SearchSettings& settings = {});
+
+}  // namespace sluice::planner
