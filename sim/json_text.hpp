@@ -1,0 +1,34 @@
+// Writing JSON: numbers that read back to the same bits, and strings.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "sim/units.hpp"
+
+namespace sluice::sim {
+
+/// The shortest decimal that reads back as `number`, which is finite.
+[[nodiscard]] std::string json_number(double number);
+/// Nanoseconds as a JSON number of seconds.
+[[nodiscard]] std::string json_seconds(Duration duration);
+/// Quoted and escaped.
+[[nodiscard]] std::string json_string(std::string_view text);
+
+/// The members of one object or the items of one list, separated by commas.
+class JsonSeparator {
+ public:
+  explicit JsonSeparator(std::string_view between = ", ") : between_(between) {}
+  /// Nothing the first time, then the separator.
+  std::string_view next() {
+    const std::string_view separator = first_ ? std::string_view() : between_;
+    first_ = false;
+    return separator;
+  }
+
+ private:
+  std::string_view between_;
+  bool first_ = true;
+};
+
+}  // namespace sluice::sim
