@@ -1,6 +1,7 @@
 // The models and machines Sluice knows by name, built into the program.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,6 @@ struct CatalogueModel {
 
 struct CatalogueMachine {
   std::string name;     ///< "h200"
-  std::string source;   ///< In one line.
   std::string profile;  ///< Profile JSON text.
 };
 
@@ -30,6 +30,9 @@ struct CatalogueMachine {
 /// the local cache ($HF_HUB_CACHE, $HF_HOME/hub, ~/.cache/huggingface/hub). Throws BadRequest with
 /// the nearest name, or the one-line download command.
 [[nodiscard]] ModelShape find_model(const std::string& name);
+
+/// The newest config.json of "OWNER/NAME" in the local Hugging Face cache; none where absent.
+[[nodiscard]] std::optional<std::filesystem::path> cached_config(const std::string& hf_id);
 
 /// A catalogue name, a profile file, or "here": the newest probe in the user's store, else
 /// estimates from what the operating system says (here_estimate). Throws BadRequest.

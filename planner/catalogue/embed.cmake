@@ -1,0 +1,19 @@
+# Writes the catalogue's JSON files into one C++ source, so that the program needs none of them at
+# run time.
+file(GLOB catalogue_models CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/models/*.json)
+file(GLOB catalogue_machines CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/machines/*.json)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue_models} ${catalogue_machines})
+
+set(catalogue_source "#include \"planner/catalogue_files.hpp\"\n\nnamespace sluice::planner {\n")
+foreach(kind IN ITEMS models machines)
+  string(APPEND catalogue_source "\nconst std::vector<CatalogueFile>& catalogue_${kind}_files() {\n"
+                                 "  static const std::vector<CatalogueFile> files = {\n")
+  foreach(path IN LISTS catalogue_${kind})
+    get_filename_component(name ${path} NAME_WLE)
+    file(READ ${path} text)
+    string(APPEND catalogue_source "      {\"${name}\", R\"sluice(${text})sluice\"},\n")
+  endforeach()
+  string(APPEND catalogue_source "  };\n  return files;\n}\n")
+endforeach()
+string(APPEND catalogue_source "\n}  // namespace sluice::planner\n")
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/catalogue_files.cpp CONTENT "${catalogue_source}" @ONLY)
