@@ -1,0 +1,137 @@
+#include "profiler/calibration_fit.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "planner/cost_model.hpp"
+#include "sim/simulate.hpp"
+#include "tests/profiler/small_machine.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Calibration;
+using planner::MachineProfile;
+
+/// A machine whose real costs differ from what its profile says: every fifth of the way from 0.6 to
+/// 1.5 times, by key, and other interference.
+Calibration hidden_costs(const planner::Job& job, const MachineProfile& machine,
+                         const std::vector<planner::Plan>& plans) {
+  Calibration hidden;
+  const planner::ProfileCostModel model(machine, {});
+  int turn = 0;
+  for (const planner::Plan& plan : plans) {
+    const planner::StepGraph graph = planner::build_step_graph(job, plan, model);
+    for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+      const planner::CostKey& key = graph.tasks[i].cost;
+      const sim::Task& task = graph.graph.tasks()[i];
+      const auto* flow = std::get_if<sim::Flow>(&task.work);
+      if (flow == nullptr || hidden.contains(key) || key.name.starts_with("copy/")) continue;
+      planner::CalibrationSample sample;
+      sample.key = key;
+      sample.value =
+          (task.latency + flow->amount / *flow->cap).count() * (0.6 + 0.18 * (turn++ % 6));
+      hidden[key] = sample;
+    }
+  }
+  planner::CalibrationSample slowdown;
+  slowdown.key = planner::interference_key("compute", "cpu");
+  slowdown.value = 0.75;
+  hidden[slowdown.key] = slowdown;
+  return hidden;
+}
+
+/// Steps as the hidden machine runs them: the middle step of the simulation, with neighbours.
+MeasuredRun run_on(const planner::Job& job, const MachineProfile& machine, const Calibration& costs,
+                   const planner::Plan& plan) {
+  const planner::StepGraph graph =
+      planner::build_step_graph(job, plan, planner::ProfileCostModel(machine, costs));
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  MeasuredRun run{plan, {}};
+  for (std::size_t step = 0; step < 3; ++step) {
+    const auto begin =
+        timeline.spans.begin() + static_cast<std::ptrdiff_t>(step * graph.tasks_per_step);
+    run.steps.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(graph.tasks_per_step));
+  }
+  return run;
+}
+
+Seconds predicted(const planner::Job& job, const MachineProfile& machine, const Calibration& costs,
+                  const planner::Plan& plan) {
+  const planner::StepGraph graph =
+      planner::build_step_graph(job, plan, planner::ProfileCostModel(machine, costs));
+  return to_seconds(sim::simulate(graph.graph).period(*graph.graph.period()));
+}
+
+struct Fabricated : testing::Test {
+  planner::Job job = test::small_job();
+  MachineProfile machine = test::small_machine();
+  std::vector<planner::Plan> tuned{test::small_plan(job, 1, 3), test::small_plan(job, 4, 3)};
+  std::vector<planner::Plan> unseen{test::small_plan(job, 2, 2), test::small_plan(job, 4, 1)};
+  Calibration hidden = hidden_costs(job, machine, {tuned[0], tuned[1], unseen[0], unseen[1]});
+};
+
+TEST_F(Fabricated, CalibrationMeetsTheStepTimesItWasFittedTo) {
+  std::vector<MeasuredRun> runs;
+  for (const auto& plan : tuned) runs.push_back(run_on(job, machine, hidden, plan));
+  const CalibrationFit fit = fit_calibration(job, machine, {}, runs, {.iterations = 8});
+  ASSERT_EQ(fit.runs.size(), 2u);
+  for (const RunResidual& run : fit.runs) {
+    EXPECT_NEAR(run.predicted / run.measured, 1, 0.01);
+  }
+}
+
+TEST_F(Fabricated, CalibrationPredictsPlansItHasNeverSeen) {
+  std::vector<MeasuredRun> runs;
+  for (const auto& plan : tuned) runs.push_back(run_on(job, machine, hidden, plan));
+  const CalibrationFit fit = fit_calibration(job, machine, {}, runs, {.iterations = 8});
+  for (const auto& plan : unseen) {
+    const Seconds truth = predicted(job, machine, hidden, plan);
+    EXPECT_GT(std::abs(predicted(job, machine, {}, plan) / truth - 1), 0.03) << "before";
+    EXPECT_NEAR(predicted(job, machine, fit.calibration, plan) / truth, 1, 0.02) << "after";
+  }
+}
+
+TEST_F(Fabricated, TrueCostsAreAFixedPoint) {
+  const std::vector<MeasuredRun> runs{run_on(job, machine, hidden, tuned[0])};
+  const CalibrationFit fit = fit_calibration(job, machine, hidden, runs);
+  for (const auto& [key, sample] : hidden) {
+    const auto found = fit.calibration.find(key);
+    if (found == fit.calibration.end()) continue;
+    EXPECT_NEAR(found->second.value / sample.value, 1, 0.02) << key.name;
+  }
+  EXPECT_NEAR(fit.runs[0].predicted / fit.runs[0].measured, 1, 1e-3);
+}
+
+TEST_F(Fabricated, ResidualNamesTheKeyThatIsOff) {
+  Calibration wrong = hidden;
+  planner::CostKey slow;
+  for (auto& [key, sample] : wrong) {
+    if (key.name.starts_with("backward/block")) {
+      sample.value *= 0.5;
+      slow = key;
+    }
+  }
+  const RunResidual result = residual(job, machine, wrong, run_on(job, machine, hidden, tuned[0]));
+  ASSERT_FALSE(result.keys.empty());
+  EXPECT_EQ(result.keys.front().key, slow);
+  EXPECT_GT(result.keys.front().miss().count(), 0);
+}
+
+TEST_F(Fabricated, SamplesCarryWhoMeasuredWhatOnWhichProfile) {
+  const std::vector<MeasuredRun> runs{run_on(job, machine, hidden, tuned[0])};
+  const CalibrationFit fit = fit_calibration(job, machine, {}, runs, {.source = "autotune"});
+  ASSERT_FALSE(fit.calibration.empty());
+  for (const auto& [key, sample] : fit.calibration) {
+    EXPECT_EQ(sample.key, key);
+    EXPECT_EQ(sample.profile_hash, planner::profile_hash(machine));
+    EXPECT_EQ(sample.source, "autotune");
+    EXPECT_FALSE(sample.time.empty());
+    EXPECT_GT(sample.count, 0);
+    EXPECT_GT(sample.value, 0);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::profiler

@@ -1,0 +1,93 @@
+#include "profiler/recorder.hpp"
+
+#include <gtest/gtest.h>
+
+#include "planner/cost_model.hpp"
+#include "profiler/measured_run.hpp"
+#include "sim/simulate.hpp"
+#include "tests/profiler/small_machine.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+planner::StepGraph small_graph() {
+  const planner::Job job = test::small_job();
+  return planner::build_step_graph(job, test::small_plan(job, 2, 2),
+                                   planner::ProfileCostModel(test::small_machine(), {}));
+}
+
+/// Tells the recorder of three simulated steps, which the run calls first .. first + 2.
+void play(Recorder& recorder, const planner::StepGraph& graph, std::int64_t first,
+          Duration begin = Duration(0)) {
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  for (std::size_t i = 0; i < timeline.spans.size(); ++i) {
+    recorder.task_ran({static_cast<std::uint32_t>(i % graph.tasks_per_step),
+                       first + static_cast<std::int64_t>(i / graph.tasks_per_step),
+                       timeline.spans[i].start + begin, timeline.spans[i].end + begin});
+  }
+}
+
+TEST(Recorder, ThreeStepsOfARunBecomeTheGraphsOwnIdsFromTimeZero) {
+  const planner::StepGraph graph = small_graph();
+  Recorder recorder(graph, {.first = 5, .count = 3});
+  play(recorder, graph, 5, std::chrono::seconds(7));
+  const auto spans = three_steps(graph, recorder, 5);
+  const sim::Trace trace = trace_of(graph, spans, sim::SpanSource::clock);
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  ASSERT_EQ(trace.spans.size(), graph.graph.tasks().size());
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    EXPECT_EQ(trace.spans[i].id, graph.graph.tasks()[i].id);
+    EXPECT_EQ(trace.spans[i].end, timeline.spans[i].end);
+  }
+}
+
+TEST(Recorder, IgnoresOtherStepsAndKnowsWhatIsMissing) {
+  const planner::StepGraph graph = small_graph();
+  Recorder recorder(graph, {.first = 3, .count = 1});
+  EXPECT_FALSE(recorder.has(3));
+  play(recorder, graph, 1);
+  EXPECT_TRUE(recorder.has(3));
+  EXPECT_FALSE(recorder.has(2));
+  EXPECT_FALSE(recorder.has(4));
+  recorder.restart({.first = 9, .count = 1});
+  EXPECT_FALSE(recorder.has(9));
+  EXPECT_THROW((void)recorder.spans(9), std::logic_error);
+}
+
+TEST(StepTemplate, SimulatedOccupancyIsTheTasksOwnDuration) {
+  // A simulated task starts the instant nothing holds it back, so that only pools (which the edges
+  // repeat) could make the two differ.
+  const planner::StepGraph graph = small_graph();
+  Recorder recorder(graph, {.first = 1, .count = 3});
+  play(recorder, graph, 1);
+  const MeasuredRun run = measured_run(test::small_plan(test::small_job(), 2, 2), recorder);
+  ASSERT_EQ(run.steps.size(), 3u);
+  const auto occupancy = StepTemplate(graph).occupancy(run.steps[1], run.steps[2]);
+  for (std::size_t i = 0; i < occupancy.size(); ++i) {
+    EXPECT_NEAR(occupancy[i].count(),
+                to_seconds(run.steps[2][i].end - run.steps[2][i].start).count(), 1e-8)
+        << graph.graph.tasks()[i].id;
+  }
+}
+
+TEST(StepTemplate, StepTimesAreThePeriodOfTheGraph) {
+  const planner::StepGraph graph = small_graph();
+  Recorder recorder(graph, {.first = 1, .count = 3});
+  play(recorder, graph, 1);
+  const auto times = step_times(graph, measured_run({}, recorder));
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[1], to_seconds(timeline.period(*graph.graph.period())));
+}
+
+TEST(Median, OfNothingOneEvenAndOdd) {
+  EXPECT_EQ(median({}), 0);
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+  EXPECT_EQ(median({9, 1, 5}), 5);
+  EXPECT_EQ(robust_deviation({1}), 0);
+  EXPECT_NEAR(robust_deviation({1, 2, 3, 4, 100}), 1.4826, 1e-9);
+}
+
+}  // namespace
+}  // namespace sluice::profiler
