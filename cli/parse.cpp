@@ -41,7 +41,7 @@ void parse(CLI::App& app, const Arguments& arguments) {
   try {
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    std::cout << app.help("sluice " + app.get_name());
+    std::cout << app.help("sluice");
     throw HelpShown{};
   } catch (const CLI::ExtrasError& error) {
     const std::vector<std::string> extras = app.remaining();
