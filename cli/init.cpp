@@ -1,0 +1,95 @@
+// `sluice init`: writes a commented RUN.yaml that predict, plan and train accept.
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include "cli/parse_run.hpp"
+#include "planner/catalogue.hpp"
+#include "planner/store.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::cli {
+namespace {
+
+struct Comment {
+  const char* key;
+  const char* text;
+};
+constexpr Comment kComments[] = {
+    {"model", "A catalogue name (sluice models), a config.json, a model folder or a cached HF id."},
+    {"data", "Text to train on; the last part of it is kept for validation."},
+    {"seq_len", "Tokens of a sequence, and sequences of an optimizer step."},
+    {"micro_batch",
+     "Sequences that go through a layer at once; changes bits, never the loss's "
+     "meaning."},
+    {"loss_chunk", "Tokens whose logits exist at one time."},
+    {"steps", "Optimizer steps, and the seed of weights and data order."},
+    {"compute", "bf16 or fp32; weights, m and v are kept at 32 bits either way."},
+    {"gradient_wire", "Type in which gradients cross the link: fp32 or bf16."},
+    {"optimizer", "AdamW; clip is the global gradient norm, or off."},
+    {"schedule", "kind: constant, linear or cosine, after warmup_steps."},
+    {"machine", "A catalogue name (sluice machines), a profile file, or here."},
+    {"limits", "What the run may use; left out, what the machine has."},
+    {"residency", "auto, or host to keep weights, m and v out of device memory."},
+};
+
+std::string commented(const planner::RunConfig& config) {
+  std::istringstream lines(to_yaml(config));
+  std::string text =
+      "# A run of Sluice: try `sluice predict RUN.yaml`, then `sluice train "
+      "RUN.yaml`.\n# Any key can be overridden on the command line: "
+      "optimizer.lr=3e-4\n";
+  for (std::string line; std::getline(lines, line);) {
+    for (const Comment& comment : kComments) {
+      if (line.starts_with(std::string(comment.key) + ":")) {
+        text.append("\n# ").append(comment.text).append("\n");
+      }
+    }
+    text.append(line).append("\n");
+  }
+  if (config.limits == planner::Limits{}) {
+    text +=
+        "\n# What the run may use; left out, what the machine has.\n# limits:\n#   hbm: 24 GiB\n"
+        "#   host: 64 GiB\n#   disk: 200 GiB\n";
+  }
+  if (!config.threads) text += "\n# Threads of the CPU optimizer.\n# threads: 8\n";
+  if (!config.plan)
+    text += "\n# A plan to use as it is (sluice plan -o plan.json).\n# plan: plan.json\n";
+  if (!config.out) text += "\n# Run folder.\n# out: runs/first\n";
+  return text;
+}
+
+/// Sizes where none were given: what a model of this size trains with on one device.
+void fill_sizes(planner::RunConfig& config) {
+  constexpr std::int64_t kSmall = 100'000'000;
+  const bool small = parameter_count(planner::find_model(config.model)) < kSmall;
+  if (config.seq_len == 0) config.seq_len = small ? 256 : 1024;
+  if (config.batch_size == 0) config.batch_size = small ? 8 : 32;
+}
+
+}  // namespace
+
+int run_init(const Arguments& arguments) {
+  using Takes = planner::VerbFlag::Takes;
+  planner::RunArguments run =
+      parse_run(arguments, "sluice init --model M --data FILE [-o RUN.yaml] [run flags]",
+                {{"-o", Takes::value, "where to write (RUN.yaml)"},
+                 {"--force", Takes::nothing, "replace the file if there is one"}});
+  planner::RunConfig& config = run.config;
+  if (config.model.empty()) throw BadRequest("--model is missing: sluice models lists the names");
+  if (!config.data) throw BadRequest("--data is missing: name a text file to train on");
+  if (!std::filesystem::exists(*config.data)) {
+    throw BadRequest("data: there is no file " + config.data->string());
+  }
+  fill_sizes(config);
+  (void)to_job(config);
+  const std::filesystem::path path = run.value("-o").value_or("RUN.yaml");
+  if (std::filesystem::exists(path) && !run.has("--force")) {
+    throw BadRequest("-o: " + path.string() + " exists already: name another, or give --force");
+  }
+  planner::write_whole_file(path, commented(config));
+  std::printf("wrote %s\n", path.c_str());
+  return 0;
+}
+
+}  // namespace sluice::cli
