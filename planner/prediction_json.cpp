@@ -1,0 +1,138 @@
+#include "planner/prediction_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using sim::Json;
+
+constexpr int kIndent = 1;
+
+Json to_json(const Memory& memory) {
+  Json all = Json::object();
+  for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
+    const TierMemory& used = at(memory, tier);
+    Json parts = Json::object();
+    for (const auto& [part, bytes] : used.parts) parts[part] = bytes.count();
+    all[to_string(tier)] = {{"peak_bytes", used.peak.count()},
+                            {"capacity_bytes", used.capacity.count()},
+                            {"parts", parts}};
+  }
+  return all;
+}
+
+Json to_json(const StallTimes& stalls) {
+  Json all = Json::object();
+  for (std::size_t i = 0; i < kStalls; ++i) {
+    all[to_string(static_cast<Stall>(i))] = to_seconds(stalls.idle[i]).count();
+  }
+  return all;
+}
+
+/// The plan file's fields that are the plan's own.
+Json to_json(const Plan& plan) {
+  PlanFile file;
+  file.plan = plan;
+  Json json = Json::parse(to_json_text(file));
+  for (const char* key : {"schema", "job_hash", "profile_hash", "numerics_id", "layout"}) {
+    json.erase(key);
+  }
+  return json;
+}
+
+Json to_json(const std::vector<Remedy>& remedies) {
+  Json all = Json::array();
+  for (const Remedy& remedy : remedies) {
+    all.push_back({{"what", remedy.what},
+                   {"setting", remedy.setting},
+                   {"changes_bits", remedy.changes_bits},
+                   {"step_s", to_seconds(remedy.step).count()}});
+  }
+  return all;
+}
+
+Json to_json(const Prediction& p) {
+  Json bounds = Json::object();
+  for (std::size_t i = 0; i < kBounds; ++i) {
+    bounds[to_string(static_cast<BoundBy>(i))] = p.bound.each[i].count();
+  }
+  Json busy = Json::object();
+  for (const auto& [lane, share] : p.busy) busy[lane] = share;
+  return {{"version", 1},
+          {"parameters", p.parameters},
+          {"fits", p.fits},
+          {"step_s", to_seconds(p.step).count()},
+          {"step_s_low", p.step_low.count()},
+          {"step_s_high", p.step_high.count()},
+          {"tokens_per_s", p.tokens_per_s},
+          {"model_tflops", p.model_flops.count() / 1e12},
+          {"mfu", p.mfu ? Json(*p.mfu) : Json(nullptr)},
+          {"bound_s", p.bound.time.count()},
+          {"bound_by", to_string(p.bound.by)},
+          {"bound_ratio", p.bound_ratio()},
+          {"bounds", bounds},
+          {"memory", to_json(p.memory)},
+          {"busy", busy},
+          {"compute_s", to_seconds(p.stalls.compute).count()},
+          {"stalls", to_json(p.stalls)},
+          {"evidence",
+           {{"measured", p.evidence.measured},
+            {"fitted", p.evidence.fitted},
+            {"datasheet", p.evidence.datasheet}}},
+          {"plan", to_json(p.plan)},
+          {"plan_hash", p.plan_hash},
+          {"job_hash", p.job_hash},
+          {"profile_hash", p.profile_hash},
+          {"cost_model_hash", p.cost_model_hash},
+          {"numerics_id", p.numerics_id}};
+}
+
+void add_shortage(Json& json, Tier tier, Bytes bytes, const std::vector<Remedy>& remedies) {
+  json["tier"] = to_string(tier);
+  json["short_bytes"] = bytes.count();
+  json["remedies"] = to_json(remedies);
+}
+
+}  // namespace
+
+std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory) {
+  std::optional<std::pair<Tier, Bytes>> worst;
+  double share = 0;
+  for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
+    const TierMemory& used = at(memory, tier);
+    if (used.fits()) continue;
+    const double missing = used.missing() / used.peak;
+    if (missing > share) worst = {tier, used.missing()};
+    share = std::max(share, missing);
+  }
+  return worst;
+}
+
+std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>& remedies) {
+  Json json = to_json(prediction);
+  if (const auto shortage = shortage_of(prediction.memory)) {
+    add_shortage(json, shortage->first, shortage->second, remedies);
+  }
+  return json.dump(kIndent) + "\n";
+}
+
+std::string to_json_text(const Planned& planned) {
+  Json json = to_json(planned.best.prediction);
+  json["space_log10"] = planned.space_log10;
+  json["considered"] = planned.considered;
+  json["simulated"] = planned.simulated;
+  json["optimality_gap"] = planned.optimality_gap;
+  return json.dump(kIndent) + "\n";
+}
+
+std::string to_json_text(const Infeasible& infeasible) {
+  Json json = {{"version", 1}, {"fits", false}};
+  add_shortage(json, infeasible.tier, infeasible.short_by, infeasible.remedies);
+  json["memory"] = to_json(infeasible.memory);
+  return json.dump(kIndent) + "\n";
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,23 @@
+// What `predict --json`, `plan --json` and a refusal for memory print.
+#pragma once
+
+#include <string>
+
+#include "planner/predict.hpp"
+#include "planner/search.hpp"
+
+namespace sluice::planner {
+
+/// docs/schemas/predict.schema.json; pretty-printed, one newline at the end. `remedies` are only
+/// for a prediction that does not fit.
+[[nodiscard]] std::string to_json_text(const Prediction& prediction,
+                                       const std::vector<Remedy>& remedies = {});
+/// docs/schemas/plan-result.schema.json.
+[[nodiscard]] std::string to_json_text(const Planned& planned);
+/// `fits: false, tier, short_bytes, remedies` (docs/schemas/predict.schema.json).
+[[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
+
+/// The tier that lacks the largest share, if any, with what it lacks.
+[[nodiscard]] std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory);
+
+}  // namespace sluice::planner

@@ -1,0 +1,79 @@
+#include "planner/run_planning.hpp"
+
+#include <string_view>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// How much longer a task takes when the fact behind it goes from `before` to `after`.
+double slower(const Fact& before, const Fact& after) {
+  return before.value > 0 && after.value > 0 ? before.value / after.value : 1;
+}
+
+double slower_gemm(const MachineProfile& before, const MachineProfile& after) {
+  if (before.gemm.empty() || after.gemm.empty()) return 1;
+  return slower(before.gemm.back().rate, after.gemm.back().rate);
+}
+
+double slower_update(const MachineProfile& before, const MachineProfile& after) {
+  if (before.update.empty() || after.update.empty()) return 1;
+  return slower(before.update.rbegin()->second, after.update.rbegin()->second);
+}
+
+}  // namespace
+
+Calibration rescaled(const Calibration& calibration, const MachineProfile& measured,
+                     const MachineProfile& changed) {
+  Calibration result = calibration;
+  for (auto& [key, sample] : result) {
+    const std::string_view name = key.name;
+    double factor = 1;
+    if (name.starts_with("interference/")) {
+      // The profile's factor gives way to the sample only where nobody changed it.
+    } else if (name.starts_with("copy/h2d")) {
+      factor = slower(measured.h2d, changed.h2d);
+    } else if (name.starts_with("copy/d2h")) {
+      factor = slower(measured.d2h, changed.d2h);
+    } else if (name.starts_with("update/cpu")) {
+      factor = slower_update(measured, changed);
+    } else if (name.starts_with("update/device")) {
+      factor = slower(measured.device_update, changed.device_update);
+    } else if (name.starts_with("launch/")) {
+      factor = 1 / slower(measured.launch, changed.launch);
+    } else if (!name.starts_with("data/")) {
+      factor = slower_gemm(measured, changed);
+    }
+    const double scale = is_rate(key) ? 1 / factor : factor;
+    sample.value *= scale;
+    sample.deviation *= scale;
+  }
+  return result;
+}
+
+RunPlanning planning_of(const RunConfig& config, const Store& store) {
+  const Job job = to_job(config);
+  ResolvedMachine machine = to_machine(config);
+  Calibration calibration = store.calibration(machine.calibration_hash);
+  if (!config.machine_overrides.empty() && !calibration.empty()) {
+    RunConfig measured = config;
+    measured.machine_overrides.clear();
+    calibration = rescaled(calibration, to_machine(measured).profile, machine.profile);
+  }
+  SearchSettings settings;
+  settings.pins = [config, job](Plan& plan) { apply_plan_overrides(plan, job, config); };
+  return {Predictor(job, std::move(machine), calibration, config.residency), calibration, settings};
+}
+
+std::optional<Plan> given_plan(const RunConfig& config, const Job& job) {
+  if (!config.plan) return std::nullopt;
+  const PlanFile file = read_plan_file(*config.plan);
+  check_plan_for(file, job);
+  Plan plan = file.plan;
+  apply_plan_overrides(plan, job, config);
+  validate(plan, job);
+  return plan;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,34 @@
+// From a run as its owner states it to a predictor and a search: what predict, plan, buy, autotune
+// and train start from.
+#pragma once
+
+#include <variant>
+
+#include "planner/predict.hpp"
+#include "planner/remedies.hpp"
+#include "planner/run_config.hpp"
+#include "planner/search.hpp"
+#include "planner/store.hpp"
+
+namespace sluice::planner {
+
+struct RunPlanning {
+  Predictor predictor;
+  Calibration calibration;  ///< Of this machine, adapted to `set machine.` values.
+  SearchSettings search;    ///< With the run's pins.
+};
+
+/// Finds model, machine and calibration of a run. Throws BadRequest.
+[[nodiscard]] RunPlanning planning_of(const RunConfig& config,
+                                      const Store& store = Store::of_user());
+
+/// The plan of the run's plan file with its pins, where it names one. Throws BadRequest when it is
+/// for another job.
+[[nodiscard]] std::optional<Plan> given_plan(const RunConfig& config, const Job& job);
+
+/// Calibration of one machine for a copy of it with other numbers: times of copies, updates,
+/// launches and compute scale with the profile's facts about them.
+[[nodiscard]] Calibration rescaled(const Calibration& calibration, const MachineProfile& measured,
+                                   const MachineProfile& changed);
+
+}  // namespace sluice::planner
