@@ -37,7 +37,7 @@ Executor::Executor(const Program& program, TaskRunner& runner, Observer* observe
 }
 
 Executor::~Executor() {
-  generation_.store(kExit, std::memory_order_release);
+  generation_.store(kExit);
   generation_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
@@ -57,7 +57,7 @@ std::int64_t Executor::run(std::int64_t first, std::int64_t last,
   first_ = first;
   last_ = last;
   idle_lanes_.store(0, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
+  generation_.fetch_add(1);
   generation_.notify_all();
 
   std::int64_t step = first;
@@ -105,12 +105,13 @@ void Executor::lane_main(planner::LaneKind lane) {
     } catch (...) {
       fail(std::current_exception());
     }
-    idle_lanes_.fetch_add(1, std::memory_order_acq_rel);
+    idle_lanes_.fetch_add(1);
     idle_lanes_.notify_all();
   }
 }
 
 void Executor::walk(planner::LaneKind lane, std::int64_t first, std::int64_t last) {
+  if (program_.lane(lane).empty()) return;
   for (std::int64_t step = first; step <= last; ++step) {
     if (!begin_step(step)) return;
     for (const std::uint32_t task : program_.lane(lane)) {
@@ -147,8 +148,7 @@ bool Executor::wait_for(std::uint32_t task, std::int64_t step) const {
 void Executor::publish(std::uint32_t task, std::int64_t step) {
   auto before = static_cast<std::int32_t>(step - 1);
   // Fails only where `fail` has already stored kFailed, which must stay.
-  done_[task].compare_exchange_strong(before, static_cast<std::int32_t>(step),
-                                      std::memory_order_acq_rel);
+  done_[task].compare_exchange_strong(before, static_cast<std::int32_t>(step));
   done_[task].notify_all();
 }
 
@@ -163,7 +163,8 @@ void Executor::fail(std::exception_ptr error) {
 
 void Executor::wake_lanes() {
   for (std::size_t i = 0; i < program_.size(); ++i) {
-    done_[i].store(kFailed, std::memory_order_release);
+    // Sequentially consistent: notify_all may look for waiters only after the value is visible.
+    done_[i].store(kFailed);
     done_[i].notify_all();
   }
 }

@@ -1,0 +1,132 @@
+#include "tests/engine/run_plan.hpp"
+
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+
+#include "engine/host/host_device.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::engine::test {
+namespace {
+
+planner::Job small_job() {
+  planner::Job job = planner::test::tiny_job();
+  job.model.layers = 3;
+  job.model.hidden = 32;
+  job.model.intermediate = 48;
+  job.model.heads = 4;
+  job.model.kv_heads = 2;
+  job.model.head_dim = 8;
+  job.model.vocab = 64;
+  job.seq_len = 16;
+  job.batch_size = 4;
+  job.micro_batch = 1;
+  job.loss_chunk = 8;
+  job.optimizer.lr = 1e-2;
+  return job;
+}
+
+std::string bits(double value) {
+  char text[20];
+  std::snprintf(text, sizeof text, "%016" PRIx64, std::bit_cast<std::uint64_t>(value));
+  return text;
+}
+
+constexpr std::uint64_t kSeed = 11;
+
+}  // namespace
+
+std::vector<NamedJob> small_jobs() {
+  using planner::ComputeType;
+  using planner::GradientWire;
+  std::vector<NamedJob> jobs;
+  planner::Job job = small_job();
+  job.compute = ComputeType::fp32;
+  jobs.push_back({"fp32, clip", job});
+
+  job.model.tied_head = true;
+  job.model.qkv_bias = true;
+  job.optimizer.clip.reset();
+  jobs.push_back({"fp32, tied, biases, no clip", job});
+
+  job = small_job();
+  job.compute = ComputeType::bf16;
+  job.model.qk_norm = true;
+  job.optimizer.clip = 0.5;
+  jobs.push_back({"bf16, q/k norm, clip", job});
+
+  job.model.tied_head = true;
+  job.gradient_wire = GradientWire::bf16;
+  jobs.push_back({"bf16, tied, bf16 wire, clip", job});
+
+  job = small_job();
+  job.compute = ComputeType::bf16;
+  job.gradient_wire = GradientWire::bf16;
+  job.model.sliding_window = 5;
+  job.optimizer.clip.reset();
+  job.batch_size = 8;
+  job.micro_batch = 2;
+  jobs.push_back({"bf16, window, bf16 wire, no clip", job});
+  return jobs;
+}
+
+planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan) {
+  return planner::build_step_graph(job, plan, planner::test::RoundCosts());
+}
+
+std::unique_ptr<Session> make_session(const planner::Job& job, const planner::StepGraph& graph,
+                                      const planner::Plan& plan, TokenSource& tokens,
+                                      Observer* observer) {
+  const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
+  const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
+  auto device = std::make_unique<HostDevice>(
+      job, HostDeviceSettings{.arenas = sizes,
+                              .capacity = sizes,
+                              .h2d = fast,
+                              .d2h = fast,
+                              .threads = static_cast<int>(plan.threads)});
+  const double lr = job.optimizer.lr;
+  return std::make_unique<Session>(
+      job, graph, std::move(device), tokens,
+      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, kSeed, observer);
+}
+
+Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_t steps) {
+  SyntheticTokens tokens(job.model.vocab, kSeed);
+  const planner::StepGraph graph = graph_of(job, plan);
+  const auto session = make_session(job, graph, plan, tokens);
+  Outcome outcome;
+  session->run_to(steps, [&](std::int64_t, const StepResult& result) {
+    outcome.losses.push_back(bits(result.loss) + "/" + bits(result.grad_norm));
+  });
+  outcome.weights_sha256 = session->state().weights_sha256();
+  outcome.state_sha256 = session->state().state_sha256();
+  // Five windows: the last micro-batch of some jobs is not full, nor is the last round of some
+  // plans.
+  outcome.validation = bits(session->evaluation().mean_loss(
+      5, [&tokens](std::int64_t first, std::span<std::int32_t> inputs,
+                   std::span<std::int32_t> targets) {
+        const std::size_t length = inputs.size();
+        tokens.read(1000 + first, inputs.first(length), targets.first(length));
+      }));
+  return outcome;
+}
+
+std::string describe(const planner::Plan& plan) {
+  std::string text = "weight_buffers " + std::to_string(plan.weight_buffers) +
+                     ", gradient_buffers " + std::to_string(plan.gradient_buffers) +
+                     ", activation_buffers " + std::to_string(plan.activation_buffers) +
+                     ", prefetch_depth " + std::to_string(plan.prefetch_depth) + ", rounds " +
+                     std::to_string(plan.rounds) + ", copy_chunk " +
+                     std::to_string(plan.copy_chunk.count()) + ", threads " +
+                     std::to_string(plan.threads) + ";";
+  for (const planner::UnitPlan& unit : plan.units) {
+    text += std::string(" [") + to_string(unit.weights) + ' ' + to_string(unit.gradients) + ' ' +
+            to_string(unit.state) + ' ' + to_string(unit.keep) + ' ' + to_string(unit.keep_tier) +
+            ' ' + to_string(unit.executor) + ' ' + to_string(unit.when) + ']';
+  }
+  return text;
+}
+
+}  // namespace sluice::engine::test

@@ -1,0 +1,51 @@
+// Small jobs and runs of them under any plan, for what must hold whatever the plan.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/session.hpp"
+#include "planner/job.hpp"
+#include "planner/plan.hpp"
+#include "planner/step_graph.hpp"
+
+namespace sluice::engine::test {
+
+/// A job and what to call it.
+struct NamedJob {
+  std::string name;
+  planner::Job job;
+};
+
+/// Jobs that between them have every compute type, gradient wire, tied and untied heads, clipping
+/// on and off, q/k norms, biases and a sliding window: three blocks, four micro-batches.
+[[nodiscard]] std::vector<NamedJob> small_jobs();
+
+/// The graph of a plan with costs of round numbers.
+[[nodiscard]] planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan);
+
+/// A session on a host device of exactly the plan's sizes, with copies at memory speed.
+/// `tokens` must outlive it.
+[[nodiscard]] std::unique_ptr<Session> make_session(const planner::Job& job,
+                                                    const planner::StepGraph& graph,
+                                                    const planner::Plan& plan, TokenSource& tokens,
+                                                    Observer* observer = nullptr);
+
+/// What must not depend on the plan.
+struct Outcome {
+  std::vector<std::string> losses;  ///< Bits of each step's loss and gradient norm, hex.
+  std::string weights_sha256;
+  std::string state_sha256;
+  std::string validation;  ///< Bits.
+  friend bool operator==(const Outcome&, const Outcome&) = default;
+};
+
+[[nodiscard]] Outcome run_plan(const planner::Job& job, const planner::Plan& plan,
+                               std::int64_t steps);
+
+/// Every field of a plan, on one line, for messages.
+[[nodiscard]] std::string describe(const planner::Plan& plan);
+
+}  // namespace sluice::engine::test
