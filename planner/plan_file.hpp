@@ -29,8 +29,8 @@ struct PlanPrediction {
   Seconds step{0}, step_low{0}, step_high{0};
   double tokens_per_s = 0;
   Seconds bound{0};
-  std::string bound_by;
-  std::string cost_model_hash;
+  std::string bound_by = {};
+  std::string cost_model_hash = {};
   friend bool operator==(const PlanPrediction&, const PlanPrediction&) = default;
 };
 

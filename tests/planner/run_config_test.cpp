@@ -1,0 +1,141 @@
+#include "planner/run_config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "planner/run_arguments.hpp"
+#include "refusal.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr const char* kRun = R"(model: bytes-2m
+data: text.txt
+seq_len: 128
+batch_size: 8
+micro_batch: 2
+optimizer:
+  lr: 3e-4
+  betas: [0.9, 0.95]
+  clip: off
+schedule: {kind: cosine, warmup_steps: 10, final_fraction: 0.1}
+limits:
+  hbm: 24 MiB
+set:
+  machine.h2d: 0.5x
+  plan.weight_buffers: 3
+)";
+
+TEST(RunYaml, FillsTheConfigAndLeavesDefaults) {
+  const RunConfig run = run_from_yaml(kRun, "RUN.yaml");
+  EXPECT_EQ(run.model, "bytes-2m");
+  EXPECT_EQ(run.micro_batch, 2);
+  EXPECT_DOUBLE_EQ(run.optimizer.lr, 3e-4);
+  EXPECT_DOUBLE_EQ(run.optimizer.beta2, 0.95);
+  EXPECT_EQ(run.optimizer.clip, std::nullopt);
+  EXPECT_EQ(run.schedule.kind, Schedule::Kind::cosine);
+  EXPECT_EQ(run.limits.hbm, 24_MiB);
+  EXPECT_EQ(run.loss_chunk, 1024);
+  EXPECT_EQ(run.machine, "here");
+  EXPECT_EQ(run.machine_overrides.at("h2d"), "0.5x");
+  EXPECT_EQ(run.plan_overrides.at("weight_buffers"), "3");
+}
+
+TEST(RunYaml, ReadsBackWhatItWrites) {
+  RunConfig run = run_from_yaml(kRun, "RUN.yaml");
+  set_path(run, "plan.layers[2].keep", "all");
+  set_path(run, "threads", "2");
+  set_path(run, "backend", "host");
+  const std::string text = to_yaml(run);
+  EXPECT_EQ(to_yaml(run_from_yaml(text, "run.yaml")), text);
+  EXPECT_EQ(run_from_yaml(text, "run.yaml").plan_overrides, run.plan_overrides);
+}
+
+TEST(RunYaml, RefusesNamingTheLineAndTheNearestKey) {
+  const auto read = [](const std::string& text) { return run_from_yaml(text, "RUN.yaml"); };
+  EXPECT_REFUSED(read("model: m\nbatchsize: 8\n"),
+                 "RUN.yaml: line 2: batchsize: unknown key; did you mean \"batch_size\"");
+  EXPECT_REFUSED(read("model: m\nlimits:\n  hbm: 24\n"),
+                 "line 3: limits.hbm: \"24\" has no unit: write for example \"24 GiB\"");
+  EXPECT_REFUSED(read("limits: {hbm: -1 GiB}\n"), "must not be negative");
+  EXPECT_REFUSED(read("model: m\nseq_len: [1\nx: 2"), "RUN.yaml: line ");
+  EXPECT_REFUSED(read("model: m\nmodel: n\n"), "line 2: model is given twice");
+  EXPECT_REFUSED(read("- a\n"), "must hold `key: value` lines");
+  EXPECT_REFUSED(read("steps: -5\n"), "steps: \"-5\" must not be negative");
+  EXPECT_REFUSED(read("seq_len:\n"), "seq_len: \"null\" is not a whole number");
+  EXPECT_REFUSED(read("compute: fp16\n"), "compute: \"fp16\" is not one of fp32, bf16");
+  EXPECT_REFUSED(read("optimiser: {lr: 1}\n"), "did you mean \"optimizer");
+  EXPECT_REFUSED(read("set: {machine.h2dd: 1 GB/s}\n"), "did you mean \"h2d\"");
+  EXPECT_REFUSED(read("optimizer: 3\n"), "optimizer: must be a map");
+}
+
+TEST(RunArguments, FlagsAndOverridesComeAfterTheFile) {
+  const auto path = std::filesystem::path(testing::TempDir()) / "sluice_run_test.yaml";
+  std::ofstream(path) << kRun;
+  const RunArguments run =
+      parse_run({"--seq-len", "64", path.string(), "optimizer.lr=1e-3", "--hbm=1 GiB", "--set",
+                 "machine.h2d=12 GB/s", "--json", "-o", "plan.json"},
+                {{"--json"}, {"-o", VerbFlag::Takes::value}});
+  std::filesystem::remove(path);
+  EXPECT_EQ(run.config.seq_len, 64);
+  EXPECT_EQ(run.config.batch_size, 8);
+  EXPECT_DOUBLE_EQ(run.config.optimizer.lr, 1e-3);
+  EXPECT_EQ(run.config.limits.hbm, 1_GiB);
+  EXPECT_EQ(run.config.machine_overrides.at("h2d"), "12 GB/s");
+  EXPECT_TRUE(run.has("--json"));
+  EXPECT_EQ(run.value("-o"), "plan.json");
+  EXPECT_EQ(run.value("--graph-out"), std::nullopt);
+}
+
+TEST(RunArguments, RefuseWhatNobodyKnows) {
+  const auto parse = [](std::vector<std::string> words) { return parse_run(words, {{"--json"}}); };
+  EXPECT_REFUSED(parse({"--seqlen", "3"}), "--seqlen: unknown flag; did you mean \"--seq-len\"");
+  EXPECT_REFUSED(parse({"--model"}), "--model: a value is missing");
+  EXPECT_REFUSED(parse({"--model", "--json"}), "--model: a value is missing");
+  EXPECT_REFUSED(parse({"a.yaml", "b.yaml"}), "one RUN.yaml is given already");
+  EXPECT_REFUSED(parse({"missing.yaml"}), "missing.yaml");
+  EXPECT_REFUSED(parse({"--hbm", "24"}), "limits.hbm: \"24\" has no unit");
+  EXPECT_REFUSED(parse({"--set", "machine.h2d"}), "must be PATH=VALUE");
+  EXPECT_REFUSED(parse({"lr=3"}), "lr: unknown key");
+}
+
+TEST(Run, AJobNeedsItsSizes) {
+  RunConfig run;
+  EXPECT_REFUSED(to_job(run), "model is missing");
+  run.model = "bytes-2m";
+  EXPECT_REFUSED(to_job(run), "seq_len is missing: give --seq-len N");
+  run.seq_len = 64;
+  run.batch_size = 4;
+  EXPECT_EQ(to_job(run).micro_batches(), 4);
+}
+
+TEST(Run, OverridesChangeTheProfileButNotItsCalibration) {
+  RunConfig run;
+  run.machine = "h200";
+  const ResolvedMachine plain = to_machine(run);
+  set_path(run, "machine.h2d", "0.5x");
+  set_path(run, "limits.hbm", "24 GiB");
+  const ResolvedMachine slower = to_machine(run);
+  EXPECT_DOUBLE_EQ(slower.profile.h2d.value, plain.profile.h2d.value / 2);
+  EXPECT_NE(profile_hash(slower.profile), profile_hash(plain.profile));
+  EXPECT_EQ(slower.calibration_hash, profile_hash(plain.profile));
+  EXPECT_EQ(slower.hbm, 24_GiB);
+  EXPECT_EQ(slower.host, 128_GiB);
+  run.backend = DeviceKind::host;
+  EXPECT_REFUSED(to_machine(run), "machine h200 is for backend cuda");
+}
+
+// 10 steps up to lr, then half a cosine to a tenth of it at step 110.
+TEST(Schedule, WarmsUpAndDecays) {
+  const Schedule cosine = {Schedule::Kind::cosine, 10, 0.1};
+  EXPECT_DOUBLE_EQ(learning_rate(cosine, 1, 5, 110), 0.5);
+  EXPECT_DOUBLE_EQ(learning_rate(cosine, 1, 10, 110), 1);
+  EXPECT_DOUBLE_EQ(learning_rate(cosine, 1, 60, 110), 0.55);
+  EXPECT_DOUBLE_EQ(learning_rate(cosine, 1, 110, 110), 0.1);
+  EXPECT_DOUBLE_EQ(learning_rate({}, 2, 1, 100), 2);
+  EXPECT_DOUBLE_EQ(learning_rate({Schedule::Kind::linear, 0, 0}, 2, 50, 100), 1);
+}
+
+}  // namespace
+}  // namespace sluice::planner
