@@ -9,7 +9,11 @@ import math
 import pathlib
 import sys
 
-import torch
+try:
+    import torch
+except ImportError as missing:
+    print(f"skipped: {missing}; install python3-torch and python3-numpy")
+    sys.exit(77)
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import fixture_cases  # noqa: E402

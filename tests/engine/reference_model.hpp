@@ -1,0 +1,22 @@
+// The models' forward pass in double precision, written as the textbook has it: the reference that
+// finite differences turn into gradients.
+#pragma once
+
+#include <vector>
+
+#include "tests/engine/tiny_model.hpp"
+
+namespace sluice::engine::testing {
+
+using UnitDoubles = std::vector<std::vector<double>>;
+
+[[nodiscard]] UnitDoubles to_double(const UnitVectors& weights);
+
+/// Mean cross-entropy over all tokens of `model` with `weights` in place of its own.
+[[nodiscard]] double reference_loss(const TinyModel& model, const UnitDoubles& weights);
+
+/// d loss / d every weight by central differences: f(w + h) - f(w - h) over 2 h, h = 1e-4. Its
+/// truncation error is h^2 f''' / 6, about 1e-9 of the gradient's scale; rounding adds 1e-12.
+[[nodiscard]] UnitDoubles reference_gradients(const TinyModel& model);
+
+}  // namespace sluice::engine::testing
