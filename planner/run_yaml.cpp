@@ -1,6 +1,7 @@
 // RUN.yaml <-> RunConfig.
 #include <yaml-cpp/yaml.h>
 
+#include <array>
 #include <charconv>
 #include <set>
 
@@ -82,9 +83,16 @@ class RunReader {
   const std::string& where_;
 };
 
+/// As YAML 1.1 reads numbers too: "1.0e-04", for to it "1e-04" is a word.
 std::string text_of(double number) {
   std::array<char, 32> buffer;
-  return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr};
+  std::string text = {buffer.data(),
+                      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr};
+  const auto exponent = text.find('e');
+  if (exponent != std::string::npos && text.find('.') == std::string::npos) {
+    text.insert(exponent, ".0");
+  }
+  return text;
 }
 
 /// `key: value` lines; strings are always quoted, for YAML has many words that are not strings.

@@ -1,0 +1,94 @@
+"""models, machines and init: what they print, what they write, what they refuse."""
+
+import json
+
+import pytest
+import yaml
+
+
+def test_models_lists_the_catalogue(run_sluice, validate):
+    document = run_sluice("models", "--json").json()
+    validate(document, "model-list")
+    by_name = {model["name"]: model for model in document["models"]}
+    assert by_name["qwen2.5-7b"]["parameters"] == 7_615_616_512
+    assert by_name["bytes-2m"]["vocab"] == 256
+    assert "llama-3.1-8b" in run_sluice("models").out
+
+
+def test_models_shows_any_config(run_sluice, validate, tmp_path):
+    shown = run_sluice("models", "show", "qwen3-0.6b", "--json").json()
+    validate(shown, "model")
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(shown["config"]))
+    again = run_sluice("models", str(folder), "--json").json()
+    assert again["parameters"] == shown["parameters"] == 596_049_920
+
+
+def test_machines_lists_names_sources_and_support(run_sluice, validate):
+    document = run_sluice("machines", "--json").json()
+    validate(document, "machine-list")
+    names = [machine["name"] for machine in document["machines"]]
+    assert names[0] == "here" and {"h200", "rtx-3090"} <= set(names)
+    support = {row["architecture"]: row["state"] for row in document["support"]}
+    assert {"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"} <= set(support)
+    assert support["host"] == "tested"
+
+
+@pytest.mark.parametrize("name", ["here", "h200", "rtx-4090"])
+def test_a_shown_machine_is_a_profile_file(run_sluice, validate, tmp_path, name):
+    document = run_sluice("machines", "show", name, "--json").json()
+    validate(document, "profile")
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps(document))
+    assert run_sluice("machines", str(path), "--json").json() == document
+    assert document["facts"]["h2d_bytes_per_s"]["source"] in ("measured", "estimated")
+
+
+def test_init_writes_a_run_that_is_read_back(run_sluice, validate, refuses, tmp_path):
+    (tmp_path / "text.txt").write_text("some text")
+    words = ["init", "--model", "bytes-2m", "--data", "text.txt", "--hbm", "24 MiB"]
+    run_sluice(*words, cwd=tmp_path)
+    text = (tmp_path / "RUN.yaml").read_text()
+    assert text.count("\n# ") > 8
+    run = yaml.safe_load(text)
+    validate(run, "run")
+    assert run["limits"] == {"hbm": "24 MiB"}
+    refuses(words, "RUN.yaml exists already", cwd=tmp_path)
+    run_sluice("init", "RUN.yaml", "seq_len=32", "-o", "second.yaml", cwd=tmp_path)
+    second = yaml.safe_load((tmp_path / "second.yaml").read_text())
+    assert second["seq_len"] == 32 and second["batch_size"] == run["batch_size"]
+
+
+@pytest.mark.parametrize(
+    "words, text",
+    [
+        (["models", "show", "qwen25-7b"], 'did you mean "qwen2.5-7b"'),
+        (["machines", "show", "h20"], 'did you mean "h200"'),
+        (["machines", "show"], "a name is missing"),
+        (["init", "--data", "x"], "--model is missing"),
+        (["init", "--model", "bytes-2m"], "--data is missing"),
+        (["init", "--model", "bytes-2m", "--data", "missing.txt"], "no file missing.txt"),
+        (["init", "--model", "bytes-2m", "--hbm", "24"], "limits.hbm"),
+        (["init", "--modle", "bytes-2m"], 'did you mean "--model"'),
+        (["models", "show", "gone/config.json"], "there is no file gone/config.json"),
+    ],
+)
+def test_refusals_name_the_fix(refuses, words, text):
+    refuses(words, text)
+
+
+def test_an_unknown_family_is_refused(refuses, tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text('{"model_type": "gpt2"}')
+    refuses(["models", "show", str(config)], "config.json: model_type", "llama, mistral")
+
+
+def test_a_file_that_cannot_be_written_is_a_failure_of_the_environment(refuses, tmp_path):
+    (tmp_path / "text.txt").write_text("some text")
+    refuses(
+        ["init", "--model", "bytes-2m", "--data", "text.txt", "-o", "/dev/full", "--force"],
+        "No space left",
+        exit_code=4,
+        cwd=tmp_path,
+    )
