@@ -1,0 +1,179 @@
+// sluice autotune RUN: plan, measure, recalibrate and replan until the prediction holds.
+#include "profiler/autotune.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/parse_run.hpp"
+#include "cli/prediction_table.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/doctor/doctor.hpp"
+#include "profiler/verification.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using planner::format_seconds;
+
+constexpr double kTolerance = 0.05;
+
+std::string round_line(const profiler::TuneRound& round) {
+  return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", round.number,
+                     round.plan_hash.substr(0, 8), format_seconds(round.predicted),
+                     format_seconds(round.measured), fmt::format("{:+.1f} %", 100 * round.error()),
+                     fmt::format("{} {:+.3f} ms", round.largest_miss.key.name,
+                                 1e3 * round.largest_miss.miss().count()));
+}
+
+Json to_json(const profiler::TuneRound& round) {
+  return {{"round", round.number},
+          {"plan_hash", round.plan_hash},
+          {"predicted_s", round.predicted.count()},
+          {"measured_s", round.measured.count()},
+          {"error", round.error()},
+          {"largest_miss",
+           {{"key", round.largest_miss.key.name},
+            {"predicted_s", round.largest_miss.predicted.count()},
+            {"measured_s", round.largest_miss.measured.count()}}}};
+}
+
+Json to_json(const profiler::VerifiedPlan& plan) {
+  return {{"plan_hash", plan.plan_hash},
+          {"predicted_s", plan.predicted.count()},
+          {"predicted_s_low", plan.low.count()},
+          {"predicted_s_high", plan.high.count()},
+          {"measured_s", plan.measured.count()},
+          {"steps", plan.steps},
+          {"error", plan.error()},
+          {"ledger_line", plan.ledger_line}};
+}
+
+Json to_json(const profiler::Verification& verification) {
+  return {{"best_depth", to_json(verification.best_depth)},
+          {"one_buffer", to_json(verification.one_buffer)},
+          {"predicted_ratio", verification.predicted_ratio()},
+          {"measured_ratio", verification.measured_ratio()},
+          {"ratio_error", verification.ratio_error()},
+          {"tuned_plan_hashes", verification.tuned},
+          {"holds", verification.holds(kTolerance)}};
+}
+
+std::string verification_table(const profiler::Verification& verification) {
+  std::string text = fmt::format("\n{:<24}{:>12}{:>12}{:>9}{:>8}\n", "never run before",
+                                 "predicted", "measured", "error", "steps");
+  for (const auto* plan : {&verification.best_depth, &verification.one_buffer}) {
+    text += fmt::format("{:<24}{:>12}{:>12}{:>9}{:>8}\n", plan->name,
+                        format_seconds(plan->predicted), format_seconds(plan->measured),
+                        fmt::format("{:+.1f} %", 100 * plan->error()), plan->steps);
+  }
+  return text + fmt::format("{:<24}{:>12.3f}{:>12.3f}{:>9}\n", "one buffer : best depth",
+                            verification.predicted_ratio(), verification.measured_ratio(),
+                            fmt::format("{:+.1f} %", 100 * verification.ratio_error()));
+}
+
+/// What a round that failed says: the cost that the model cannot hold.
+[[noreturn]] void refuse(const profiler::TuneRound& last) {
+  throw Error(
+      ExitCode::not_converged,
+      fmt::format("the prediction does not hold: {} predicted, {} measured ({:+.1f} %); "
+                  "the worst cost is {} ({} predicted, {} measured a step); try "
+                  "--minutes, or a quieter machine",
+                  format_seconds(last.predicted), format_seconds(last.measured), 100 * last.error(),
+                  last.largest_miss.key.name, format_seconds(last.largest_miss.predicted),
+                  format_seconds(last.largest_miss.measured)));
+}
+
+class Printer {
+ public:
+  explicit Printer(bool json) : json_(json) {}
+  void operator()(const std::string& text) const {
+    if (!json_) std::cout << text << std::flush;
+  }
+
+ private:
+  bool json_;
+};
+
+}  // namespace
+
+int run_autotune(const Arguments& arguments) {
+  using Takes = planner::VerbFlag::Takes;
+  const planner::RunArguments request = parse_run(
+      arguments, "sluice autotune RUN [--minutes N] [--verify] [--json] [run flags]",
+      {{"--minutes", Takes::value, "begin no round after this many minutes (10)"},
+       {"--steps", Takes::value, "steps a round (10)"},
+       {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
+       {"--ledger", Takes::value, "ledger of --verify (ledger.jsonl of the store)"},
+       {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}});
+  const bool json = request.has("--json");
+  const Printer print(json);
+  const planner::Store store = planner::Store::of_user();
+  for (const auto& finding : profiler::examine_machine({.store = store.root()})) {
+    if (finding.verdict != profiler::Verdict::ok) std::cerr << profiler::findings_text({finding});
+  }
+  const planner::RunPlanning run = planner::planning_of(request.config, store);
+
+  profiler::TuneOptions options;
+  options.tolerance = kTolerance;
+  if (const auto minutes = request.value("--minutes")) {
+    options.budget = Seconds(60 * planner::parse_number(*minutes, "--minutes"));
+  }
+  if (const auto steps = request.value("--steps")) {
+    options.steps = planner::parse_count(*steps, "--steps");
+    if (options.steps < 4) throw BadRequest("--steps: at least 4, of which 2 are neighbours");
+  }
+  options.round_done = [&](const profiler::TuneRound& round) {
+    print(round_line(round) + "       " + profiler::describe_plan(round.plan) + "\n");
+  };
+  print(fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", "round", "plan", "predicted",
+                    "measured", "error", "largest miss, a step"));
+  const auto result = profiler::autotune(run, options);
+  if (const auto* infeasible = std::get_if<planner::Infeasible>(&result)) {
+    std::fputs((json ? to_json_text(*infeasible) : infeasible_table(*infeasible)).c_str(), stdout);
+    return static_cast<int>(ExitCode::does_not_fit);
+  }
+  profiler::TuneOutcome outcome = std::get<profiler::TuneOutcome>(result);
+
+  Json report;
+  report["version"] = 1;
+  report["holds"] = outcome.holds;
+  for (const auto& round : outcome.rounds) report["rounds"].push_back(to_json(round));
+  report["verification"] = nullptr;
+  bool verified = true;
+  if (request.has("--verify")) {
+    profiler::VerificationOptions checks;
+    checks.ledger = request.value("--ledger").value_or((store.root() / "ledger.jsonl").string());
+    checks.say = [&](const std::string& line) { print(line + "\n"); };
+    const profiler::Verification verification = profiler::verify_prediction(run, outcome, checks);
+    outcome.calibration = verification.calibration;
+    outcome.step = planner::Predictor(run.predictor.job(), run.predictor.machine(),
+                                      outcome.calibration, run.predictor.residency())
+                       .predict(outcome.step.prediction.plan);
+    verified = verification.holds(kTolerance);
+    print(verification_table(verification));
+    report["verification"] = to_json(verification);
+  }
+  const auto plan = profiler::keep(outcome, request.config, run.predictor, store);
+  report["plan_hash"] = outcome.step.prediction.plan_hash;
+  report["plan_file"] = plan.string();
+  report["calibration_file"] =
+      store.calibration_file(run.predictor.machine().calibration_hash).string();
+  print(fmt::format("kept, and picked up by train: plan {}, calibration {}\n", plan.string(),
+                    report["calibration_file"].get<std::string>()));
+  if (json) std::cout << report.dump(2) << '\n';
+  if (!outcome.holds) refuse(outcome.rounds.back());
+  if (!verified) {
+    throw Error(ExitCode::not_converged,
+                "a plan that had never run missed its prediction by more than 5 % (table above)");
+  }
+  return 0;
+}
+
+}  // namespace sluice::cli

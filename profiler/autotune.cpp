@@ -1,0 +1,129 @@
+#include "profiler/autotune.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/numerics_id.hpp"
+#include "profiler/measuring_session.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Planned;
+
+/// The newest measurement of each plan stands for it: earlier ones were of a colder machine.
+void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
+  const auto same = std::find_if(runs.begin(), runs.end(),
+                                 [&](const MeasuredRun& known) { return known.plan == run.plan; });
+  if (same != runs.end()) {
+    *same = std::move(run);
+  } else {
+    runs.push_back(std::move(run));
+  }
+}
+
+Seconds median_step(const planner::StepGraph& graph, const MeasuredRun& run) {
+  std::vector<double> times;
+  for (const Seconds time : step_times(graph, run)) times.push_back(time.count());
+  return Seconds(median(std::move(times)));
+}
+
+planner::Predictor with_calibration(const planner::Predictor& predictor,
+                                    const planner::Calibration& calibration) {
+  return {predictor.job(), predictor.machine(), calibration, predictor.residency()};
+}
+
+}  // namespace
+
+std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanning& run,
+                                                        const TuneOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const planner::Job& job = run.predictor.job();
+  const planner::MachineProfile& profile = run.predictor.machine().profile;
+  TuneOutcome outcome;
+  outcome.calibration = run.calibration;
+  auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
+  for (int number = 1;; ++number) {
+    if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
+    outcome.step = std::move(std::get<Planned>(found).best);
+    const std::string planned_hash = outcome.step.prediction.plan_hash;
+
+    TuneRound round;
+    round.number = number;
+    round.plan = outcome.step.prediction.plan;
+    round.plan_hash = planned_hash;
+    round.predicted = to_seconds(outcome.step.prediction.step);
+    {
+      const planner::Predictor predictor = with_calibration(run.predictor, outcome.calibration);
+      MeasuringSession session(predictor, outcome.step, options.steps);
+      MeasuredRun measured = session.run(options.steps);
+      round.measured = median_step(outcome.step.graph, measured);
+      const RunResidual missed = residual(job, profile, outcome.calibration, measured);
+      if (!missed.keys.empty()) round.largest_miss = missed.keys.front();
+      replace_run(outcome.runs, std::move(measured));
+    }
+    outcome.rounds.push_back(round);
+    if (options.round_done) options.round_done(round);
+
+    outcome.calibration =
+        fit_calibration(job, profile, outcome.calibration, outcome.runs).calibration;
+    const planner::Predictor better = with_calibration(run.predictor, outcome.calibration);
+    found = planner::search_or_remedy(better, outcome.calibration, run.search);
+    const auto* planned = std::get_if<Planned>(&found);
+    const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
+    outcome.holds = unchanged && std::abs(round.error()) <= options.tolerance;
+    const bool out_of_time = std::chrono::steady_clock::now() - begin >= options.budget;
+    if (outcome.holds || out_of_time) {
+      if (planned) outcome.step = std::move(std::get<Planned>(found).best);
+      return outcome;
+    }
+  }
+}
+
+std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig& config,
+                           const planner::Predictor& predictor, const planner::Store& store) {
+  const std::string& hash = predictor.machine().calibration_hash;
+  planner::RunConfig measured = config;
+  measured.machine_overrides.clear();
+  const planner::Calibration own =
+      config.machine_overrides.empty()
+          ? outcome.calibration
+          : planner::rescaled(outcome.calibration, predictor.machine().profile,
+                              planner::to_machine(measured).profile);
+  std::vector<planner::CalibrationSample> samples;
+  for (const auto& [key, sample] : own) {
+    samples.push_back(sample);
+    samples.back().profile_hash = hash;
+  }
+  // The fit started from what was known, so it replaces it.
+  planner::reset_calibration(store.calibration_file(hash), hash);
+  planner::append_calibration(store.calibration_file(hash), samples);
+  planner::PlanFile file = planner::to_plan_file(outcome.step.prediction);
+  file.numerics_id = engine::host_numerics_id();
+  return store.save(file);
+}
+
+std::string describe_plan(const planner::Plan& plan) {
+  const auto kept = [&](planner::Keep keep) {
+    return std::count_if(plan.units.begin() + 1, plan.units.end() - 1,
+                         [&](const planner::UnitPlan& unit) { return unit.keep == keep; });
+  };
+  const auto blocks = static_cast<std::int64_t>(plan.units.size()) - 2;
+  std::string keeps = "mixed";
+  for (const auto keep : {planner::Keep::input, planner::Keep::selective, planner::Keep::all}) {
+    if (kept(keep) == blocks) keeps = planner::to_string(keep);
+  }
+  const auto resident = std::count_if(
+      plan.units.begin() + 1, plan.units.end() - 1,
+      [](const planner::UnitPlan& unit) { return unit.weights == planner::Tier::hbm; });
+  return fmt::format(
+      "{} weight buffer{}, depth {}, {} round{} of {}, keeps {}, {} of {} blocks resident, {} "
+      "thread{}",
+      plan.weight_buffers, plan.weight_buffers == 1 ? "" : "s", plan.prefetch_depth, plan.rounds,
+      plan.rounds == 1 ? "" : "s", plan.micro_batches_per_round, keeps, resident, blocks,
+      plan.threads, plan.threads == 1 ? "" : "s");
+}
+
+}  // namespace sluice::profiler

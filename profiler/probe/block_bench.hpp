@@ -1,0 +1,42 @@
+// One block of a made-up model with its weights, record and gradients, for timing the layer
+// templates exactly as a run calls them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/host/templates.hpp"
+#include "planner/cost.hpp"
+#include "planner/job.hpp"
+
+namespace sluice::profiler {
+
+/// Sizes of the block; `sequences` x `seq_len` tokens at once.
+struct BlockSizes {
+  std::int64_t hidden = 256, intermediate = 688, heads = 4, head_dim = 64;
+  std::int64_t seq_len = 256, sequences = 1;
+};
+[[nodiscard]] planner::Job block_job(const BlockSizes& sizes);
+
+/// Random weights and inputs: zeros would flatter some units. Not for several threads.
+class BlockBench {
+ public:
+  explicit BlockBench(const planner::Job& job);
+  void forward();
+  void backward();  ///< Needs a forward before it; the stream gradient stays bounded.
+  [[nodiscard]] const planner::Job& job() const { return job_; }
+
+ private:
+  [[nodiscard]] engine::RecordView record();
+  [[nodiscard]] engine::Workspace workspace();
+
+  planner::Job job_;
+  engine::HostTemplates templates_;
+  std::vector<std::uint16_t> weights_;
+  std::vector<float> gradient_;
+  /// Aligned by hand to 64 bytes.
+  std::vector<std::byte> record_, next_input_, stream_gradient_, workspace_;
+};
+
+}  // namespace sluice::profiler

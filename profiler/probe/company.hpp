@@ -1,0 +1,18 @@
+// How much one load is slowed by another that runs beside it on its own thread.
+#pragma once
+
+#include <functional>
+
+#include "planner/machine.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::profiler {
+
+using Load = std::function<void()>;
+
+/// Speed of `load` beside `company` over its speed alone, at most 1. Alone and beside take turns,
+/// so that a machine that slows down over time slows both.
+[[nodiscard]] planner::Fact speed_beside(const Load& load, const Load& company, Seconds budget,
+                                         const std::string& note);
+
+}  // namespace sluice::profiler

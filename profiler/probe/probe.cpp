@@ -1,0 +1,274 @@
+#include "profiler/probe/probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "engine/host/gemm.hpp"
+#include "planner/catalogue.hpp"
+#include "planner/cost_model.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/doctor/system_files.hpp"
+#include "profiler/probe/block_bench.hpp"
+#include "profiler/probe/company.hpp"
+#include "profiler/probe/memory_bench.hpp"
+#include "profiler/probe/sampling.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Fact;
+using planner::MachineProfile;
+
+class HostProbe {
+ public:
+  HostProbe(ProbeDepth depth, const ProbeProgress& progress)
+      : unit_(depth == ProbeDepth::quick ? Seconds(0.12) : Seconds(0.4)),
+        progress_(progress),
+        profile_(planner::here_estimate()) {
+    // A name of its own: the estimate and the measurement are two machines to calibration.
+    profile_.name = SystemFiles().cpu_model().value_or("host");
+    cores_ = std::max(1, static_cast<int>(std::lround(profile_.cores.value)));
+    engine::use_one_blas_thread();
+  }
+
+  MachineProfile run() {
+    memory();
+    products();
+    block_kernels();
+    optimizer();
+    hand_off();
+    company();
+    return profile_;
+  }
+
+ private:
+  void say(const std::string& part, const std::string& result) {
+    if (progress_) progress_(part, result);
+  }
+
+  void memory();
+  void products();
+  void block_kernels();
+  void optimizer();
+  void hand_off();
+  void company();
+
+  Seconds unit_;  ///< Time for one number.
+  ProbeProgress progress_;
+  MachineProfile profile_;
+  int cores_ = 1;
+};
+
+void HostProbe::memory() {
+  // Four times the largest second-level caches of today: DRAM, or a last level that is shared with
+  // other tenants and cannot be counted on.
+  CopyBench all(64_MiB, cores_);
+  profile_.dram = measured_rate(2.0 * static_cast<double>(all.bytes().count()),
+                                time_repeatedly(unit_, [&] { all.copy(); }),
+                                "memcpy on all cores, bytes read and written");
+  say("memory", fmt::format("{} read and written by {} cores",
+                            planner::format_rate(BytesPerSecond(profile_.dram.value)), cores_));
+  CopyBench one(16_MiB, 1);
+  const Fact rate =
+      measured_rate(static_cast<double>(one.bytes().count()),
+                    time_repeatedly(unit_ / 2, [&] { one.copy(); }), "memcpy on one core");
+  profile_.copy_cores = rate;
+  profile_.copy_cores.value = 1 / rate.value;
+  profile_.copy_cores.deviation = rate.deviation / (rate.value * rate.value);
+}
+
+void HostProbe::products() {
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal(0, 1);
+  constexpr std::int64_t kTokens = 256;
+  profile_.gemm.clear();
+  double best = 0;
+  for (const std::int64_t size : {16, 64, 128, 256, 512, 1024}) {
+    const auto elements = static_cast<std::size_t>(size * size);
+    std::vector<std::uint16_t> weight(elements);
+    for (auto& bits : weight) bits = static_cast<std::uint16_t>(0x3C00U | (random() & 0x80FFU));
+    std::vector<float> x(static_cast<std::size_t>(kTokens * size));
+    for (float& value : x) value = normal(random);
+    std::vector<float> y(x.size());
+    std::vector<float> panel(elements);
+    const double flops = 2.0 * kTokens * static_cast<double>(size * size);
+    const engine::WeightMatrix matrix{weight.data(), nullptr, size, size};
+    const Fact rate = measured_rate(
+        flops,
+        time_repeatedly(
+            unit_ / 2,
+            [&] { engine::multiply(x.data(), kTokens, matrix, panel.data(), y.data()); }),
+        "sgemm of 256 tokens by bf16 weights, conversion included");
+    profile_.gemm.push_back({flops, rate});
+    best = std::max(best, rate.value);
+    if (rate.value == best) profile_.peak_bf16 = rate;
+  }
+  profile_.peak_bf16.note = "best measured matrix product of one core";
+  say("matrix products", fmt::format("{} on one core (bf16 weights, fp32 arithmetic)",
+                                     planner::format_rate(FlopsPerSecond(best))));
+}
+
+/// Seconds the profile's curve gives the matrix products of `work`.
+double product_seconds(const MachineProfile& profile, const planner::Work& work) {
+  const planner::ProfileCostModel model(profile, {});
+  double seconds = 0;
+  for (const planner::Gemm& gemm : work.gemms) {
+    const double rate = model.gemm_rate(flops(planner::Gemm{gemm.m, gemm.n, gemm.k})).value;
+    seconds += flops(gemm).count() / rate;
+  }
+  return seconds;
+}
+
+double attention_flops(const planner::Work& work) {
+  double sum = 0;
+  for (const planner::AttentionWork& attention : work.attention) sum += flops(attention).count();
+  return sum;
+}
+
+void HostProbe::block_kernels() {
+  // The same tokens as one long or several short sequences: only attention differs.
+  BlockSizes sizes{.hidden = 128,
+                   .intermediate = 128,
+                   .heads = 4,
+                   .head_dim = 64,
+                   .seq_len = 512,
+                   .sequences = 1};
+  BlockBench longer(block_job(sizes));
+  sizes.seq_len = 128;
+  sizes.sequences = 4;
+  BlockBench shorter(block_job(sizes));
+  const auto attention_rate = [&](planner::Pass pass, void (BlockBench::*run)()) {
+    const double flops = attention_flops(work_of(longer.job(), pass, 1)) -
+                         attention_flops(work_of(shorter.job(), pass, 1));
+    Samples differences;
+    for (int turn = 0; turn < 5; ++turn) {
+      const double slow = median(time_repeatedly(unit_ / 8, [&] { (longer.*run)(); }));
+      const double fast = median(time_repeatedly(unit_ / 8, [&] { (shorter.*run)(); }));
+      differences.push_back(std::max(slow - fast, 1e-6));
+    }
+    return measured_rate(flops, differences, "512 tokens as one sequence against four");
+  };
+  longer.forward();
+  shorter.forward();
+  profile_.attention_forward = attention_rate(planner::Pass::block_forward, &BlockBench::forward);
+  profile_.attention_backward =
+      attention_rate(planner::Pass::block_backward, &BlockBench::backward);
+  say("attention",
+      fmt::format("{} forward, {} backward",
+                  planner::format_rate(FlopsPerSecond(profile_.attention_forward.value)),
+                  planner::format_rate(FlopsPerSecond(profile_.attention_backward.value))));
+
+  // What a block's forward takes besides products and attention is element-wise work.
+  BlockBench block(block_job({}));
+  const planner::Work work = work_of(block.job(), planner::Pass::block_forward, 1);
+  const double known =
+      product_seconds(profile_, work) + attention_flops(work) / profile_.attention_forward.value;
+  Samples rest = time_repeatedly(unit_, [&] { block.forward(); });
+  for (double& seconds : rest) seconds = std::max(seconds - known, 0.05 * seconds);
+  profile_.hbm_bandwidth =
+      measured_rate(static_cast<double>(work.streamed.count()), rest,
+                    "a block's forward less its matrix products and attention");
+
+  // A block so small that nothing but calling its kernels takes time.
+  BlockBench tiny(block_job({.hidden = 32,
+                             .intermediate = 32,
+                             .heads = 1,
+                             .head_dim = 32,
+                             .seq_len = 1,
+                             .sequences = 1}));
+  const planner::Work small = work_of(tiny.job(), planner::Pass::block_forward, 1);
+  Samples calls = time_repeatedly(unit_ / 8, [&] { tiny.forward(); });
+  for (double& seconds : calls) seconds /= static_cast<double>(small.kernels);
+  profile_.kernel_overhead = measured_fact(calls, "a block of one token, by its kernels");
+  say("element-wise kernels",
+      fmt::format("{}, {} a call",
+                  planner::format_rate(BytesPerSecond(profile_.hbm_bandwidth.value)),
+                  planner::format_seconds(Seconds(profile_.kernel_overhead.value))));
+}
+
+void HostProbe::optimizer() {
+  constexpr std::int64_t kParameters = 2'000'000;  // a small model's layer: 56 MB touched
+  profile_.update.clear();
+  for (int threads = 1; threads <= cores_; threads *= 2) {
+    UpdateBench bench(kParameters, threads);
+    profile_.update[threads] =
+        measured_rate(static_cast<double>(kParameters),
+                      time_repeatedly(unit_, [&] { bench.update(); }), "fused AdamW");
+  }
+  profile_.device_update = profile_.update.begin()->second;
+  std::string rates;
+  for (const auto& [threads, rate] : profile_.update) {
+    rates += fmt::format("{}{} parameters/s on {}", rates.empty() ? "" : ", ",
+                         planner::format_amount(rate.value), threads);
+  }
+  say("optimizer", rates);
+}
+
+void HostProbe::hand_off() {
+  const Fact wake = measured_fact(hand_off_times(200), "waking a sleeping thread");
+  profile_.launch = wake;
+  // The launcher of the host backend enqueues nothing: it wakes the compute lane once a group of
+  // kernels, of which a block's forward has some twenty.
+  constexpr double kKernelsOfAGroup = 20;
+  profile_.launch.value = wake.value / kKernelsOfAGroup;
+  profile_.launch.deviation = wake.deviation / kKernelsOfAGroup;
+  CopyBench copy(2_MiB, 1);
+  const engine::LinkPace pace{BytesPerSecond(profile_.h2d.value),
+                              Seconds(profile_.copy_latency.value)};
+  const Seconds due = pace.latency + copy.bytes() / pace.bandwidth;
+  engine::sleep_precisely();
+  Samples late = time_repeatedly(unit_ / 2, [&] { copy.paced(pace); });
+  for (double& seconds : late) seconds -= due.count();
+  say("lanes", fmt::format("{} to wake a thread, copies end {} late at {}",
+                           planner::format_seconds(Seconds(wake.value)),
+                           planner::format_seconds(Seconds(std::max(0.0, median(late)))),
+                           planner::format_rate(pace.bandwidth)));
+}
+
+void HostProbe::company() {
+  BlockBench block(block_job({}));
+  UpdateBench update(2'000'000, 1);
+  CopyBench copy(1_MiB, 1);
+  const engine::LinkPace pace{BytesPerSecond(profile_.h2d.value), Seconds(0)};
+  const Load compute = [&] {
+    block.forward();
+    block.backward();
+  };
+  const Load adam = [&] { update.update(); };
+  const Load paced = [&] { copy.paced(pace); };
+  profile_.interference.clear();
+  const auto measure = [&](const char* on, const char* from, const Load& load, const Load& beside) {
+    profile_.interference.push_back(
+        {on, from, speed_beside(load, beside, 2 * unit_, fmt::format("{} beside {}", on, from))});
+  };
+  measure("compute", "cpu", compute, adam);
+  measure("cpu", "compute", adam, compute);
+  measure("compute", "h2d", compute, paced);
+  measure("cpu", "h2d", adam, paced);
+  // A paced copy is the same work in either direction.
+  for (const char* on : {"compute", "cpu"}) {
+    for (const auto& known : std::vector(profile_.interference)) {
+      if (known.on == on && known.from == "h2d") {
+        profile_.interference.push_back({on, "d2h", known.factor});
+      }
+    }
+  }
+  std::string text;
+  for (const auto& pair : profile_.interference) {
+    text += fmt::format("{}{} beside {} {:.0f} %", text.empty() ? "" : ", ", pair.on, pair.from,
+                        100 * pair.factor.value);
+  }
+  say("speed beside others", text);
+}
+
+}  // namespace
+
+MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress) {
+  return HostProbe(depth, progress).run();
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,25 @@
+// Measures this machine's host backend into a profile.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "planner/machine.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::profiler {
+
+enum class ProbeDepth {
+  quick,  ///< About eight seconds: wider deviations.
+  full,   ///< Twenty to thirty seconds on two cores.
+};
+
+/// Told once a part has been measured: what, and what came out.
+using ProbeProgress = std::function<void(const std::string& part, const std::string& result)>;
+
+/// Every kernel is timed through the code that a run calls (docs/design/host-backend.md), with
+/// random operands, as the median of repetitions. What the host backend sets and does not measure
+/// (arena size, link bandwidth, copy latency) is taken from planner::here_estimate().
+[[nodiscard]] planner::MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress);
+
+}  // namespace sluice::profiler
