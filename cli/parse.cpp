@@ -43,12 +43,11 @@ void parse(CLI::App& app, const Arguments& arguments) {
   } catch (const CLI::CallForHelp&) {
     std::cout << app.help("sluice");
     throw HelpShown{};
-  } catch (const CLI::ExtrasError& error) {
+  } catch (const CLI::ParseError& error) {
+    // What the verb does not know comes first: a misspelt option is the likely cause of the rest.
     const std::vector<std::string> extras = app.remaining();
     throw BadRequest(
         (extras.empty() ? one_line(error.what()) : unknown_argument(app, extras.front())) + see);
-  } catch (const CLI::ParseError& error) {
-    throw BadRequest(one_line(error.what()) + see);
   }
 }
 
