@@ -42,6 +42,16 @@ std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4
 
 }  // namespace
 
+HostDeviceSettings host_device_settings(const planner::ResolvedMachine& machine,
+                                        const planner::Layout& layout, std::int64_t threads) {
+  const Seconds latency(machine.profile.copy_latency.value);
+  return {.arenas = {layout.device_bytes, layout.host_bytes},
+          .capacity = {machine.hbm, machine.host},
+          .h2d = {BytesPerSecond(machine.profile.h2d.value), latency},
+          .d2h = {BytesPerSecond(machine.profile.d2h.value), latency},
+          .threads = static_cast<int>(threads)};
+}
+
 HostDevice::HostDevice(const planner::Job& job, const HostDeviceSettings& settings)
     : job_(job),
       record_(planner::block_record(job)),

@@ -10,6 +10,8 @@
 #include "engine/host/templates.hpp"
 #include "engine/thread_pool.hpp"
 #include "planner/job.hpp"
+#include "planner/run_config.hpp"
+#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 
@@ -21,6 +23,11 @@ struct HostDeviceSettings {
   LinkPace d2h;
   int threads = 1;  ///< Of the optimizer on the cpu lane.
 };
+
+/// The settings that a machine profile and a layout stand for.
+[[nodiscard]] HostDeviceSettings host_device_settings(const planner::ResolvedMachine& machine,
+                                                      const planner::Layout& layout,
+                                                      std::int64_t threads);
 
 /// Arenas are mapped and touched at construction; copies are paced; compute tasks call the layer
 /// templates on the compute lane's thread, with OpenBLAS on one thread. Nothing allocates later.

@@ -1,0 +1,33 @@
+// What `sluice train` shows while it runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/metrics.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::cli {
+
+/// A bar on stderr where that is a terminal; elsewhere about twenty lines on stdout, or nothing.
+/// Nothing is allocated between steps.
+class Progress {
+ public:
+  enum class Where { terminal, lines, nowhere };
+  /// The terminal where stderr is one, else `otherwise`.
+  Progress(std::int64_t steps, Where otherwise);
+
+  void step(const engine::StepMetrics& metrics);
+  void validation(std::int64_t step, double loss);
+  /// Leaves the line of the bar.
+  void finish();
+
+ private:
+  void draw(const engine::StepMetrics& metrics) const;
+
+  std::int64_t steps_;
+  Where where_;
+  std::optional<double> validation_;
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,273 @@
+// `sluice train RUN`: trains with the given or stored plan, or plans first; predicted beside
+// measured.
+#include <cstdio>
+
+#include "cli/interrupt.hpp"
+#include "cli/parse_run.hpp"
+#include "cli/prediction_table.hpp"
+#include "cli/progress.hpp"
+#include "cli/train_output.hpp"
+#include "engine/host/host_device.hpp"
+#include "engine/ledger.hpp"
+#include "engine/numerics_id.hpp"
+#include "engine/run_folder.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/run_planning.hpp"
+#include "profiler/doctor/doctor.hpp"
+#include "profiler/recorder.hpp"
+#include "sim/error.hpp"
+#include "sim/simulate.hpp"
+#include "sim/trace_json.hpp"
+#include "sim/version.hpp"
+
+namespace sluice::cli {
+namespace {
+
+/// Evaluations in a run besides the one at the start; and steps' worth of tokens of each, at most.
+constexpr std::int64_t kEvaluations = 4;
+constexpr std::int64_t kEvaluationSteps = 8;
+constexpr std::int64_t kTracedSteps = 3;
+constexpr std::int64_t kByteValues = 256;
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+
+/// The plan a run uses and where it came from.
+struct ChosenPlan {
+  planner::PredictedStep step;
+  std::string source;       ///< "given", "stored", "searched"
+  std::string description;  ///< For people.
+};
+
+bool keeps_residency(const planner::Plan& plan, planner::Residency residency) {
+  return residency != planner::Residency::host ||
+         std::ranges::none_of(plan.units, [](const planner::UnitPlan& unit) {
+           return unit.state == planner::Tier::hbm;
+         });
+}
+
+/// A plan that autotune stored for this job and machine, if it still does with the run's pins.
+std::optional<ChosenPlan> stored_plan(const planner::RunConfig& config,
+                                      const planner::RunPlanning& run) {
+  const planner::Store store = planner::Store::of_user();
+  const planner::Job& job = run.predictor.job();
+  const auto file =
+      store.plan(planner::job_hash(job), planner::profile_hash(run.predictor.machine().profile));
+  if (!file) return std::nullopt;
+  planner::Plan plan = file->plan;
+  try {
+    planner::check_plan_for(*file, job);
+    apply_plan_overrides(plan, job, config);
+    validate(plan, job);
+  } catch (const BadRequest&) {
+    return std::nullopt;  // The pins do not go with it: plan anew.
+  }
+  if (!keeps_residency(plan, config.residency)) return std::nullopt;
+  planner::PredictedStep step = run.predictor.predict(plan);
+  if (!step.prediction.fits) return std::nullopt;
+  return ChosenPlan{std::move(step), "stored", "the stored plan"};
+}
+
+std::variant<ChosenPlan, planner::Infeasible> choose_plan(const planner::RunConfig& config,
+                                                          const planner::RunPlanning& run) {
+  if (const auto plan = planner::given_plan(config, run.predictor.job())) {
+    planner::PredictedStep step = run.predictor.predict(*plan);
+    if (const auto lack = planner::shortage_of(step.prediction.memory)) {
+      planner::Infeasible infeasible{.tier = lack->first,
+                                     .short_by = lack->second,
+                                     .memory = step.prediction.memory,
+                                     .remedies = {}};
+      auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
+      if (const auto* planned = std::get_if<planner::Planned>(&found)) {
+        infeasible.remedies.push_back({"another plan, found by search", "without --plan", false,
+                                       planned->best.prediction.step});
+      } else {
+        infeasible.remedies = std::get<planner::Infeasible>(found).remedies;
+      }
+      return infeasible;
+    }
+    return ChosenPlan{std::move(step), "given", "the plan of " + config.plan->string()};
+  }
+  if (auto stored = stored_plan(config, run)) return std::move(*stored);
+  auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
+  if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
+  return ChosenPlan{std::move(std::get<planner::Planned>(found).best), "searched",
+                    "a plan found now"};
+}
+
+/// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
+void require_healthy(const planner::RunConfig& config) {
+  profiler::DoctorOptions options;
+  if (config.out)
+    options.runs = config.out->parent_path().empty() ? "." : config.out->parent_path();
+  options.store = planner::Store::of_user().root();
+  for (const profiler::Finding& finding : profiler::examine_machine(options)) {
+    if (finding.verdict != profiler::Verdict::fail) continue;
+    throw EnvironmentError("doctor: " + finding.subject + ": " + finding.text +
+                           (finding.fix ? " (fix: " + *finding.fix + ")" : ""));
+  }
+}
+
+void require_trainable(const planner::RunConfig& config, const planner::RunPlanning& run) {
+  if (!config.data) {
+    throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
+  }
+  const planner::MachineProfile& profile = run.predictor.machine().profile;
+  if (profile.device != planner::DeviceKind::host) {
+    throw BadRequest("machine: " + profile.name +
+                     " is not this computer's host backend, the only one that trains here: give "
+                     "--machine here --backend host");
+  }
+  if (run.predictor.job().model.vocab < kByteValues) {
+    throw BadRequest("model: vocab " + std::to_string(run.predictor.job().model.vocab) +
+                     " is smaller than the 256 byte values that text has: choose another model");
+  }
+  if (config.steps < 1) throw BadRequest("steps: must be at least 1");
+}
+
+/// Steps that are traced: in the middle of the first chunk, where steps overlap as they do ever
+/// after.
+std::int64_t first_traced(std::int64_t chunk) {
+  return std::max<std::int64_t>(1, std::min(chunk / 2, chunk - (kTracedSteps - 1)));
+}
+
+void write_before(const engine::RunFolder& folder, TrainedRun& run) {
+  planner::PlanFile plan = planner::to_plan_file(run.predicted.prediction);
+  plan.numerics_id = run.numerics_id;
+  planner::write_whole_file(folder.run_yaml(), to_yaml(run.config));
+  planner::write_plan_file(plan, folder.plan());
+  const planner::StepGraph& graph = run.predicted.graph;
+  run.predicted_trace =
+      profiler::trace_of(graph, sim::simulate(graph.graph).spans, sim::SpanSource::simulated);
+  planner::write_whole_file(folder.predicted_trace(), sim::write_trace(run.predicted_trace));
+}
+
+/// Trains and fills in what `run` lacks.
+void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine::ByteText& text,
+               const engine::RunFolder& folder, bool json) {
+  const planner::RunConfig& config = run.config;
+  const planner::Prediction& prediction = run.predicted.prediction;
+  engine::Ledger ledger(folder.ledger());
+  const std::string promise =
+      ledger.append(engine::LedgerPrediction{.job_hash = prediction.job_hash,
+                                             .plan_hash = prediction.plan_hash,
+                                             .cost_model_hash = prediction.cost_model_hash,
+                                             .numerics_id = run.numerics_id,
+                                             .commit = std::string(commit()),
+                                             .step = to_seconds(prediction.step),
+                                             .step_low = prediction.step_low,
+                                             .step_high = prediction.step_high});
+  const std::int64_t chunk = std::min(
+      config.steps, std::max(kTracedSteps, (config.steps + kEvaluations - 1) / kEvaluations));
+  const profiler::StepRange traced{.first = first_traced(chunk), .count = kTracedSteps};
+  profiler::Recorder recorder(run.predicted.graph, traced);
+  const auto learning_rate = [&config](std::int64_t step) {
+    return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
+  };
+  engine::Session session(
+      run.job, run.predicted.graph,
+      std::make_unique<engine::HostDevice>(
+          run.job, engine::host_device_settings(machine, run.predicted.graph.layout,
+                                                prediction.plan.threads)),
+      text, learning_rate, static_cast<std::uint64_t>(config.seed), &recorder);
+  engine::MetricsFile metrics(folder.metrics());
+  Progress progress(config.steps, json ? Progress::Where::nowhere : Progress::Where::lines);
+  const InterruptFlag interrupt;
+  run.metrics.reserve(static_cast<std::size_t>(config.steps));
+  const engine::TrainingReports reports{
+      .step =
+          [&](const engine::StepMetrics& line) {
+            run.metrics.push_back(line);
+            progress.step(line);
+          },
+      .validation = [&](std::int64_t step, double loss) { progress.validation(step, loss); }};
+  run.result = engine::train(session, run.job, text,
+                             {.steps = config.steps,
+                              .evaluate_every = chunk,
+                              .evaluation_windows = kEvaluationSteps * run.job.batch_size,
+                              .predicted_step = to_seconds(prediction.step)},
+                             metrics, interrupt.flag(), reports);
+  progress.finish();
+  if (const auto step = run.result.median_step()) {
+    ledger.append(engine::LedgerMeasurement{
+        .prediction = promise, .steps = run.result.steps, .median_step = *step});
+  }
+  run.weights_sha256 = session.state().weights_sha256();
+  run.state_sha256 = session.state().state_sha256();
+  if (run.result.steps >= traced.first + kTracedSteps - 1) {
+    const auto spans = profiler::three_steps(run.predicted.graph, recorder, traced.first);
+    run.measured_trace = profiler::trace_of(run.predicted.graph, spans, sim::SpanSource::clock);
+    run.measured_stalls = planner::stall_times_of(run.predicted.graph, spans);
+  }
+}
+
+void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
+  if (run.measured_trace) {
+    planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
+  }
+  planner::write_whole_file(folder.manifest(), manifest_json(run));
+  planner::write_whole_file(folder.report(), result_report(run));
+}
+
+}  // namespace
+
+int run_train(const Arguments& arguments) {
+  using Takes = planner::VerbFlag::Takes;
+  const planner::RunArguments request = parse_run(
+      arguments, "sluice train RUN [--json] [--trace-out T.json] [run flags]",
+      {{"--json", Takes::nothing, "one JSON object (docs/schemas/train-result.schema.json)"},
+       {"--trace-out", Takes::value, "write three consecutive measured steps"}});
+  const planner::RunConfig& config = request.config;
+  const bool json = request.has("--json");
+  const planner::RunPlanning planning = planner::planning_of(config);
+  require_trainable(config, planning);
+  if (request.has("--trace-out") && config.steps < kTracedSteps) {
+    throw BadRequest("--trace-out: three steps are traced, and steps is " +
+                     std::to_string(config.steps) + ": raise it");
+  }
+  engine::ByteText text(*config.data, config.seq_len, config.seed);
+  require_healthy(config);
+  auto chosen = choose_plan(config, planning);
+  if (const auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) {
+    print(json ? to_json_text(*infeasible) : infeasible_table(*infeasible));
+    return static_cast<int>(ExitCode::does_not_fit);
+  }
+  ChosenPlan& plan = std::get<ChosenPlan>(chosen);
+  const planner::ResolvedMachine& machine = planning.predictor.machine();
+  const planner::Job& job = planning.predictor.job();
+  plan.step.prediction.numerics_id = engine::host_numerics_id();
+
+  const engine::RunFolder folder(config.out, job.model.name);
+  TrainedRun run{.config = config,
+                 .job = job,
+                 .predicted = plan.step,
+                 .machine = machine.profile.name,
+                 .plan_source = plan.source,
+                 .folder = folder.path().string(),
+                 .numerics_id = plan.step.prediction.numerics_id,
+                 .data_sha256 = text.hash(),
+                 .started = planner::utc_now(),
+                 .ended = {},
+                 .unigram_entropy = engine::unigram_entropy(*config.data),
+                 .result = {},
+                 .metrics = {},
+                 .weights_sha256 = {},
+                 .state_sha256 = {},
+                 .predicted_trace = {},
+                 .measured_trace = std::nullopt,
+                 .measured_stalls = std::nullopt};
+  write_before(folder, run);
+  if (!json) {
+    print(prediction_table(plan.step.prediction, job, machine.profile.name));
+    print("training with " + plan.description + "\n");
+  }
+  train_run(run, machine, text, folder, json);
+  run.ended = planner::utc_now();
+  write_after(folder, run);
+  if (const auto path = request.value("--trace-out"); path && run.measured_trace) {
+    planner::write_whole_file(*path, sim::write_trace(*run.measured_trace));
+  }
+  print(json ? result_json(run) : result_table(run));
+  return static_cast<int>(run.result.interrupted ? ExitCode::interrupted : ExitCode::done);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,193 @@
+#include "cli/train_output.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "planner/units_text.hpp"
+#include "profiler/report/report.hpp"
+#include "sim/version.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json optional_seconds(const std::optional<Seconds>& time) {
+  return time ? ordered_json(time->count()) : ordered_json(nullptr);
+}
+
+ordered_json last_validation(const engine::TrainingResult& result) {
+  return result.validation.empty() ? ordered_json(nullptr)
+                                   : ordered_json(result.validation.back().second);
+}
+
+ordered_json result_object(const TrainedRun& run) {
+  const planner::Prediction& prediction = run.predicted.prediction;
+  const engine::MemoryPeaks& peaks = run.result.peaks;
+  const std::optional<Seconds> step = run.result.median_step();
+  ordered_json out;
+  out["steps"] = run.result.steps;
+  out["interrupted"] = run.result.interrupted;
+  out["loss"] = run.result.steps > 0 ? ordered_json(run.result.loss) : ordered_json(nullptr);
+  out["val_loss"] = last_validation(run.result);
+  out["unigram_entropy"] = run.unigram_entropy;
+  out["weights_sha256"] = run.weights_sha256;
+  out["state_sha256"] = run.state_sha256;
+  out["plan_hash"] = prediction.plan_hash;
+  out["plan_source"] = run.plan_source;
+  out["job_hash"] = prediction.job_hash;
+  out["profile_hash"] = prediction.profile_hash;
+  out["cost_model_hash"] = prediction.cost_model_hash;
+  out["numerics_id"] = run.numerics_id;
+  out["step_s"] = optional_seconds(step);
+  out["predicted_s"] = to_seconds(prediction.step).count();
+  out["tokens_per_s"] = step ? ordered_json(static_cast<double>(run.job.tokens()) / step->count())
+                             : ordered_json(nullptr);
+  out["peaks"] = {{"hbm_bytes", peaks.device.count()},
+                  {"host_bytes", peaks.host.count()},
+                  {"rss_bytes", peaks.resident.count()},
+                  {"locked_bytes", peaks.locked.count()}};
+  out["run"] = run.folder;
+  return out;
+}
+
+std::string row(const std::string& what, const std::string& predicted, const std::string& measured,
+                const std::string& note = {}) {
+  return fmt::format("  {:<22} {:>14} {:>14}   {}\n", what, predicted, measured, note);
+}
+
+std::string compared(Seconds predicted, Seconds measured) {
+  return fmt::format("{:+.1f} %", 100 * (measured.count() / predicted.count() - 1));
+}
+
+profiler::Waterfall waterfall(const std::string& name, const planner::StallTimes& stalls) {
+  profiler::Waterfall parts{name, {{"compute", to_seconds(stalls.compute)}}};
+  for (std::size_t i = 0; i < planner::kStalls; ++i) {
+    parts.parts.push_back({to_string(planner::Stall(i)), to_seconds(stalls.idle[i])});
+  }
+  return parts;
+}
+
+profiler::MemoryTier memory_tier(const TrainedRun& run, planner::Tier tier) {
+  const planner::TierMemory& memory = at(run.predicted.prediction.memory, tier);
+  profiler::MemoryTier out{.tier = to_string(tier),
+                           .predicted = memory.peak,
+                           .capacity = memory.capacity,
+                           .measured = std::nullopt,
+                           .parts = {}};
+  for (const auto& [name, bytes] : memory.parts) out.parts.push_back({name, bytes});
+  // On the host backend the process holds both arenas.
+  out.measured = tier == planner::Tier::hbm ? run.result.peaks.device
+                                            : run.result.peaks.resident - run.result.peaks.device;
+  return out;
+}
+
+}  // namespace
+
+std::string result_json(const TrainedRun& run) { return result_object(run).dump(2) + "\n"; }
+
+std::string manifest_json(const TrainedRun& run) {
+  ordered_json out;
+  out["version"] = 1;
+  out["program"] = std::string(version());
+  out["commit"] = std::string(commit());
+  out["started"] = run.started;
+  out["ended"] = run.ended;
+  out["model"] = run.config.model;
+  out["machine"] = run.machine;
+  out["data"] = run.config.data->string();
+  out["data_sha256"] = run.data_sha256;
+  out["seed"] = run.config.seed;
+  out["result"] = result_object(run);
+  out["validation"] = ordered_json::array();
+  for (const auto& [step, loss] : run.result.validation) {
+    out["validation"].push_back({{"step", step}, {"loss", loss}});
+  }
+  return out.dump(2) + "\n";
+}
+
+std::string result_table(const TrainedRun& run) {
+  const planner::Prediction& prediction = run.predicted.prediction;
+  const engine::MemoryPeaks& peaks = run.result.peaks;
+  std::string text = "\n" + row("", "predicted", "measured");
+  if (const std::optional<Seconds> step = run.result.median_step()) {
+    const Seconds promised = to_seconds(prediction.step);
+    text += row("step", planner::format_seconds(promised), planner::format_seconds(*step),
+                compared(promised, *step) + ", median");
+    text += row("tokens/s", planner::format_amount(prediction.tokens_per_s),
+                planner::format_amount(static_cast<double>(run.job.tokens()) / step->count()));
+  }
+  const planner::TierMemory& hbm = at(prediction.memory, planner::Tier::hbm);
+  const planner::TierMemory& host = at(prediction.memory, planner::Tier::host);
+  text += row("hbm arena", planner::format_bytes(hbm.peak), planner::format_bytes(peaks.device));
+  text += row("process", planner::format_bytes(hbm.peak + host.peak),
+              planner::format_bytes(peaks.resident), "arenas included");
+  if (run.measured_stalls) {
+    const planner::StallTimes& promised = prediction.stalls;
+    const planner::StallTimes& measured = *run.measured_stalls;
+    text += row("of a step: compute", planner::format_seconds(to_seconds(promised.compute)),
+                planner::format_seconds(to_seconds(measured.compute)));
+    for (std::size_t i = 0; i < planner::kStalls; ++i) {
+      if (promised.idle[i] == Duration(0) && measured.idle[i] == Duration(0)) continue;
+      text += row(std::string("  waits for ") + to_string(planner::Stall(i)),
+                  planner::format_seconds(to_seconds(promised.idle[i])),
+                  planner::format_seconds(to_seconds(measured.idle[i])));
+    }
+  }
+  if (run.result.steps > 0) {
+    text += fmt::format("\n  loss {:.4f} after {} steps", run.result.loss, run.result.steps);
+    if (!run.result.validation.empty()) {
+      text +=
+          fmt::format(", validation {:.4f} (at the start {:.4f})",
+                      run.result.validation.back().second, run.result.validation.front().second);
+    }
+    text += fmt::format("; byte frequencies alone {:.4f}\n", run.unigram_entropy);
+  }
+  text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
+  return text;
+}
+
+std::string result_report(const TrainedRun& run) {
+  const planner::Prediction& prediction = run.predicted.prediction;
+  profiler::ReportData report;
+  report.title = run.job.model.name + " on " + run.machine;
+  report.subtitle = fmt::format("{} sequences of {} tokens a step, {} steps", run.job.batch_size,
+                                run.job.seq_len, run.result.steps);
+  report.predicted = to_seconds(prediction.step);
+  report.predicted_low = prediction.step_low;
+  report.predicted_high = prediction.step_high;
+  report.measured = run.result.median_step().value_or(Seconds(0));
+  report.steps = run.result.steps;
+  if (report.measured.count() > 0) {
+    report.tokens_per_s = static_cast<double>(run.job.tokens()) / report.measured.count();
+  }
+  report.bound = prediction.bound.time;
+  report.bound_by = to_string(prediction.bound.by);
+  report.predicted_trace = run.predicted_trace;
+  if (run.measured_trace) report.measured_trace = *run.measured_trace;
+  report.waterfalls.push_back(waterfall("predicted", prediction.stalls));
+  if (run.measured_stalls) report.waterfalls.push_back(waterfall("measured", *run.measured_stalls));
+  report.memory = {memory_tier(run, planner::Tier::hbm), memory_tier(run, planner::Tier::host)};
+  for (const engine::StepMetrics& each : run.metrics) {
+    report.train_loss.push_back({each.step, each.loss});
+    report.step_times.push_back({each.step, each.step_time.count()});
+  }
+  for (const auto& [step, loss] : run.result.validation) {
+    report.validation_loss.push_back({step, loss});
+  }
+  report.unigram_entropy = run.unigram_entropy;
+  report.environment = {{"program", std::string(version())},
+                        {"commit", std::string(commit())},
+                        {"job", prediction.job_hash},
+                        {"plan", prediction.plan_hash + " (" + run.plan_source + ")"},
+                        {"profile", prediction.profile_hash},
+                        {"cost model", prediction.cost_model_hash},
+                        {"numerics", run.numerics_id},
+                        {"data", run.data_sha256},
+                        {"weights", run.weights_sha256},
+                        {"state", run.state_sha256}};
+  return profiler::report_html(report);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,44 @@
+// What `sluice train` leaves behind: result, table, manifest, report.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/trainer.hpp"
+#include "planner/predict.hpp"
+#include "planner/run_config.hpp"
+#include "sim/trace.hpp"
+
+namespace sluice::cli {
+
+/// A run that has ended, and what it was promised to be.
+struct TrainedRun {
+  const planner::RunConfig& config;
+  const planner::Job& job;
+  const planner::PredictedStep& predicted;
+  std::string machine;
+  std::string plan_source;  ///< "given", "stored", "searched"
+  std::string folder;
+  std::string numerics_id;
+  std::string data_sha256;
+  std::string started, ended;  ///< UTC
+  double unigram_entropy = 0;  ///< Nats a token.
+  engine::TrainingResult result;
+  std::vector<engine::StepMetrics> metrics;
+  std::string weights_sha256, state_sha256;
+  sim::Trace predicted_trace;
+  std::optional<sim::Trace> measured_trace;
+  /// Measured, of the traced steps.
+  std::optional<planner::StallTimes> measured_stalls;
+};
+
+/// docs/schemas/train-result.schema.json.
+[[nodiscard]] std::string result_json(const TrainedRun& run);
+/// docs/schemas/manifest.schema.json.
+[[nodiscard]] std::string manifest_json(const TrainedRun& run);
+/// Predicted beside measured, for the terminal.
+[[nodiscard]] std::string result_table(const TrainedRun& run);
+/// The self-contained HTML page.
+[[nodiscard]] std::string result_report(const TrainedRun& run);
+
+}  // namespace sluice::cli

@@ -1,0 +1,41 @@
+#include "engine/run_folder.hpp"
+
+#include <chrono>
+#include <ctime>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// "runs/NAME-20260131-120000", with a number behind it where that exists.
+std::filesystem::path fresh_name(const std::string& model) {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "-%Y%m%d-%H%M%S", &parts);
+  const std::string name = (model.empty() ? std::string("model") : model) + stamp;
+  std::filesystem::path path = std::filesystem::path("runs") / name;
+  for (int number = 2; std::filesystem::exists(path); ++number) {
+    path = std::filesystem::path("runs") / (name + "-" + std::to_string(number));
+  }
+  return path;
+}
+
+}  // namespace
+
+RunFolder::RunFolder(const std::optional<std::filesystem::path>& out, const std::string& model)
+    : path_(out ? *out : fresh_name(model)) {
+  if (std::filesystem::exists(metrics()) || std::filesystem::exists(ledger())) {
+    throw BadRequest("out: " + path_.string() +
+                     " already holds a run: give another folder, or move it away");
+  }
+  std::error_code error;
+  std::filesystem::create_directories(path_, error);
+  if (error) {
+    throw EnvironmentError("cannot make the run folder " + path_.string() + ": " + error.message());
+  }
+}
+
+}  // namespace sluice::engine

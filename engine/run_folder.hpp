@@ -1,0 +1,35 @@
+// The folder of one run: everything needed to say later what was promised, done and measured.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice::engine {
+
+/// runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl, ledger.jsonl,
+/// report.html, manifest.json}.
+class RunFolder {
+ public:
+  /// Makes `out`, or where none is given a new folder below `runs` named after `model` and the UTC
+  /// time. Throws BadRequest where `out` already holds a run, EnvironmentError where it cannot be
+  /// made.
+  RunFolder(const std::optional<std::filesystem::path>& out, const std::string& model);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] std::filesystem::path run_yaml() const { return path_ / "run.yaml"; }
+  [[nodiscard]] std::filesystem::path plan() const { return path_ / "plan.json"; }
+  [[nodiscard]] std::filesystem::path predicted_trace() const { return path_ / "predicted.trace"; }
+  [[nodiscard]] std::filesystem::path measured_trace() const { return path_ / "measured.trace"; }
+  [[nodiscard]] std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
+  [[nodiscard]] std::filesystem::path ledger() const { return path_ / "ledger.jsonl"; }
+  [[nodiscard]] std::filesystem::path report() const { return path_ / "report.html"; }
+  [[nodiscard]] std::filesystem::path manifest() const { return path_ / "manifest.json"; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace sluice::engine
