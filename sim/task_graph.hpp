@@ -58,19 +58,19 @@ struct Hold {
 /// Work that moves `amount` at the weighted max-min rate of its links, at most `cap`.
 struct Flow {
   Amount amount;
-  std::optional<Rate> cap;
+  std::optional<Rate> cap = std::nullopt;
   double weight = 1;
-  std::vector<Use> uses;
+  std::vector<Use> uses = {};
 };
 
 struct Task {
   std::string id;
   LaneId lane{};
-  std::vector<TaskId> after;  ///< May name tasks that are added later.
+  std::vector<TaskId> after = {};  ///< May name tasks that are added later.
   Seconds latency{0};
   std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
-  std::vector<Hold> acquire;
-  std::vector<Hold> release;
+  std::vector<Hold> acquire = {};
+  std::vector<Hold> release = {};
 };
 
 /// Start of the span named by `period` to its end: end(last) - end(first).

@@ -1,0 +1,212 @@
+#include "tests/sim/reference_simulator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sluice::sim {
+namespace {
+
+using Real = long double;
+constexpr Real kInfinity = std::numeric_limits<Real>::infinity();
+
+enum class State { waiting, latency, running, ended };
+
+struct Item {
+  State state = State::waiting;
+  Real begin = 0;      ///< When its latency ends.
+  Real remaining = 0;  ///< Amount, or seconds of a fixed time.
+  Real rate = 0;       ///< A second.
+  Real ends_at = kInfinity;
+};
+
+class Reference {
+ public:
+  explicit Reference(const TaskGraph& graph)
+      : graph_(graph),
+        items_(graph.tasks().size()),
+        spans_(graph.tasks().size()),
+        held_(graph.pools().size()) {}
+
+  Outcome run() {
+    settle_instant();
+    while (true) {
+      find_rates();
+      Real next = kInfinity;
+      for (const Item& item : items_) {
+        if (item.state == State::latency) {  // An amount of zero has no start, only an end.
+          next = std::min(next, item.ends_at < kInfinity ? item.ends_at : item.begin);
+        }
+        if (item.state == State::running) next = std::min(next, item.ends_at);
+      }
+      if (next == kInfinity) break;
+      for (Item& item : items_) {
+        if (item.state == State::running) {
+          item.remaining = std::max<Real>(0, item.remaining - item.rate * (next - now_) * 1e-9L);
+        }
+      }
+      now_ = next;
+      settle_instant();
+    }
+    for (const Item& item : items_) {
+      if (item.state != State::ended) return {.spans = {}, .deadlock = true};
+    }
+    return {.spans = spans_, .deadlock = false};
+  }
+
+ private:
+  static Real amount_of(const Task& task) {
+    if (const auto* flow = std::get_if<Flow>(&task.work)) return flow->amount.count();
+    return std::get<Seconds>(task.work).count();
+  }
+  static Real round_up(Real ns) { return std::ceil(ns - 1e-6L); }
+
+  /// Ends, then releases, then starts in file order, until nothing more happens at `now_`.
+  void settle_instant() {
+    bool again = true;
+    while (again) {
+      again = false;
+      std::vector<std::size_t> ended;
+      for (std::size_t i = 0; i < items_.size(); ++i) {
+        Item& item = items_[i];
+        const bool timed = item.state == State::running || item.state == State::latency;
+        if (timed && item.ends_at <= now_) ended.push_back(i);
+        if (item.state == State::latency && item.begin <= now_ && item.ends_at == kInfinity) {
+          item.state = State::running;
+        }
+      }
+      for (const std::size_t i : ended) {
+        items_[i].state = State::ended;
+        spans_[i].second = std::llround(now_);
+        again = true;
+      }
+      for (const std::size_t i : ended) {
+        for (const Hold& hold : graph_.tasks()[i].release) {
+          held_[index(hold.pool)] -= hold.amount.count();
+        }
+      }
+      if (now_ != std::floor(now_)) continue;
+      for (std::size_t i = 0; i < items_.size(); ++i) again |= try_start(i);
+    }
+  }
+
+  bool try_start(std::size_t i) {
+    const Task& task = graph_.tasks()[i];
+    Item& item = items_[i];
+    if (item.state != State::waiting) return false;
+    for (std::size_t k = 0; k < i; ++k) {
+      if (graph_.tasks()[k].lane == task.lane && items_[k].state != State::ended) return false;
+    }
+    for (const TaskId before : task.after) {
+      if (items_[index(before)].state != State::ended) return false;
+    }
+    for (const Hold& hold : task.acquire) {
+      const Real capacity = graph_.pools()[index(hold.pool)].capacity.count();
+      if (held_[index(hold.pool)] + hold.amount.count() > capacity) return false;
+    }
+    for (const Hold& hold : task.acquire) held_[index(hold.pool)] += hold.amount.count();
+    spans_[i].first = std::llround(now_);
+    item.begin = now_ + static_cast<Real>(task.latency.count()) * 1e9L;
+    if (std::abs(item.begin - std::round(item.begin)) < 1e-6L) item.begin = std::round(item.begin);
+    item.remaining = amount_of(task);
+    item.state = item.begin <= now_ && item.remaining > 0 ? State::running : State::latency;
+    if (item.remaining == 0) item.ends_at = round_up(item.begin);
+    return true;
+  }
+
+  Real cap_of(std::size_t i) const {
+    const Task& task = graph_.tasks()[i];
+    Real cap = 1;
+    if (const auto* flow = std::get_if<Flow>(&task.work)) {
+      if (!flow->cap) return kInfinity;
+      cap = flow->cap->count();
+    }
+    for (const Interference& entry : graph_.interference()) {
+      if (entry.on != task.lane) continue;
+      for (std::size_t k = 0; k < items_.size(); ++k) {
+        if (graph_.tasks()[k].lane == entry.from && items_[k].state == State::running) {
+          cap *= entry.factor;
+        }
+      }
+    }
+    return cap;
+  }
+
+  /// Raises one level for all flows not yet fixed as far as the links allow, by bisection; then
+  /// fixes those at their cap or on a full link; and again.
+  void find_rates() {
+    running_.clear();
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      items_[i].rate = 0;
+      if (items_[i].state == State::running) running_.push_back(i);
+    }
+    std::vector<std::size_t> rising = running_;
+    while (!rising.empty()) {
+      Real low = 0;
+      Real high = 1e13L;  // Above any capacity / (use x weight) of these graphs.
+      for (int step = 0; step < 110; ++step) {
+        const Real level = low + (high - low) / 2;
+        raise(rising, level);
+        (fullest() <= 1 ? low : high) = level;
+      }
+      raise(rising, low);
+      std::vector<std::size_t> still;
+      for (const std::size_t i : rising) {
+        const bool stopped = items_[i].rate >= cap_of(i) || meets_full_link(i);
+        if (!stopped) still.push_back(i);
+      }
+      if (still.size() == rising.size()) break;
+      rising = std::move(still);
+    }
+    for (Item& item : items_) {
+      if (item.state != State::running) continue;
+      item.ends_at = round_up(now_ + item.remaining / item.rate * 1e9L);
+    }
+  }
+
+  void raise(const std::vector<std::size_t>& rising, Real level) {
+    for (const std::size_t i : rising) {
+      const auto* flow = std::get_if<Flow>(&graph_.tasks()[i].work);
+      const Real weight = flow != nullptr ? flow->weight : 1;
+      items_[i].rate = std::min(cap_of(i), weight * level);
+    }
+  }
+  Real load_of(std::size_t link) const {
+    Real load = 0;
+    for (const std::size_t i : running_) {
+      const auto* flow = std::get_if<Flow>(&graph_.tasks()[i].work);
+      if (flow == nullptr) continue;
+      for (const Use& use : flow->uses) {
+        if (index(use.link) == link) load += items_[i].rate * use.per_unit;
+      }
+    }
+    return load / graph_.links()[link].capacity.count();
+  }
+  Real fullest() const {
+    Real fullest = 0;
+    for (std::size_t link = 0; link < graph_.links().size(); ++link) {
+      fullest = std::max(fullest, load_of(link));
+    }
+    return fullest;
+  }
+  bool meets_full_link(std::size_t i) const {
+    const auto* flow = std::get_if<Flow>(&graph_.tasks()[i].work);
+    if (flow == nullptr) return false;
+    return std::any_of(flow->uses.begin(), flow->uses.end(), [this](const Use& use) {
+      return use.per_unit > 0 && load_of(index(use.link)) > 1 - 1e-13L;
+    });
+  }
+
+  const TaskGraph& graph_;
+  std::vector<Item> items_;
+  std::vector<std::size_t> running_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans_;
+  std::vector<Real> held_;
+  Real now_ = 0;
+};
+
+}  // namespace
+
+Outcome reference_outcome(const TaskGraph& graph) { return Reference(graph).run(); }
+
+}  // namespace sluice::sim

@@ -1,0 +1,28 @@
+#include <gtest/gtest.h>
+
+#include "tests/sim/reference_simulator.hpp"
+
+namespace sluice::sim {
+namespace {
+
+TEST(Simulation, AgreesToTheNanosecondWithAReferenceWrittenFromTheContract) {
+  std::size_t finished = 0;
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    const TaskGraph graph = random_graph(seed, {.tasks = 24});
+    const Outcome expected = reference_outcome(graph);
+    EXPECT_EQ(outcome(graph), expected) << "seed " << seed;
+    finished += expected.deadlock ? 0 : 1;
+  }
+  EXPECT_GT(finished, 75U) << "most graphs must run to the end for this to mean something";
+}
+
+TEST(Simulation, AgreesWithTheReferenceWhereManyEventsCoincide) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const TaskGraph graph = random_graph(
+        seed, {.tasks = 30, .pools = false, .interference = false, .fractions = false});
+    EXPECT_EQ(outcome(graph), reference_outcome(graph)) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace sluice::sim
