@@ -146,11 +146,11 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   const std::int64_t overhead =
       predictor_->machine().profile.device == DeviceKind::cuda ? kCudaContext.count() : 0;
   // When the forward pass of a round ends, all its records are there.
-  estimate.hbm_at_least = Bytes(resident + records + streams + overhead);
-  estimate.hbm_at_most = estimate.hbm_at_least + workspace_ + Bytes(rebuilt) +
+  estimate.hbm_at_least = Bytes(resident + records + streams + overhead) + workspace_;
+  estimate.hbm_at_most = estimate.hbm_at_least + Bytes(rebuilt) +
                          Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
                                offload_ring * plan.activation_buffers + transient + 2 * streams);
-  estimate.host_at_least = Bytes(host + stage);
+  estimate.host_at_least = Bytes(host + stage) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
 }
 
 PlanEstimate PlanEstimator::estimate(const Plan& plan) const {

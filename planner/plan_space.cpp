@@ -294,6 +294,7 @@ std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& 
                             {what, all ? job.model.layers : 0, all}, Tier::host);
       plan.weight_buffers = plan.gradient_buffers = plan.activation_buffers = 1;
       plan.prefetch_depth = 0;
+      plan.copy_chunk = Bytes(0);
       found.add(plan);
     }
   }

@@ -129,6 +129,8 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
     change.job.gradient_wire = GradientWire::bf16;
     remedies.add(change, "gradients cross the link and wait as bf16", "gradient_wire=bf16", true);
   }
+  // Weights, state and gradients do not shrink with the sequence.
+  if (shortage.tier != Tier::hbm) return remedies.take();
   remedies.try_job("seq_len", job.seq_len, halvings(job.seq_len, 16),
                    [](Job& changed, std::int64_t value) { changed.seq_len = value; });
   return remedies.take();

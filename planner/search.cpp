@@ -15,6 +15,7 @@ namespace {
 
 /// Structures whose buffers are varied.
 constexpr std::size_t kRefined = 3;
+constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 /// Plans that are simulated before the best so far prunes again.
 constexpr std::size_t kBatch = 8;
 
@@ -169,8 +170,9 @@ std::variant<Planned, Infeasible> search(const Predictor& predictor,
   const std::vector<Candidate> structural = all;
   tournament.run(std::move(all), effort / 2);
   if (tournament.ranked().empty()) {
-    // Nothing fits with the usual buffers: fewer of them, and the plans that take least.
-    std::vector<Candidate> small = lean;
+    // Nothing fits with the usual buffers: the plans that take least, then fewer buffers.
+    tournament.run(lean, kUnlimited);
+    std::vector<Candidate> small;
     for (const Candidate& each : least_memory(structural, 12)) {
       for (Candidate& variation : variations(each.plan, estimator, predictor, settings.pins)) {
         if (variation.plan.weight_buffers <= 2 && variation.plan.gradient_buffers <= 2) {

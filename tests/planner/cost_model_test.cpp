@@ -1,0 +1,173 @@
+#include "planner/cost_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "planner/cost_key.hpp"
+#include "planner/run_planning.hpp"
+#include "tests/planner/round_machine.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::round_profile;
+
+Calibration one(const std::string& key, double value) {
+  CalibrationSample sample;
+  sample.key = CostKey{key};
+  sample.value = value;
+  sample.deviation = value * 0.01;
+  return {{sample.key, sample}};
+}
+
+double use_of(const TaskCost& cost, const std::string& link) {
+  for (const auto& [name, per_unit] : cost.uses) {
+    if (name == link) return per_unit;
+  }
+  return 0;
+}
+
+TEST(GemmRate, IsInterpolatedInLogFlopsAndConstantBeyond) {
+  const ProfileCostModel costs(round_profile(), {});
+  EXPECT_EQ(costs.gemm_rate(Flops(10)).value, 0.5e9);
+  EXPECT_EQ(costs.gemm_rate(Flops(1e12)).value, 1e9);
+  EXPECT_NEAR(costs.gemm_rate(Flops(1e6)).value, 0.75e9, 1);  // half way from 1e3 to 1e9
+}
+
+TEST(ComputeCost, AddsProductsAttentionStreamsAndOverheads) {
+  const ProfileCostModel costs(round_profile(), {});
+  Work work;
+  work.gemms = {{1000, 1000, 500, 3}};  // 1e9 FLOPs each at 1e9/s
+  work.streamed = Bytes(500'000'000);   // 0.5 s
+  work.kernels = 10;                    // 20 us
+  const TaskCost cost = costs.compute(CostKey{"forward/x"}, work);
+  EXPECT_NEAR(cost.amount.count(), 3.50002, 1e-9);
+  EXPECT_EQ(cost.cap, Rate(1));
+  EXPECT_EQ(cost.evidence, Evidence::fitted);
+  EXPECT_EQ(use_of(cost, "cores"), 1);
+  EXPECT_GT(cost.relative_deviation, 0);
+}
+
+TEST(ComputeCost, CalibrationOfItsKeyReplacesTheProfile) {
+  const ProfileCostModel costs(round_profile(), one("forward/x", 0.25));
+  EXPECT_EQ(costs.compute(CostKey{"forward/x"}, {}).amount, Amount(0.25));
+  EXPECT_EQ(costs.compute(CostKey{"forward/x"}, {}).evidence, Evidence::measured);
+}
+
+TEST(CopyCost, SamplesOfOtherSizesGiveALine) {
+  Calibration samples = one("copy/h2d/1000", 0.002);  // 1 ms + 1 us a byte
+  samples.merge(one("copy/h2d/3000", 0.004));
+  const ProfileCostModel costs(round_profile(), samples);
+  const TaskCost cost = costs.copy(CostKey{"copy/h2d/2000"}, CopyDirection::h2d, Bytes(2000));
+  EXPECT_NEAR((cost.latency + cost.amount / cost.cap).count(), 0.003, 1e-12);
+  EXPECT_EQ(cost.evidence, Evidence::fitted);
+  const TaskCost other = costs.copy(CostKey{"copy/d2h/2000"}, CopyDirection::d2h, Bytes(2000));
+  EXPECT_EQ(other.cap, Rate(10e6));
+}
+
+TEST(CopyCost, KeysWithoutSizeNameRates) {
+  EXPECT_TRUE(is_rate(CostKey{"copy/h2d"}));
+  EXPECT_TRUE(is_rate(CostKey{"update/cpu/t1"}));
+  EXPECT_FALSE(is_rate(CostKey{"copy/h2d/4096"}));
+  EXPECT_FALSE(is_rate(CostKey{"update/cpu/t1/4096/gbf16"}));
+  EXPECT_FALSE(is_rate(CostKey{"forward/block"}));
+  const ProfileCostModel costs(round_profile(), one("copy/h2d", 5e6));
+  EXPECT_EQ(costs.copy(CostKey{"copy/h2d"}, CopyDirection::h2d, Bytes(10)).cap, Rate(5e6));
+}
+
+TEST(UpdateCost, UsesItsThreadsCoresAndWeighsCoresEvenly) {
+  const ProfileCostModel costs(round_profile(), {});
+  Work work;
+  work.parameters = 1000;
+  work.threads = 2;
+  const TaskCost cost = costs.cpu_update(CostKey{"update/cpu/t2/1000"}, work);
+  EXPECT_EQ(cost.cap, Rate(1.8e6));
+  EXPECT_NEAR(use_of(cost, "cores") * cost.cap.count(), 2, 1e-12);  // 2 cores while it runs alone
+  EXPECT_NEAR(cost.weight * use_of(cost, "cores"), 1, 1e-12);
+}
+
+TEST(CostSwitches, EachTurnsItsTermOff) {
+  const ProfileCostModel all(round_profile(), {});
+  const ProfileCostModel no_contention(round_profile(), {}, {.contention = false});
+  EXPECT_EQ(use_of(no_contention.compute(CostKey{"x"}, {}), "cores"), 0);
+  EXPECT_EQ(no_contention.links().size(), 2u);
+  const ProfileCostModel no_dispatch(round_profile(), {}, {.dispatch = false});
+  Work work;
+  work.kernels = 100;
+  EXPECT_EQ(all.launch(CostKey{"launch"}, work).amount, Amount(100e-6));
+  EXPECT_EQ(no_dispatch.launch(CostKey{"launch"}, work).amount, Amount(0));
+  const ProfileCostModel no_latency(round_profile(), {}, {.latency = false});
+  EXPECT_EQ(no_latency.copy(CostKey{"c"}, CopyDirection::d2h, Bytes(1)).latency, Seconds(0));
+  const ProfileCostModel no_interference(round_profile(), {}, {.interference = false});
+  EXPECT_EQ(all.interference().size(), 1u);
+  EXPECT_TRUE(no_interference.interference().empty());
+}
+
+TEST(Interference, BothDirectionsAtOnceReachTheDuplexRates) {
+  MachineProfile profile = round_profile();
+  profile.h2d_duplex = test::measured(9e6);
+  const ProfileCostModel costs(profile, {});
+  ASSERT_EQ(costs.interference().size(), 2u);
+  EXPECT_EQ(costs.interference()[1].on, "h2d");
+  EXPECT_EQ(costs.interference()[1].from, "d2h");
+  EXPECT_DOUBLE_EQ(costs.interference()[1].factor, 0.9);
+}
+
+TEST(CostModelHash, MovesWithEveryNumberAndSwitch) {
+  const std::string base = ProfileCostModel(round_profile(), {}).hash();
+  MachineProfile other = round_profile();
+  other.h2d.value *= 2;
+  EXPECT_EQ(ProfileCostModel(round_profile(), {}).hash(), base);
+  EXPECT_NE(ProfileCostModel(other, {}).hash(), base);
+  EXPECT_NE(ProfileCostModel(round_profile(), one("forward/x", 1)).hash(), base);
+  EXPECT_NE(ProfileCostModel(round_profile(), {}, {.latency = false}).hash(), base);
+}
+
+TEST(Rescaled, SamplesFollowTheFactsBehindThem) {
+  Calibration samples = one("copy/h2d/1000", 1);
+  samples.merge(one("update/cpu/t1/1000", 1));
+  samples.merge(one("forward/block|s", 1));
+  MachineProfile changed = round_profile();
+  changed.h2d.value *= 2;
+  for (CurvePoint& point : changed.gemm) point.rate.value *= 4;
+  const Calibration result = rescaled(samples, round_profile(), changed);
+  EXPECT_EQ(result.at(CostKey{"copy/h2d/1000"}).value, 0.5);
+  EXPECT_EQ(result.at(CostKey{"update/cpu/t1/1000"}).value, 1);
+  EXPECT_EQ(result.at(CostKey{"forward/block|s"}).value, 0.25);
+}
+
+TEST(CostKey, IsWhatTheStepGraphCallsTheSameCost) {
+  for (const bool tied : {false, true}) {
+    const Job job = test::tiny_job(tied);
+    const StepGraph graph =
+        build_step_graph(job, uniform_plan(job, {}, 2), ProfileCostModel(round_profile(), {}));
+    for (const StepTask& task : graph.tasks) {
+      const auto unit = static_cast<std::size_t>(task.unit);
+      const bool embed = task.unit == 0;
+      if (task.kind == TaskKind::forward) {
+        EXPECT_EQ(task.cost,
+                  compute_key(job, embed ? Pass::embed_forward : Pass::block_forward, unit));
+      } else if (task.kind == TaskKind::backward) {
+        EXPECT_EQ(task.cost,
+                  compute_key(job, embed ? Pass::embed_backward : Pass::block_backward, unit));
+      } else if (task.kind == TaskKind::loss) {
+        EXPECT_EQ(task.cost, compute_key(job, Pass::loss, unit));
+      } else if (task.kind == TaskKind::recompute) {
+        EXPECT_EQ(task.cost, compute_key(job, Pass::block_recompute_input, unit));
+      } else if (task.kind == TaskKind::norm) {
+        EXPECT_EQ(task.cost, compute_key(job, Pass::norm, unit));
+      } else if (task.kind == TaskKind::combine) {
+        EXPECT_EQ(task.cost, compute_key(job, Pass::combine, unit));
+      } else if (task.kind == TaskKind::load_weights) {
+        EXPECT_EQ(task.cost, copy_key(CopyDirection::h2d, task.bytes));
+      } else if (task.kind == TaskKind::update) {
+        EXPECT_EQ(task.cost, cpu_update_key(job, 1, task.work.parameters));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sluice::planner

@@ -1,0 +1,135 @@
+#include "planner/predict.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "planner/interval.hpp"
+#include "planner/random_plan.hpp"
+#include "sim/simulate.hpp"
+#include "tests/planner/round_machine.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::round_machine;
+using test::tiny_job;
+
+Job job_of(std::uint64_t seed) {
+  Job job = tiny_job(seed % 2 == 0);
+  if (seed % 3 == 0) job.optimizer.clip.reset();
+  if (seed % 5 == 0) job.gradient_wire = GradientWire::bf16;
+  return job;
+}
+
+TEST(Prediction, StallsAndComputeSumToTheStepExactly) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Job job = job_of(seed);
+    const Prediction p = predict(job, random_plan(job, seed), round_machine(), {});
+    const Duration idle = std::accumulate(p.stalls.idle.begin(), p.stalls.idle.end(), Duration(0));
+    EXPECT_EQ(p.stalls.compute + idle, p.step);
+    EXPECT_EQ(p.stalls.period, p.step);
+  }
+}
+
+TEST(Prediction, StepIsThePeriodOfItsOwnGraph) {
+  const Job job = tiny_job();
+  const Predictor predictor(job, round_machine(), {});
+  const PredictedStep step = predictor.predict(random_plan(job, 7));
+  const sim::Timeline again = sim::simulate(step.graph.graph);
+  EXPECT_EQ(again.period(*step.graph.graph.period()), step.prediction.step);
+  EXPECT_EQ(predictor.score(step.prediction.plan).step, step.prediction.step);
+}
+
+TEST(Prediction, NoPlanBeatsTheBound) {
+  for (const std::int64_t hbm : {std::int64_t{300} << 10, std::int64_t{1} << 30}) {
+    for (const DeviceKind device : {DeviceKind::host, DeviceKind::cuda}) {
+      for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        const Job job = job_of(seed);
+        ResolvedMachine machine = round_machine(device);
+        const Plan plan = random_plan(job, seed);
+        // The least memory this plan fits in bounds it the most.
+        machine.hbm = at(predict(job, plan, machine, {}).memory, Tier::hbm).peak;
+        if (machine.hbm > Bytes(hbm) && hbm > (1 << 20)) machine.hbm = Bytes(hbm);
+        const Prediction p = predict(job, plan, machine, {});
+        if (!p.fits) continue;
+        EXPECT_LE(p.bound.time, to_seconds(p.step) * (1 + 1e-9))
+            << "seed " << seed << " by " << to_string(p.bound.by);
+      }
+    }
+  }
+}
+
+TEST(Prediction, MemoryPartsSumToThePeakOfEachTier) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const Job job = job_of(seed);
+    const Prediction p = predict(job, random_plan(job, seed), round_machine(), {});
+    for (const TierMemory& tier : p.memory) {
+      Bytes sum{0};
+      for (const auto& [part, bytes] : tier.parts) sum += bytes;
+      EXPECT_EQ(sum, tier.peak);
+    }
+  }
+}
+
+TEST(Prediction, SharesAreShares) {
+  const Job job = tiny_job();
+  const Prediction p = predict(job, random_plan(job, 3), round_machine(), {});
+  EXPECT_NEAR(p.evidence.measured + p.evidence.fitted + p.evidence.datasheet, 1, 1e-9);
+  for (const auto& [lane, share] : p.busy) {
+    EXPECT_GE(share, 0) << lane;
+    EXPECT_LE(share, 1 + 1e-9) << lane;
+  }
+  EXPECT_LT(p.step_low, to_seconds(p.step));
+  EXPECT_GT(p.step_high, to_seconds(p.step));
+  EXPECT_NEAR(*p.mfu * 2e9, p.model_flops.count(), 1);
+}
+
+TEST(Prediction, AFasterLinkNeverSlowsTheStep) {
+  const Job job = tiny_job();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Plan plan = random_plan(job, seed);
+    ResolvedMachine faster = round_machine();
+    faster.profile.h2d.value *= 2;
+    faster.profile.d2h.value *= 2;
+    faster.profile.interference.clear();
+    ResolvedMachine slower = round_machine();
+    slower.profile.interference.clear();
+    const double before = to_seconds(predict(job, plan, slower, {}).step).count();
+    EXPECT_LE(to_seconds(predict(job, plan, faster, {}).step).count(), before * 1.02);
+  }
+}
+
+TEST(Prediction, AboveACapacityDoesNotFitAndSaysByHowMuch) {
+  const Job job = tiny_job();
+  const Plan plan = uniform_plan(job, {}, 2);
+  ResolvedMachine machine = round_machine();
+  machine.hbm = at(predict(job, plan, machine, {}).memory, Tier::hbm).peak;
+  EXPECT_TRUE(predict(job, plan, machine, {}).fits);
+  machine.hbm -= Bytes(1);
+  const Prediction p = predict(job, plan, machine, {});
+  EXPECT_FALSE(p.fits);
+  EXPECT_EQ(at(p.memory, Tier::hbm).missing(), Bytes(1));
+  EXPECT_EQ(Predictor(job, machine, {}).score(plan).step, Duration(0));
+}
+
+TEST(PeriodDeviation, CalibratedKeysAreIndependentAndUncalibratedOnesOfALaneGoTogether) {
+  const auto cost = [](const char* key, Evidence evidence) {
+    return CriticalCost{CostKey{key}, LaneKind::compute, Seconds(1), evidence, 0.1};
+  };
+  // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a zero period adds no model error.
+  EXPECT_NEAR(
+      period_deviation({cost("a", Evidence::measured), cost("b", Evidence::measured)}, Seconds(0))
+          .count(),
+      std::sqrt(0.02), 1e-12);
+  EXPECT_NEAR(
+      period_deviation({cost("a", Evidence::fitted), cost("b", Evidence::datasheet)}, Seconds(0))
+          .count(),
+      0.2, 1e-12);
+  EXPECT_NEAR(period_deviation({}, Seconds(2)).count(), 2 * kModelDeviation, 1e-12);
+}
+
+}  // namespace
+}  // namespace sluice::planner

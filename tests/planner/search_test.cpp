@@ -1,0 +1,144 @@
+#include "planner/search.hpp"
+
+#include <gtest/gtest.h>
+
+#include "planner/random_plan.hpp"
+#include "planner/remedies.hpp"
+#include "tests/planner/round_machine.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::round_machine;
+using test::tiny_job;
+
+constexpr std::int64_t kEffort = 60'000;
+
+SearchSettings quick(Pins pins = {}) {
+  return {.pins = std::move(pins), .effort = kEffort, .threads = 2};
+}
+
+Planned planned(const Predictor& predictor, const SearchSettings& settings) {
+  auto found = search(predictor, settings);
+  EXPECT_TRUE(std::holds_alternative<Planned>(found));
+  return std::move(std::get<Planned>(found));
+}
+
+/// Memory in which the leanest plan just fits.
+Bytes least_hbm(const Job& job) {
+  ResolvedMachine machine = round_machine();
+  machine.hbm = Bytes(4096);
+  const auto found = search(Predictor(job, machine, {}), quick());
+  return at(std::get<Infeasible>(found).memory, Tier::hbm).peak;
+}
+
+TEST(Search, FindsAPlanNoSlowerThanRandomOnes) {
+  const Job job = tiny_job();
+  const Predictor predictor(job, round_machine(), {});
+  const Planned found = planned(predictor, quick());
+  EXPECT_TRUE(found.best.prediction.fits);
+  EXPECT_GT(found.simulated, 10);
+  EXPECT_GT(found.space_log10, 6);
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const PlanScore score = predictor.score(random_plan(job, seed));
+    if (score.step.count() == 0) continue;
+    EXPECT_LE(found.best.prediction.step.count(), 1.02 * static_cast<double>(score.step.count()))
+        << "seed " << seed;
+  }
+}
+
+TEST(Search, GapIsBetweenZeroAndOneAndTheSameEveryTime) {
+  const Job job = tiny_job();
+  const Predictor predictor(job, round_machine(), {});
+  const Planned one = planned(predictor, quick());
+  SearchSettings alone = quick();
+  alone.threads = 1;
+  const Planned other = planned(predictor, alone);
+  EXPECT_EQ(one.best.prediction.plan, other.best.prediction.plan);
+  EXPECT_EQ(one.optimality_gap, other.optimality_gap);
+  EXPECT_GE(one.optimality_gap, 0);
+  EXPECT_LT(one.optimality_gap, 1);
+}
+
+TEST(Search, PinsHold) {
+  const Job job = tiny_job();
+  const Predictor predictor(job, round_machine(), {});
+  const Planned found = planned(predictor, quick([](Plan& plan) {
+                                  plan.weight_buffers = 1;
+                                  plan.prefetch_depth = 0;
+                                  for (UnitPlan& unit : plan.units) unit.when = When::after;
+                                }));
+  EXPECT_EQ(found.best.prediction.plan.weight_buffers, 1);
+  for (const UnitPlan& unit : found.best.prediction.plan.units) EXPECT_EQ(unit.when, When::after);
+}
+
+TEST(Search, ResidencyHostKeepsStateOutOfHbm) {
+  const Job job = tiny_job();
+  const Predictor predictor(job, round_machine(), {}, Residency::host);
+  for (const UnitPlan& unit : planned(predictor, quick()).best.prediction.plan.units) {
+    EXPECT_EQ(unit.state, Tier::host);
+  }
+}
+
+TEST(Search, TheLeanestPlanIsFoundInExactlyItsMemory) {
+  const Job job = tiny_job();
+  ResolvedMachine machine = round_machine();
+  machine.hbm = least_hbm(job);
+  const Planned found = planned(Predictor(job, machine, {}), quick());
+  EXPECT_LE(at(found.best.prediction.memory, Tier::hbm).peak, machine.hbm);
+}
+
+TEST(Search, PinsThatNoPlanCanHaveAreRefused) {
+  const Predictor predictor(tiny_job(), round_machine(), {});
+  EXPECT_ANY_THROW(search(predictor, quick([](Plan& plan) { plan.weight_buffers = -1; })));
+}
+
+TEST(Remedies, EachReallyFits) {
+  Job job = tiny_job();
+  job.micro_batch = 4;
+  job.loss_chunk = 128;
+  ResolvedMachine machine = round_machine();
+  machine.hbm = least_hbm(job) - Bytes(4096);
+  const Predictor predictor(job, machine, {});
+  const auto found = search_or_remedy(predictor, {}, quick());
+  const auto* infeasible = std::get_if<Infeasible>(&found);
+  ASSERT_NE(infeasible, nullptr);
+  EXPECT_EQ(infeasible->tier, Tier::hbm);
+  EXPECT_GT(infeasible->short_by, Bytes(0));
+  ASSERT_FALSE(infeasible->remedies.empty());
+  EXPECT_LE(infeasible->remedies.size(), 3u);
+  bool memory_named = false;
+  for (const Remedy& remedy : infeasible->remedies) {
+    EXPECT_GT(remedy.step, Duration(0)) << remedy.what;
+    memory_named = memory_named || remedy.setting.starts_with("--hbm");
+    Job changed = job;
+    ResolvedMachine larger = machine;
+    const auto value = [&] {
+      return std::stoll(remedy.setting.substr(remedy.setting.find_first_of("= ") + 1));
+    };
+    if (remedy.setting.starts_with("loss_chunk")) changed.loss_chunk = value();
+    if (remedy.setting.starts_with("micro_batch")) changed.micro_batch = value();
+    if (remedy.setting.starts_with("seq_len")) changed.seq_len = value();
+    if (remedy.setting.starts_with("--hbm")) larger.hbm = Bytes(value() << 20);
+    const auto after = search(Predictor(changed, larger, {}), quick());
+    EXPECT_TRUE(std::holds_alternative<Planned>(after)) << remedy.setting;
+  }
+  EXPECT_TRUE(memory_named);
+}
+
+TEST(Remedies, ShortHostMemoryIsNamed) {
+  const Job job = tiny_job();
+  ResolvedMachine machine = round_machine();
+  machine.host = Bytes(1 << 20);
+  const Predictor predictor(job, machine, {}, Residency::host);
+  const auto found = search_or_remedy(predictor, {}, quick());
+  const auto* infeasible = std::get_if<Infeasible>(&found);
+  ASSERT_NE(infeasible, nullptr);
+  EXPECT_EQ(infeasible->tier, Tier::host);
+  ASSERT_FALSE(infeasible->remedies.empty());
+  EXPECT_TRUE(infeasible->remedies.front().setting.starts_with("--host"));
+}
+
+}  // namespace
+}  // namespace sluice::planner
