@@ -4,6 +4,7 @@
 #include <gnu/libc-version.h>
 #include <sys/utsname.h>
 
+#include "engine/host/blas.hpp"
 #include "planner/hash.hpp"
 
 namespace sluice::engine {
@@ -22,6 +23,7 @@ std::string openblas_version() {
 }  // namespace
 
 std::string host_numerics_id() {
+  prepare_blas();  // It decides the core.
   utsname system{};
   uname(&system);
   return planner::CanonicalText("sluice/numerics/1")

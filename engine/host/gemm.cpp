@@ -13,8 +13,6 @@ blasint size(std::int64_t n) { return static_cast<blasint>(n); }
 
 }  // namespace
 
-void use_one_blas_thread() { openblas_set_num_threads(1); }
-
 void product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, MatrixView a,
              MatrixView b, Into into, MatrixView out) {
   cblas_sgemm(CblasRowMajor, transpose == Transpose::left ? CblasTrans : CblasNoTrans,

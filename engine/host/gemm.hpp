@@ -36,7 +36,4 @@ enum class Transpose { none, left, right };
 void product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, MatrixView a,
              MatrixView b, Into into, MatrixView out);
 
-/// OpenBLAS computes on the calling thread from here on, in the whole process.
-void use_one_blas_thread();
-
 }  // namespace sluice::engine

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "engine/host/blas.hpp"
 #include "engine/host/block_run.hpp"
 #include "engine/host/head_run.hpp"
 #include "engine/host/rope.hpp"
@@ -16,7 +17,7 @@ HostTemplates::HostTemplates(const planner::Job& job)
       head_space_(planner::head_workspace(job)),
       slots_(block_slots(job.model)),
       ends_(end_slots(job.model)) {
-  use_one_blas_thread();
+  prepare_blas();
   const std::vector<double> frequencies = rope_frequencies(job.model);
   cos_.reserve(static_cast<std::size_t>(job.seq_len) * frequencies.size());
   sin_.reserve(cos_.capacity());
