@@ -16,18 +16,9 @@ std::unique_ptr<engine::Device> device_for(const planner::Predictor& predictor,
                      " cannot be measured from here; autotune runs the host backend "
                      "(--machine here, or --backend host)");
   }
-  const auto pace = [&](const planner::Fact& rate) {
-    return engine::LinkPace{BytesPerSecond(rate.value),
-                            Seconds(machine.profile.copy_latency.value)};
-  };
-  const planner::Layout& layout = step.graph.layout;
   return std::make_unique<engine::HostDevice>(
-      predictor.job(),
-      engine::HostDeviceSettings{.arenas = {layout.device_bytes, layout.host_bytes},
-                                 .capacity = {machine.hbm, machine.host},
-                                 .h2d = pace(machine.profile.h2d),
-                                 .d2h = pace(machine.profile.d2h),
-                                 .threads = static_cast<int>(step.prediction.plan.threads)});
+      predictor.job(), engine::host_device_settings(machine, step.graph.layout,
+                                                    step.prediction.plan.threads));
 }
 
 }  // namespace

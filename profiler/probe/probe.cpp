@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "engine/host/blas.hpp"
 #include "engine/host/gemm.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/cost_model.hpp"
@@ -32,7 +33,7 @@ class HostProbe {
     // A name of its own: the estimate and the measurement are two machines to calibration.
     profile_.name = SystemFiles().cpu_model().value_or("host");
     cores_ = std::max(1, static_cast<int>(std::lround(profile_.cores.value)));
-    engine::use_one_blas_thread();
+    engine::prepare_blas();
   }
 
   MachineProfile run() {
