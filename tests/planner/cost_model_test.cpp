@@ -96,7 +96,7 @@ TEST(CostSwitches, EachTurnsItsTermOff) {
   const ProfileCostModel no_dispatch(round_profile(), {}, {.dispatch = false});
   Work work;
   work.kernels = 100;
-  EXPECT_EQ(all.launch(CostKey{"launch"}, work).amount, Amount(100e-6));
+  EXPECT_DOUBLE_EQ(all.launch(CostKey{"launch"}, work).amount.count(), 100e-6);
   EXPECT_EQ(no_dispatch.launch(CostKey{"launch"}, work).amount, Amount(0));
   const ProfileCostModel no_latency(round_profile(), {}, {.latency = false});
   EXPECT_EQ(no_latency.copy(CostKey{"c"}, CopyDirection::d2h, Bytes(1)).latency, Seconds(0));
