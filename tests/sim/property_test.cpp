@@ -169,17 +169,20 @@ TEST(Property, PoolsAreNeverExceededAndPeaksAreReached) {
     for (std::size_t pool = 0; pool < graph.pools().size(); ++pool) {
       std::vector<Change> changes;
       for (std::size_t i = 0; i < graph.tasks().size(); ++i) {
-        // A task without length at a busy instant holds only between two rounds of it.
-        if (timeline.spans[i].start == timeline.spans[i].end) continue;
+        double acquired = 0;
+        double released = 0;
         for (const Hold& hold : graph.tasks()[i].acquire) {
-          if (index(hold.pool) == pool) {
-            changes.push_back({timeline.spans[i].start, 1, hold.amount.count()});
-          }
+          if (index(hold.pool) == pool) acquired += hold.amount.count();
         }
         for (const Hold& hold : graph.tasks()[i].release) {
-          if (index(hold.pool) == pool) {
-            changes.push_back({timeline.spans[i].end, 0, -hold.amount.count()});
-          }
+          if (index(hold.pool) == pool) released += hold.amount.count();
+        }
+        const Timeline::Span& span = timeline.spans[i];
+        if (span.start == span.end) {  // Holds only between two rounds of one instant.
+          changes.push_back({span.start, acquired > released ? 1 : 0, acquired - released});
+        } else {
+          changes.push_back({span.start, 1, acquired});
+          changes.push_back({span.end, 0, -released});
         }
       }
       std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
