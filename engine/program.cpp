@@ -4,6 +4,7 @@
 #include <queue>
 #include <stdexcept>
 
+#include "planner/layout.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -82,7 +83,9 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device) {
     bound.accesses.push_back(
         {access.role, access.mode, arena.data() + start.count(), access.bytes});
     Bytes& touched = touched_[static_cast<std::size_t>(tensor.arena)];
-    touched = std::max(touched, end);
+    // Addresses are handed out in units of the alignment.
+    const std::int64_t unit = planner::kPlacementAlign.count();
+    touched = std::max(touched, Bytes((end.count() + unit - 1) / unit * unit));
   }
 }
 

@@ -40,7 +40,8 @@ class Program {
   [[nodiscard]] const std::vector<std::uint32_t>& topological_order() const { return order_; }
   /// The step's `grads` task.
   [[nodiscard]] std::uint32_t grads() const { return grads_; }
-  /// Highest byte (exclusive) that any task touches in an arena: the peak of a run.
+  /// End of the last unit of kPlacementAlign bytes that any task touches in an arena: the peak of a
+  /// run.
   [[nodiscard]] Bytes touched(planner::Arena arena) const {
     return touched_[static_cast<std::size_t>(arena)];
   }

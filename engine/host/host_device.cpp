@@ -1,5 +1,6 @@
 #include "engine/host/host_device.hpp"
 
+#include <cblas.h>
 #include <pthread.h>
 
 #include <cstring>
@@ -38,6 +39,15 @@ Workspace workspace_of(const BoundTask& task) {
   return access == nullptr ? Workspace{} : Workspace{access->data, access->bytes};
 }
 
+/// OpenBLAS maps its packing buffers at the first product that needs them, and keeps them: it must
+/// not be a product of a step.
+void map_blas_buffers() {
+  constexpr int kSize = 256;
+  std::vector<float> a(kSize * kSize), b(kSize * kSize), c(kSize * kSize);
+  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1.0F, a.data(), kSize,
+              b.data(), kSize, 0.0F, c.data(), kSize);
+}
+
 std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4; }
 
 }  // namespace
@@ -60,6 +70,7 @@ HostDevice::HostDevice(const planner::Job& job, const HostDeviceSettings& settin
       device_(settings.arenas.device, "device arena"),
       host_(settings.arenas.host, "host arena"),
       pool_(settings.threads) {
+  map_blas_buffers();
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
   }
