@@ -113,6 +113,7 @@ std::string comparison_text(const Comparison& comparison, const std::string& a,
 
 std::string comparison_json(const Comparison& comparison) {
   nlohmann::ordered_json report;
+  report["version"] = 1;
   report["kinds"] = rows_json(comparison.kinds);
   report["lanes"] = rows_json(comparison.lanes);
   report["step_a_s"] = comparison.step_a.count();

@@ -1,0 +1,59 @@
+"""sluice probe and autotune: the loop from a measured machine to a plan that train picks up."""
+
+import json
+
+import pytest
+
+from conftest import available_verbs
+from test_trace import CONFIG, TEXT
+
+pytestmark = pytest.mark.skipif("autotune" not in available_verbs(), reason="this build does not measure")
+
+
+@pytest.fixture
+def run_words(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "text.txt").write_text(TEXT)
+    return ["--model", "config.json", "data=text.txt", "--seq-len", "32", "--batch-size", "8", "--micro-batch", "1", "--backend", "host"]
+
+
+def test_probe_writes_a_profile_that_here_then_is(tmp_path, run_sluice, validate):
+    profile = tmp_path / "here.json"
+    run_sluice("probe", "--quick", "-o", profile)
+    validate(json.loads(profile.read_text()), "profile")
+    shown = run_sluice("machines", "show", "here").out
+    assert "measured" in shown
+
+
+def test_autotune_keeps_plan_and_calibration_that_train_uses(tmp_path, run_sluice, validate, run_words):
+    # Whether the prediction holds depends on who else uses this machine; what is kept does not.
+    run = run_sluice("autotune", *run_words, "--minutes", "0.1", "--steps", "5", "--json", exit_code=None)
+    assert run.code in (0, 5), run.err
+    report = run.json()
+    validate(report, "autotune")
+    assert (run.code == 0) == report["holds"]
+    if run.code == 5:
+        assert "worst cost" in run.err
+    trained = run_sluice("train", *run_words, "steps=3", f"out={tmp_path / 'run'}", "--json").json()
+    assert trained["plan_hash"] == report["plan_hash"]
+
+
+def test_verification_promises_before_it_runs(tmp_path, run_sluice, validate, run_words):
+    ledger = tmp_path / "ledger.jsonl"
+    run = run_sluice("autotune", *run_words, "--minutes", "0.1", "--steps", "5", "--verify", "--ledger", ledger, "--json", exit_code=None)
+    assert run.code in (0, 5), run.err
+    report = run.json()
+    validate(report, "autotune")
+    validate(ledger, "ledger")
+    lines = [json.loads(line) for line in ledger.read_text().splitlines()]
+    assert [line["kind"] for line in lines] == ["prediction", "prediction", "measurement", "measurement"]
+    verified = report["verification"]
+    for plan in (verified["best_depth"], verified["one_buffer"]):
+        assert plan["plan_hash"] not in verified["tuned_plan_hashes"]
+        assert plan["ledger_line"] in [line["hash"] for line in lines[:2]]
+        assert plan["steps"] >= 9
+
+
+@pytest.mark.parametrize("words, text", [(["--minutes", "soon"], "--minutes"), (["--steps", "2"], "--steps")])
+def test_wrong_flags_are_refused(refuses, run_words, words, text):
+    refuses(["autotune", *run_words, *words], text)
