@@ -63,19 +63,16 @@ class Tournament {
                      [](const Candidate& a, const Candidate& b) {
                        return a.estimate.expected < b.estimate.expected;
                      });
-    const Bytes hbm = predictor_.machine().hbm, host = predictor_.machine().host;
+    // Some that surely fit come first: what then proves too large costs no more than its time.
     std::vector<Candidate> batch;
-    for (Candidate& candidate : candidates) {
-      if (!considered_.insert(plan_hash(candidate.plan)).second) continue;
-      if (candidate.estimate.hbm_at_least > hbm || candidate.estimate.host_at_least > host)
-        continue;
-      if (!could_win(candidate)) continue;
-      if (effort <= 0) {
-        left_out_ = std::min(left_out_, candidate.estimate.bound);
-        continue;
-      }
-      effort -= candidate.estimate.tasks;
-      batch.push_back(std::move(candidate));
+    for (const Candidate& candidate : candidates) {
+      if (batch.size() == kBatch) break;
+      if (candidate.estimate.hbm_at_most > predictor_.machine().hbm) continue;
+      if (take(candidate, effort)) batch.push_back(candidate);
+    }
+    play(batch);
+    for (const Candidate& candidate : candidates) {
+      if (take(candidate, effort)) batch.push_back(candidate);
       if (batch.size() == kBatch) play(batch);
     }
     play(batch);
@@ -92,6 +89,20 @@ class Tournament {
  private:
   [[nodiscard]] bool could_win(const Candidate& candidate) const {
     return ranked_.empty() || candidate.estimate.bound < to_seconds(ranked_.front().score.step);
+  }
+
+  /// Whether to simulate this one; each is asked about once.
+  bool take(const Candidate& candidate, std::int64_t& effort) {
+    const ResolvedMachine& machine = predictor_.machine();
+    if (!considered_.insert(plan_hash(candidate.plan)).second) return false;
+    if (candidate.estimate.hbm_at_least > machine.hbm) return false;
+    if (candidate.estimate.host_at_least > machine.host || !could_win(candidate)) return false;
+    if (effort <= 0) {
+      left_out_ = std::min(left_out_, candidate.estimate.bound);
+      return false;
+    }
+    effort -= candidate.estimate.tasks;
+    return true;
   }
 
   void play(std::vector<Candidate>& batch) {

@@ -1,0 +1,156 @@
+"""sluice predict, plan and buy: exact, self-consistent, and honest about what does not fit."""
+
+import json
+
+import pytest
+
+TINY = {
+    "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64,
+    "intermediate_size": 128, "num_hidden_layers": 4, "num_attention_heads": 4,
+    "num_key_value_heads": 2, "head_dim": 16, "vocab_size": 256, "tie_word_embeddings": False,
+    "hidden_act": "silu", "rms_norm_eps": 1e-6, "rope_theta": 10000.0,
+    "max_position_embeddings": 2048,
+}
+
+
+@pytest.fixture
+def tiny(tmp_path):
+    """Flags of a small run on a catalogue machine."""
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps(TINY))
+    return ["--model", config, "--machine", "h200", "--seq-len", "64", "--batch-size", "8",
+            "--loss-chunk", "64"]
+
+
+# A search over this needs more than one step to look for, but little time.
+SMALL = ["--hbm", "720 MiB"]
+
+
+def test_prediction_follows_its_schema_and_adds_up(run_sluice, validate, tiny):
+    p = run_sluice("predict", *tiny, "--json").json()
+    validate(p, "predict")
+    assert p["fits"] is True
+    assert p["compute_s"] + sum(p["stalls"].values()) == pytest.approx(p["step_s"], abs=2e-9)
+    assert p["step_s_low"] < p["step_s"] < p["step_s_high"]
+    assert p["bound_ratio"] == pytest.approx(p["step_s"] / p["bound_s"]) and p["bound_ratio"] >= 1
+    assert p["bound_s"] == pytest.approx(max(p["bounds"].values()))
+    assert sum(p["evidence"].values()) == pytest.approx(1)
+    for tier in p["memory"].values():
+        assert sum(tier["parts"].values()) == tier["peak_bytes"]
+        assert tier["peak_bytes"] <= tier["capacity_bytes"]
+    tokens = 64 * 8
+    assert p["tokens_per_s"] == pytest.approx(tokens / p["step_s"])
+    matmul = 4 * (64 * 64 * 2 + 2 * 64 * 32 + 3 * 64 * 128) + 64 * 256
+    flops = (6 * matmul + 6 * 4 * 4 * 16 * 64) * tokens
+    assert p["model_tflops"] == pytest.approx(flops / p["step_s"] / 1e12)
+
+
+def test_simulating_the_graph_gives_the_step_to_the_nanosecond(run_sluice, tmp_path, tiny):
+    graph = tmp_path / "g.json"
+    p = run_sluice("predict", *tiny, *SMALL, "--json", "--graph-out", graph).json()
+    assert json.loads(graph.read_text())["period"] == ["s2/grads", "s3/grads"]
+    s = run_sluice("sim", graph, "--json").json()
+    assert round(s["period_s"] * 1e9) == round(p["step_s"] * 1e9)
+    assert s["period_s"] == p["step_s"]
+
+
+def test_a_plan_file_predicts_what_the_search_said(run_sluice, validate, tmp_path, tiny):
+    out = tmp_path / "plan.json"
+    found = run_sluice("plan", *tiny, "--json", "-o", out).json()
+    validate(found, "plan-result")
+    validate(out, "plan")
+    assert 0 <= found["optimality_gap"] < 1 and found["simulated"] >= 1 and found["space_log10"] > 5
+    again = run_sluice("predict", *tiny, "--plan", out, "--json").json()
+    assert again["step_s"] == found["step_s"]
+    assert again["plan_hash"] == found["plan_hash"] and again["plan"] == found["plan"]
+    assert json.loads(out.read_text())["prediction"]["step_s"] == found["step_s"]
+
+
+def test_the_same_request_gives_the_same_bytes(run_sluice, tiny):
+    assert run_sluice("plan", *tiny, "--json").out == run_sluice("plan", *tiny, "--json").out
+
+
+def test_pins_hold(run_sluice, tiny):
+    p = run_sluice("plan", *tiny, "--residency", "host", "--set", "plan.weight_buffers=2", "--set",
+                   "plan.when=after", "--json").json()
+    assert p["plan"]["weight_buffers"] == 2
+    assert {layer["when"] for layer in p["plan"]["layers"]} == {"after"}
+    assert {layer["state"] for layer in p["plan"]["layers"]} == {"host"}
+
+
+def test_tables_name_the_step_the_bound_and_the_memory(run_sluice, tiny):
+    text = run_sluice("plan", *tiny).out
+    for word in ["step", "90 %", "tokens/s", "bound", "hbm", "host", "weights", "search", "L0..L3"]:
+        assert word in text, word
+
+
+def test_too_little_memory_is_exit_3_with_remedies_that_fit(run_sluice, validate, tiny):
+    # 640 MiB of an H200's memory are the context's.
+    refused = run_sluice("predict", *tiny, "--hbm", "640 MiB", "--json", exit_code=3)
+    p = refused.json()
+    validate(p, "predict")
+    assert p["fits"] is False and p["tier"] == "hbm" and p["short_bytes"] > 0
+    assert 1 <= len(p["remedies"]) <= 3 and refused.err == ""
+    for remedy in p["remedies"]:
+        setting = remedy["setting"]
+        words = setting.split(" ") if setting.startswith("--") else [setting]
+        base = [*tiny, "--hbm", "640 MiB"]
+        run_sluice("predict", *base, *words, "--json", exit_code=0)
+    assert "does not fit" in run_sluice("plan", *tiny, "--hbm", "640 MiB", exit_code=3).out
+
+
+def test_a_plan_above_capacity_is_exit_3_and_the_search_is_the_remedy(run_sluice, tmp_path, tiny):
+    out = tmp_path / "plan.json"
+    roomy = run_sluice("plan", *tiny, "--set", "plan.keep=all", "-o", out, "--json").json()
+    peak = roomy["memory"]["hbm"]["peak_bytes"]
+    refused = run_sluice("predict", *tiny, "--plan", out, "--hbm", f"{peak - 4096} B", "--json",
+                         exit_code=3).json()
+    assert refused["tier"] == "hbm" and refused["short_bytes"] == 4096
+
+
+def test_a_plan_of_another_job_is_refused(refuses, run_sluice, tmp_path, tiny):
+    out = tmp_path / "plan.json"
+    run_sluice("plan", *tiny, "-o", out)
+    refuses(["predict", *tiny, "seq_len=32", "--plan", out], "another job")
+
+
+def test_a_slower_link_never_helps(run_sluice, tiny):
+    args = [*tiny, "--residency", "host"]
+    fast = run_sluice("predict", *args, "--json").json()["step_s"]
+    slow = run_sluice("predict", *args, "--set", "machine.h2d=0.1x", "--set", "machine.d2h=0.1x",
+                      "--json").json()["step_s"]
+    assert slow >= fast
+
+
+def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, tiny):
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("prices:\n  h200: {rent_usd_per_hour: 3.5, date: 2026-01-31}\n")
+    b = run_sluice("buy", *tiny, "--machines", "h200,rtx-4090", "--tokens", "1G", "--days", "30",
+                   "--prices", prices, "--rent", "--json").json()
+    validate(b, "buy")
+    steps = [row["step_s"] for row in b["rows"]]
+    assert steps == sorted(steps) and {r["machine"] for r in b["rows"]} == {"h200", "rtx-4090"}
+    h200 = next(r for r in b["rows"] if r["machine"] == "h200")
+    other = next(r for r in b["rows"] if r["machine"] == "rtx-4090")
+    assert h200["cost"] == pytest.approx(3.5 * 24 * h200["days"])
+    assert other["price"] is None and other["cost"] is None
+    assert b["upgrades"] and set(b["elasticity"]) >= {"compute", "h2d", "d2h", "dram", "cpu", "hbm"}
+    text = run_sluice("buy", *tiny, "--machines", "h200").out
+    assert " - " in text and "upgrades of h200" in text
+
+
+def test_buy_keeps_a_machine_that_does_not_fit_as_a_row(run_sluice, tiny):
+    b = run_sluice("buy", *tiny, "--hbm", "640 MiB", "--machines", "h200", "--json").json()
+    assert b["rows"][0]["fits"] is False and "hbm" in b["rows"][0]["limit"]
+    assert b["elasticity"] == {}
+
+
+def test_wrong_requests_are_refused(refuses, tmp_path, tiny):
+    refuses(["plan", *tiny, "--plan", "p.json"], "--plan")
+    refuses(["predict", *tiny, "--set", "plan.weight_buffers=0"], "weight_buffers")
+    refuses(["buy", *tiny, "--machines", "h200,,l40s"], "--machines")
+    refuses(["buy", *tiny, "--tokens", "0"], "--tokens")
+    refuses(["buy", *tiny, "--machines", "h20"], "h200")
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("prices: {h200: {buy_usd: 1}}")
+    refuses(["buy", *tiny, "--prices", bad], "date")
