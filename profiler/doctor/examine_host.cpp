@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "engine/host/blas.hpp"
 #include "profiler/doctor/examine.hpp"
 
 namespace sluice::profiler {
@@ -145,6 +146,7 @@ Finding examine_disk(const std::string& subject, const std::filesystem::path& fo
 Finding examine_openblas() {
   // Looked up at run time: the doctor says what this process really calls, whatever it was built
   // with.
+  engine::prepare_blas();  // The kernels that a run would have.
   const auto core = reinterpret_cast<char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
   const auto config = reinterpret_cast<char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_config"));
   if (!core || !config) {
