@@ -144,6 +144,7 @@ Finding examine_disk(const std::string& subject, const std::filesystem::path& fo
 }
 
 Finding examine_openblas() {
+  engine::prepare_blas();  // May choose another core than OpenBLAS did.
   // Looked up at run time: the doctor says what this process really calls, whatever it was built
   // with.
   engine::prepare_blas();  // The kernels that a run would have.
