@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <utility>
 
 #include "cli/parse_run.hpp"
 #include "planner/units_text.hpp"
@@ -35,6 +36,22 @@ std::optional<double> number(const planner::RunArguments& request, const char* f
   const double value = planner::parse_number(*text, flag);
   if (value <= 0) throw BadRequest(std::string(flag) + ": must be above 0");
   return value;
+}
+
+/// "10G", "10B" (billion), "1.5T", "2e9".
+std::optional<double> token_count(const planner::RunArguments& request) {
+  auto text = request.value("--tokens");
+  if (!text || text->empty()) return std::nullopt;
+  constexpr std::pair<char, double> kFactors[] = {
+      {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}, {'T', 1e12}};
+  double factor = 1;
+  for (const auto& [letter, value] : kFactors) {
+    if (text->back() == letter) factor = value;
+  }
+  if (factor != 1) text->pop_back();
+  const double count = planner::parse_number(*text, "--tokens") * factor;
+  if (count <= 0) throw BadRequest("--tokens: must be above 0");
+  return count;
 }
 
 std::string or_dash(const std::optional<double>& value, int digits) {
@@ -83,7 +100,7 @@ int run_buy(const Arguments& arguments) {
   const planner::RunArguments asked = parse_run(
       arguments, "sluice buy RUN [flags]",
       {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
-       {"--tokens", Takes::value, "to train on, such as 10G"},
+       {"--tokens", Takes::value, "to train on, such as 10B (billion)"},
        {"--days", Takes::value, "to train in"},
        {"--budget", Takes::value, "US dollars"},
        {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
@@ -91,7 +108,7 @@ int run_buy(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
   BuyRequest request;
   if (const auto names = asked.value("--machines")) request.machines = split(*names, "--machines");
-  request.tokens = number(asked, "--tokens");
+  request.tokens = token_count(asked);
   request.days = number(asked, "--days");
   request.budget_usd = number(asked, "--budget");
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);

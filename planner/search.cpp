@@ -15,6 +15,8 @@ namespace {
 
 /// Structures whose buffers are varied.
 constexpr std::size_t kRefined = 3;
+/// Tasks that a plan counts for at least, so that a small job's search is over at once.
+constexpr std::int64_t kLeastCharge = 8000;
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 /// Plans that are simulated before the best so far prunes again.
 constexpr std::size_t kBatch = 8;
@@ -101,7 +103,7 @@ class Tournament {
       left_out_ = std::min(left_out_, candidate.estimate.bound);
       return false;
     }
-    effort -= candidate.estimate.tasks;
+    effort -= std::max(candidate.estimate.tasks, kLeastCharge);
     return true;
   }
 
