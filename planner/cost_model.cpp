@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "planner/hash.hpp"
+#include "planner/sibling_costs.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -234,7 +235,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
   cost.cap = Rate(1);
   if (const CalibrationSample* known = sample(key)) {
     cost.amount = Amount(known->value);
-    cost.evidence = Evidence::measured;
+    cost.evidence = known->source == kSiblingSource ? Evidence::fitted : Evidence::measured;
     cost.relative_deviation = relative_deviation(*known);
   } else {
     Parts parts;

@@ -29,7 +29,8 @@ struct CostSwitches {
 
 /// One cost a task, in this order of evidence:
 ///   measured  the calibrated value of the task's own cost key;
-///   fitted    copies and updates: a line in size through the calibrated values of the same family
+///   fitted    passes over a block: planner/sibling_costs.hpp, where a Predictor asks; copies and
+///             updates: a line in size through the calibrated values of the same family
 ///             (the key without its size); everything else, and they without samples: the
 ///             profile's measured facts;
 ///   datasheet the profile's datasheet or estimated facts.

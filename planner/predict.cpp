@@ -4,6 +4,7 @@
 
 #include "planner/hash.hpp"
 #include "planner/interval.hpp"
+#include "planner/sibling_costs.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner {
@@ -70,8 +71,9 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
     : job_(std::move(job)),
       machine_(std::move(machine)),
       residency_(residency),
-      costs_(std::make_shared<const ProfileCostModel>(machine_.profile, std::move(calibration),
-                                                      switches)) {
+      costs_(std::make_shared<const ProfileCostModel>(
+          machine_.profile, with_siblings(job_, machine_.profile, std::move(calibration)),
+          switches)) {
   validate(job_);
   pass_times_ = planner::pass_times(job_, *costs_);
   bound_ = bound_of(job_, *costs_, machine_, residency_);

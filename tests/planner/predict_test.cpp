@@ -5,8 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "planner/cost_key.hpp"
 #include "planner/interval.hpp"
 #include "planner/random_plan.hpp"
+#include "planner/sibling_costs.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
@@ -113,6 +115,25 @@ TEST(Prediction, AboveACapacityDoesNotFitAndSaysByHowMuch) {
   EXPECT_FALSE(p.fits);
   EXPECT_EQ(at(p.memory, Tier::hbm).missing(), Bytes(1));
   EXPECT_EQ(Predictor(job, machine, {}).score(plan).step, Duration(0));
+}
+
+TEST(SiblingCosts, AnUnmeasuredRecomputationScalesLikeTheMeasuredForward) {
+  const Job job = tiny_job();
+  const ProfileCostModel plain(round_machine().profile, {});
+  const auto time = [&](const CostModel& costs, Pass pass) {
+    return costs.compute(compute_key(job, pass, 1), work_of(job, pass, 1));
+  };
+  CalibrationSample forward;
+  forward.key = compute_key(job, Pass::block_forward, 1);
+  forward.value = 3 * time(plain, Pass::block_forward).amount.count();
+  const Predictor predictor(job, round_machine(), {{forward.key, forward}});
+  const TaskCost again = time(predictor.costs(), Pass::block_recompute_input);
+  EXPECT_NEAR(again.amount.count(), 3 * time(plain, Pass::block_recompute_input).amount.count(),
+              1e-12);
+  EXPECT_EQ(again.evidence, Evidence::fitted);
+  EXPECT_EQ(time(predictor.costs(), Pass::block_forward).evidence, Evidence::measured);
+  // Nothing measured: nothing to scale by.
+  EXPECT_TRUE(with_siblings(job, round_machine().profile, {}).empty());
 }
 
 TEST(PeriodDeviation, CalibratedKeysAreIndependentAndUncalibratedOnesOfALaneGoTogether) {

@@ -13,7 +13,7 @@ namespace {
 using test::round_machine;
 using test::tiny_job;
 
-constexpr std::int64_t kEffort = 60'000;
+constexpr std::int64_t kEffort = 1'600'000;
 
 SearchSettings quick(Pins pins = {}) {
   return {.pins = std::move(pins), .effort = kEffort, .threads = 2};
