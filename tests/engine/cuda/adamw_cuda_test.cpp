@@ -16,18 +16,22 @@
 namespace sluice::engine::cuda {
 namespace {
 
-struct FreeManaged {
+struct FreeDevice {
   void operator()(void* memory) const { cudaFree(memory); }
 };
 template <class T>
-using Managed = std::unique_ptr<T[], FreeManaged>;
+using OnDevice = std::unique_ptr<T[], FreeDevice>;
 
+/// A copy of `values` in device memory; null where the device refuses.
 template <class T>
-Managed<T> managed(const std::vector<T>& values) {
+OnDevice<T> on_device(const std::vector<T>& values) {
   void* memory = nullptr;
-  if (cudaMallocManaged(&memory, values.size() * sizeof(T)) != cudaSuccess) return nullptr;
-  std::memcpy(memory, values.data(), values.size() * sizeof(T));
-  return Managed<T>(static_cast<T*>(memory));
+  const std::size_t bytes = values.size() * sizeof(T);
+  if (cudaMalloc(&memory, bytes) != cudaSuccess) return nullptr;
+  OnDevice<T> copy(static_cast<T*>(memory));
+  return cudaMemcpy(memory, values.data(), bytes, cudaMemcpyHostToDevice) == cudaSuccess
+             ? std::move(copy)
+             : nullptr;
 }
 
 struct State {
@@ -63,8 +67,11 @@ AdamWOperands operands_of(State& state) {
 }
 
 template <class T>
-bool same_bits(const T* a, const T* b, std::size_t count) {
-  return std::memcmp(a, b, count * sizeof(T)) == 0;
+bool same_bits(const std::vector<T>& host, const OnDevice<T>& device) {
+  std::vector<T> copy(host.size());
+  const std::size_t bytes = host.size() * sizeof(T);
+  return cudaMemcpy(copy.data(), device.get(), bytes, cudaMemcpyDeviceToHost) == cudaSuccess &&
+         std::memcmp(host.data(), copy.data(), bytes) == 0;
 }
 
 TEST(CudaDeviceQuery, StatesTheRuntimeAndEitherDevicesOrAReason) {
@@ -81,11 +88,11 @@ TEST(CudaAdamW, TenStepsGiveTheHostsBits) {
   constexpr std::size_t kCount = 300'001;
   constexpr std::size_t kDecaying = 200'000;
   State host = random_state(kCount);
-  const auto high = managed(host.high);
-  const auto low = managed(host.low);
-  const auto m = managed(host.m);
-  const auto v = managed(host.v);
-  const auto gradient = managed(host.gradient);
+  const auto high = on_device(host.high);
+  const auto low = on_device(host.low);
+  const auto m = on_device(host.m);
+  const auto v = on_device(host.v);
+  const auto gradient = on_device(host.gradient);
   ASSERT_TRUE(high && low && m && v && gradient);
   const AdamWOperands device{
       .high = high.get(), .low = low.get(), .m = m.get(), .v = v.get(), .gradient = gradient.get()};
@@ -102,10 +109,10 @@ TEST(CudaAdamW, TenStepsGiveTheHostsBits) {
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
   }
-  EXPECT_TRUE(same_bits(host.high.data(), high.get(), kCount));
-  EXPECT_TRUE(same_bits(host.low.data(), low.get(), kCount));
-  EXPECT_TRUE(same_bits(host.m.data(), m.get(), kCount));
-  EXPECT_TRUE(same_bits(host.v.data(), v.get(), kCount));
+  EXPECT_TRUE(same_bits(host.high, high));
+  EXPECT_TRUE(same_bits(host.low, low));
+  EXPECT_TRUE(same_bits(host.m, m));
+  EXPECT_TRUE(same_bits(host.v, v));
 }
 
 }  // namespace
