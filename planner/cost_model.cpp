@@ -1,11 +1,11 @@
 #include "planner/cost_model.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
 
+#include "planner/cost_family.hpp"
 #include "planner/hash.hpp"
 #include "planner/sibling_costs.hpp"
 #include "sim/error.hpp"
@@ -21,33 +21,6 @@ constexpr const char* kCoresLink = "cores";
 /// Sharing weight of writes to host memory over everything else's, on CUDA machines (class
 /// comment).
 constexpr double kHostWritePriority = 2;
-
-/// A key of tasks that differ in size alone: "update/cpu/t1/4096/gbf16" is size 4096 of the family
-/// "update/cpu/t1/" + "/gbf16".
-struct SizedKey {
-  double size;
-  std::string_view before, after;
-  [[nodiscard]] bool same_family(const SizedKey& other) const {
-    return before == other.before && after == other.after;
-  }
-};
-
-/// The last component that is a whole number; none where there is no such component.
-std::optional<SizedKey> sized(std::string_view key) {
-  std::size_t end = key.size();
-  while (true) {
-    const auto slash = key.rfind('/', end == 0 ? 0 : end - 1);
-    if (slash == key.npos) return std::nullopt;
-    const std::string_view part = key.substr(slash + 1, end - slash - 1);
-    std::int64_t size = 0;
-    const auto [stop, error] = std::from_chars(part.data(), part.data() + part.size(), size);
-    if (error == std::errc() && stop == part.data() + part.size() && size > 0) {
-      return SizedKey{static_cast<double>(size), key.substr(0, slash + 1), key.substr(end)};
-    }
-    if (slash == 0) return std::nullopt;
-    end = slash;
-  }
-}
 
 /// Adds parts of one task: seconds, their deviation (independent between parts) and the weakest
 /// evidence.
@@ -85,13 +58,6 @@ class Parts {
   Evidence evidence_ = Evidence::measured;
 };
 
-/// The deviation of a mean of `count` measurements, at least that of a clock read now and then.
-double relative_deviation(const CalibrationSample& sample) {
-  if (!(sample.value > 0)) return 0;
-  return sample.deviation / sample.value /
-         std::sqrt(static_cast<double>(std::max<std::int64_t>(1, sample.count)));
-}
-
 Fact between(const Fact& a, const Fact& b, double share) {
   Fact fact = share < 0.5 ? a : b;
   fact.value = a.value + (b.value - a.value) * share;
@@ -101,42 +67,7 @@ Fact between(const Fact& a, const Fact& b, double share) {
   return fact;
 }
 
-struct SizedTime {
-  double seconds;
-  double relative_deviation;
-};
-
-/// Seconds of `key` from the samples of its family: the least-squares line where sizes differ, else
-/// in proportion. None for a key without size, or without samples.
-std::optional<SizedTime> from_family(const Calibration& calibration, const CostKey& wanted) {
-  const auto key = sized(wanted.name);
-  if (!key) return std::nullopt;
-  const double size = key->size;
-  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, deviation = 0;
-  for (auto it = calibration.lower_bound(CostKey{std::string(key->before)});
-       it != calibration.end() && it->first.name.starts_with(key->before); ++it) {
-    const auto other = sized(it->first.name);
-    if (!other || !other->same_family(*key)) continue;
-    const double x = other->size, y = it->second.value;
-    n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
-    deviation = std::max(deviation, relative_deviation(it->second));
-  }
-  if (n == 0) return std::nullopt;
-  const double spread = n * sxx - sx * sx;
-  double seconds = sy / sx * size;
-  if (n >= 2 && spread > 1e-9 * n * sxx) {
-    const double slope = (n * sxy - sx * sy) / spread;
-    const double line = (sy - slope * sx) / n + slope * size;
-    if (slope > 0 && line > 0) seconds = line;
-  }
-  return SizedTime{seconds, std::max(deviation, 0.02)};
-}
-
 }  // namespace
-
-bool is_rate(const CostKey& key) {
-  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !sized(key.name);
-}
 
 CostKey interference_key(const std::string& on, const std::string& from) {
   return CostKey{"interference/" + on + "/" + from};

@@ -1,0 +1,38 @@
+// Calibrated costs of tasks that differ in size alone, as a curve in that size.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "planner/calibration.hpp"
+#include "planner/cost.hpp"
+
+namespace sluice::planner {
+
+/// A key of tasks that differ in size alone: "update/cpu/t1/4096/gbf16" is size 4096 of the family
+/// "update/cpu/t1/" + "/gbf16".
+struct SizedKey {
+  double size;
+  std::string_view before, after;
+  [[nodiscard]] bool same_family(const SizedKey& other) const {
+    return before == other.before && after == other.after;
+  }
+};
+
+/// The last component that is a whole number; none where there is no such component.
+[[nodiscard]] std::optional<SizedKey> sized(std::string_view key);
+
+struct SizedTime {
+  double seconds;
+  double relative_deviation;
+};
+
+/// Seconds of `key` from the samples of its family: the least-squares line where sizes differ, else
+/// in proportion. None for a key without size, or without samples.
+[[nodiscard]] std::optional<SizedTime> from_family(const Calibration& calibration,
+                                                   const CostKey& key);
+
+/// Of the mean of the sample's measurements, over its value.
+[[nodiscard]] double relative_deviation(const CalibrationSample& sample);
+
+}  // namespace sluice::planner
