@@ -27,7 +27,7 @@ std::filesystem::path fresh_name(const std::string& model) {
 
 RunFolder::RunFolder(const std::optional<std::filesystem::path>& out, const std::string& model)
     : path_(out ? *out : fresh_name(model)) {
-  if (std::filesystem::exists(metrics()) || std::filesystem::exists(ledger())) {
+  if (std::filesystem::is_regular_file(metrics()) || std::filesystem::is_regular_file(ledger())) {
     throw BadRequest("out: " + path_.string() +
                      " already holds a run: give another folder, or move it away");
   }

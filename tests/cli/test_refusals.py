@@ -211,11 +211,18 @@ def test_a_plan_of_another_job_is_refused(run_sluice, refuses, tmp_path):
     refuses(["predict", *job, "128", "--plan", plan], "plan.json", "job")
 
 
-def test_training_for_the_cuda_backend_says_that_it_is_not_there(refuses, write, tmp_path):
-    text = write("text.txt", "the quick brown fox " * 500)
-    words = ["train", "--model", "bytes-2m", "--machine", "h200", "--seq-len", "64",
-             "--batch-size", "2", f"data={text}", "--backend", "cuda", "--hbm", "1 GiB"]
-    refuses(words, "cuda", "--backend host", exit_code=4)
+def train_words(data):
+    return ["train", "--model", "bytes-2m", "--seq-len", "32", "--batch-size", "2", "--steps", "4",
+            "--data", data]
+
+
+@pytest.fixture
+def text(write):
+    return write("text.txt", "the quick brown fox jumps over the lazy dog. " * 200)
+
+
+def test_training_for_the_cuda_backend_says_that_it_is_not_there(refuses, text):
+    refuses([*train_words(text), "--backend", "cuda"], "cuda", "--backend host", exit_code=4)
 
 
 def test_training_without_data_is_refused(refuses):
@@ -249,3 +256,13 @@ def test_a_result_that_stdout_cannot_take_is_an_error_of_the_environment(refuses
     with open("/dev/full", "w") as full:
         words = ["sim", write("graph.json", GRAPH), "--json"]
         refuses(words, "standard output", exit_code=4, stdout=full)
+
+
+@needs_full
+@pytest.mark.parametrize("name", ["metrics.jsonl", "ledger.jsonl"])
+def test_a_full_disk_while_logging_stops_the_run_with_one_line(run_sluice, text, tmp_path, name):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / name).symlink_to("/dev/full")
+    run = run_sluice(*train_words(text), "--out", tmp_path / "run", "--json", exit_code=4)
+    errors = [line for line in run.err.splitlines() if line.startswith("sluice: error: ")]
+    assert len(errors) == 1 and name in errors[0] and "No space left" in errors[0]
