@@ -114,6 +114,7 @@ int run_autotune(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}});
   const bool json = request.has("--json");
   const Printer print(json);
+  require_executable(request.config);
   const planner::Store store = planner::Store::of_user();
   for (const auto& finding : profiler::examine_machine({.store = store.root()})) {
     if (finding.verdict != profiler::Verdict::ok) std::cerr << profiler::findings_text({finding});

@@ -218,6 +218,7 @@ int run_train(const Arguments& arguments) {
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
   const planner::RunConfig& config = request.config;
   const bool json = request.has("--json");
+  require_executable(config);
   const planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config, planning);
   if (request.has("--trace-out") && config.steps < kTracedSteps) {
