@@ -10,6 +10,7 @@
 #include "engine/host/host_device.hpp"
 #include "engine/ledger.hpp"
 #include "engine/numerics_id.hpp"
+#include "engine/process_memory.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
@@ -163,6 +164,7 @@ void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine:
   const auto learning_rate = [&config](std::int64_t step) {
     return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
   };
+  engine::release_free_memory();
   engine::Session session(
       run.job, run.predicted.graph,
       std::make_unique<engine::HostDevice>(

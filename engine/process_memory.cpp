@@ -1,5 +1,7 @@
 #include "engine/process_memory.hpp"
 
+#include <malloc.h>
+
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -25,5 +27,7 @@ ProcessMemory process_memory() {
   }
   return memory;
 }
+
+void release_free_memory() { malloc_trim(0); }
 
 }  // namespace sluice::engine

@@ -13,4 +13,8 @@ struct ProcessMemory {
 /// Reads /proc/self/status. Throws EnvironmentError where it is missing.
 [[nodiscard]] ProcessMemory process_memory();
 
+/// Gives freed heap memory back to the system, so that what came before a run (a search, say) is
+/// not counted as its memory.
+void release_free_memory();
+
 }  // namespace sluice::engine

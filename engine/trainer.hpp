@@ -34,16 +34,15 @@ struct TrainingResult {
   double loss = 0;                                          ///< Of the last step.
   std::vector<std::pair<std::int64_t, double>> validation;  ///< After which step, loss.
   std::vector<Seconds> step_times;
+  std::vector<bool> undisturbed;  ///< Of each step: neither the first nor the second of its chunk.
   MemoryPeaks peaks;
   bool interrupted = false;
 
-  /// Median time of the steps that neither begin nor follow an evaluation; none without steps.
+  /// Median time of the undisturbed steps, of all where there are none; none without steps.
   [[nodiscard]] std::optional<Seconds> median_step() const;
-  std::vector<bool> undisturbed;  ///< Of each step: ran with the step before it still in flight.
 };
 
-/// What a run tells while it runs; called between steps' `grads`, must not throw to no purpose: an
-/// exception stops the run.
+/// What a run tells while it runs, on the calling thread. What they throw stops the run.
 struct TrainingReports {
   std::function<void(const StepMetrics&)> step;
   std::function<void(std::int64_t step, double loss)> validation;
