@@ -30,16 +30,35 @@ KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& occ
   return times;
 }
 
+/// Copies so short that waking up rules them say nothing of the link, and costs of other sizes are
+/// read off the calibrated ones: the profile's latency stands for them.
+bool is_short_copy(const planner::StepTask& task, const planner::MachineProfile& profile) {
+  constexpr Seconds kShort{2e-3};
+  switch (task.lane) {
+    case planner::LaneKind::h2d:
+      return task.bytes / BytesPerSecond(profile.h2d.value) < kShort;
+    case planner::LaneKind::d2h:
+      return task.bytes / BytesPerSecond(profile.d2h.value) < kShort;
+    default:
+      return false;
+  }
+}
+
 /// Measured, by key: the seconds of a step, each measured step's own.
 struct MeasuredKeys {
   std::map<CostKey, std::vector<double>> steps;
   std::map<CostKey, std::size_t> tasks;
+  std::map<CostKey, bool> short_copy;
 };
 
-MeasuredKeys measured_keys(const planner::StepGraph& graph, const MeasuredRun& run) {
+MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::MachineProfile& profile,
+                           const MeasuredRun& run) {
   check(run.steps.size() >= 3, "a measured run has a step with neighbours");
   const StepTemplate step_template(graph);
   MeasuredKeys keys;
+  for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+    keys.short_copy[graph.tasks[i].cost] = is_short_copy(graph.tasks[i], profile);
+  }
   for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
     for (const auto& [key, time] :
          by_key(graph, step_template.occupancy(run.steps[s - 1], run.steps[s]))) {
@@ -152,7 +171,7 @@ double improve(planner::Calibration& calibration, const std::string& profile_has
     const SimulatedKeys simulated = simulated_keys(graphs[r]);
     for (const auto& [key, steps] : measured[r].steps) {
       const KeyTime& time = simulated.keys.at(key);
-      if (time.seconds <= 0) continue;
+      if (time.seconds <= 0 || measured[r].short_copy.at(key)) continue;
       Evidence& known = evidence[key];
       known.measured += median(steps);
       known.simulated += time.seconds;
@@ -196,7 +215,7 @@ std::vector<planner::StepGraph> build_graphs(const planner::Job& job,
 RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
                      const planner::Calibration& calibration, const MeasuredRun& run) {
   const auto graphs = build_graphs(job, profile, calibration, std::span(&run, 1));
-  return residual_of(graphs.front(), run, measured_keys(graphs.front(), run));
+  return residual_of(graphs.front(), run, measured_keys(graphs.front(), profile, run));
 }
 
 CalibrationFit fit_calibration(const planner::Job& job, const planner::MachineProfile& profile,
@@ -208,7 +227,7 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
   std::vector<MeasuredKeys> measured;
   measured.reserve(runs.size());
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    measured.push_back(measured_keys(graphs[r], runs[r]));
+    measured.push_back(measured_keys(graphs[r], profile, runs[r]));
   }
 
   fit.interference =

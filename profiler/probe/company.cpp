@@ -13,12 +13,12 @@ planner::Fact speed_beside(const Load& load, const Load& company, Seconds budget
   constexpr int kTurns = 5;
   Samples ratios;
   for (int turn = 0; turn < kTurns; ++turn) {
-    const double alone = median(time_repeatedly(budget / (2 * kTurns), load));
+    const double alone = median(time_repeatedly(Timer::thread, budget / (2 * kTurns), load));
     std::atomic<bool> stop{false};
     std::thread beside([&] {
       while (!stop.load(std::memory_order_relaxed)) company();
     });
-    const double together = median(time_repeatedly(budget / (2 * kTurns), load));
+    const double together = median(time_repeatedly(Timer::thread, budget / (2 * kTurns), load));
     stop.store(true);
     beside.join();
     ratios.push_back(std::min(1.0, alone / together));

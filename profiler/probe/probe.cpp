@@ -69,14 +69,14 @@ void HostProbe::memory() {
   // other tenants and cannot be counted on.
   CopyBench all(64_MiB, cores_);
   profile_.dram = measured_rate(2.0 * static_cast<double>(all.bytes().count()),
-                                time_repeatedly(unit_, [&] { all.copy(); }),
+                                time_repeatedly(Timer::wall, unit_, [&] { all.copy(); }),
                                 "memcpy on all cores, bytes read and written");
   say("memory", fmt::format("{} read and written by {} cores",
                             planner::format_rate(BytesPerSecond(profile_.dram.value)), cores_));
   CopyBench one(16_MiB, 1);
-  const Fact rate =
-      measured_rate(static_cast<double>(one.bytes().count()),
-                    time_repeatedly(unit_ / 2, [&] { one.copy(); }), "memcpy on one core");
+  const Fact rate = measured_rate(static_cast<double>(one.bytes().count()),
+                                  time_repeatedly(Timer::thread, unit_ / 2, [&] { one.copy(); }),
+                                  "memcpy on one core");
   profile_.copy_cores = rate;
   profile_.copy_cores.value = 1 / rate.value;
   profile_.copy_cores.deviation = rate.deviation / (rate.value * rate.value);
@@ -101,7 +101,7 @@ void HostProbe::products() {
     const Fact rate = measured_rate(
         flops,
         time_repeatedly(
-            unit_ / 2,
+            Timer::thread, unit_ / 2,
             [&] { engine::multiply(x.data(), kTokens, matrix, panel.data(), y.data()); }),
         "sgemm of 256 tokens by bf16 weights, conversion included");
     profile_.gemm.push_back({flops, rate});
@@ -147,9 +147,11 @@ void HostProbe::block_kernels() {
                          attention_flops(work_of(shorter.job(), pass, 1));
     Samples differences;
     for (int turn = 0; turn < 5; ++turn) {
-      const double slow = median(time_repeatedly(unit_ / 8, [&] { (longer.*run)(); }));
-      const double fast = median(time_repeatedly(unit_ / 8, [&] { (shorter.*run)(); }));
-      differences.push_back(std::max(slow - fast, 1e-6));
+      const double slow =
+          median(time_repeatedly(Timer::thread, unit_ / 8, [&] { (longer.*run)(); }));
+      const double fast =
+          median(time_repeatedly(Timer::thread, unit_ / 8, [&] { (shorter.*run)(); }));
+      differences.push_back(std::max(slow - fast, 0.05 * slow));  // noise must not make it free
     }
     return measured_rate(flops, differences, "512 tokens as one sequence against four");
   };
@@ -168,7 +170,7 @@ void HostProbe::block_kernels() {
   const planner::Work work = work_of(block.job(), planner::Pass::block_forward, 1);
   const double known =
       product_seconds(profile_, work) + attention_flops(work) / profile_.attention_forward.value;
-  Samples rest = time_repeatedly(unit_, [&] { block.forward(); });
+  Samples rest = time_repeatedly(Timer::thread, unit_, [&] { block.forward(); });
   for (double& seconds : rest) seconds = std::max(seconds - known, 0.05 * seconds);
   profile_.hbm_bandwidth =
       measured_rate(static_cast<double>(work.streamed.count()), rest,
@@ -182,7 +184,7 @@ void HostProbe::block_kernels() {
                              .seq_len = 1,
                              .sequences = 1}));
   const planner::Work small = work_of(tiny.job(), planner::Pass::block_forward, 1);
-  Samples calls = time_repeatedly(unit_ / 8, [&] { tiny.forward(); });
+  Samples calls = time_repeatedly(Timer::thread, unit_ / 8, [&] { tiny.forward(); });
   for (double& seconds : calls) seconds /= static_cast<double>(small.kernels);
   profile_.kernel_overhead = measured_fact(calls, "a block of one token, by its kernels");
   say("element-wise kernels",
@@ -196,9 +198,10 @@ void HostProbe::optimizer() {
   profile_.update.clear();
   for (int threads = 1; threads <= cores_; threads *= 2) {
     UpdateBench bench(kParameters, threads);
-    profile_.update[threads] =
-        measured_rate(static_cast<double>(kParameters),
-                      time_repeatedly(unit_, [&] { bench.update(); }), "fused AdamW");
+    profile_.update[threads] = measured_rate(
+        static_cast<double>(kParameters),
+        time_repeatedly(threads == 1 ? Timer::thread : Timer::wall, unit_, [&] { bench.update(); }),
+        "fused AdamW");
   }
   profile_.device_update = profile_.update.begin()->second;
   std::string rates;
@@ -222,7 +225,7 @@ void HostProbe::hand_off() {
                               Seconds(profile_.copy_latency.value)};
   const Seconds due = pace.latency + copy.bytes() / pace.bandwidth;
   engine::sleep_precisely();
-  Samples late = time_repeatedly(unit_ / 2, [&] { copy.paced(pace); });
+  Samples late = time_repeatedly(Timer::wall, unit_ / 2, [&] { copy.paced(pace); });
   for (double& seconds : late) seconds -= due.count();
   say("lanes", fmt::format("{} to wake a thread, copies end {} late at {}",
                            planner::format_seconds(Seconds(wake.value)),

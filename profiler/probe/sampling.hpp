@@ -1,6 +1,8 @@
 // Repeated timing: medians with their spread, of work that is done until a time is used up.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <chrono>
 #include <string>
@@ -14,19 +16,31 @@ namespace sluice::profiler {
 
 using Samples = std::vector<double>;
 
-/// Seconds of each call of `work`, after one that is not counted, until `budget` is used up; at
-/// least three, at most 1000.
+enum class Timer {
+  wall,
+  /// Processor time of the calling thread: for work of one thread, the same on a quiet machine, and
+  /// unmoved by what else runs on a busy one.
+  thread,
+};
+
+[[nodiscard]] inline Seconds read(Timer timer) {
+  timespec now{};
+  clock_gettime(timer == Timer::wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID, &now);
+  return Seconds(static_cast<double>(now.tv_sec)) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// Seconds of each call of `work`, after one that is not counted, until `budget` of wall time is
+/// used up; at least three, at most 1000.
 template <class Work>
-[[nodiscard]] Samples time_repeatedly(Seconds budget, Work&& work) {
-  using SteadyClock = std::chrono::steady_clock;
+[[nodiscard]] Samples time_repeatedly(Timer timer, Seconds budget, Work&& work) {
   work();
   Samples samples;
-  const auto begin = SteadyClock::now();
-  auto last = begin;
-  while (samples.size() < 3 || (last - begin < budget && samples.size() < 1000)) {
+  const Seconds begin = read(Timer::wall);
+  Seconds last = read(timer);
+  while (samples.size() < 3 || (read(Timer::wall) - begin < budget && samples.size() < 1000)) {
     work();
-    const auto now = SteadyClock::now();
-    samples.push_back(Seconds(now - last).count());
+    const Seconds now = read(timer);
+    samples.push_back((now - last).count());
     last = now;
   }
   return samples;

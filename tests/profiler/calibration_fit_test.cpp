@@ -119,6 +119,30 @@ TEST_F(Fabricated, ResidualNamesTheKeyThatIsOff) {
   EXPECT_GT(result.keys.front().miss().count(), 0);
 }
 
+TEST_F(Fabricated, ShortCopiesDoNotSpeakForTheLink) {
+  // The step's tokens are a kilobyte: a run that sees their copy take ten times as long, and no
+  // other copy, must not believe in a link of a tenth.
+  planner::Plan resident = test::small_plan(job, 1, 2);
+  for (auto& unit : resident.units) {
+    unit.weights = unit.gradients = unit.state = planner::Tier::hbm;
+    unit.executor = planner::Executor::gpu;
+    unit.when = planner::When::after;
+  }
+  MeasuredRun run = run_on(job, machine, {}, resident);
+  const planner::StepGraph graph =
+      planner::build_step_graph(job, resident, planner::ProfileCostModel(machine, {}));
+  for (auto& step : run.steps) {
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (graph.tasks[i].lane == planner::LaneKind::h2d) {
+        step[i].start -= 10 * (step[i].end - step[i].start);
+      }
+    }
+  }
+  const CalibrationFit fit = fit_calibration(job, machine, {}, std::span(&run, 1));
+  const Seconds before = predicted(job, machine, {}, tuned[1]);
+  EXPECT_NEAR(predicted(job, machine, fit.calibration, tuned[1]) / before, 1, 0.02);
+}
+
 TEST_F(Fabricated, SamplesCarryWhoMeasuredWhatOnWhichProfile) {
   const std::vector<MeasuredRun> runs{run_on(job, machine, hidden, tuned[0])};
   const CalibrationFit fit = fit_calibration(job, machine, {}, runs, {.source = "autotune"});
