@@ -16,8 +16,8 @@ namespace sluice::planner {
 
 /// Resident host memory of the process besides its arenas: program, libraries, thread stacks,
 /// matrix product buffers, the data file's window. Measured on the host backend (x86-64, OpenBLAS
-/// 0.3, one BLAS thread): 40 to 60 MiB.
-inline constexpr Bytes kProcessBaseline = Bytes(48ll << 20);
+/// 0.3, one BLAS thread): 13 MiB for a small model, more as matrix products grow.
+inline constexpr Bytes kProcessBaseline = Bytes(32ll << 20);
 /// The same with a CUDA context and its libraries (datasheet-less: driver 550 class, estimated).
 inline constexpr Bytes kCudaProcessBaseline = Bytes(1ll << 30);
 /// Device memory a CUDA context and cuBLAS take outside the arena (estimated).

@@ -17,6 +17,8 @@ namespace {
 constexpr std::size_t kRefined = 3;
 /// Tasks that a plan counts for at least, so that a small job's search is over at once.
 constexpr std::int64_t kLeastCharge = 8000;
+/// Tasks above which a plan (many rounds in small chunks) is simulated only while none fits.
+constexpr std::int64_t kHeavy = 100'000;
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 /// Plans that are simulated before the best so far prunes again.
 constexpr std::size_t kBatch = 8;
@@ -72,12 +74,12 @@ class Tournament {
       if (candidate.estimate.hbm_at_most > predictor_.machine().hbm) continue;
       if (take(candidate, effort)) batch.push_back(candidate);
     }
-    play(batch);
+    play(batch, effort);
     for (const Candidate& candidate : candidates) {
       if (take(candidate, effort)) batch.push_back(candidate);
-      if (batch.size() == kBatch) play(batch);
+      if (batch.size() == kBatch) play(batch, effort);
     }
-    play(batch);
+    play(batch, effort);
   }
 
   /// Fastest first; equals in the order they were simulated.
@@ -99,7 +101,8 @@ class Tournament {
     if (!considered_.insert(plan_hash(candidate.plan)).second) return false;
     if (candidate.estimate.hbm_at_least > machine.hbm) return false;
     if (candidate.estimate.host_at_least > machine.host || !could_win(candidate)) return false;
-    if (effort <= 0) {
+    const bool heavy = candidate.estimate.tasks > kHeavy && !ranked_.empty();
+    if (effort <= 0 || heavy) {
       left_out_ = std::min(left_out_, candidate.estimate.bound);
       return false;
     }
@@ -107,10 +110,13 @@ class Tournament {
     return true;
   }
 
-  void play(std::vector<Candidate>& batch) {
+  void play(std::vector<Candidate>& batch, std::int64_t& effort) {
     const std::vector<PlanScore> scores = score_all(predictor_, batch, threads_);
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (scores[i].step.count() == 0) continue;  // It does not fit after all.
+      if (scores[i].step.count() == 0) {  // It does not fit after all: built, not simulated.
+        effort += batch[i].estimate.tasks / 2;
+        continue;
+      }
       ++simulated_;
       Scored scored{std::move(batch[i]), scores[i]};
       const auto place = std::upper_bound(

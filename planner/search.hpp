@@ -19,7 +19,7 @@ struct SearchSettings {
 };
 
 /// Some seconds on two cores.
-inline constexpr std::int64_t kUsualEffort = 4'000'000;
+inline constexpr std::int64_t kUsualEffort = 3'000'000;
 /// Enough to know whether anything fits, and about how fast.
 inline constexpr std::int64_t kQuickEffort = 400'000;
 
