@@ -1,0 +1,31 @@
+// What happens to a unit's fp32 gradient vector besides accumulation: its norm, its sum with
+// another, its rounding for the wire. The rules of engine/cuda/kernels/norm.hpp hold; `elements` is
+// any count from 0.
+#pragma once
+
+#include <cstdint>
+
+#include "sim/units.hpp"
+
+struct CUstream_st;
+
+namespace sluice::engine::cuda {
+
+/// blocks[b] = sum of squares, in double, of elements b * 4096 ... (engine/host/templates.hpp's
+/// kNormBlock); the last block may be shorter. `blocks` [ceil(elements / 4096)] may be mapped host
+/// memory.
+void norm_blocks(CUstream_st* stream, const float* gradient, std::int64_t elements, double* blocks);
+
+/// gradient[i] += addend[i].
+void combine(CUstream_st* stream, float* gradient, const float* addend, std::int64_t elements);
+
+/// wire[i] = bf16 of gradient[i]. `wire` may be where `gradient` starts: then about
+/// log2(elements / 8192) kernels run one after another, each writing over what was read before it.
+/// Any other overlap is refused.
+void round_to_bf16(CUstream_st* stream, const float* gradient, std::int64_t elements,
+                   std::uint16_t* wire);
+
+/// `bytes` zero bytes at `memory`, of any alignment.
+void fill_zero(CUstream_st* stream, void* memory, Bytes bytes);
+
+}  // namespace sluice::engine::cuda

@@ -1,0 +1,26 @@
+// Cross-entropy of a chunk of tokens, its gradient in place of the logits, and the sum of losses.
+// The rules of engine/cuda/kernels/norm.hpp hold.
+#pragma once
+
+#include <cstdint>
+
+struct CUstream_st;
+
+namespace sluice::engine::cuda {
+
+/// loss[t] = log(sum over v of exp(logits[t, v])) - logits[t, targets[t]], and logits[t] becomes
+/// scale * (softmax(logits[t]) - onehot(targets[t])): logits bf16 [tokens, vocab], targets
+/// [tokens] below vocab, loss fp32 [tokens]. A negative target is ignored: its loss and its row
+/// become zero. vocab is a multiple of 8. One token's `scale` is its weight in the step's loss.
+void cross_entropy(CUstream_st* stream, std::uint16_t* logits, const std::int32_t* targets,
+                   std::int64_t tokens, std::int64_t vocab, float scale, float* loss);
+
+/// The same losses, bit for bit, and nothing else.
+void cross_entropy_loss(CUstream_st* stream, const std::uint16_t* logits,
+                        const std::int32_t* targets, std::int64_t tokens, std::int64_t vocab,
+                        float* loss);
+
+/// *sum = sum of loss[0 .. tokens), in double, in a fixed order. `sum` may be mapped host memory.
+void sum_losses(CUstream_st* stream, const float* loss, std::int64_t tokens, double* sum);
+
+}  // namespace sluice::engine::cuda
