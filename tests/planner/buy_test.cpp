@@ -17,7 +17,8 @@ namespace {
 class Buy : public testing::Test {
  protected:
   void SetUp() override {
-    std::string pattern = (std::filesystem::temp_directory_path() / "sluice-buy-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "sluice-buy-").string() + std::string(6, 'X');
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     folder_ = pattern;
     setenv("SLUICE_HOME", folder_.c_str(), 1);
