@@ -116,9 +116,6 @@ int run_autotune(const Arguments& arguments) {
   const Printer print(json);
   require_executable(request.config);
   const planner::Store store = planner::Store::of_user();
-  for (const auto& finding : profiler::examine_machine({.store = store.root()})) {
-    if (finding.verdict != profiler::Verdict::ok) std::cerr << profiler::findings_text({finding});
-  }
   const planner::RunPlanning run = planner::planning_of(request.config, store);
 
   profiler::TuneOptions options;
@@ -130,6 +127,9 @@ int run_autotune(const Arguments& arguments) {
     options.steps = planner::parse_count(*steps, "--steps");
     if (options.steps < 4) throw BadRequest("--steps: at least 4, of which 2 are neighbours");
   }
+  const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
+  profiler::require_healthy(findings);
+  print(profiler::findings_text(profiler::warnings(findings)));
   options.round_done = [&](const profiler::TuneRound& round) {
     print(round_line(round) + "       " + profiler::describe_plan(round.plan) + "\n");
   };

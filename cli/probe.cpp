@@ -27,13 +27,11 @@ int run_probe(const Arguments& arguments) {
   parse(app, arguments);
 
   const planner::Store store = planner::Store::of_user();
-  for (const auto& finding : profiler::examine_machine({.store = store.root()})) {
-    if (finding.verdict == profiler::Verdict::ok) continue;
-    std::cerr << profiler::findings_text({finding});
-  }
+  const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
+  profiler::require_healthy(findings);
+  if (!json) std::cout << profiler::findings_text(profiler::warnings(findings));
   const auto progress = [&](const std::string& part, const std::string& result) {
-    // The progress of a JSON run belongs on stderr: stdout is the object alone.
-    (json ? std::cerr : std::cout) << fmt::format("{:<22}{}", part, result) << std::endl;
+    if (!json) std::cout << fmt::format("{:<22}{}", part, result) << std::endl;
   };
   const planner::MachineProfile profile = profiler::probe_host(
       quick ? profiler::ProbeDepth::quick : profiler::ProbeDepth::full, progress);

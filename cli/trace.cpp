@@ -25,7 +25,8 @@ sim::Trace trace_at(const std::string& path) {
 }
 
 int run_diff(const std::string& a, const std::string& b, bool json) {
-  const profiler::Comparison comparison = profiler::compare(trace_at(a), trace_at(b));
+  const sim::Trace first = trace_at(a);
+  const profiler::Comparison comparison = profiler::compare(first, trace_at(b));
   if (json) {
     std::cout << profiler::comparison_json(comparison) << '\n';
   } else {

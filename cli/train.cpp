@@ -39,11 +39,7 @@ void require_healthy(const planner::RunConfig& config) {
   if (config.out)
     options.runs = config.out->parent_path().empty() ? "." : config.out->parent_path();
   options.store = planner::Store::of_user().root();
-  for (const profiler::Finding& finding : profiler::examine_machine(options)) {
-    if (finding.verdict != profiler::Verdict::fail) continue;
-    throw EnvironmentError("doctor: " + finding.subject + ": " + finding.text +
-                           (finding.fix ? " (fix: " + *finding.fix + ")" : ""));
-  }
+  profiler::require_healthy(profiler::examine_machine(options));
 }
 
 void require_trainable(const planner::RunConfig& config, const planner::RunPlanning& run) {

@@ -59,6 +59,22 @@ bool failed(const Findings& findings) {
                      [](const Finding& finding) { return finding.verdict == Verdict::fail; });
 }
 
+void require_healthy(const Findings& findings) {
+  for (const Finding& finding : findings) {
+    if (finding.verdict != Verdict::fail) continue;
+    throw EnvironmentError("doctor: " + finding.subject + ": " + finding.text +
+                           (finding.fix ? " (fix: " + *finding.fix + ")" : ""));
+  }
+}
+
+Findings warnings(const Findings& findings) {
+  Findings some;
+  for (const Finding& finding : findings) {
+    if (finding.verdict == Verdict::warn) some.push_back(finding);
+  }
+  return some;
+}
+
 std::string findings_text(const Findings& findings) {
   std::size_t width = 0;
   for (const Finding& finding : findings) width = std::max(width, finding.subject.size());

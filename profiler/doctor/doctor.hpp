@@ -20,6 +20,11 @@ struct DoctorOptions {
 /// Whether any finding is a failure.
 [[nodiscard]] bool failed(const Findings& findings);
 
+/// Throws EnvironmentError naming the first failure and its fix.
+void require_healthy(const Findings& findings);
+/// Those that are warnings.
+[[nodiscard]] Findings warnings(const Findings& findings);
+
 /// One line a finding, "ok    cpu  ...", each warning and failure with its command.
 [[nodiscard]] std::string findings_text(const Findings& findings);
 /// docs/schemas/doctor.schema.json.
