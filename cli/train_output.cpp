@@ -53,7 +53,7 @@ ordered_json result_object(const TrainedRun& run) {
 }
 
 std::string row(const std::string& what, const std::string& predicted, const std::string& measured,
-                const std::string& note = {}) {
+                const char* note = "") {
   return fmt::format("  {:<22} {:>14} {:>14}   {}\n", what, predicted, measured, note);
 }
 
@@ -114,7 +114,7 @@ std::string result_table(const TrainedRun& run) {
   if (const std::optional<Seconds> step = run.result.median_step()) {
     const Seconds promised = to_seconds(prediction.step);
     text += row("step", planner::format_seconds(promised), planner::format_seconds(*step),
-                compared(promised, *step) + ", median");
+                (compared(promised, *step) + ", median").c_str());
     text += row("tokens/s", planner::format_amount(prediction.tokens_per_s),
                 planner::format_amount(static_cast<double>(run.job.tokens()) / step->count()));
   }

@@ -30,13 +30,12 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 
 }  // namespace
 
-std::int64_t shuffled(std::int64_t index, std::int64_t size, std::uint64_t seed,
-                      std::uint64_t epoch) {
+std::int64_t shuffled(std::int64_t index, std::int64_t size, ShuffleKey order) {
   check(size > 0 && index >= 0 && index < size, "an index lies inside what is shuffled");
   const int bits = std::max(2, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))));
   const int half = (bits + 1) / 2;
   const std::uint64_t mask = (std::uint64_t{1} << half) - 1;
-  const std::uint64_t key = mixed(mixed(seed) ^ epoch);
+  const std::uint64_t key = mixed(mixed(order.seed) ^ order.epoch);
   auto value = static_cast<std::uint64_t>(index);
   do {
     std::uint64_t left = value >> half;
@@ -80,8 +79,8 @@ ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std:
 ByteText::~ByteText() { ::close(descriptor_); }
 
 std::int64_t ByteText::training_window(std::int64_t position) const {
-  return shuffled(position % training_, training_, seed_,
-                  static_cast<std::uint64_t>(position / training_));
+  return shuffled(position % training_, training_,
+                  {.seed = seed_, .epoch = static_cast<std::uint64_t>(position / training_)});
 }
 
 void ByteText::read(std::int64_t position, std::span<std::int32_t> inputs,

@@ -12,11 +12,16 @@
 
 namespace sluice::engine {
 
-/// A bijection of 0 .. size - 1 fixed by (seed, epoch): a four-round Feistel network on the
+/// What fixes an order.
+struct ShuffleKey {
+  std::uint64_t seed = 0;
+  std::uint64_t epoch = 0;
+};
+
+/// A bijection of 0 .. size - 1 fixed by the key: a four-round Feistel network on the
 /// smallest even number of bits, walked until it lands inside (M. Luby, C. Rackoff 1988; cycle
 /// walking: J. Black, P. Rogaway 2002). Needs no memory.
-[[nodiscard]] std::int64_t shuffled(std::int64_t index, std::int64_t size, std::uint64_t seed,
-                                    std::uint64_t epoch);
+[[nodiscard]] std::int64_t shuffled(std::int64_t index, std::int64_t size, ShuffleKey key);
 
 /// A text file read as bytes, one token a byte. Documents are one stream, cut into windows of
 /// seq_len + 1 tokens that overlap by one: window w is bytes [w seq_len, (w + 1) seq_len]. The last

@@ -43,7 +43,8 @@ Workspace workspace_of(const BoundTask& task) {
 /// not be a product of a step.
 void map_blas_buffers() {
   constexpr int kSize = 256;
-  std::vector<float> a(kSize * kSize), b(kSize * kSize), c(kSize * kSize);
+  constexpr std::size_t kElements = std::size_t{kSize} * kSize;
+  std::vector<float> a(kElements), b(kElements), c(kElements);
   cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, kSize, kSize, kSize, 1.0F, a.data(), kSize,
               b.data(), kSize, 0.0F, c.data(), kSize);
 }

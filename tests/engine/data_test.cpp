@@ -28,7 +28,8 @@ std::filesystem::path write(const ScratchFolder& folder, const std::string& text
 TEST(Shuffle, IsABijectionForEverySize) {
   for (const std::int64_t size : {1, 2, 3, 4, 5, 17, 64, 100, 1000}) {
     std::vector<std::int64_t> image;
-    for (std::int64_t i = 0; i < size; ++i) image.push_back(shuffled(i, size, 7, 0));
+    for (std::int64_t i = 0; i < size; ++i)
+      image.push_back(shuffled(i, size, {.seed = 7, .epoch = 0}));
     std::sort(image.begin(), image.end());
     std::vector<std::int64_t> all(static_cast<std::size_t>(size));
     std::iota(all.begin(), all.end(), 0);
@@ -39,7 +40,8 @@ TEST(Shuffle, IsABijectionForEverySize) {
 TEST(Shuffle, DependsOnSeedAndEpochAndMovesMostThings) {
   const auto order = [](std::uint64_t seed, std::uint64_t epoch) {
     std::vector<std::int64_t> image;
-    for (std::int64_t i = 0; i < 1000; ++i) image.push_back(shuffled(i, 1000, seed, epoch));
+    for (std::int64_t i = 0; i < 1000; ++i)
+      image.push_back(shuffled(i, 1000, {.seed = seed, .epoch = epoch}));
     return image;
   };
   EXPECT_EQ(order(1, 0), order(1, 0));
