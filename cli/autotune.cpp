@@ -10,6 +10,7 @@
 
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
+#include "planner/catalogue.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
@@ -116,6 +117,11 @@ int run_autotune(const Arguments& arguments) {
   const Printer print(json);
   require_executable(request.config);
   const planner::Store store = planner::Store::of_user();
+  if (request.config.machine == "here" && !store.newest_profile(planner::DeviceKind::host)) {
+    // What is learnt is keyed by the profile, and an estimate made anew would be another one.
+    store.save(planner::here_estimate());
+    print("this machine was not probed: starting from estimates (sluice probe measures it)\n");
+  }
   const planner::RunPlanning run = planner::planning_of(request.config, store);
 
   profiler::TuneOptions options;
