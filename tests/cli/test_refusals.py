@@ -208,7 +208,7 @@ def test_a_plan_of_another_job_is_refused(run_sluice, refuses, tmp_path):
     plan = tmp_path / "plan.json"
     run_sluice("plan", *job, "64", "-o", plan)
     run_sluice("predict", *job, "64", "--plan", plan, "--json")
-    refuses(["predict", *job, "128", "--plan", plan], "plan.json", "job")
+    refuses(["predict", *job, "128", "--plan", plan], "plan: job_hash", "another job")
 
 
 def train_words(data):
