@@ -61,6 +61,13 @@ function drawWaterfall() {
     shape(svg, "text", {x: kLeft + at / total * (kWidth - kLeft - 74) + 6, y: y + 15, class: "strong"}, seconds(at));
     y += kBar + 12;
   }
+  const bound = data.headline.bound_s;
+  if (bound > 0 && bound <= total) {
+    const x = kLeft + bound / total * (kWidth - kLeft - 74);
+    shape(svg, "line", {x1: x, x2: x, y1: 4, y2: y - 8, style: "stroke: var(--red); stroke-dasharray: 5 4; stroke-width: 1.5"});
+    shape(svg, "text", {x: x - 4, y: y + 8, "text-anchor": "end"}, `bound ${seconds(bound)} (${data.headline.bound_by})`);
+    y += 14;
+  }
   svg.setAttribute("viewBox", `0 0 ${kWidth} ${y}`);
 }
 
