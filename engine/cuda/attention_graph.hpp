@@ -1,0 +1,36 @@
+// Causal grouped-query attention as operation graphs that cuDNN runs as its fused flash kernels.
+#pragma once
+
+#include "engine/cuda/attention_shape.hpp"
+#include "engine/cuda/cudnn.hpp"
+#include "engine/cuda/cudnn_plan.hpp"
+
+namespace sluice::engine {
+
+/// The tensors that an attention plan binds. Scalars are in host memory.
+enum class AttentionTensor : std::int64_t {
+  q = 1,
+  k,
+  v,
+  out,
+  lse,  ///< fp32 [sequences, heads, length]: log of the sum of exp of a query's scores.
+  d_out,
+  d_q,
+  d_k,
+  d_v,
+  out_sum,  ///< fp32 [sequences, heads, length]: the sum over d_out * out.
+  d_q_sum,  ///< fp32 [sequences, heads, length, head_dim]; with GradientOrder::any only.
+  scale,    ///< fp32: 1 / sqrt(head_dim).
+  one,      ///< fp32.
+  masked,   ///< fp32: minus infinity.
+  window,   ///< fp32; where the shape has a window only.
+};
+
+/// out = softmax(mask(scale q k^T)) v, and lse. Throws EnvironmentError if no engine takes it.
+[[nodiscard]] CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape);
+
+/// d_q, d_k, d_v from d_out, out and lse. Throws EnvironmentError if no engine takes it.
+[[nodiscard]] CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shape,
+                                                GradientOrder order);
+
+}  // namespace sluice::engine

@@ -1,0 +1,70 @@
+// cuDNN, opened at run time: the program starts, and says what is missing, where there is none.
+#pragma once
+
+#include <cudnn_graph.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+
+namespace sluice::engine {
+
+/// The entry points of libcudnn.so.9 that Sluice calls.
+struct CudnnCalls {
+  decltype(&cudnnGetVersion) version = nullptr;
+  decltype(&cudnnGetErrorString) status_text = nullptr;
+  decltype(&cudnnGetLastErrorString) last_error = nullptr;
+  decltype(&cudnnCreate) create = nullptr;
+  decltype(&cudnnDestroy) destroy = nullptr;
+  decltype(&cudnnSetStream) set_stream = nullptr;
+  decltype(&cudnnBackendCreateDescriptor) create_descriptor = nullptr;
+  decltype(&cudnnBackendDestroyDescriptor) destroy_descriptor = nullptr;
+  decltype(&cudnnBackendSetAttribute) set_attribute = nullptr;
+  decltype(&cudnnBackendGetAttribute) get_attribute = nullptr;
+  decltype(&cudnnBackendFinalize) finalize = nullptr;
+  decltype(&cudnnBackendExecute) execute = nullptr;
+};
+
+/// A handle of cuDNN on the device that is current when it is made. For one thread at a time; must
+/// outlive the plans built with it. Takes 10 MiB of device memory (cudaMemGetInfo before and after;
+/// H200, cuDNN 9.14 and 9.19, where the CUDA context was there already).
+class Cudnn {
+ public:
+  /// Throws EnvironmentError where the library is absent or older than 9.10, or finds no device.
+  Cudnn();
+
+  [[nodiscard]] const CudnnCalls& calls() const { return calls_; }
+  [[nodiscard]] cudnnHandle_t handle() const { return handle_.get(); }
+  /// 91900 is 9.19.0: part of the numerics id.
+  [[nodiscard]] std::size_t version() const { return calls_.version(); }
+  /// Throws EnvironmentError that says `what` failed and why, unless `status` is success.
+  void check(cudnnStatus_t status, const std::string& what) const;
+
+ private:
+  using Handle =
+      std::unique_ptr<std::remove_pointer_t<cudnnHandle_t>, decltype(CudnnCalls::destroy)>;
+  CudnnCalls calls_;
+  Handle handle_;
+};
+
+/// A descriptor of cuDNN's graph API: attributes first, then `finalize`, then use.
+class CudnnDescriptor {
+ public:
+  CudnnDescriptor(const Cudnn& cudnn, cudnnBackendDescriptorType_t type);
+
+  [[nodiscard]] cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
+  /// Copies `count` values of `type`; throws EnvironmentError that names `what`.
+  void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
+           std::int64_t count, const void* values, const std::string& what);
+  /// One descriptor as an attribute.
+  void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value,
+           const std::string& what);
+  void finalize(const Cudnn& cudnn, const std::string& what);
+
+ private:
+  std::unique_ptr<std::remove_pointer_t<cudnnBackendDescriptor_t>,
+                  decltype(CudnnCalls::destroy_descriptor)>
+      descriptor_;
+};
+
+}  // namespace sluice::engine

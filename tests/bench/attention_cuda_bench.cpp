@@ -1,0 +1,203 @@
+// cuDNN's causal attention in TFLOP/s, its scratch memory, and the device memory that the library
+// itself takes. Forward counts 4 s^2 d h b / 2 FLOPs, backward 2.5 times as many.
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/cuda/attention.hpp"
+#include "engine/cuda/device_query.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+void check_cuda(cudaError_t status, const char* what) {
+  if (status == cudaSuccess) return;
+  throw EnvironmentError(std::string(what) + ": " + cudaGetErrorString(status));
+}
+
+struct FreeDevice {
+  void operator()(void* memory) const { cudaFree(memory); }
+};
+using DeviceMemory = std::unique_ptr<void, FreeDevice>;
+
+DeviceMemory allocate(Bytes bytes) {
+  void* memory = nullptr;
+  check_cuda(cudaMalloc(&memory, static_cast<std::size_t>(bytes.count())), "device memory");
+  return DeviceMemory(memory);
+}
+
+/// `count` elements of bf16: a million standard normal values, repeated.
+DeviceMemory random_bf16(std::int64_t count) {
+  constexpr std::int64_t kPattern = std::int64_t{1} << 20;
+  std::mt19937 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<std::uint16_t> pattern(kPattern);
+  for (std::uint16_t& value : pattern) {
+    value = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(normal(random)) >> 16U);
+  }
+  DeviceMemory memory = allocate(Bytes(2 * count));
+  for (std::int64_t begin = 0; begin < count; begin += kPattern) {
+    const std::int64_t length = std::min(kPattern, count - begin);
+    check_cuda(cudaMemcpy(static_cast<std::uint16_t*>(memory.get()) + begin, pattern.data(),
+                          static_cast<std::size_t>(2 * length), cudaMemcpyHostToDevice),
+               "a copy to the device");
+  }
+  return memory;
+}
+
+Bytes free_memory() {
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check_cuda(cudaMemGetInfo(&free, &total), "the device's free memory");
+  return Bytes(static_cast<std::int64_t>(free));
+}
+
+/// Of one pass: on the device, and of the host to issue it.
+struct Times {
+  Seconds device, host;
+};
+
+/// Mean over `repeats` runs after one that is not counted.
+template <class Work>
+Times time_of(cudaStream_t stream, int repeats, const Work& work) {
+  cudaEvent_t begin = nullptr;
+  cudaEvent_t end = nullptr;
+  check_cuda(cudaEventCreate(&begin), "an event");
+  check_cuda(cudaEventCreate(&end), "an event");
+  work();
+  check_cuda(cudaEventRecord(begin, stream), "an event");
+  const auto host_begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeats; ++i) work();
+  const Seconds host = std::chrono::steady_clock::now() - host_begin;
+  check_cuda(cudaEventRecord(end, stream), "an event");
+  check_cuda(cudaEventSynchronize(end), "the kernels");
+  float milliseconds = 0;
+  check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "an event");
+  cudaEventDestroy(begin);
+  cudaEventDestroy(end);
+  return {.device = Seconds(std::chrono::duration<double, std::milli>(milliseconds)) / repeats,
+          .host = host / repeats};
+}
+
+struct Case {
+  const char* name;
+  AttentionOptions options;
+};
+
+void measure(const Cudnn& cudnn, AttentionShape shape, const Case& variant, cudaStream_t stream) {
+  constexpr int kRepeats = 20;
+  shape.qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
+  shape.out_row = shape.heads * shape.head_dim;
+  const std::int64_t tokens = shape.sequences * shape.length;
+  const std::int64_t k_column = shape.heads * shape.head_dim;
+  const std::int64_t v_column = k_column + shape.kv_heads * shape.head_dim;
+  const DeviceMemory qkv = random_bf16(tokens * shape.qkv_row);
+  const DeviceMemory d_out = random_bf16(tokens * shape.out_row);
+  const DeviceMemory out = allocate(Bytes(2 * tokens * shape.out_row));
+  const DeviceMemory d_qkv = allocate(Bytes(2 * tokens * shape.qkv_row));
+  const DeviceMemory lse = allocate(Bytes(4 * tokens * shape.heads));
+
+  const Bytes free_before = free_memory();
+  const auto build_begin = std::chrono::steady_clock::now();
+  const CudaAttention attention(cudnn, shape, variant.options);
+  const Seconds building = std::chrono::steady_clock::now() - build_begin;
+  const Bytes free_built = free_memory();
+  const DeviceMemory scratch =
+      allocate(std::max(attention.forward_workspace(), attention.backward_workspace()));
+  const Bytes free_ready = free_memory();
+  const auto column = [](const DeviceMemory& memory, std::int64_t element) {
+    return static_cast<void*>(static_cast<std::uint16_t*>(memory.get()) + element);
+  };
+  const Times forward = time_of(stream, kRepeats, [&] {
+    attention.forward(stream, qkv.get(), column(qkv, k_column), column(qkv, v_column), out.get(),
+                      static_cast<float*>(lse.get()), scratch.get());
+  });
+  const Times backward = time_of(stream, kRepeats, [&] {
+    attention.backward(stream, qkv.get(), column(qkv, k_column), column(qkv, v_column), out.get(),
+                       static_cast<const float*>(lse.get()), d_out.get(), d_qkv.get(),
+                       column(d_qkv, k_column), column(d_qkv, v_column), scratch.get());
+  });
+  const double flops = 4.0 * static_cast<double>(shape.length) * static_cast<double>(shape.length) *
+                       static_cast<double>(shape.head_dim * shape.heads * shape.sequences) / 2;
+  const auto show = [flops](const char* pass, Times times, double factor) {
+    std::printf("  %s %8.1f us %6.1f TFLOP/s, issued in %4.1f us\n", pass,
+                times.device.count() * 1e6, factor * flops / times.device.count() / 1e12,
+                times.host.count() * 1e6);
+  };
+  const auto count = [](std::int64_t number) { return static_cast<long long>(number); };
+  std::printf("(%lld, %lld, %lld/%lld, %lld)%s %s: %s\n", count(shape.sequences),
+              count(shape.length), count(shape.heads), count(shape.kv_heads), count(shape.head_dim),
+              shape.window ? (" window " + std::to_string(*shape.window)).c_str() : "",
+              variant.name, attention.engines().c_str());
+  show("forward ", forward, 1);
+  show("backward", backward, 2.5);
+  std::printf(
+      "  workspace %lld and %lld B; taken by plans %lld B in %.0f ms, by first runs %lld B\n",
+      count(attention.forward_workspace().count()), count(attention.backward_workspace().count()),
+      count((free_before - free_built).count()), building.count() * 1e3,
+      count((free_ready - free_memory()).count()));
+}
+
+void run() {
+  check_cuda(cudaSetDevice(0), "the device");
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+  const Bytes free_before = free_memory();
+  const Cudnn cudnn;
+  std::printf("cuDNN %zu; its handle takes %lld B of device memory\n", cudnn.version(),
+              static_cast<long long>((free_before - free_memory()).count()));
+  const AttentionShape shapes[] = {
+      {.sequences = 4, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
+      {.sequences = 16, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
+      {.sequences = 1, .length = 8192, .heads = 32, .kv_heads = 8, .head_dim = 128},
+      {.sequences = 1,
+       .length = 8192,
+       .heads = 32,
+       .kv_heads = 8,
+       .head_dim = 128,
+       .window = 4096}};
+  const Case cases[] = {
+      {.name = "fixed", .options = {.order = GradientOrder::fixed}},
+      {.name = "fixed in 2.4 GB",
+       .options = {.order = GradientOrder::fixed, .backward_workspace_limit = 2'400_MB}},
+      {.name = "fixed in 1.2 GB",
+       .options = {.order = GradientOrder::fixed, .backward_workspace_limit = 1'200_MB}},
+      {.name = "any", .options = {.order = GradientOrder::any}}};
+  for (const AttentionShape& shape : shapes) {
+    for (const Case& variant : cases) {
+      const std::optional<Bytes> limit = variant.options.backward_workspace_limit;
+      const Bytes whole = attention_backward_workspace_bound(shape, variant.options.order);
+      if (!limit || *limit < whole) measure(cudnn, shape, variant, stream);
+    }
+  }
+  cudaStreamDestroy(stream);
+}
+
+}  // namespace
+}  // namespace sluice::engine
+
+int main() {
+  try {
+    const sluice::engine::cuda::DeviceQuery query = sluice::engine::cuda::query_devices();
+    if (query.devices.empty()) {
+      std::printf("skipped: no CUDA device: %s\n", query.reason.value_or("").c_str());
+      return 0;
+    }
+    std::printf("%s\n", query.devices.front().name.c_str());
+    sluice::engine::run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "attention_cuda_bench: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
