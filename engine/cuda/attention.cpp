@@ -135,6 +135,7 @@ std::string CudaAttention::engines() const {
          plans_->forward.engine() + " backward " + plans_->backward.engine();
 }
 
+// The operands' usual order. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 void CudaAttention::forward(cudaStream_t stream, const void* q, const void* k, const void* v,
                             void* out, float* lse, void* workspace) const {
   Bindings bindings;
@@ -147,6 +148,7 @@ void CudaAttention::forward(cudaStream_t stream, const void* q, const void* k, c
   plans_->forward.execute(plans_->cudnn, stream, bindings.view(), workspace, "attention forward");
 }
 
+// NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 void CudaAttention::backward(cudaStream_t stream, const void* q, const void* k, const void* v,
                              const void* out, const float* lse, const void* d_out, void* d_q,
                              void* d_k, void* d_v, void* workspace) const {

@@ -33,11 +33,11 @@ Bytes attention_backward_workspace_bound(const AttentionShape& shape, GradientOr
              round_up(shape.length, 128);
   } else {
     // The gradient of the queries in fp32; the engines for compute capability 8.0 keep it twice.
-    bytes += 2 * 4 * rows * shape.head_dim;
+    bytes += 8 * rows * shape.head_dim;
   }
   if (shape.heads != shape.kv_heads) {
     // The gradients of keys and values for each head of queries, before a group is added up.
-    bytes += 2 * 2 * rows * shape.head_dim;
+    bytes += 4 * rows * shape.head_dim;
   }
   return Bytes(bytes) + kFixedScratch;
 }

@@ -98,6 +98,7 @@ void CudnnGraph::pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor
   add_pointwise(pointwise_description(mode, math), x, b, std::nullopt, out);
 }
 
+// The library's names and order. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 void CudnnGraph::select(CudnnTensor x, CudnnTensor b, CudnnTensor t, CudnnTensor out) {
   add_pointwise(pointwise_description(CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT), x, b, t,
                 out);

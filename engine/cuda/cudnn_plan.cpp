@@ -74,6 +74,7 @@ CudnnPlan::CudnnPlan(const Cudnn& cudnn, const std::vector<CudnnDescriptor>& ope
                      const std::string& what)
     : graph_(cudnn, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR) {
   std::vector<cudnnBackendDescriptor_t> raw;
+  raw.reserve(operations.size());
   for (const CudnnDescriptor& operation : operations) raw.push_back(operation.get());
   cudnnHandle_t handle = cudnn.handle();
   graph_.set(cudnn, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR,

@@ -8,14 +8,16 @@
 namespace sluice::engine {
 namespace {
 
+constexpr std::int64_t kHeadDim = 128;
+
 AttentionShape qwen_shape(std::int64_t sequences, std::int64_t length) {
   return {.sequences = sequences,
           .length = length,
           .heads = 28,
           .kv_heads = 4,
-          .head_dim = 128,
-          .qkv_row = 36 * 128,
-          .out_row = 28 * 128};
+          .head_dim = kHeadDim,
+          .qkv_row = 36 * kHeadDim,
+          .out_row = 28 * kHeadDim};
 }
 
 TEST(AttentionWorkspace, FixedOrderHoldsTheScoresGradientInTwoBytes) {
