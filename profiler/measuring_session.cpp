@@ -17,8 +17,8 @@ std::unique_ptr<engine::Device> device_for(const planner::Predictor& predictor,
                      "(--machine here, or --backend host)");
   }
   return std::make_unique<engine::HostDevice>(
-      predictor.job(), engine::host_device_settings(machine, step.graph.layout,
-                                                    step.prediction.plan.threads));
+      predictor.job(),
+      engine::host_device_settings(machine, step.graph.layout, step.prediction.plan.threads));
 }
 
 }  // namespace

@@ -10,8 +10,10 @@ namespace sluice::planner::test {
 /// thread.
 class RoundCosts : public CostModel {
  public:
+  /// `link`: bytes per second each way.
+  explicit RoundCosts(double link = 1e9) : link_(link) {}
   std::vector<LinkCapacity> links() const override {
-    return {{"pcie_h2d", Rate(1e9)}, {"pcie_d2h", Rate(1e9)}, {"cores", Rate(2)}};
+    return {{"pcie_h2d", Rate(link_)}, {"pcie_d2h", Rate(link_)}, {"cores", Rate(2)}};
   }
   std::vector<LaneInterference> interference() const override { return {}; }
   TaskCost compute(const CostKey&, const Work&) const override {
@@ -19,7 +21,7 @@ class RoundCosts : public CostModel {
   }
   TaskCost copy(const CostKey&, CopyDirection direction, Bytes bytes) const override {
     return {.amount = Amount(static_cast<double>(bytes.count())),
-            .cap = Rate(1e9),
+            .cap = Rate(link_),
             .uses = {{direction == CopyDirection::h2d ? "pcie_h2d" : "pcie_d2h", 1}}};
   }
   TaskCost cpu_update(const CostKey&, const Work& work) const override {
@@ -31,6 +33,9 @@ class RoundCosts : public CostModel {
   TaskCost launch(const CostKey&, const Work&) const override { return {.latency = Seconds(1e-6)}; }
   TaskCost data(const CostKey&, std::int64_t) const override { return {.latency = Seconds(1e-6)}; }
   std::string hash() const override { return "round"; }
+
+ private:
+  double link_;
 };
 
 inline ModelShape tiny_shape(bool tied = false) {
