@@ -47,7 +47,7 @@ TEST(ArenaPeak, AnArenaLargerThanItsCapacityIsRefused) {
   for (const ArenaSizes capacity : {ArenaSizes{sizes.device - Bytes(1), sizes.host},
                                     ArenaSizes{sizes.device, sizes.host - Bytes(1)}}) {
     try {
-      HostDevice(job, {.arenas = sizes, .capacity = capacity});
+      HostDevice(job, {.arenas = sizes, .capacity = capacity, .h2d = {}, .d2h = {}});
       FAIL() << "an arena beyond its capacity was made";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::does_not_fit);

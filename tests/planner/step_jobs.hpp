@@ -30,8 +30,12 @@ class RoundCosts : public CostModel {
             .cap = Rate(rate),
             .uses = {{"cores", static_cast<double>(work.threads) / rate}}};
   }
-  TaskCost launch(const CostKey&, const Work&) const override { return {.latency = Seconds(1e-6)}; }
-  TaskCost data(const CostKey&, std::int64_t) const override { return {.latency = Seconds(1e-6)}; }
+  TaskCost launch(const CostKey&, const Work&) const override {
+    return {.latency = Seconds(1e-6), .uses = {}};
+  }
+  TaskCost data(const CostKey&, std::int64_t) const override {
+    return {.latency = Seconds(1e-6), .uses = {}};
+  }
   std::string hash() const override { return "round"; }
 
  private:
