@@ -101,8 +101,8 @@ TensorIndex GraphWriter::add_tensor(StepTensor tensor) {
   return TensorIndex(static_cast<std::uint32_t>(result_.tensors.size() - 1));
 }
 
-sim::PoolId GraphWriter::add_pool(std::string name, Amount slots) {
-  return result_.graph.add_pool(std::move(name), slots);
+sim::PoolId GraphWriter::add_pool(std::string name, Bytes capacity) {
+  return result_.graph.add_pool(std::move(name), Amount(static_cast<double>(capacity.count())));
 }
 
 void GraphWriter::begin_step(int step) {
@@ -263,12 +263,27 @@ sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const TaskCo
   return id;
 }
 
-void GraphWriter::acquire(sim::TaskId task, sim::PoolId pool) {
-  result_.graph.mutable_tasks()[index(task)].acquire.push_back({pool, Amount(1)});
+void GraphWriter::acquire(sim::TaskId task, sim::PoolId pool, Bytes bytes) {
+  result_.graph.mutable_tasks()[index(task)].acquire.push_back(
+      {pool, Amount(static_cast<double>(bytes.count()))});
 }
 
-void GraphWriter::release(sim::TaskId task, sim::PoolId pool) {
-  result_.graph.mutable_tasks()[index(task)].release.push_back({pool, Amount(1)});
+void GraphWriter::release(sim::TaskId task, sim::PoolId pool, Bytes bytes) {
+  result_.graph.mutable_tasks()[index(task)].release.push_back(
+      {pool, Amount(static_cast<double>(bytes.count()))});
+}
+
+void GraphWriter::acquire(const CopyTasks& tasks, sim::PoolId pool) {
+  for (std::size_t i = index(tasks.first); i <= index(tasks.last); ++i) {
+    acquire(sim::TaskId(static_cast<std::uint32_t>(i)), pool, result_.tasks[i].bytes);
+  }
+}
+
+void GraphWriter::release(const CopyTasks& tasks, sim::PoolId pool, Bytes rest) {
+  for (std::size_t i = index(tasks.first); i <= index(tasks.last); ++i) {
+    const Bytes more = i == index(tasks.last) ? rest : Bytes(0);
+    release(sim::TaskId(static_cast<std::uint32_t>(i)), pool, result_.tasks[i].bytes + more);
+  }
 }
 
 std::optional<sim::TaskId> GraphWriter::last_access(TensorIndex tensor) const {

@@ -34,7 +34,7 @@ class GraphWriter {
   GraphWriter(const Job& job, const CostModel& costs);
 
   TensorIndex add_tensor(StepTensor tensor);
-  sim::PoolId add_pool(std::string name, Amount slots);
+  sim::PoolId add_pool(std::string name, Bytes capacity);
 
   void begin_step(int step);
   sim::TaskId add_compute(TaskPlace place, Pass pass, std::vector<Access> accesses,
@@ -53,8 +53,11 @@ class GraphWriter {
   CopyTasks add_copy(const TaskPlace& place, Range source, Range destination, Bytes chunk,
                      const std::vector<sim::TaskId>& after = {}, int first_chunk = 0);
 
-  void acquire(sim::TaskId task, sim::PoolId pool);
-  void release(sim::TaskId task, sim::PoolId pool);
+  void acquire(sim::TaskId task, sim::PoolId pool, Bytes bytes);
+  void release(sim::TaskId task, sim::PoolId pool, Bytes bytes);
+  /// Every copy of `tasks` acquires or releases the bytes it moves; the last one `rest` more.
+  void acquire(const CopyTasks& tasks, sim::PoolId pool);
+  void release(const CopyTasks& tasks, sim::PoolId pool, Bytes rest);
   /// The task that touched `tensor` last, in the order of addition.
   [[nodiscard]] std::optional<sim::TaskId> last_access(TensorIndex tensor) const;
 

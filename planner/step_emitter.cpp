@@ -137,8 +137,8 @@ void StepEmitter::emit_load(std::size_t index) {
                                        {destination, Bytes(0), bytes}, plan_.copy_chunk, after);
   if (use.slot) {
     const sim::PoolId pool = tensors_.weight_ring.pool.value();
-    if (previous) writer_.release(*previous, pool);
-    writer_.acquire(copied.first, pool);
+    if (previous) writer_.release(*previous, pool, bytes);
+    writer_.acquire(copied, pool);
   }
 }
 

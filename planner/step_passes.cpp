@@ -135,7 +135,7 @@ void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
        "r" + std::to_string(round) + "/reload/" + name(unit), round, static_cast<int>(unit)},
       {tensors_.units[unit].host_gradient.value(), Bytes(0), bytes}, {destination, Bytes(0), bytes},
       plan_.copy_chunk);
-  if (in_ring) writer_.acquire(copied.first, *tensors_.gradient_ring.pool);
+  if (in_ring) writer_.acquire(copied, *tensors_.gradient_ring.pool);
 }
 
 void StepEmitter::emit_gradient_loads_ahead(const UnitUse& use) {
@@ -200,7 +200,8 @@ void StepEmitter::emit_backward(const UnitUse& use) {
          use.round, static_cast<int>(unit), static_cast<int>(micro), first},
         Pass::block_backward, std::move(read), only_for_first(m, launch));
     if (m == 0 && gradient_streams && use.round == 0) {
-      writer_.acquire(task, *tensors_.gradient_ring.pool);
+      writer_.acquire(task, *tensors_.gradient_ring.pool,
+                      Bytes(4 * tensors_.units[unit].parameters));
     }
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }
@@ -256,7 +257,8 @@ void StepEmitter::emit_store(std::size_t unit, int round, TensorIndex destinatio
       {gradient_tensor(unit), Bytes(0), bytes}, {destination, Bytes(0), bytes}, plan_.copy_chunk,
       after);
   const bool in_ring = !tensors_.units[unit].device_gradient;
-  if (in_ring) writer_.release(copied.last, *tensors_.gradient_ring.pool);
+  const Bytes held(4 * tensors_.units[unit].parameters);
+  if (in_ring) writer_.release(copied, *tensors_.gradient_ring.pool, held - bytes);
 }
 
 void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& after) {

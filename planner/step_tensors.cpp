@@ -21,7 +21,7 @@ Ring make_ring(GraphWriter& writer, Arena arena, const std::string& name, const 
   for (std::int64_t i = 0; i < slots; ++i) {
     ring.slots.push_back(writer.add_tensor({arena, name + "." + std::to_string(i), bytes, part}));
   }
-  if (counted) ring.pool = writer.add_pool(name, Amount(static_cast<double>(slots)));
+  if (counted) ring.pool = writer.add_pool(name, bytes * slots);
   return ring;
 }
 
