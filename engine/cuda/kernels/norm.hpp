@@ -18,7 +18,7 @@ namespace sluice::engine::cuda {
 
 /// rstd[t] = 1 / sqrt(mean(x[t]^2) + eps), out[t] = x[t] * rstd[t] * weight: x and out bf16
 /// [tokens, hidden], weight bf16 [hidden], rstd fp32 [tokens]. `out` may be `x`. hidden is a
-/// multiple of 8, at most 65536.
+/// multiple of 8, at most 16384.
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
               std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd);
 

@@ -1,0 +1,17 @@
+// The second half of every column reduction: partial sums of blocks become one row.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cuda/kernels/into.hpp"
+
+struct CUstream_st;
+
+namespace sluice::engine::cuda {
+
+/// sums[c] (+)= sum over p of partials[p, c], in a fixed order that depends on `parts` alone:
+/// partials fp32 [parts, columns].
+void sum_partials(CUstream_st* stream, const float* partials, std::int64_t parts,
+                  std::int64_t columns, float* sums, Into into);
+
+}  // namespace sluice::engine::cuda
