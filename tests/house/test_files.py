@@ -55,7 +55,7 @@ def test_no_path_of_one_machine_stands_in_the_tree():
 
 
 def test_nothing_is_left_undone_or_disabled():
-    words = re.compile("|".join(["TO" + "DO", "FIX" + "ME", "X" + "XX", "DISABLED" + "_"]))
+    words = re.compile("|".join(["TO" + "DO", "FIX" + "ME", r"\bX" + r"XX\b", "DISABLED" + "_"]))
     broken = [
         f"{path.relative_to(REPOSITORY)}: {word}"
         for path in code()
