@@ -1,0 +1,218 @@
+// Rotary embedding with and without head norms, against plain loops in double.
+#include "engine/cuda/kernels/rope.hpp"
+#include "tests/engine/cuda/kernel_test.hpp"
+
+namespace sluice::engine::cuda::testing {
+namespace {
+
+constexpr float kEps = 1e-6F;
+constexpr RopeShape kShapes[] = {
+    {.tokens = 1, .seq_len = 1, .heads = 1, .kv_heads = 1, .head_dim = 64},
+    {.tokens = 777, .seq_len = 259, .heads = 7, .kv_heads = 1, .head_dim = 128},
+    {.tokens = 96, .seq_len = 32, .heads = 6, .kv_heads = 3, .head_dim = 64},
+    {.tokens = 33, .seq_len = 33, .heads = 2, .kv_heads = 2, .head_dim = 256}};
+
+struct Angles {
+  std::vector<float> cos, sin;
+  explicit Angles(const RopeShape& shape) {
+    for (std::int64_t position = 0; position < shape.seq_len; ++position) {
+      for (std::int64_t i = 0; i < shape.head_dim / 2; ++i) {
+        const double angle =
+            double(position) * std::pow(10'000.0, -2.0 * double(i) / double(shape.head_dim));
+        cos.push_back(static_cast<float>(std::cos(angle)));
+        sin.push_back(static_cast<float>(std::sin(angle)));
+      }
+    }
+  }
+};
+
+/// q or k, at `offset` in packed rows of `stride` elements.
+struct Part {
+  std::int64_t heads, offset, stride;
+  const Halves* norm;  ///< Null: none.
+};
+
+double double_of(const Halves& values, std::int64_t index) { return value_of(values[index]); }
+
+/// Rotated (and normed) heads in place of the projected ones.
+void rotate(const RopeShape& shape, const Angles& angles, const Part& part, const Halves& packed,
+            std::vector<double>& out, std::vector<double>& scales) {
+  const std::int64_t half = shape.head_dim / 2;
+  for (std::int64_t row = 0; row < shape.tokens * part.heads; ++row) {
+    const std::int64_t token = row / part.heads;
+    const std::int64_t at = token * part.stride + part.offset + row % part.heads * shape.head_dim;
+    std::vector<double> x;
+    double squares = 0;
+    for (std::int64_t i = 0; i < shape.head_dim; ++i) {
+      x.push_back(double_of(packed, at + i));
+      squares += x.back() * x.back();
+    }
+    if (part.norm != nullptr) {
+      scales.push_back(1 / std::sqrt(squares / double(shape.head_dim) + double{kEps}));
+      for (std::int64_t i = 0; i < shape.head_dim; ++i) {
+        x[i] =
+            value_of(to_bf16(static_cast<float>(x[i] * scales.back() * double_of(*part.norm, i))));
+      }
+    }
+    for (std::int64_t i = 0; i < half; ++i) {
+      const std::int64_t angle = token % shape.seq_len * half + i;
+      const double c = angles.cos[angle], s = angles.sin[angle];
+      out[at + i] = x[i] * c - x[i + half] * s;
+      out[at + i + half] = x[i + half] * c + x[i] * s;
+    }
+  }
+}
+
+/// Gradient of `rotate` in place of the incoming one, and of the norm's weight.
+void rotate_back(const RopeShape& shape, const Angles& angles, const Part& part,
+                 const Halves& packed, const Halves& d, std::vector<double>& out,
+                 std::vector<double>& d_norm) {
+  const std::int64_t half = shape.head_dim / 2;
+  d_norm.assign(static_cast<std::size_t>(shape.head_dim), 0);
+  for (std::int64_t row = 0; row < shape.tokens * part.heads; ++row) {
+    const std::int64_t token = row / part.heads;
+    const std::int64_t at = token * part.stride + part.offset + row % part.heads * shape.head_dim;
+    std::vector<double> g(static_cast<std::size_t>(shape.head_dim));
+    for (std::int64_t i = 0; i < half; ++i) {
+      const std::int64_t angle = token % shape.seq_len * half + i;
+      const double c = angles.cos[angle], s = angles.sin[angle];
+      g[i] = double_of(d, at + i) * c + double_of(d, at + i + half) * s;
+      g[i + half] = double_of(d, at + i + half) * c - double_of(d, at + i) * s;
+    }
+    if (part.norm != nullptr) {
+      double squares = 0, dot = 0;
+      for (std::int64_t i = 0; i < shape.head_dim; ++i) {
+        const double x = double_of(packed, at + i);
+        squares += x * x;
+        dot += g[i] * double_of(*part.norm, i) * x;
+      }
+      const double s = 1 / std::sqrt(squares / double(shape.head_dim) + double{kEps});
+      for (std::int64_t i = 0; i < shape.head_dim; ++i) {
+        const double x = double_of(packed, at + i);
+        d_norm[i] += g[i] * x * s;
+        g[i] = g[i] * double_of(*part.norm, i) * s - x * s * s * s * dot / double(shape.head_dim);
+      }
+    }
+    for (std::int64_t i = 0; i < shape.head_dim; ++i) out[at + i] = g[i];
+  }
+}
+
+std::vector<double> doubles(const Halves& values) {
+  std::vector<double> result;
+  for (const std::uint16_t value : values) result.push_back(value_of(value));
+  return result;
+}
+
+class RopeKernel : public KernelTest, public ::testing::WithParamInterface<bool> {
+ protected:
+  static QueryKey view(const RopeShape& shape, std::uint16_t* packed, std::int64_t stride) {
+    return {.q = packed,
+            .k = packed + shape.heads * shape.head_dim,
+            .q_stride = stride,
+            .k_stride = stride};
+  }
+};
+INSTANTIATE_TEST_SUITE_P(HeadNorms, RopeKernel, ::testing::Bool());
+
+TEST_P(RopeKernel, ForwardRotatesPackedRowsInPlace) {
+  for (const RopeShape& shape : kShapes) {
+    const std::int64_t stride = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
+    RandomValues random(5);
+    const Halves packed = random.halves(shape.tokens * stride, 3);
+    const Halves q_norm = random.halves(shape.head_dim, 0.2F, 1);
+    const Halves k_norm = random.halves(shape.head_dim, 0.2F, 1);
+    const Angles angles(shape);
+    std::vector<double> expected = doubles(packed), q_scales, k_scales;
+    rotate(shape, angles, {shape.heads, 0, stride, GetParam() ? &q_norm : nullptr}, packed,
+           expected, q_scales);
+    rotate(shape, angles,
+           {shape.kv_heads, shape.heads * shape.head_dim, stride, GetParam() ? &k_norm : nullptr},
+           packed, expected, k_scales);
+    const DeviceArray<float> cos(angles.cos), sin(angles.sin), q_rstd(shape.tokens * shape.heads),
+        k_rstd(shape.tokens * shape.kv_heads);
+    const DeviceArray<std::uint16_t> q_weight(q_norm), k_weight(k_norm);
+    const HeadNorms norms =
+        GetParam() ? HeadNorms{q_weight.data(), k_weight.data(), kEps} : HeadNorms{};
+    Halves before;
+    for (int run = 0; run < 2; ++run) {
+      const DeviceArray<std::uint16_t> rows(packed);
+      const QueryKey heads = view(shape, rows.data(), stride);
+      rope_forward(stream_, shape, {cos.data(), sin.data()}, norms, heads, heads,
+                   {q_rstd.data(), k_rstd.data()});
+      finish();
+      if (run == 1) {
+        EXPECT_EQ(before, rows.values());
+      }
+      before = rows.values();
+      EXPECT_TRUE(rows.intact() && q_rstd.intact() && k_rstd.intact());
+    }
+    // A normed value on the edge between two bf16 values may go the other way: 2^-8 of it.
+    expect_close(before, expected, kOneRounding, GetParam() ? 8.0 : 1e-3, "rotated");
+    if (GetParam()) {
+      expect_close(q_rstd.values(), q_scales, 1e-6, 0, "q_rstd");
+      expect_close(k_rstd.values(), k_scales, 1e-6, 0, "k_rstd");
+    }
+  }
+}
+
+TEST_P(RopeKernel, BackwardAgreesWithDoubleAndRepeats) {
+  for (const RopeShape& shape : kShapes) {
+    const std::int64_t stride = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
+    RandomValues random(6);
+    const Halves packed = random.halves(shape.tokens * stride, 3);
+    const Halves d = random.halves(shape.tokens * stride);
+    const Halves q_norm = random.halves(shape.head_dim, 0.2F, 1);
+    const Halves k_norm = random.halves(shape.head_dim, 0.2F, 1);
+    const std::vector<float> earlier = random.floats(shape.head_dim);
+    const Angles angles(shape);
+    const std::int64_t k_offset = shape.heads * shape.head_dim;
+    std::vector<double> expected = doubles(d), d_q, d_k, ignored, q_scales, k_scales;
+    const Part q{shape.heads, 0, stride, GetParam() ? &q_norm : nullptr};
+    const Part k{shape.kv_heads, k_offset, stride, GetParam() ? &k_norm : nullptr};
+    ignored.resize(packed.size());
+    rotate(shape, angles, q, packed, ignored, q_scales);
+    rotate(shape, angles, k, packed, ignored, k_scales);
+    rotate_back(shape, angles, q, packed, d, expected, d_q);
+    rotate_back(shape, angles, k, packed, d, expected, d_k);
+    for (std::size_t i = 0; i < earlier.size(); ++i) d_q[i] += earlier[i], d_k[i] += earlier[i];
+    const DeviceArray<float> cos(angles.cos), sin(angles.sin);
+    const DeviceArray<float> q_rstd(std::vector<float>(q_scales.begin(), q_scales.end()));
+    const DeviceArray<float> k_rstd(std::vector<float>(k_scales.begin(), k_scales.end()));
+    const DeviceArray<std::uint16_t> q_weight(q_norm), k_weight(k_norm), projected(packed);
+    const DeviceArray<std::byte> workspace(rope_backward_workspace(shape).count());
+    Halves before;
+    std::vector<float> d_q_before;
+    for (int run = 0; run < 2; ++run) {
+      const DeviceArray<std::uint16_t> rows(d);
+      const DeviceArray<float> d_q_norm(earlier), d_k_norm(earlier);
+      HeadNormGradients norm_gradients;
+      HeadNorms norms;
+      if (GetParam()) {
+        norms = {q_weight.data(), k_weight.data(), kEps};
+        norm_gradients = {.projected = view(shape, projected.data(), stride),
+                          .scales = {q_rstd.data(), k_rstd.data()},
+                          .d_q_norm = d_q_norm.data(),
+                          .d_k_norm = d_k_norm.data(),
+                          .workspace = workspace.data()};
+      }
+      rope_backward(stream_, shape, {cos.data(), sin.data()}, norms, norm_gradients,
+                    view(shape, rows.data(), stride));
+      finish();
+      if (run == 1) {
+        EXPECT_EQ(before, rows.values());
+        EXPECT_EQ(d_q_before, d_q_norm.values());
+      }
+      before = rows.values();
+      d_q_before = d_q_norm.values();
+      EXPECT_TRUE(rows.intact() && d_q_norm.intact() && d_k_norm.intact() && workspace.intact());
+      if (!GetParam()) continue;
+      const double terms = std::sqrt(double(shape.tokens * shape.heads));
+      expect_close(d_q_norm.values(), d_q, 2e-6, terms, "d_q_norm");
+      expect_close(d_k_norm.values(), d_k, 2e-6, terms, "d_k_norm");
+    }
+    expect_close(before, expected, kOneRounding, 1e-3, "d_projected");
+  }
+}
+
+}  // namespace
+}  // namespace sluice::engine::cuda::testing
