@@ -5,6 +5,7 @@
 #include <map>
 
 #include "planner/cost_model.hpp"
+#include "profiler/key_times.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"
 
@@ -12,62 +13,6 @@ namespace sluice::profiler {
 namespace {
 
 using planner::CostKey;
-
-/// What one key takes of a step.
-struct KeyTime {
-  double seconds = 0;
-  std::size_t tasks = 0;
-};
-using KeyTimes = std::map<CostKey, KeyTime>;
-
-KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& occupancy) {
-  KeyTimes times;
-  for (std::size_t i = 0; i < occupancy.size(); ++i) {
-    KeyTime& time = times[graph.tasks[i].cost];
-    time.seconds += occupancy[i].count();
-    ++time.tasks;
-  }
-  return times;
-}
-
-/// Copies so short that waking up rules them say nothing of the link, and costs of other sizes are
-/// read off the calibrated ones: the profile's latency stands for them.
-bool is_short_copy(const planner::StepTask& task, const planner::MachineProfile& profile) {
-  constexpr Seconds kShort{2e-3};
-  switch (task.lane) {
-    case planner::LaneKind::h2d:
-      return task.bytes / BytesPerSecond(profile.h2d.value) < kShort;
-    case planner::LaneKind::d2h:
-      return task.bytes / BytesPerSecond(profile.d2h.value) < kShort;
-    default:
-      return false;
-  }
-}
-
-/// Measured, by key: the seconds of a step, each measured step's own.
-struct MeasuredKeys {
-  std::map<CostKey, std::vector<double>> steps;
-  std::map<CostKey, std::size_t> tasks;
-  std::map<CostKey, bool> short_copy;
-};
-
-MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::MachineProfile& profile,
-                           const MeasuredRun& run) {
-  check(run.steps.size() >= 3, "a measured run has a step with neighbours");
-  const StepTemplate step_template(graph);
-  MeasuredKeys keys;
-  for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
-    keys.short_copy[graph.tasks[i].cost] = is_short_copy(graph.tasks[i], profile);
-  }
-  for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
-    for (const auto& [key, time] :
-         by_key(graph, step_template.occupancy(run.steps[s - 1], run.steps[s]))) {
-      keys.steps[key].push_back(time.seconds);
-      keys.tasks[key] = time.tasks;
-    }
-  }
-  return keys;
-}
 
 /// Simulated under one plan: step time, and what each key takes of the middle step. Points into the
 /// graph.

@@ -1,0 +1,96 @@
+#include "profiler/key_times.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+
+using planner::CostKey;
+
+KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& occupancy) {
+  KeyTimes times;
+  for (std::size_t i = 0; i < occupancy.size(); ++i) {
+    KeyTime& time = times[graph.tasks[i].cost];
+    time.seconds += occupancy[i].count();
+    ++time.tasks;
+  }
+  return times;
+}
+
+namespace {
+
+bool is_short_copy(const planner::StepTask& task, const planner::MachineProfile& profile) {
+  constexpr Seconds kShort{2e-3};
+  switch (task.lane) {
+    case planner::LaneKind::h2d:
+      return task.bytes / BytesPerSecond(profile.h2d.value) < kShort;
+    case planner::LaneKind::d2h:
+      return task.bytes / BytesPerSecond(profile.d2h.value) < kShort;
+    default:
+      return false;
+  }
+}
+
+/// Seconds of every task of one step that its cost answers for. A compute task answers for its
+/// hand-off; a paced copy's own time is set, and what its thread waits for a core before it starts
+/// belongs to whatever kept the core.
+std::vector<Seconds> task_times(const planner::StepGraph& graph, const StepTemplate& step_template,
+                                const std::vector<Recorder::Span>& previous,
+                                const std::vector<Recorder::Span>& current) {
+  std::vector<Seconds> times = step_template.occupancy(previous, current);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const planner::LaneKind lane = graph.tasks[i].lane;
+    if (lane == planner::LaneKind::h2d || lane == planner::LaneKind::d2h) {
+      times[i] = to_seconds(current[i].end - current[i].start);
+    }
+  }
+  return times;
+}
+
+/// Tasks that took far longer than the others of their key were preempted: they count as four
+/// deviations above the median, so that a task of microseconds is not known by a lost timeslice.
+void clip_outliers(const planner::StepGraph& graph, std::vector<std::vector<Seconds>>& steps) {
+  std::map<CostKey, std::vector<double>> all;
+  for (const auto& step : steps) {
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      all[graph.tasks[i].cost].push_back(step[i].count());
+    }
+  }
+  std::map<CostKey, Seconds> limit;
+  for (const auto& [key, times] : all) {
+    const double centre = median(times);
+    limit[key] = Seconds(std::max(centre + 4 * robust_deviation(times), 1.05 * centre));
+  }
+  for (auto& step : steps) {
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      step[i] = std::min(step[i], limit.at(graph.tasks[i].cost));
+    }
+  }
+}
+
+}  // namespace
+
+MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::MachineProfile& profile,
+                           const MeasuredRun& run) {
+  check(run.steps.size() >= 3, "a measured run has a step with neighbours");
+  const StepTemplate step_template(graph);
+  MeasuredKeys keys;
+  for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+    keys.short_copy[graph.tasks[i].cost] = is_short_copy(graph.tasks[i], profile);
+  }
+  std::vector<std::vector<Seconds>> steps;
+  for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
+    steps.push_back(task_times(graph, step_template, run.steps[s - 1], run.steps[s]));
+  }
+  clip_outliers(graph, steps);
+  for (const std::vector<Seconds>& step : steps) {
+    for (const auto& [key, time] : by_key(graph, step)) {
+      keys.steps[key].push_back(time.seconds);
+      keys.tasks[key] = time.tasks;
+    }
+  }
+  return keys;
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,40 @@
+// What each cost key took of the steps of a measured run.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "planner/cost.hpp"
+#include "planner/machine.hpp"
+#include "profiler/measured_run.hpp"
+
+namespace sluice::profiler {
+
+/// What one key takes of a step.
+struct KeyTime {
+  double seconds = 0;
+  std::size_t tasks = 0;
+};
+using KeyTimes = std::map<planner::CostKey, KeyTime>;
+
+/// Adds up one number a task of the step.
+[[nodiscard]] KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& times);
+
+struct MeasuredKeys {
+  std::map<planner::CostKey, std::vector<double>> steps;  ///< Seconds, each measured step's own.
+  std::map<planner::CostKey, std::size_t> tasks;          ///< A step.
+  /// Copies so short that waking up rules them: they say nothing of the link, and costs of other
+  /// sizes are read off the calibrated ones, so the profile's latency stands for them.
+  std::map<planner::CostKey, bool> short_copy;
+};
+
+/// Of every step but the first and the last. A compute task answers for its hand-off
+/// (StepTemplate::occupancy); a paced copy's own time is set, and what its thread waits for a core
+/// before it starts belongs to whatever kept the core. Tasks that took far longer than the others
+/// of their key were preempted: they count as four deviations above the median, so that a task of
+/// microseconds is not known by a lost timeslice.
+[[nodiscard]] MeasuredKeys measured_keys(const planner::StepGraph& graph,
+                                         const planner::MachineProfile& profile,
+                                         const MeasuredRun& run);
+
+}  // namespace sluice::profiler
