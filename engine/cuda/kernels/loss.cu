@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cfloat>
 
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/vector.cuh"
@@ -7,8 +8,9 @@
 namespace sluice::engine::cuda {
 namespace {
 
-constexpr int kMaxThreads = 1024;
-constexpr int kAhead = 4;  ///< 16-byte loads a thread has in flight.
+constexpr int kMaxThreads = 512;
+constexpr int kResident = 2;  ///< Blocks of a multiprocessor: one reads while the other computes.
+constexpr int kAhead = 4;     ///< 16-byte loads a thread has in flight.
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr std::uint32_t kTwoMinusInfinities = 0xff80ff80u;
 
@@ -21,7 +23,7 @@ __device__ float exponential(float x) {
 
 /// Largest value and sum of exp(value - top).
 struct Softmax {
-  float top = -INFINITY;
+  float top = -FLT_MAX;  // Finite: the difference of two infinities would be NaN.
   float total = 0;
 };
 
@@ -97,7 +99,7 @@ __device__ void write_vector(std::uint16_t* row, int v, uint4 packed, const Grad
       if (i == gradient.target % static_cast<int>(kVector)) x.value[i] -= gradient.scale;
     }
   }
-  __stcs(reinterpret_cast<uint4*>(row) + v, x.packed());
+  store(row, v * kVector, x.packed());
 }
 
 /// What is not in shared memory is read again, last vectors first: they are still in the L2 cache.
@@ -127,7 +129,7 @@ __device__ void write_gradient(std::uint16_t* row, int vectors, int cached, cons
 
 /// One block a row; without `Writes` the logits stay.
 template <bool Writes>
-__global__ void __launch_bounds__(kMaxThreads, 1)
+__global__ void __launch_bounds__(kMaxThreads, kResident)
     cross_entropy_row(std::uint16_t* logits, const std::int32_t* targets, int vocab, int cached,
                       float scale, float* loss) {
   extern __shared__ uint4 cache[];
@@ -161,14 +163,16 @@ unsigned threads_for(std::int64_t vocab) {
       std::min<std::int64_t>(ceil_div(vocab / kVector, kWarp) * kWarp, kMaxThreads));
 }
 
-/// Dynamic shared memory that a block may take besides the kernel's own; how much it is changes no
-/// bit of any result.
+/// Dynamic shared memory of a block, such that kResident blocks fit; how much it is changes no bit
+/// of any result.
 std::int64_t cache_bytes() {
   int device = 0, bytes = 48 * 1024;
   if (cudaGetDevice(&device) == cudaSuccess) {
-    cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+    cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
   }
-  return bytes - 1024;
+  // CUDA takes 1 KiB of each block, warp_tops and warp_totals the rest.
+  constexpr int kOwnBytes = 1024 + 512;
+  return (bytes / kResident - kOwnBytes) / 16 * 16;
 }
 
 constexpr int kSumThreads = 1024;
@@ -189,7 +193,7 @@ __global__ void __launch_bounds__(kSumThreads)
 void cross_entropy(CUstream_st* stream, std::uint16_t* logits, const std::int32_t* targets,
                    std::int64_t tokens, std::int64_t vocab, float scale, float* loss) {
   check_sizes(logits, tokens, vocab);
-  const std::int64_t bytes = std::min(cache_bytes() / 16 * 16, vocab * 2);
+  const std::int64_t bytes = std::min(cache_bytes(), vocab * 2);
   cudaFuncSetAttribute(cross_entropy_row<true>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                        static_cast<int>(bytes));
   cross_entropy_row<true><<<static_cast<unsigned>(tokens), threads_for(vocab),
