@@ -12,6 +12,6 @@ function(sluice_python_tests name)
     set_tests_properties(${case} PROPERTIES
       SKIP_RETURN_CODE 5  # pytest: no case was collected
       LABELS "python;${ARGN}"
-      ENVIRONMENT "SLUICE_BIN=$<TARGET_FILE:sluice>;SLUICE_BUILD=${CMAKE_BINARY_DIR};PYTHONDONTWRITEBYTECODE=1")
+      ENVIRONMENT "SLUICE_BIN=$<TARGET_FILE:sluice>;SLUICE_SANITIZE=${SLUICE_SANITIZE};PYTHONDONTWRITEBYTECODE=1")
   endforeach()
 endfunction()
