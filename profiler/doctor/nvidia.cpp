@@ -13,7 +13,10 @@ struct Close {
 };
 using Library = std::unique_ptr<void, Close>;
 
-Library open_library(const char* name) { return Library(dlopen(name, RTLD_LAZY | RTLD_LOCAL)); }
+// Kept once loaded: CUDA libraries hold memory of their own that unloading would leak.
+Library open_library(const char* name) {
+  return Library(dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE));
+}
 
 template <class Function>
 Function* symbol(const Library& library, const char* name) {
