@@ -128,7 +128,8 @@ const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
   return found->second;
 }
 
-sim::TaskId GraphWriter::add_compute(TaskPlace place, Pass pass, std::vector<Access> accesses,
+sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
+                                     std::vector<Access> accesses,
                                      const std::vector<sim::TaskId>& after) {
   const std::size_t unit = static_cast<std::size_t>(place.unit);
   const std::size_t representative = class_representative(job_, unit);
@@ -147,8 +148,8 @@ sim::TaskId GraphWriter::add_compute(TaskPlace place, Pass pass, std::vector<Acc
   return add(place, std::move(task), cost, after);
 }
 
-sim::TaskId GraphWriter::add_update(TaskPlace place, std::int64_t parameters, std::int64_t threads,
-                                    std::vector<Access> accesses,
+sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t parameters,
+                                    std::int64_t threads, std::vector<Access> accesses,
                                     const std::vector<sim::TaskId>& after) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   const bool on_device = place.lane == LaneKind::compute;
@@ -173,7 +174,7 @@ sim::TaskId GraphWriter::add_update(TaskPlace place, std::int64_t parameters, st
   return add(place, std::move(task), found->second, after);
 }
 
-sim::TaskId GraphWriter::add_launch(TaskPlace place, std::int64_t kernels) {
+sim::TaskId GraphWriter::add_launch(const TaskPlace& place, std::int64_t kernels) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.work.kernels = kernels;
   task.cost.name = "launch/" + std::to_string(kernels);
@@ -181,7 +182,7 @@ sim::TaskId GraphWriter::add_launch(TaskPlace place, std::int64_t kernels) {
   return add(place, std::move(task), cost, {});
 }
 
-sim::TaskId GraphWriter::add_data(TaskPlace place, Range tokens) {
+sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.cost.name = "data/" + std::to_string(job_.tokens());
   task.accesses.push_back({Role::tokens, tokens.tensor, tokens.offset, tokens.bytes, Mode::write});
@@ -189,7 +190,7 @@ sim::TaskId GraphWriter::add_data(TaskPlace place, Range tokens) {
   return add(place, std::move(task), cost, {});
 }
 
-sim::TaskId GraphWriter::add_grads(TaskPlace place, std::vector<Access> accesses) {
+sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> accesses) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.cost.name = "grads";
   task.accesses = std::move(accesses);

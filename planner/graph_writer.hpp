@@ -37,13 +37,13 @@ class GraphWriter {
   sim::PoolId add_pool(std::string name, Bytes capacity);
 
   void begin_step(int step);
-  sim::TaskId add_compute(TaskPlace place, Pass pass, std::vector<Access> accesses,
+  sim::TaskId add_compute(const TaskPlace& place, Pass pass, std::vector<Access> accesses,
                           const std::vector<sim::TaskId>& after = {});
-  sim::TaskId add_update(TaskPlace place, std::int64_t parameters, std::int64_t threads,
+  sim::TaskId add_update(const TaskPlace& place, std::int64_t parameters, std::int64_t threads,
                          std::vector<Access> accesses, const std::vector<sim::TaskId>& after);
-  sim::TaskId add_launch(TaskPlace place, std::int64_t kernels);
-  sim::TaskId add_data(TaskPlace place, Range tokens);
-  sim::TaskId add_grads(TaskPlace place, std::vector<Access> accesses);
+  sim::TaskId add_launch(const TaskPlace& place, std::int64_t kernels);
+  sim::TaskId add_data(const TaskPlace& place, Range tokens);
+  sim::TaskId add_grads(const TaskPlace& place, std::vector<Access> accesses);
   /// One task a chunk of at most `chunk` bytes (zero: one task); ids "<id>/c<n>" from
   /// `first_chunk`. Returns the first and last task.
   struct CopyTasks {
