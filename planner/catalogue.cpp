@@ -46,6 +46,7 @@ const Entry* find_entry(const std::vector<Entry>& entries, const std::string& na
 template <class Entry>
 std::vector<std::string> names_of(const std::vector<Entry>& entries) {
   std::vector<std::string> names;
+  names.reserve(entries.size());
   for (const Entry& entry : entries) names.push_back(entry.name);
   return names;
 }

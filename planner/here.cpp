@@ -76,7 +76,7 @@ double free_disk() {
 
 std::string architecture() {
   utsname name{};
-  const std::string machine = uname(&name) == 0 ? name.machine : "unknown";
+  std::string machine = uname(&name) == 0 ? name.machine : "unknown";
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx512f")) return machine + "-avx512";
   if (__builtin_cpu_supports("avx2")) return machine + "-avx2";

@@ -14,7 +14,7 @@ std::optional<std::filesystem::path> cache_folder() {
     if (value == nullptr || *value == '\0') return std::nullopt;
     return value;
   };
-  if (const auto hub = variable("HF_HUB_CACHE")) return hub;
+  if (auto hub = variable("HF_HUB_CACHE")) return hub;
   if (const auto home = variable("HF_HOME")) return *home / "hub";
   if (const auto cache = variable("XDG_CACHE_HOME")) return *cache / "huggingface/hub";
   if (const auto home = variable("HOME")) return *home / ".cache/huggingface/hub";

@@ -68,6 +68,7 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
     at = timeline.enabled_by[i];
   }
   std::vector<CriticalCost> all;
+  all.reserve(by_key.size());
   for (auto& [name, cost] : by_key) all.push_back(std::move(cost));
   return all;
 }

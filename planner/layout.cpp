@@ -147,7 +147,7 @@ std::optional<std::string> find_layout_fault(const StepGraph& graph, const Layou
     if (placement.offset < Bytes(0) || end > capacity) return tensor.name + ": outside its arena";
     if (placement.offset.count() % kPlacementAlign.count() != 0)
       return tensor.name + ": not aligned";
-    if (const auto fault = find_range_fault(graph, placement, ranges[order[i]])) return fault;
+    if (auto fault = find_range_fault(graph, placement, ranges[order[i]])) return fault;
     for (std::size_t j = i + 1; j < order.size() && layout.placements[order[j]].offset < end; ++j) {
       const StepTensor& other = graph.tensors[order[j]];
       if (other.arena != tensor.arena) continue;

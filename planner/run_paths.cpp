@@ -157,6 +157,7 @@ constexpr std::array kPaths = {
 
 std::vector<std::string> run_paths() {
   std::vector<std::string> names;
+  names.reserve(std::size(kPaths));
   for (const RunPath& path : kPaths) names.emplace_back(path.path);
   return names;
 }

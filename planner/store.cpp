@@ -51,7 +51,7 @@ std::optional<MachineProfile> Store::newest_profile(std::optional<DeviceKind> de
 }
 
 std::filesystem::path Store::save(const MachineProfile& profile) const {
-  const auto path = root_ / "profiles" / (shortened(profile_hash(profile)) + ".json");
+  auto path = root_ / "profiles" / (shortened(profile_hash(profile)) + ".json");
   write_profile(profile, path);
   return path;
 }
@@ -77,7 +77,7 @@ std::optional<PlanFile> Store::plan(const std::string& job_hash,
 }
 
 std::filesystem::path Store::save(const PlanFile& file) const {
-  const auto path = plan_file(file.job_hash, file.profile_hash);
+  auto path = plan_file(file.job_hash, file.profile_hash);
   write_plan_file(file, path);
   return path;
 }

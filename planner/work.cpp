@@ -83,8 +83,8 @@ Work block_backward(const Job& job, const Sizes& s) {
   }
   work.attention.push_back(attention_of(job, true));
   work.streamed = s.streams(s.intermediate, 6)  // gate, up, d act; act, d gate, d up
-                  + s.streams(s.hidden, 2 * 2)  // both norms' outputs again
-                  + s.streams(s.hidden, 2 * 4)  // both norms' backward onto the residual's gradient
+                  + s.streams(s.hidden, 4)      // both norms' outputs again
+                  + s.streams(s.hidden, 8)      // both norms' backward onto the residual's gradient
                   + s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
   work.kernels += 7;
   return work;

@@ -169,6 +169,7 @@ std::vector<LaneFactor> fit_interference(const std::vector<planner::StepGraph>& 
     std::map<std::string, std::size_t> groups;
     for (std::size_t r = 0; r < runs.size(); ++r) {
       std::vector<std::vector<Recorder::Span>> others;
+      others.reserve(rows.size());
       for (const std::size_t row : rows) {
         others.push_back(lane_spans(graphs[r], runs[r], priors[row].from));
       }

@@ -11,20 +11,26 @@ import sys
 import xml.etree.ElementTree
 
 
+def reason(case, skipped):
+    """pytest says why in the tag; GoogleTest in its output, on the line after `FILE:LINE: Skipped`."""
+    output = (case.findtext("system-out") or "").splitlines()
+    for said, why in zip(output, output[1:]):
+        if said.endswith(": Skipped"):
+            return why.strip()
+    return (skipped.get("message", "") if skipped is not None else "").strip()
+
+
 def cases(path):
     """(name, outcome, reason) of each case of a JUnit file."""
     for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-        name = case.get("name")
+        name = case.get("name").split("  # GetParam")[0]
         skipped = case.find("skipped")
         if case.get("status") in ("fail", "failed") or any(
             case.find(tag) is not None for tag in ("failure", "error")
         ):
             yield name, "failed", ""
         elif skipped is not None or case.get("status") in ("notrun", "disabled"):
-            output = (case.findtext("system-out") or "").strip().splitlines()
-            reasons = [line for line in output if "skip" in line.lower()]
-            message = skipped.get("message", "") if skipped is not None else ""
-            yield name, "skipped", (reasons[-1] if reasons else message).strip()
+            yield name, "skipped", reason(case, skipped)
         else:
             yield name, "passed", ""
 
