@@ -35,7 +35,7 @@ namespace sluice::cli {
 /// Refuses a run that asks for a backend no build can execute yet.
 inline void require_executable(const planner::RunConfig& config) {
   if (config.backend == planner::DeviceKind::cuda) {
-    throw EnvironmentError("this build has no cuda backend for training yet; use --backend host");
+    throw EnvironmentError("autotune measures the host backend alone so far; use --backend host");
   }
 }
 

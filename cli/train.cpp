@@ -8,9 +8,8 @@
 #include "cli/prediction_table.hpp"
 #include "cli/progress.hpp"
 #include "cli/train_output.hpp"
-#include "engine/host/host_device.hpp"
+#include "engine/backend.hpp"
 #include "engine/ledger.hpp"
-#include "engine/numerics_id.hpp"
 #include "engine/process_memory.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/prediction_json.hpp"
@@ -45,12 +44,6 @@ void require_healthy(const planner::RunConfig& config) {
 void require_trainable(const planner::RunConfig& config, const planner::RunPlanning& run) {
   if (!config.data) {
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
-  }
-  const planner::MachineProfile& profile = run.predictor.machine().profile;
-  if (profile.device != planner::DeviceKind::host) {
-    throw BadRequest("machine: " + profile.name +
-                     " is not this computer's host backend, the only one that trains here: give "
-                     "--machine here --backend host");
   }
   if (run.predictor.job().model.vocab < kByteValues) {
     throw BadRequest("model: vocab " + std::to_string(run.predictor.job().model.vocab) +
@@ -101,9 +94,7 @@ void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine:
   engine::release_free_memory();
   engine::Session session(
       run.job, run.predicted.graph,
-      std::make_unique<engine::HostDevice>(
-          run.job, engine::host_device_settings(machine, run.predicted.graph.layout,
-                                                prediction.plan.threads)),
+      engine::make_device(run.job, machine, run.predicted.graph.layout, prediction.plan.threads),
       text, learning_rate, static_cast<std::uint64_t>(config.seed), &recorder);
   engine::MetricsFile metrics(folder.metrics());
   Progress progress(config.steps, json ? Progress::Where::nowhere : Progress::Where::lines);
@@ -154,7 +145,6 @@ int run_train(const Arguments& arguments) {
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
   const planner::RunConfig& config = request.config;
   const bool json = request.has("--json");
-  require_executable(config);
   const planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config, planning);
   if (request.has("--trace-out") && config.steps < kTracedSteps) {
@@ -171,7 +161,7 @@ int run_train(const Arguments& arguments) {
   ChosenPlan& plan = std::get<ChosenPlan>(chosen);
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   const planner::Job& job = planning.predictor.job();
-  plan.step.prediction.numerics_id = engine::host_numerics_id();
+  plan.step.prediction.numerics_id = engine::numerics_id(job, machine);
 
   const engine::RunFolder folder(config.out, job.model.name);
   TrainedRun run{.config = config,

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "engine/master_weights.hpp"
 
@@ -57,6 +59,23 @@ NormalPair normal_pair(std::uint64_t seed, std::uint64_t stream, std::uint64_t p
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
+/// Calls work(begin, end) on ranges that cover [0, elements), all beginning at even elements, on
+/// one thread a core where there is enough to do.
+template <class Work>
+void in_parallel(std::int64_t elements, const Work& work) {
+  constexpr std::int64_t kWorthAThread = std::int64_t{1} << 18;
+  const std::int64_t threads = std::clamp<std::int64_t>(
+      elements / kWorthAThread, 1, std::max(1U, std::thread::hardware_concurrency()));
+  const std::int64_t part = (elements / threads + 2) / 2 * 2;
+  std::vector<std::thread> workers;
+  for (std::int64_t begin = part; begin < elements; begin += part) {
+    workers.emplace_back(
+        [&work, begin, part, elements] { work(begin, std::min(begin + part, elements)); });
+  }
+  work(0, std::min(part, elements));
+  for (std::thread& worker : workers) worker.join();
+}
+
 }  // namespace
 
 double normal_at(std::uint64_t seed, const char* name, std::uint64_t index) {
@@ -81,11 +100,13 @@ void initialize_unit(const planner::ModelShape& shape, std::size_t unit, std::ui
       continue;
     }
     const std::uint64_t stream = stream_of(tensor.name);
-    for (std::int64_t i = 0; i < tensor.size(); i += 2) {
-      const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i) / 2);
-      set(i, shape.init_std * pair.even);
-      if (i + 1 < tensor.size()) set(i + 1, shape.init_std * pair.odd);
-    }
+    in_parallel(tensor.size(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; i += 2) {
+        const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i) / 2);
+        set(i, shape.init_std * pair.even);
+        if (i + 1 < end) set(i + 1, shape.init_std * pair.odd);
+      }
+    });
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/job.hpp"
+#include "planner/machine.hpp"
 #include "sim/task_graph.hpp"
 #include "sim/units.hpp"
 
@@ -87,6 +88,8 @@ enum class CopyDirection { h2d, d2h };
 class CostModel {
  public:
   virtual ~CostModel() = default;
+  /// Backend whose scratch and kernels the costs are of.
+  [[nodiscard]] virtual DeviceKind device() const { return DeviceKind::host; }
   /// Links of the machine with capacities, and interference between lanes by name: added to every
   /// graph.
   struct LinkCapacity {

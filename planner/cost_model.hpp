@@ -66,6 +66,7 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] TaskCost launch(const CostKey& key, const Work& work) const override;
   [[nodiscard]] TaskCost data(const CostKey& key, std::int64_t tokens) const override;
   [[nodiscard]] std::string hash() const override { return hash_; }
+  [[nodiscard]] DeviceKind device() const override { return profile_.device; }
 
   [[nodiscard]] const MachineProfile& profile() const { return profile_; }
   [[nodiscard]] const CostSwitches& switches() const { return switches_; }

@@ -62,6 +62,7 @@ class GraphWriter {
   [[nodiscard]] std::optional<sim::TaskId> last_access(TensorIndex tensor) const;
 
   [[nodiscard]] StepGraph& graph() { return result_; }
+  [[nodiscard]] DeviceKind device() const { return costs_.device(); }
 
  private:
   sim::TaskId add(const TaskPlace& place, StepTask task, const TaskCost& cost,

@@ -20,7 +20,7 @@ struct PlanEstimator::Amounts {
 PlanEstimator::PlanEstimator(const Predictor& predictor)
     : predictor_(&predictor),
       record_(block_record(predictor.job())),
-      workspace_(workspace_bytes(predictor.job())) {
+      workspace_(workspace_bytes(predictor.job(), predictor.costs().device())) {
   const ModelShape& shape = predictor.job().model;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
     const bool repeated = unit_at(shape, unit).kind == UnitKind::block && unit > 1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/cuda_workspace.hpp"
 #include "planner/workspace.hpp"
 
 namespace sluice::planner {
@@ -116,7 +117,8 @@ HeadWorkspace head_workspace(const Job& job) {
   return space;
 }
 
-Bytes workspace_bytes(const Job& job) {
+Bytes workspace_bytes(const Job& job, DeviceKind device) {
+  if (device == DeviceKind::cuda) return cuda_workspace(job).total;
   return std::max(block_workspace(job).total, head_workspace(job).total);
 }
 

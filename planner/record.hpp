@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "planner/job.hpp"
+#include "planner/machine.hpp"
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 
@@ -42,6 +43,6 @@ struct BlockRecord {
 
 /// Device scratch that one compute task may use, whatever its kind: sized by the engine's templates
 /// (fp32 operands of one matrix product, chunk logits, attention tiles); docs/design/workspace.md.
-[[nodiscard]] Bytes workspace_bytes(const Job& job);
+[[nodiscard]] Bytes workspace_bytes(const Job& job, DeviceKind device = DeviceKind::host);
 
 }  // namespace sluice::planner

@@ -35,7 +35,8 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   const Bytes token_bytes(2 * job.tokens() * 4);
   host_tokens = writer.add_tensor({Arena::host, "tokens.host", token_bytes, "tokens"});
   tokens = writer.add_tensor({Arena::device, "tokens", token_bytes, "tokens"});
-  workspace = writer.add_tensor({Arena::device, "workspace", workspace_bytes(job), "workspace"});
+  workspace = writer.add_tensor(
+      {Arena::device, "workspace", workspace_bytes(job, writer.device()), "workspace"});
   loss_sum =
       writer.add_tensor({Arena::device, "loss_sum", Bytes(8 * job.micro_batches()), "workspace"});
   add_units(writer, job, plan);

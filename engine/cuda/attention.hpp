@@ -8,10 +8,13 @@
 #include <optional>
 #include <string>
 
-#include "engine/cuda/attention_shape.hpp"
 #include "engine/cuda/cudnn.hpp"
+#include "planner/attention_shape.hpp"
 
 namespace sluice::engine {
+
+using planner::AttentionShape;
+using planner::GradientOrder;
 
 struct AttentionOptions {
   GradientOrder order = GradientOrder::fixed;

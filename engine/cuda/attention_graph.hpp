@@ -1,11 +1,14 @@
 // Causal grouped-query attention as operation graphs that cuDNN runs as its fused flash kernels.
 #pragma once
 
-#include "engine/cuda/attention_shape.hpp"
 #include "engine/cuda/cudnn.hpp"
 #include "engine/cuda/cudnn_plan.hpp"
+#include "planner/attention_shape.hpp"
 
 namespace sluice::engine {
+
+using planner::AttentionShape;
+using planner::GradientOrder;
 
 /// The tensors that an attention plan binds. Scalars are in host memory.
 enum class AttentionTensor : std::int64_t {

@@ -11,7 +11,9 @@ namespace sluice::planner::test {
 class RoundCosts : public CostModel {
  public:
   /// `link`: bytes per second each way.
-  explicit RoundCosts(double link = 1e9) : link_(link) {}
+  explicit RoundCosts(double link = 1e9, DeviceKind device = DeviceKind::host)
+      : link_(link), device_(device) {}
+  DeviceKind device() const override { return device_; }
   std::vector<LinkCapacity> links() const override {
     return {{"pcie_h2d", Rate(link_)}, {"pcie_d2h", Rate(link_)}, {"cores", Rate(2)}};
   }
@@ -40,6 +42,7 @@ class RoundCosts : public CostModel {
 
  private:
   double link_;
+  DeviceKind device_;
 };
 
 inline ModelShape tiny_shape(bool tied = false) {

@@ -5,9 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/cuda/attention_shape.hpp"
+#include "planner/attention_shape.hpp"
 
 namespace sluice::engine {
+
+using planner::AttentionShape;
 
 /// Operands by shape, rows as AttentionShape states them: qkv [tokens, qkv_row] holds heads of
 /// query, key and value from columns 0, heads * head_dim and (heads + kv_heads) * head_dim on.

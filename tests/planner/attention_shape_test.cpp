@@ -1,11 +1,11 @@
 // Scratch memory of attention by arithmetic alone: runs anywhere.
-#include "engine/cuda/attention_shape.hpp"
+#include "planner/attention_shape.hpp"
 
 #include <gtest/gtest.h>
 
 #include "sim/error.hpp"
 
-namespace sluice::engine {
+namespace sluice::planner {
 namespace {
 
 constexpr std::int64_t kHeadDim = 128;
@@ -58,4 +58,4 @@ TEST(AttentionWorkspace, RefusesALimitBelowOneGroupOfHeads) {
 }
 
 }  // namespace
-}  // namespace sluice::engine
+}  // namespace sluice::planner

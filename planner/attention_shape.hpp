@@ -7,7 +7,7 @@
 
 #include "sim/units.hpp"
 
-namespace sluice::engine {
+namespace sluice::planner {
 
 /// Query i of a sequence sees keys max(0, i - window + 1) to i of the same sequence. A token's row
 /// holds its heads of query, then of key, then of value, each of `head_dim` elements of bf16.
@@ -48,4 +48,4 @@ enum class GradientOrder {
 [[nodiscard]] AttentionShape attention_backward_part(const AttentionShape& shape,
                                                      GradientOrder order, Bytes limit);
 
-}  // namespace sluice::engine
+}  // namespace sluice::planner

@@ -1,11 +1,11 @@
-#include "engine/cuda/attention_shape.hpp"
+#include "planner/attention_shape.hpp"
 
 #include <algorithm>
 #include <string>
 
 #include "sim/error.hpp"
 
-namespace sluice::engine {
+namespace sluice::planner {
 namespace {
 
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
@@ -68,4 +68,4 @@ AttentionShape attention_backward_part(const AttentionShape& shape, GradientOrde
                    ": raise the limit or shorten the sequences");
 }
 
-}  // namespace sluice::engine
+}  // namespace sluice::planner

@@ -1,0 +1,26 @@
+// The backend that a machine profile stands for, in this build.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/device.hpp"
+#include "planner/run_config.hpp"
+#include "planner/step_graph.hpp"
+
+namespace sluice::engine {
+
+/// A device of the machine's backend with the arenas of `layout`; `threads` of the CPU optimizer.
+/// Throws Error(does_not_fit) where an arena is larger than the machine's capacity,
+/// EnvironmentError where this build or this computer lacks the backend or the memory, BadRequest
+/// for a model the backend cannot compute.
+[[nodiscard]] std::unique_ptr<Device> make_device(const planner::Job& job,
+                                                  const planner::ResolvedMachine& machine,
+                                                  const planner::Layout& layout,
+                                                  std::int64_t threads);
+
+/// The numerics id of runs of `job` on the machine's backend here; throws as make_device.
+[[nodiscard]] std::string numerics_id(const planner::Job& job,
+                                      const planner::ResolvedMachine& machine);
+
+}  // namespace sluice::engine

@@ -1,0 +1,24 @@
+#include "engine/cuda/backend.hpp"
+
+#include "engine/cuda/check.hpp"
+#include "engine/cuda/cuda_device.hpp"
+#include "planner/hash.hpp"
+
+namespace sluice::engine::cuda {
+
+std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
+                                            const ArenaSizes& capacity, int threads) {
+  return std::make_unique<CudaDevice>(
+      job, CudaDeviceSettings{.arenas = arenas, .capacity = capacity, .threads = threads});
+}
+
+std::string numerics_id(const planner::Job& job) {
+  require_usable_device();
+  cudaDeviceProp properties{};
+  check_cuda(cudaGetDeviceProperties(&properties, 0), "the device's properties");
+  return planner::sha256_hex("cuda sm_" + std::to_string(properties.major) +
+                             std::to_string(properties.minor) + ", " +
+                             CudaTemplates(job).numerics());
+}
+
+}  // namespace sluice::engine::cuda

@@ -1,0 +1,20 @@
+// The cuda backend as the rest of the engine asks for it: there or not, without a CUDA header.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/device.hpp"
+#include "planner/job.hpp"
+
+namespace sluice::engine::cuda {
+
+/// A CudaDevice; throws as its constructor, and EnvironmentError in a build without CUDA.
+[[nodiscard]] std::unique_ptr<engine::Device> make_device(const planner::Job& job,
+                                                          const ArenaSizes& arenas,
+                                                          const ArenaSizes& capacity, int threads);
+
+/// SHA-256 of backend, architecture, libraries with their engines, and kernel versions.
+[[nodiscard]] std::string numerics_id(const planner::Job& job);
+
+}  // namespace sluice::engine::cuda

@@ -1,0 +1,24 @@
+// A build without CUDA.
+#include "engine/cuda/backend.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine::cuda {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw EnvironmentError(
+      "this build has no cuda backend: build with SLUICE_CUDA=ON, or use --machine here --backend "
+      "host");
+}
+
+}  // namespace
+
+std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
+                                            const ArenaSizes& /*arenas*/,
+                                            const ArenaSizes& /*capacity*/, int /*threads*/) {
+  refuse();
+}
+
+std::string numerics_id(const planner::Job& /*job*/) { refuse(); }
+
+}  // namespace sluice::engine::cuda

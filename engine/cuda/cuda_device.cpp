@@ -1,0 +1,283 @@
+#include "engine/cuda/cuda_device.hpp"
+
+#include <pthread.h>
+
+#include <cstring>
+
+#include "engine/cuda/adamw.hpp"
+#include "engine/cuda/check.hpp"
+#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/kernels/gradient.hpp"
+#include "planner/units_text.hpp"
+
+namespace sluice::engine {
+
+using planner::LaneKind;
+using planner::Role;
+using planner::TaskKind;
+
+namespace {
+
+constexpr int kOldestMajor = 8;  // sm_80: bf16 matrix products.
+
+template <class T>
+T* as(const BoundAccess& access) {
+  return reinterpret_cast<T*>(access.data);
+}
+
+std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4; }
+
+std::byte* workspace_of(const BoundTask& task) { return task.access(Role::workspace).data; }
+
+cuda::Into into_of(const BoundTask& task) {
+  return task.first ? cuda::Into::overwrite : cuda::Into::accumulate;
+}
+
+void require_capacity(Bytes needed, Bytes capacity, const char* what) {
+  if (needed <= capacity) return;
+  throw Error(ExitCode::does_not_fit,
+              std::string("the plan needs ") + planner::format_exact(needed) + " of " + what +
+                  " and " + planner::format_exact(capacity) +
+                  " may be used: raise limits, or let the planner choose another plan");
+}
+
+const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSettings& settings) {
+  require_usable_device();
+  require_capacity(settings.arenas.device, settings.capacity.device, "hbm");
+  require_capacity(settings.arenas.host, settings.capacity.host, "host memory");
+  return job;
+}
+
+}  // namespace
+
+void require_usable_device() {
+  const cuda::DeviceQuery query = cuda::query_devices();
+  if (query.devices.empty())
+    throw EnvironmentError("no CUDA device: " + query.reason.value_or("unknown"));
+  const auto& device = query.devices.front();
+  if (device.compute_capability.major < kOldestMajor) {
+    throw EnvironmentError(device.name + " has compute capability " +
+                           cuda::to_string(device.compute_capability) +
+                           "; the cuda backend needs 8.0 or newer: use --backend host");
+  }
+}
+
+struct CudaDevice::DeviceMemory {
+  explicit DeviceMemory(Bytes bytes) : size(static_cast<std::size_t>(bytes.count())) {
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "device memory");
+    if (free < size) {
+      throw EnvironmentError("the plan needs " + planner::format_exact(bytes) +
+                             " of device memory and " +
+                             planner::format_exact(Bytes(static_cast<std::int64_t>(free))) +
+                             " are free: end what else uses the GPU, or set limits.hbm");
+    }
+    void* memory = nullptr;
+    check_cuda(cudaMalloc(&memory, std::max<std::size_t>(size, 1)), "the device arena");
+    data = static_cast<std::byte*>(memory);
+    // NaN, so that reading what no task has written shows up in the loss.
+    check_cuda(cudaMemset(data, 0xFF, size), "the device arena");
+    check_cuda(cudaDeviceSynchronize(), "the device arena");
+  }
+  ~DeviceMemory() { cudaFree(data); }
+  DeviceMemory(const DeviceMemory&) = delete;  // Addresses inside are held by bound tasks.
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+  std::byte* data = nullptr;
+  std::size_t size;
+};
+
+struct CudaDevice::Stream {
+  Stream() { check_cuda(cudaStreamCreateWithFlags(&value, cudaStreamNonBlocking), "a stream"); }
+  ~Stream() { cudaStreamDestroy(value); }
+  Stream(const Stream&) = delete;  // Owns the handle.
+  Stream& operator=(const Stream&) = delete;
+  cudaStream_t value = nullptr;
+};
+
+CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings)
+    : job_(on_usable_device(job, settings)),
+      record_(planner::block_record(job)),
+      device_(std::make_unique<DeviceMemory>(settings.arenas.device)),
+      host_(settings.arenas.host, "host arena"),
+      templates_(job),
+      pool_(settings.threads) {
+  for (auto& stream : streams_) stream = std::make_unique<Stream>();
+  for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
+    spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
+  }
+}
+
+CudaDevice::~CudaDevice() = default;
+
+std::span<std::byte> CudaDevice::arena(planner::Arena arena) {
+  return arena == planner::Arena::device ? std::span(device_->data, device_->size) : host_.bytes();
+}
+
+cudaStream_t CudaDevice::stream(LaneKind lane) const {
+  return streams_[static_cast<std::size_t>(lane)]->value;
+}
+
+void CudaDevice::enter_lane(LaneKind lane) {
+  pthread_setname_np(pthread_self(), planner::to_string(lane));
+  check_cuda(cudaSetDevice(0), "the device");
+}
+
+bool CudaDevice::on_device(const std::byte* address) const {
+  return address >= device_->data && address < device_->data + device_->size;
+}
+
+void CudaDevice::run(const BoundTask& task, const AdamWStep& step, Pace /*pace*/) {
+  if (task.kind == TaskKind::update) return update(task, step);
+  const cudaStream_t lane = stream(task.lane);
+  if (const BoundAccess* from = task.find(Role::source)) {
+    check_cuda(
+        cudaMemcpyAsync(task.access(Role::destination).data, from->data,
+                        static_cast<std::size_t>(from->bytes.count()), cudaMemcpyDefault, lane),
+        "a copy");
+  } else {
+    compute(task, lane);
+  }
+  check_cuda(cudaStreamSynchronize(lane),
+             std::string("a ") + planner::to_string(task.kind) + " task");
+}
+
+CudaRecord CudaDevice::record_of(const BoundTask& task) const {
+  CudaRecord record{.input = task.access(Role::input).data, .kept = record_.input_bytes};
+  if (const BoundAccess* kept = task.find(Role::record)) {
+    record.record = kept->data - record_.input_bytes.count();
+    record.kept = record_.input_bytes + kept->bytes;
+  }
+  if (const BoundAccess* full = task.find(Role::full_record)) record.full = full->data;
+  return record;
+}
+
+CudaLossArguments CudaDevice::loss_arguments(const BoundTask& task) const {
+  const auto* head = as<const std::uint16_t>(task.access(Role::weights));
+  auto* gradient = as<float>(task.access(Role::gradient));
+  const std::int64_t lm_head = templates_.ends().lm_head.offset;
+  CudaLossArguments arguments{.head = head,
+                              .lm_head = head + lm_head,
+                              .input = task.access(Role::input).data,
+                              .targets = as<std::int32_t>(task.access(Role::tokens)),
+                              .scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens())),
+                              .gradient = gradient,
+                              .lm_head_gradient = gradient + lm_head,
+                              .into = into_of(task),
+                              .stream_gradient = task.access(Role::stream_gradient).data,
+                              .loss_sum = as<double>(task.access(Role::loss_sum))};
+  if (const BoundAccess* tied = task.find(Role::tied_weights)) {
+    arguments.lm_head = as<const std::uint16_t>(*tied) + templates_.ends().embedding.offset;
+    arguments.lm_head_gradient =
+        as<float>(task.access(Role::tied_gradient)) + templates_.ends().embedding.offset;
+  }
+  return arguments;
+}
+
+void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
+  const bool embed = task.unit == 0;
+  switch (task.kind) {
+    case TaskKind::forward: {
+      const auto* weights = as<const std::uint16_t>(task.access(Role::weights));
+      std::byte* output = task.access(Role::next_input).data;
+      if (embed) {
+        return templates_.embed_forward(lane, weights, as<std::int32_t>(task.access(Role::tokens)),
+                                        output);
+      }
+      return templates_.block_forward(lane, weights, record_of(task), output, workspace_of(task));
+    }
+    case TaskKind::loss:
+      return templates_.loss(lane, loss_arguments(task), workspace_of(task));
+    case TaskKind::recompute: {
+      const CudaRecord record = record_of(task);
+      const planner::Keep from =
+          record.kept == record_.input_bytes ? planner::Keep::input : planner::Keep::selective;
+      return templates_.block_recompute(lane, as<const std::uint16_t>(task.access(Role::weights)),
+                                        record, from, workspace_of(task));
+    }
+    case TaskKind::backward: {
+      auto* gradient = as<float>(task.access(Role::gradient));
+      std::byte* stream_gradient = task.access(Role::stream_gradient).data;
+      if (embed) {
+        return templates_.embed_backward(lane, as<std::int32_t>(task.access(Role::tokens)),
+                                         stream_gradient, gradient, into_of(task));
+      }
+      return templates_.block_backward(lane, as<const std::uint16_t>(task.access(Role::weights)),
+                                       gradient, into_of(task), record_of(task), stream_gradient,
+                                       workspace_of(task));
+    }
+    case TaskKind::combine: {
+      const BoundAccess& addend = task.access(Role::tied_gradient);
+      return cuda::combine(lane, as<float>(task.access(Role::gradient)), as<float>(addend),
+                           floats(addend));
+    }
+    case TaskKind::norm: {
+      const BoundAccess& gradient = task.access(Role::gradient);
+      cuda::norm_blocks(lane, as<float>(gradient), floats(gradient),
+                        as<double>(task.access(Role::norm_blocks)));
+      if (job_.gradient_wire == planner::GradientWire::bf16) {
+        cuda::round_to_bf16(lane, as<float>(gradient), floats(gradient),
+                            as<std::uint16_t>(gradient));
+      }
+      return;
+    }
+    default:
+      check(false, "the device runs copies, compute and updates");
+  }
+}
+
+void CudaDevice::update(const BoundTask& task, const AdamWStep& step) {
+  const AdamWOperands operands{
+      .high = as<std::uint16_t>(task.access(Role::weights)),
+      .low = as<std::uint16_t>(task.access(Role::low)),
+      .m = as<float>(task.access(Role::moment1)),
+      .v = as<float>(task.access(Role::moment2)),
+      .gradient = task.access(Role::gradient).data,
+      .wire = job_.gradient_wire,
+  };
+  const auto& spans = spans_[static_cast<std::size_t>(task.unit)];
+  if (task.lane != LaneKind::compute) {
+    adamw_update(operands, spans, step, pool_, pool_.threads());
+    return;
+  }
+  for (const AdamWSpan& span : spans) {
+    cuda::adamw_update(operands, span.begin, span.end, span.decays, step, stream(task.lane));
+  }
+  check_cuda(cudaStreamSynchronize(stream(task.lane)), "an update");
+}
+
+double CudaDevice::loss_only(const BoundTask& task) {
+  const CudaLossArguments arguments = loss_arguments(task);
+  templates_.loss_only(stream(LaneKind::compute), arguments, workspace_of(task));
+  check_cuda(cudaStreamSynchronize(stream(LaneKind::compute)), "a loss");
+  double sum = 0;
+  read(reinterpret_cast<const std::byte*>(arguments.loss_sum),
+       std::as_writable_bytes(std::span(&sum, 1)));
+  return sum;
+}
+
+void CudaDevice::read(const std::byte* source, std::span<std::byte> destination) {
+  if (!on_device(source)) {
+    std::memcpy(destination.data(), source, destination.size());
+    return;
+  }
+  // On a stream of no lane: copies on the default stream would wait for none of ours anyway.
+  const cudaStream_t own = stream(LaneKind::launch);
+  check_cuda(
+      cudaMemcpyAsync(destination.data(), source, destination.size(), cudaMemcpyDeviceToHost, own),
+      "a read");
+  check_cuda(cudaStreamSynchronize(own), "a read");
+}
+
+void CudaDevice::write(std::span<const std::byte> source, std::byte* destination) {
+  if (!on_device(destination)) {
+    std::memcpy(destination, source.data(), source.size());
+    return;
+  }
+  const cudaStream_t own = stream(LaneKind::launch);
+  check_cuda(
+      cudaMemcpyAsync(destination, source.data(), source.size(), cudaMemcpyHostToDevice, own),
+      "a write");
+  check_cuda(cudaStreamSynchronize(own), "a write");
+}
+
+}  // namespace sluice::engine

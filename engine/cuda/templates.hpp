@@ -1,0 +1,105 @@
+// The layer templates of the cuda backend: one unit's computation bound to raw device memory, as
+// engine/host/templates.hpp, in bf16 with fp32 accumulation. Kernels are enqueued on a stream.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "engine/cuda/attention.hpp"
+#include "engine/cuda/gemm.hpp"
+#include "engine/cuda/kernels/into.hpp"
+#include "engine/host/unit_slots.hpp"
+#include "planner/cuda_workspace.hpp"
+#include "planner/job.hpp"
+#include "planner/record.hpp"
+
+namespace sluice::engine {
+
+/// A block's record on the device. Between q and k_rstd lie packed rows [q k v] of raw projections,
+/// between gate and the end packed rows [gate up]. The parts beyond `kept` lie at `full`; x lies at
+/// `input`.
+struct CudaRecord {
+  std::byte* input = nullptr;
+  std::byte* record = nullptr;  ///< Address of the record's byte 0, whether or not x lies there.
+  std::byte* full = nullptr;
+  Bytes kept{0};
+  [[nodiscard]] std::byte* at(Bytes offset) const {
+    if (offset == Bytes(0)) return input;
+    return offset < kept ? record + offset.count() : full + (offset - kept).count();
+  }
+};
+
+/// One micro-batch at the head; fields as LossArguments of the host templates.
+struct CudaLossArguments {
+  const std::uint16_t* head;
+  const std::uint16_t* lm_head;  ///< [vocab, hidden]: of the head, or the embedding's when tied.
+  const std::byte* input;
+  const std::int32_t* targets;
+  float scale;
+  float* gradient;          ///< Head unit's fp32 vector.
+  float* lm_head_gradient;  ///< fp32 [vocab, hidden]
+  cuda::Into into;
+  std::byte* stream_gradient;
+  double* loss_sum;
+};
+
+/// Sizes, tables and chosen algorithms of one job. T = job.micro_tokens(). Every call enqueues on
+/// `stream` and returns; all memory must stay valid until the stream has passed. Calls of one
+/// object must not overlap.
+class CudaTemplates {
+ public:
+  /// Throws BadRequest for what the backend does not compute (fp32 compute, yarn, sizes that are
+  /// not multiples of 32), EnvironmentError where a library fails.
+  explicit CudaTemplates(const planner::Job& job);
+  ~CudaTemplates();
+
+  void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
+                     std::byte* output) const;
+  void block_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                     std::byte* next_input, std::byte* workspace);
+  void block_recompute(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                       planner::Keep from, std::byte* workspace);
+  void block_backward(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                      cuda::Into into, const CudaRecord& record, std::byte* stream_gradient,
+                      std::byte* workspace);
+  void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
+  /// Writes loss_sum only.
+  void loss_only(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
+  void embed_backward(cudaStream_t stream, const std::int32_t* tokens,
+                      const std::byte* stream_gradient, float* gradient, cuda::Into into) const;
+
+  [[nodiscard]] const EndSlots& ends() const { return ends_; }
+  /// Libraries, engines and kernel versions: part of the numerics id.
+  [[nodiscard]] std::string numerics() const;
+
+ private:
+  struct Tables;
+  void attend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+              std::byte* workspace);
+  void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                   std::byte* workspace);
+  void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+              std::byte* rotated) const;
+  void backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                    cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                    std::byte* workspace);
+  void backward_attention(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                          cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                          std::byte* workspace);
+
+  planner::Job job_;
+  planner::BlockRecord layout_;
+  planner::CudaWorkspace space_;
+  BlockSlots slots_;
+  EndSlots ends_;
+  std::int64_t tokens_, hidden_, query_, key_, qkv_, intermediate_;
+  CudaGemm gemm_;
+  Cudnn cudnn_;
+  CudaAttention attention_;
+  std::unique_ptr<Tables> tables_;
+};
+
+}  // namespace sluice::engine

@@ -1,0 +1,69 @@
+#include "planner/cuda_workspace.hpp"
+
+#include <algorithm>
+
+namespace sluice::planner {
+namespace {
+
+class Offsets {
+ public:
+  Bytes take(Bytes bytes) {
+    const Bytes start = next_;
+    next_ += Bytes((bytes.count() + 255) / 256 * 256);
+    return start;
+  }
+  Bytes take_bf16(std::int64_t elements) { return take(Bytes(2 * elements)); }
+  [[nodiscard]] Bytes end() const { return next_; }
+  void rewind(Bytes to) { next_ = to; }
+
+ private:
+  Bytes next_{0};
+};
+
+}  // namespace
+
+AttentionShape attention_shape(const Job& job) {
+  const ModelShape& shape = job.model;
+  const bool windowed = shape.sliding_window && *shape.sliding_window < job.seq_len;
+  return {.sequences = job.micro_batch,
+          .length = job.seq_len,
+          .heads = shape.heads,
+          .kv_heads = shape.kv_heads,
+          .head_dim = shape.head_dim,
+          .qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim,
+          .out_row = shape.heads * shape.head_dim,
+          .window = windowed ? shape.sliding_window : std::nullopt};
+}
+
+CudaWorkspace cuda_workspace(const Job& job) {
+  const ModelShape& shape = job.model;
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
+  const std::int64_t chunk = std::min(job.loss_chunk, tokens);
+  Offsets offsets;
+  CudaWorkspace space{};
+  space.normed = offsets.take_bf16(tokens * shape.hidden);
+  space.d_normed = offsets.take_bf16(tokens * shape.hidden);
+  space.rstd = offsets.take(Bytes(4 * tokens));
+  const std::int64_t widest = std::max({qkv, 2 * shape.intermediate, shape.hidden});
+  space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
+  space.gemm = offsets.take(kGemmWorkspace);
+  const Bytes shared = offsets.end();
+  space.activation = offsets.take_bf16(tokens * shape.intermediate);
+  space.d_gate_up = offsets.take_bf16(2 * tokens * shape.intermediate);
+  Bytes end = offsets.end();
+  offsets.rewind(shared);
+  space.rotated = offsets.take_bf16(tokens * qkv);
+  space.d_qkv = offsets.take_bf16(tokens * qkv);
+  space.d_attention = offsets.take_bf16(tokens * query);
+  space.attention = offsets.take(attention_workspace_bound(attention_shape(job)));
+  end = std::max(end, offsets.end());
+  offsets.rewind(shared);
+  space.logits = offsets.take_bf16(chunk * shape.vocab);
+  space.losses = offsets.take(Bytes(4 * tokens));
+  space.total = std::max(end, offsets.end());
+  return space;
+}
+
+}  // namespace sluice::planner

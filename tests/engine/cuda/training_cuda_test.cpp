@@ -1,0 +1,122 @@
+// Whole steps on a CUDA device: plans never change results, and the loss follows the host
+// backend's.
+#include <cmath>
+
+#include "engine/cuda/cuda_device.hpp"
+#include "engine/host/host_device.hpp"
+#include "engine/session.hpp"
+#include "planner/random_plan.hpp"
+#include "tests/engine/cuda/kernel_test.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::engine {
+namespace {
+
+constexpr std::uint64_t kSeed = 11;
+
+planner::Job small_job() {
+  planner::Job job;
+  planner::ModelShape& shape = job.model;
+  shape.family = planner::Family::qwen2;
+  shape.layers = 3;
+  shape.hidden = 128;
+  shape.intermediate = 320;
+  shape.heads = 2;
+  shape.kv_heads = 1;
+  shape.head_dim = 64;
+  shape.vocab = 256;
+  shape.qkv_bias = true;
+  job.seq_len = 64;
+  job.batch_size = 4;
+  job.micro_batch = 1;
+  job.loss_chunk = 32;
+  job.optimizer.lr = 5e-3;
+  return job;
+}
+
+struct Outcome {
+  std::vector<double> losses, norms;
+  std::string weights, state;
+};
+
+template <class MakeDevice>
+Outcome train(const planner::Job& job, const planner::Plan& plan, planner::DeviceKind kind,
+              std::int64_t steps, const MakeDevice& make_device) {
+  const planner::StepGraph graph =
+      planner::build_step_graph(job, plan, planner::test::RoundCosts(1e9, kind));
+  SyntheticTokens tokens(job.model.vocab, kSeed);
+  Session session(
+      job, graph, make_device(graph.layout), tokens, [&](std::int64_t) { return job.optimizer.lr; },
+      kSeed);
+  Outcome outcome;
+  session.run_to(steps, [&](std::int64_t, const StepResult& result) {
+    outcome.losses.push_back(result.loss);
+    outcome.norms.push_back(result.grad_norm);
+  });
+  outcome.weights = session.state().weights_sha256();
+  outcome.state = session.state().state_sha256();
+  return outcome;
+}
+
+Outcome train_on_cuda(const planner::Job& job, const planner::Plan& plan, std::int64_t steps) {
+  return train(job, plan, planner::DeviceKind::cuda, steps, [&](const planner::Layout& layout) {
+    const ArenaSizes sizes{layout.device_bytes, layout.host_bytes};
+    return std::make_unique<CudaDevice>(
+        job, CudaDeviceSettings{
+                 .arenas = sizes, .capacity = sizes, .threads = static_cast<int>(plan.threads)});
+  });
+}
+
+Outcome train_on_host(const planner::Job& job, const planner::Plan& plan, std::int64_t steps) {
+  return train(job, plan, planner::DeviceKind::host, steps, [&](const planner::Layout& layout) {
+    const ArenaSizes sizes{layout.device_bytes, layout.host_bytes};
+    const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
+    return std::make_unique<HostDevice>(
+        job, HostDeviceSettings{
+                 .arenas = sizes, .capacity = sizes, .h2d = fast, .d2h = fast, .threads = 1});
+  });
+}
+
+class CudaTraining : public cuda::testing::KernelTest {};
+
+TEST_F(CudaTraining, RandomPlansGiveTheBitsOfThePlainPlan) {
+  for (const bool tied : {false, true}) {
+    planner::Job job = small_job();
+    job.model.tied_head = tied;
+    if (tied) job.gradient_wire = planner::GradientWire::bf16;
+    const Outcome expected =
+        train_on_cuda(job, planner::uniform_plan(job, planner::UnitPlan{}, 1), 3);
+    for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+      const Outcome outcome = train_on_cuda(job, planner::random_plan(job, seed), 3);
+      EXPECT_EQ(outcome.losses, expected.losses) << "seed " << seed << ", tied " << tied;
+      EXPECT_EQ(outcome.norms, expected.norms) << "seed " << seed << ", tied " << tied;
+      EXPECT_EQ(outcome.weights, expected.weights) << "seed " << seed << ", tied " << tied;
+      EXPECT_EQ(outcome.state, expected.state) << "seed " << seed << ", tied " << tied;
+    }
+  }
+}
+
+TEST_F(CudaTraining, TheLossFollowsTheHostBackends) {
+  const planner::Job job = small_job();
+  const planner::Plan plan = planner::uniform_plan(job, planner::UnitPlan{}, 2);
+  const Outcome on_device = train_on_cuda(job, plan, 12);
+  const Outcome on_host = train_on_host(job, plan, 12);
+  for (std::size_t step = 0; step < on_host.losses.size(); ++step) {
+    // Both round to bf16, at different points: the first steps agree to that, later ones drift.
+    EXPECT_NEAR(on_device.losses[step], on_host.losses[step], 0.01 * on_host.losses[step]) << step;
+  }
+  EXPECT_NEAR(on_device.norms.front(), on_host.norms.front(), 0.02 * on_host.norms.front());
+}
+
+TEST_F(CudaTraining, AnArenaBeyondItsCapacityIsRefused) {
+  try {
+    CudaDevice device(small_job(),
+                      {.arenas = {2_MiB, 1_MiB}, .capacity = {1_MiB, 1_MiB}, .threads = 1});
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::does_not_fit);
+  }
+}
+
+}  // namespace
+}  // namespace sluice::engine
