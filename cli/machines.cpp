@@ -28,10 +28,10 @@ struct Support {
 };
 constexpr std::array kSupport = {
     Support{"host", "any x86-64 or Arm computer", "tested"},
-    Support{"sm_80", "A100", "predicted only"},
+    Support{"sm_80", "A100", "compiled"},
     Support{"sm_86", "RTX 3090", "predicted only"},
     Support{"sm_89", "RTX 4090, L40S", "predicted only"},
-    Support{"sm_90", "H100, H200, GH200", "predicted only"},
+    Support{"sm_90", "H100, H200, GH200", "tested"},
     Support{"sm_100", "B200", "predicted only"},
     Support{"sm_120", "RTX 5090, RTX PRO 6000", "predicted only"},
 };
