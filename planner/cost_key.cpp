@@ -1,7 +1,5 @@
 #include "planner/cost_key.hpp"
 
-#include "planner/graph_writer.hpp"
-
 namespace sluice::planner {
 namespace {
 
@@ -41,6 +39,23 @@ const char* kind_of(const Job& job, std::size_t unit) {
   return "";
 }
 
+/// Sizes of a job that compute costs depend on.
+std::string cost_signature(const Job& job) {
+  const ModelShape& m = job.model;
+  std::string text = "|h" + std::to_string(m.hidden) + ".i" + std::to_string(m.intermediate) +
+                     ".a" + std::to_string(m.heads) + "." + std::to_string(m.kv_heads) + "." +
+                     std::to_string(m.head_dim) + ".v" + std::to_string(m.vocab);
+  if (m.qkv_bias) text += ".qkvb";
+  if (m.o_bias) text += ".ob";
+  if (m.mlp_bias) text += ".mb";
+  if (m.qk_norm) text += ".qkn";
+  if (m.tied_head) text += ".tied";
+  if (m.sliding_window) text += ".w" + std::to_string(*m.sliding_window);
+  return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
+         std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
+         (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "");
+}
+
 }  // namespace
 
 bool per_unit_kind(Pass pass) { return pass == Pass::norm; }
@@ -58,6 +73,11 @@ CostKey copy_key(CopyDirection direction, Bytes bytes) {
 
 CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters) {
   return CostKey{"update/cpu/t" + std::to_string(threads) + "/" + std::to_string(parameters) +
+                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "")};
+}
+
+CostKey device_update_key(const Job& job, std::int64_t parameters) {
+  return CostKey{"update/device/" + std::to_string(parameters) +
                  (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "")};
 }
 

@@ -13,6 +13,7 @@ namespace sluice::planner {
 [[nodiscard]] CostKey compute_key(const Job& job, Pass pass, std::size_t unit);
 [[nodiscard]] CostKey copy_key(CopyDirection direction, Bytes bytes);
 [[nodiscard]] CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters);
+[[nodiscard]] CostKey device_update_key(const Job& job, std::int64_t parameters);
 
 /// Whether `pass` has a cost of its own for each kind of unit; `unit` is ignored where not.
 [[nodiscard]] bool per_unit_kind(Pass pass);

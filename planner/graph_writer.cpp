@@ -3,40 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "planner/cost_key.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
-
-const char* pass_name(Pass pass) {
-  switch (pass) {
-    case Pass::embed_forward:
-      return "forward/embed";
-    case Pass::block_forward:
-      return "forward/block";
-    case Pass::loss:
-      return "loss/head";
-    case Pass::block_recompute_input:
-      return "recompute/input";
-    case Pass::block_recompute_selective:
-      return "recompute/selective";
-    case Pass::block_backward:
-      return "backward/block";
-    case Pass::embed_backward:
-      return "backward/embed";
-    case Pass::combine:
-      return "combine/embed";
-    case Pass::norm:
-      return "norm";
-  }
-  return "?";
-}
-
-/// The kind of a unit, and for head and embed nothing more: units of one kind have one cost.
-const char* unit_class(const Job& job, std::size_t unit) {
-  if (unit == 0) return "embed";
-  return unit + 1 == unit_count(job.model) ? "head" : "block";
-}
 
 std::size_t class_representative(const Job& job, std::size_t unit) {
   return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
@@ -61,24 +32,7 @@ sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId
 
 }  // namespace
 
-std::string cost_signature(const Job& job) {
-  const ModelShape& m = job.model;
-  std::string text = "|h" + std::to_string(m.hidden) + ".i" + std::to_string(m.intermediate) +
-                     ".a" + std::to_string(m.heads) + "." + std::to_string(m.kv_heads) + "." +
-                     std::to_string(m.head_dim) + ".v" + std::to_string(m.vocab);
-  if (m.qkv_bias) text += ".qkvb";
-  if (m.o_bias) text += ".ob";
-  if (m.mlp_bias) text += ".mb";
-  if (m.qk_norm) text += ".qkn";
-  if (m.tied_head) text += ".tied";
-  if (m.sliding_window) text += ".w" + std::to_string(*m.sliding_window);
-  return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
-         std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
-         (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "");
-}
-
-GraphWriter::GraphWriter(const Job& job, const CostModel& costs)
-    : job_(job), costs_(costs), signature_(cost_signature(job)) {
+GraphWriter::GraphWriter(const Job& job, const CostModel& costs) : job_(job), costs_(costs) {
   for (std::size_t lane = 0; lane < kLaneKinds; ++lane) {
     result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
   }
@@ -119,8 +73,7 @@ const TaskCost& GraphWriter::compute_cost(const CostKey& key, const Work& work) 
 }
 
 const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
-  const CostKey key{std::string(direction == CopyDirection::h2d ? "copy/h2d/" : "copy/d2h/") +
-                    std::to_string(bytes.count())};
+  const CostKey key = copy_key(direction, bytes);
   auto found = cost_cache_.find(key.name);
   if (found == cost_cache_.end()) {
     found = cost_cache_.emplace(key.name, costs_.copy(key, direction, bytes)).first;
@@ -131,18 +84,19 @@ const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
 sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
                                      std::vector<Access> accesses,
                                      const std::vector<sim::TaskId>& after) {
-  const std::size_t unit = static_cast<std::size_t>(place.unit);
-  const std::size_t representative = class_representative(job_, unit);
-  auto work = work_cache_.find({pass, representative});
-  if (work == work_cache_.end()) {
-    work = work_cache_.emplace(std::pair(pass, representative), work_of(job_, pass, representative))
-               .first;
+  const std::size_t representative =
+      class_representative(job_, static_cast<std::size_t>(place.unit));
+  auto known = passes_.find({pass, representative});
+  if (known == passes_.end()) {
+    known = passes_
+                .emplace(std::pair(pass, representative),
+                         PassWork{work_of(job_, pass, representative),
+                                  compute_key(job_, pass, representative)})
+                .first;
   }
   StepTask task{.kind = place.kind, .lane = place.lane};
-  task.work = work->second;
-  task.cost.name = pass_name(pass);
-  if (pass == Pass::norm) task.cost.name += std::string("/") + unit_class(job_, unit);
-  task.cost.name += signature_;
+  task.work = known->second.work;
+  task.cost = known->second.key;
   task.accesses = std::move(accesses);
   const TaskCost& cost = compute_cost(task.cost, task.work);
   return add(place, std::move(task), cost, after);
@@ -159,10 +113,8 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   if (on_device) {
     task.work.streamed = Bytes(28 * parameters);
   }
-  task.cost.name =
-      on_device ? "update/device/" + std::to_string(parameters)
-                : "update/cpu/t" + std::to_string(threads) + "/" + std::to_string(parameters);
-  if (job_.gradient_wire == GradientWire::bf16) task.cost.name += "/gbf16";
+  task.cost =
+      on_device ? device_update_key(job_, parameters) : cpu_update_key(job_, threads, parameters);
   task.accesses = std::move(accesses);
   auto found = cost_cache_.find(task.cost.name);
   if (found == cost_cache_.end()) {
@@ -214,8 +166,7 @@ GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range sourc
     StepTask task{.kind = place.kind, .lane = place.lane};
     task.chunk = number;
     task.bytes = bytes;
-    task.cost.name = std::string(direction == CopyDirection::h2d ? "copy/h2d/" : "copy/d2h/") +
-                     std::to_string(bytes.count());
+    task.cost = copy_key(direction, bytes);
     task.accesses = {
         {Role::source, source.tensor, source.offset + done, bytes, Mode::read},
         {Role::destination, destination.tensor, destination.offset + done, bytes, Mode::write}};

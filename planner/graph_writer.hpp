@@ -79,12 +79,12 @@ class GraphWriter {
   std::map<std::string, sim::LinkId> links_;
   std::map<std::string, TaskCost> cost_cache_;
   std::vector<std::optional<sim::TaskId>> last_access_;
-  std::map<std::pair<Pass, std::size_t>, Work> work_cache_;
-  std::string signature_;
+  struct PassWork {
+    Work work;
+    CostKey key;
+  };
+  std::map<std::pair<Pass, std::size_t>, PassWork> passes_;  ///< By pass and kind of unit.
   int step_ = 1;
 };
-
-/// Sizes of a job that compute costs depend on, as the tail of a cost key.
-[[nodiscard]] std::string cost_signature(const Job& job);
 
 }  // namespace sluice::planner

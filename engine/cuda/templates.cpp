@@ -6,27 +6,15 @@
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/bias.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
-#include "engine/cuda/kernels/gradient.hpp"
-#include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/kernels/swiglu.hpp"
+#include "engine/cuda/views.hpp"
 #include "engine/host/rope.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
-
-std::uint16_t* bf16(std::byte* memory) { return reinterpret_cast<std::uint16_t*>(memory); }
-const std::uint16_t* bf16(const std::byte* memory) {
-  return reinterpret_cast<const std::uint16_t*>(memory);
-}
-float* fp32(std::byte* memory) { return reinterpret_cast<float*>(memory); }
-
-/// A bias's address, or null where the family has none.
-const std::uint16_t* bias_of(const std::uint16_t* weights, const Slot& slot) {
-  return slot.exists() ? weights + slot.offset : nullptr;
-}
 
 const planner::Job& checked(const planner::Job& job) {
   if (job.compute != planner::ComputeType::bf16) {
@@ -110,6 +98,8 @@ CudaTemplates::CudaTemplates(const planner::Job& job)
 
 CudaTemplates::~CudaTemplates() = default;
 
+const cuda::RopeTables& CudaTemplates::rope_tables() const { return tables_->view; }
+
 std::string CudaTemplates::numerics() const {
   return "cublaslt " + std::to_string(CudaGemm::library_version()) + ", cudnn " +
          std::to_string(cudnn_.version()) + ", attention " + attention_.engines() + ", kernels 1";
@@ -129,14 +119,14 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
                               .heads = job_.model.heads,
                               .kv_heads = job_.model.kv_heads,
                               .head_dim = job_.model.head_dim};
-  const cuda::HeadNorms norms{.q = bias_of(weights, slots_.q_norm),
-                              .k = bias_of(weights, slots_.k_norm),
+  const cuda::HeadNorms norms{.q = vector_of(weights, slots_.q_norm),
+                              .k = vector_of(weights, slots_.k_norm),
                               .eps = static_cast<float>(job_.model.rms_eps)};
   cuda::HeadScales scales;
   if (job_.model.qk_norm) {
     scales = {.q = fp32(record.at(layout_.q_rstd)), .k = fp32(record.at(layout_.k_rstd))};
   }
-  cuda::rope_forward(stream, shape, tables_->view, norms, {raw, raw + query_, qkv_, qkv_},
+  cuda::rope_forward(stream, shape, rope_tables(), norms, {raw, raw + query_, qkv_, qkv_},
                      {turned, turned + query_, qkv_, qkv_}, scales);
   check_cuda(cudaMemcpy2DAsync(turned + query_ + key_, 2 * static_cast<std::size_t>(qkv_),
                                raw + query_ + key_, 2 * static_cast<std::size_t>(qkv_),
@@ -154,7 +144,7 @@ void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
                  static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed),
                  fp32(workspace + space_.rstd.count()));
   gemm_.forward(stream, {tokens_, hidden_, qkv_}, normed, weights + slots_.q.weight.offset,
-                bias_of(weights, slots_.q.bias), nullptr, record.at(layout_.q),
+                vector_of(weights, slots_.q.bias), nullptr, record.at(layout_.q),
                 workspace + space_.gemm.count());
   rotate(stream, weights, record, rotated);
   attention_.forward(stream, bf16(rotated), bf16(rotated) + query_, bf16(rotated) + query_ + key_,
@@ -168,13 +158,13 @@ void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weight
   std::byte* normed = workspace + space_.normed.count();
   std::byte* gemm = workspace + space_.gemm.count();
   gemm_.forward(stream, {tokens_, query_, hidden_}, record.at(layout_.attention),
-                weights + slots_.o.weight.offset, bias_of(weights, slots_.o.bias), record.input,
+                weights + slots_.o.weight.offset, vector_of(weights, slots_.o.bias), record.input,
                 record.at(layout_.residual), gemm);
   cuda::rms_norm(stream, bf16(record.at(layout_.residual)), weights + slots_.post_norm.offset,
                  static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed),
                  fp32(workspace + space_.rstd.count()));
   gemm_.forward(stream, {tokens_, hidden_, 2 * intermediate_}, normed,
-                weights + slots_.gate.weight.offset, bias_of(weights, slots_.gate.bias), nullptr,
+                weights + slots_.gate.weight.offset, vector_of(weights, slots_.gate.bias), nullptr,
                 record.at(layout_.gate), gemm);
 }
 
@@ -188,7 +178,7 @@ void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weig
   cuda::swiglu(stream, {gate_up, gate_up + intermediate_, 2 * intermediate_}, tokens_,
                intermediate_, bf16(activation));
   gemm_.forward(stream, {tokens_, intermediate_, hidden_}, activation,
-                weights + slots_.down.weight.offset, bias_of(weights, slots_.down.bias),
+                weights + slots_.down.weight.offset, vector_of(weights, slots_.down.bias),
                 record.at(layout_.residual), next_input, workspace + space_.gemm.count());
 }
 
@@ -197,182 +187,6 @@ void CudaTemplates::block_recompute(cudaStream_t stream, const std::uint16_t* we
                                     std::byte* workspace) {
   if (from == planner::Keep::input) attend(stream, weights, record, workspace);
   if (from != planner::Keep::all) project_out(stream, weights, record, workspace);
-}
-
-void CudaTemplates::block_backward(cudaStream_t stream, const std::uint16_t* weights,
-                                   float* gradient, cuda::Into into, const CudaRecord& record,
-                                   std::byte* stream_gradient, std::byte* workspace) {
-  backward_mlp(stream, weights, gradient, into, record, bf16(stream_gradient), workspace);
-  backward_attention(stream, weights, gradient, into, record, bf16(stream_gradient), workspace);
-}
-
-void CudaTemplates::backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
-                                 cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
-                                 std::byte* workspace) {
-  const bool first = into == cuda::Into::overwrite;
-  std::byte* gemm = workspace + space_.gemm.count();
-  std::byte* partials = workspace + space_.partials.count();
-  std::byte* normed = workspace + space_.normed.count();
-  std::byte* d_normed = workspace + space_.d_normed.count();
-  float* rstd = fp32(workspace + space_.rstd.count());
-  std::uint16_t* activation = bf16(workspace + space_.activation.count());
-  std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
-  const std::uint16_t* gate_up = bf16(record.at(layout_.gate));
-  const std::uint16_t* residual = bf16(record.at(layout_.residual));
-
-  gemm_.input_gradient(stream, {tokens_, intermediate_, hidden_}, d_stream,
-                       weights + slots_.down.weight.offset, activation, gemm);
-  cuda::swiglu_backward(stream, {gate_up, gate_up + intermediate_, 2 * intermediate_}, activation,
-                        tokens_, intermediate_,
-                        {.d_gate = d_gate_up,
-                         .d_up = d_gate_up + intermediate_,
-                         .stride = 2 * intermediate_,
-                         .activation = activation});
-  gemm_.weight_gradient(stream, {tokens_, intermediate_, hidden_}, d_stream, activation,
-                        gradient + slots_.down.weight.offset, first, gemm);
-  if (slots_.down.bias.exists()) {
-    cuda::column_sum(stream, d_stream, tokens_, hidden_, hidden_,
-                     gradient + slots_.down.bias.offset, into, partials);
-  }
-  cuda::rms_norm(stream, residual, weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed), rstd);
-  gemm_.weight_gradient(stream, {tokens_, hidden_, 2 * intermediate_}, d_gate_up, normed,
-                        gradient + slots_.gate.weight.offset, first, gemm);
-  if (slots_.gate.bias.exists()) {
-    cuda::column_sum(stream, d_gate_up, tokens_, 2 * intermediate_, 2 * intermediate_,
-                     gradient + slots_.gate.bias.offset, into, partials);
-  }
-  gemm_.input_gradient(stream, {tokens_, hidden_, 2 * intermediate_}, d_gate_up,
-                       weights + slots_.gate.weight.offset, d_normed, gemm);
-  cuda::rms_norm_backward(stream, residual, weights + slots_.post_norm.offset, rstd, bf16(d_normed),
-                          tokens_, hidden_,
-                          {.d_x = d_stream,
-                           .d_x_into = cuda::Into::accumulate,
-                           .d_weight = gradient + slots_.post_norm.offset,
-                           .d_weight_into = into},
-                          partials);
-}
-
-void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t* weights,
-                                       float* gradient, cuda::Into into, const CudaRecord& record,
-                                       std::uint16_t* d_stream, std::byte* workspace) {
-  const bool first = into == cuda::Into::overwrite;
-  std::byte* gemm = workspace + space_.gemm.count();
-  std::byte* partials = workspace + space_.partials.count();
-  std::byte* normed = workspace + space_.normed.count();
-  std::byte* d_normed = workspace + space_.d_normed.count();
-  float* rstd = fp32(workspace + space_.rstd.count());
-  std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
-  std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
-  std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
-  std::byte* attention = record.at(layout_.attention);
-
-  gemm_.weight_gradient(stream, {tokens_, query_, hidden_}, d_stream, attention,
-                        gradient + slots_.o.weight.offset, first, gemm);
-  if (slots_.o.bias.exists()) {
-    cuda::column_sum(stream, d_stream, tokens_, hidden_, hidden_, gradient + slots_.o.bias.offset,
-                     into, partials);
-  }
-  gemm_.input_gradient(stream, {tokens_, query_, hidden_}, d_stream,
-                       weights + slots_.o.weight.offset, d_attention, gemm);
-  rotate(stream, weights, record, workspace + space_.rotated.count());
-  attention_.backward(stream, rotated, rotated + query_, rotated + query_ + key_, attention,
-                      fp32(record.at(layout_.lse)), d_attention, d_qkv, d_qkv + query_,
-                      d_qkv + query_ + key_, workspace + space_.attention.count());
-  const cuda::RopeShape shape{.tokens = tokens_,
-                              .seq_len = job_.seq_len,
-                              .heads = job_.model.heads,
-                              .kv_heads = job_.model.kv_heads,
-                              .head_dim = job_.model.head_dim};
-  const std::uint16_t* raw = bf16(record.at(layout_.q));
-  cuda::HeadNorms norms;
-  cuda::HeadNormGradients norm_gradients;
-  if (job_.model.qk_norm) {
-    norms = {.q = weights + slots_.q_norm.offset,
-             .k = weights + slots_.k_norm.offset,
-             .eps = static_cast<float>(job_.model.rms_eps)};
-    norm_gradients = {
-        .projected = {raw, raw + query_, qkv_, qkv_},
-        .scales = {.q = fp32(record.at(layout_.q_rstd)), .k = fp32(record.at(layout_.k_rstd))},
-        .d_q_norm = gradient + slots_.q_norm.offset,
-        .d_k_norm = gradient + slots_.k_norm.offset,
-        .into = into,
-        .workspace = partials};
-  }
-  cuda::rope_backward(stream, shape, tables_->view, norms, norm_gradients,
-                      {d_qkv, d_qkv + query_, qkv_, qkv_});
-  if (slots_.q.bias.exists()) {
-    cuda::column_sum(stream, d_qkv, tokens_, qkv_, qkv_, gradient + slots_.q.bias.offset, into,
-                     partials);
-  }
-  const std::uint16_t* x = bf16(record.input);
-  cuda::rms_norm(stream, x, weights + slots_.input_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed), rstd);
-  gemm_.weight_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, normed,
-                        gradient + slots_.q.weight.offset, first, gemm);
-  gemm_.input_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, weights + slots_.q.weight.offset,
-                       d_normed, gemm);
-  cuda::rms_norm_backward(stream, x, weights + slots_.input_norm.offset, rstd, bf16(d_normed),
-                          tokens_, hidden_,
-                          {.d_x = d_stream,
-                           .d_x_into = cuda::Into::accumulate,
-                           .d_weight = gradient + slots_.input_norm.offset,
-                           .d_weight_into = into},
-                          partials);
-}
-
-void CudaTemplates::loss(cudaStream_t stream, const CudaLossArguments& arguments,
-                         std::byte* workspace) {
-  std::uint16_t* normed = bf16(workspace + space_.normed.count());
-  std::uint16_t* d_normed = bf16(workspace + space_.d_normed.count());
-  float* rstd = fp32(workspace + space_.rstd.count());
-  std::uint16_t* logits = bf16(workspace + space_.logits.count());
-  float* losses = fp32(workspace + space_.losses.count());
-  std::byte* gemm = workspace + space_.gemm.count();
-  const std::uint16_t* x = bf16(arguments.input);
-  const std::uint16_t* norm = arguments.head + ends_.final_norm.offset;
-  const std::int64_t vocab = job_.model.vocab;
-  cuda::rms_norm(stream, x, norm, static_cast<float>(job_.model.rms_eps), tokens_, hidden_, normed,
-                 rstd);
-  const std::int64_t chunk = std::min(job_.loss_chunk, tokens_);
-  for (std::int64_t begin = 0; begin < tokens_; begin += chunk) {
-    const std::int64_t count = std::min(chunk, tokens_ - begin);
-    const CudaGemm::Size size{count, hidden_, vocab};
-    gemm_.forward(stream, size, normed + begin * hidden_, arguments.lm_head, nullptr, nullptr,
-                  logits, gemm);
-    cuda::cross_entropy(stream, logits, arguments.targets + begin, count, vocab, arguments.scale,
-                        losses + begin);
-    gemm_.weight_gradient(stream, size, logits, normed + begin * hidden_,
-                          arguments.lm_head_gradient,
-                          arguments.into == cuda::Into::overwrite && begin == 0, gemm);
-    gemm_.input_gradient(stream, size, logits, arguments.lm_head, d_normed + begin * hidden_, gemm);
-  }
-  cuda::sum_losses(stream, losses, tokens_, arguments.loss_sum);
-  cuda::rms_norm_backward(stream, x, norm, rstd, d_normed, tokens_, hidden_,
-                          {.d_x = bf16(arguments.stream_gradient),
-                           .d_x_into = cuda::Into::overwrite,
-                           .d_weight = arguments.gradient + ends_.final_norm.offset,
-                           .d_weight_into = arguments.into},
-                          workspace + space_.partials.count());
-}
-
-void CudaTemplates::loss_only(cudaStream_t stream, const CudaLossArguments& arguments,
-                              std::byte* workspace) {
-  std::uint16_t* normed = bf16(workspace + space_.normed.count());
-  std::uint16_t* logits = bf16(workspace + space_.logits.count());
-  float* losses = fp32(workspace + space_.losses.count());
-  cuda::rms_norm(stream, bf16(arguments.input), arguments.head + ends_.final_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, normed,
-                 fp32(workspace + space_.rstd.count()));
-  const std::int64_t chunk = std::min(job_.loss_chunk, tokens_);
-  for (std::int64_t begin = 0; begin < tokens_; begin += chunk) {
-    const std::int64_t count = std::min(chunk, tokens_ - begin);
-    gemm_.forward(stream, {count, hidden_, job_.model.vocab}, normed + begin * hidden_,
-                  arguments.lm_head, nullptr, nullptr, logits, workspace + space_.gemm.count());
-    cuda::cross_entropy_loss(stream, logits, arguments.targets + begin, count, job_.model.vocab,
-                             losses + begin);
-  }
-  cuda::sum_losses(stream, losses, tokens_, arguments.loss_sum);
 }
 
 void CudaTemplates::embed_backward(cudaStream_t stream, const std::int32_t* tokens,

@@ -11,6 +11,7 @@
 #include "engine/cuda/attention.hpp"
 #include "engine/cuda/gemm.hpp"
 #include "engine/cuda/kernels/into.hpp"
+#include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/cuda_workspace.hpp"
 #include "planner/job.hpp"
@@ -77,6 +78,7 @@ class CudaTemplates {
 
  private:
   struct Tables;
+  [[nodiscard]] const cuda::RopeTables& rope_tables() const;
   void attend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               std::byte* workspace);
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,

@@ -1,0 +1,134 @@
+// Backward of a block: the MLP half, then the attention half, each from the stream's gradient back
+// into it.
+#include "engine/cuda/kernels/bias.hpp"
+#include "engine/cuda/kernels/norm.hpp"
+#include "engine/cuda/kernels/rope.hpp"
+#include "engine/cuda/kernels/swiglu.hpp"
+#include "engine/cuda/templates.hpp"
+#include "engine/cuda/views.hpp"
+
+namespace sluice::engine {
+
+void CudaTemplates::block_backward(cudaStream_t stream, const std::uint16_t* weights,
+                                   float* gradient, cuda::Into into, const CudaRecord& record,
+                                   std::byte* stream_gradient, std::byte* workspace) {
+  backward_mlp(stream, weights, gradient, into, record, bf16(stream_gradient), workspace);
+  backward_attention(stream, weights, gradient, into, record, bf16(stream_gradient), workspace);
+}
+
+void CudaTemplates::backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                                 cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                                 std::byte* workspace) {
+  const bool first = into == cuda::Into::overwrite;
+  std::byte* gemm = workspace + space_.gemm.count();
+  std::byte* partials = workspace + space_.partials.count();
+  std::byte* normed = workspace + space_.normed.count();
+  std::byte* d_normed = workspace + space_.d_normed.count();
+  float* rstd = fp32(workspace + space_.rstd.count());
+  std::uint16_t* activation = bf16(workspace + space_.activation.count());
+  std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
+  const std::uint16_t* gate_up = bf16(record.at(layout_.gate));
+  const std::uint16_t* residual = bf16(record.at(layout_.residual));
+
+  gemm_.input_gradient(stream, {tokens_, intermediate_, hidden_}, d_stream,
+                       weights + slots_.down.weight.offset, activation, gemm);
+  cuda::swiglu_backward(stream, {gate_up, gate_up + intermediate_, 2 * intermediate_}, activation,
+                        tokens_, intermediate_,
+                        {.d_gate = d_gate_up,
+                         .d_up = d_gate_up + intermediate_,
+                         .stride = 2 * intermediate_,
+                         .activation = activation});
+  gemm_.weight_gradient(stream, {tokens_, intermediate_, hidden_}, d_stream, activation,
+                        gradient + slots_.down.weight.offset, first, gemm);
+  if (slots_.down.bias.exists()) {
+    cuda::column_sum(stream, d_stream, tokens_, hidden_, hidden_,
+                     gradient + slots_.down.bias.offset, into, partials);
+  }
+  cuda::rms_norm(stream, residual, weights + slots_.post_norm.offset,
+                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed), rstd);
+  gemm_.weight_gradient(stream, {tokens_, hidden_, 2 * intermediate_}, d_gate_up, normed,
+                        gradient + slots_.gate.weight.offset, first, gemm);
+  if (slots_.gate.bias.exists()) {
+    cuda::column_sum(stream, d_gate_up, tokens_, 2 * intermediate_, 2 * intermediate_,
+                     gradient + slots_.gate.bias.offset, into, partials);
+  }
+  gemm_.input_gradient(stream, {tokens_, hidden_, 2 * intermediate_}, d_gate_up,
+                       weights + slots_.gate.weight.offset, d_normed, gemm);
+  cuda::rms_norm_backward(stream, residual, weights + slots_.post_norm.offset, rstd, bf16(d_normed),
+                          tokens_, hidden_,
+                          {.d_x = d_stream,
+                           .d_x_into = cuda::Into::accumulate,
+                           .d_weight = gradient + slots_.post_norm.offset,
+                           .d_weight_into = into},
+                          partials);
+}
+
+void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t* weights,
+                                       float* gradient, cuda::Into into, const CudaRecord& record,
+                                       std::uint16_t* d_stream, std::byte* workspace) {
+  const bool first = into == cuda::Into::overwrite;
+  std::byte* gemm = workspace + space_.gemm.count();
+  std::byte* partials = workspace + space_.partials.count();
+  std::byte* normed = workspace + space_.normed.count();
+  std::byte* d_normed = workspace + space_.d_normed.count();
+  float* rstd = fp32(workspace + space_.rstd.count());
+  std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
+  std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
+  std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
+  std::byte* attention = record.at(layout_.attention);
+
+  gemm_.weight_gradient(stream, {tokens_, query_, hidden_}, d_stream, attention,
+                        gradient + slots_.o.weight.offset, first, gemm);
+  if (slots_.o.bias.exists()) {
+    cuda::column_sum(stream, d_stream, tokens_, hidden_, hidden_, gradient + slots_.o.bias.offset,
+                     into, partials);
+  }
+  gemm_.input_gradient(stream, {tokens_, query_, hidden_}, d_stream,
+                       weights + slots_.o.weight.offset, d_attention, gemm);
+  rotate(stream, weights, record, workspace + space_.rotated.count());
+  attention_.backward(stream, rotated, rotated + query_, rotated + query_ + key_, attention,
+                      fp32(record.at(layout_.lse)), d_attention, d_qkv, d_qkv + query_,
+                      d_qkv + query_ + key_, workspace + space_.attention.count());
+  const cuda::RopeShape shape{.tokens = tokens_,
+                              .seq_len = job_.seq_len,
+                              .heads = job_.model.heads,
+                              .kv_heads = job_.model.kv_heads,
+                              .head_dim = job_.model.head_dim};
+  const std::uint16_t* raw = bf16(record.at(layout_.q));
+  cuda::HeadNorms norms;
+  cuda::HeadNormGradients norm_gradients;
+  if (job_.model.qk_norm) {
+    norms = {.q = weights + slots_.q_norm.offset,
+             .k = weights + slots_.k_norm.offset,
+             .eps = static_cast<float>(job_.model.rms_eps)};
+    norm_gradients = {
+        .projected = {raw, raw + query_, qkv_, qkv_},
+        .scales = {.q = fp32(record.at(layout_.q_rstd)), .k = fp32(record.at(layout_.k_rstd))},
+        .d_q_norm = gradient + slots_.q_norm.offset,
+        .d_k_norm = gradient + slots_.k_norm.offset,
+        .into = into,
+        .workspace = partials};
+  }
+  cuda::rope_backward(stream, shape, rope_tables(), norms, norm_gradients,
+                      {d_qkv, d_qkv + query_, qkv_, qkv_});
+  if (slots_.q.bias.exists()) {
+    cuda::column_sum(stream, d_qkv, tokens_, qkv_, qkv_, gradient + slots_.q.bias.offset, into,
+                     partials);
+  }
+  const std::uint16_t* x = bf16(record.input);
+  cuda::rms_norm(stream, x, weights + slots_.input_norm.offset,
+                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed), rstd);
+  gemm_.weight_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, normed,
+                        gradient + slots_.q.weight.offset, first, gemm);
+  gemm_.input_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, weights + slots_.q.weight.offset,
+                       d_normed, gemm);
+  cuda::rms_norm_backward(stream, x, weights + slots_.input_norm.offset, rstd, bf16(d_normed),
+                          tokens_, hidden_,
+                          {.d_x = d_stream,
+                           .d_x_into = cuda::Into::accumulate,
+                           .d_weight = gradient + slots_.input_norm.offset,
+                           .d_weight_into = into},
+                          partials);
+}
+
+}  // namespace sluice::engine

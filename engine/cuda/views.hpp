@@ -1,0 +1,22 @@
+// Addresses of the record and the workspace as what kernels take.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/host/unit_slots.hpp"
+
+namespace sluice::engine {
+
+inline std::uint16_t* bf16(std::byte* memory) { return reinterpret_cast<std::uint16_t*>(memory); }
+inline const std::uint16_t* bf16(const std::byte* memory) {
+  return reinterpret_cast<const std::uint16_t*>(memory);
+}
+inline float* fp32(std::byte* memory) { return reinterpret_cast<float*>(memory); }
+
+/// A vector's address, or null where the family has none.
+inline const std::uint16_t* vector_of(const std::uint16_t* weights, const Slot& slot) {
+  return slot.exists() ? weights + slot.offset : nullptr;
+}
+
+}  // namespace sluice::engine
