@@ -145,8 +145,10 @@ int run_train(const Arguments& arguments) {
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
   const planner::RunConfig& config = request.config;
   const bool json = request.has("--json");
+  if (config.backend) engine::require_backend(*config.backend);
   const planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config, planning);
+  engine::require_backend(planning.predictor.machine().profile.device);
   if (request.has("--trace-out") && config.steps < kTracedSteps) {
     throw BadRequest("--trace-out: three steps are traced, and steps is " +
                      std::to_string(config.steps) + ": raise it");
@@ -168,6 +170,7 @@ int run_train(const Arguments& arguments) {
                  .job = job,
                  .predicted = plan.step,
                  .machine = machine.profile.name,
+                 .device = machine.profile.device,
                  .plan_source = plan.source,
                  .folder = folder.path().string(),
                  .numerics_id = plan.step.prediction.numerics_id,

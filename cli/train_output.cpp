@@ -69,6 +69,11 @@ profiler::Waterfall waterfall(const std::string& name, const planner::StallTimes
   return parts;
 }
 
+/// What of the device arena the process holds: on the host backend, all of it.
+Bytes in_process(const TrainedRun& run, Bytes device_arena) {
+  return run.device == planner::DeviceKind::host ? device_arena : Bytes(0);
+}
+
 profiler::MemoryTier memory_tier(const TrainedRun& run, planner::Tier tier) {
   const planner::TierMemory& memory = at(run.predicted.prediction.memory, tier);
   profiler::MemoryTier out{.tier = to_string(tier),
@@ -77,9 +82,9 @@ profiler::MemoryTier memory_tier(const TrainedRun& run, planner::Tier tier) {
                            .measured = std::nullopt,
                            .parts = {}};
   for (const auto& [name, bytes] : memory.parts) out.parts.push_back({name, bytes});
-  // On the host backend the process holds both arenas.
-  out.measured = tier == planner::Tier::hbm ? run.result.peaks.device
-                                            : run.result.peaks.resident - run.result.peaks.device;
+  out.measured = tier == planner::Tier::hbm
+                     ? run.result.peaks.device
+                     : run.result.peaks.resident - in_process(run, run.result.peaks.device);
   return out;
 }
 
@@ -121,7 +126,7 @@ std::string result_table(const TrainedRun& run) {
   const planner::TierMemory& hbm = at(prediction.memory, planner::Tier::hbm);
   const planner::TierMemory& host = at(prediction.memory, planner::Tier::host);
   text += row("hbm arena", planner::format_bytes(hbm.peak), planner::format_bytes(peaks.device));
-  text += row("process", planner::format_bytes(hbm.peak + host.peak),
+  text += row("process", planner::format_bytes(in_process(run, hbm.peak) + host.peak),
               planner::format_bytes(peaks.resident), "arenas included");
   if (run.measured_stalls) {
     const planner::StallTimes& promised = prediction.stalls;

@@ -17,6 +17,7 @@ struct TrainedRun {
   const planner::Job& job;
   const planner::PredictedStep& predicted;
   std::string machine;
+  planner::DeviceKind device;
   std::string plan_source;  ///< "given", "stored", "searched"
   std::string folder;
   std::string numerics_id;

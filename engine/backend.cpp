@@ -6,6 +6,10 @@
 
 namespace sluice::engine {
 
+void require_backend(planner::DeviceKind device) {
+  if (device == planner::DeviceKind::cuda) cuda::require_backend();
+}
+
 std::unique_ptr<Device> make_device(const planner::Job& job,
                                     const planner::ResolvedMachine& machine,
                                     const planner::Layout& layout, std::int64_t threads) {

@@ -10,6 +10,9 @@
 
 namespace sluice::engine {
 
+/// Throws EnvironmentError where this build or this computer lacks the backend, with the fix.
+void require_backend(planner::DeviceKind device);
+
 /// A device of the machine's backend with the arenas of `layout`; `threads` of the CPU optimizer.
 /// Throws Error(does_not_fit) where an arena is larger than the machine's capacity,
 /// EnvironmentError where this build or this computer lacks the backend or the memory, BadRequest

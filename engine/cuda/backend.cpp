@@ -6,6 +6,8 @@
 
 namespace sluice::engine::cuda {
 
+void require_backend() { require_usable_device(); }
+
 std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
                                             const ArenaSizes& capacity, int threads) {
   return std::make_unique<CudaDevice>(

@@ -9,6 +9,10 @@
 
 namespace sluice::engine::cuda {
 
+/// Throws EnvironmentError in a build without CUDA, and unless a GPU of compute capability 8.0 or
+/// newer answers.
+void require_backend();
+
 /// A CudaDevice; throws as its constructor, and EnvironmentError in a build without CUDA.
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(const planner::Job& job,
                                                           const ArenaSizes& arenas,

@@ -13,6 +13,8 @@ namespace {
 
 }  // namespace
 
+void require_backend() { refuse(); }
+
 std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
                                             const ArenaSizes& /*arenas*/,
                                             const ArenaSizes& /*capacity*/, int /*threads*/) {

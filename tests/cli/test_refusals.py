@@ -221,7 +221,7 @@ def text(write):
     return write("text.txt", "the quick brown fox jumps over the lazy dog. " * 200)
 
 
-def test_training_for_the_cuda_backend_says_that_it_is_not_there(refuses, text):
+def test_training_on_a_cuda_backend_that_is_not_there_is_refused(refuses, text):
     refuses([*train_words(text), "--backend", "cuda"], "cuda", "--backend host", exit_code=4)
 
 

@@ -183,7 +183,7 @@ def test_a_run_without_text_is_refused(refuses, small):
 def test_a_machine_that_is_not_here_is_refused(refuses, small):
     words = ["h200" if word == "here" else word for word in small]
     refuses(["train", *[w for w in words if w not in ("--backend", "host") and "machine." not in w],
-             "limits.hbm=80 GiB", "limits.host=100 GiB"], "h200")  # fmt: skip
+             "limits.hbm=80 GiB", "limits.host=100 GiB"], "cuda", exit_code=4)  # fmt: skip
 
 
 def test_a_folder_that_holds_a_run_is_refused(run_sluice, refuses, small):
