@@ -112,15 +112,15 @@ void StepEmitter::emit_loss(const UnitUse& use) {
     accesses.push_back(
         {Role::loss_sum, tensors_.loss_sum, Bytes(8 * micro), Bytes(8), Mode::write});
     accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
-    TaskPlace place{TaskKind::loss,
-                    LaneKind::compute,
-                    "r" + std::to_string(use.round) + "/loss/m" + std::to_string(micro),
-                    use.round,
-                    static_cast<int>(use.unit),
-                    static_cast<int>(micro),
-                    first};
-    const sim::TaskId task = writer_.add_compute(std::move(place), Pass::loss, std::move(accesses),
-                                                 only_for_first(m, launch));
+    const TaskPlace place{TaskKind::loss,
+                          LaneKind::compute,
+                          "r" + std::to_string(use.round) + "/loss/m" + std::to_string(micro),
+                          use.round,
+                          static_cast<int>(use.unit),
+                          static_cast<int>(micro),
+                          first};
+    const sim::TaskId task =
+        writer_.add_compute(place, Pass::loss, std::move(accesses), only_for_first(m, launch));
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }
   emit_gradient_finish(use.unit, use.round);
