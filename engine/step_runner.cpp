@@ -1,7 +1,7 @@
 #include "engine/step_runner.hpp"
 
-#include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "sim/error.hpp"
@@ -11,25 +11,26 @@ namespace sluice::engine {
 using planner::Role;
 using planner::TaskKind;
 
+namespace {
+
+/// Micro-batches or units in order, in double.
+double sum_of(const BoundAccess& access) {
+  const std::span doubles(reinterpret_cast<const double*>(access.data),
+                          static_cast<std::size_t>(access.bytes.count()) / sizeof(double));
+  double sum = 0;
+  for (const double each : doubles) sum += each;
+  return sum;
+}
+
+}  // namespace
+
 StepRunner::StepRunner(const Program& program, Device& device, const planner::Job& job,
                        TokenSource& tokens, LearningRate learning_rate)
     : program_(program),
       device_(device),
       job_(job),
       tokens_(tokens),
-      learning_rate_(std::move(learning_rate)) {
-  std::size_t most = static_cast<std::size_t>(job.micro_batches());
-  for (std::uint32_t i = 0; i < program.size(); ++i) {
-    if (program.task(i).kind != TaskKind::norm) continue;
-    norms_.push_back(i);
-    const Bytes bytes = program.task(i).access(Role::norm_blocks).bytes;
-    most = std::max(most, static_cast<std::size_t>(bytes.count()) / sizeof(double));
-  }
-  std::sort(norms_.begin(), norms_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return program.task(a).unit < program.task(b).unit;
-  });
-  doubles_.resize(most);
-}
+      learning_rate_(std::move(learning_rate)) {}
 
 void StepRunner::expect(std::int64_t first, std::int64_t last) {
   first_ = first;
@@ -66,8 +67,8 @@ void StepRunner::gather(const BoundTask& task, std::int64_t step) {
 void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
   StepResult& result = results_[static_cast<std::size_t>(step - first_)];
   result.lr = learning_rate_(step);
-  result.loss = mean_loss(task);
-  result.grad_norm = gradient_norm();
+  result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(job_.tokens());
+  result.grad_norm = std::sqrt(sum_of(task.access(Role::norm_sum)));
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
     throw BadRequest("training diverged: the " +
                      std::string(std::isfinite(result.loss) ? "gradient norm" : "loss") +
@@ -79,31 +80,6 @@ void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
         adamw_step(job_.optimizer, result.lr, step, clip_scale(job_.optimizer, result.grad_norm));
   }
   result.end = std::chrono::steady_clock::now();
-}
-
-/// Micro-batches in order, in double, over all tokens of the step.
-double StepRunner::mean_loss(const BoundTask& grads) {
-  const std::span<double> sums =
-      std::span(doubles_).first(static_cast<std::size_t>(job_.micro_batches()));
-  device_.read(grads.access(Role::loss_sum).data, std::as_writable_bytes(sums));
-  double sum = 0;
-  for (const double each : sums) sum += each;
-  return sum / static_cast<double>(job_.tokens());
-}
-
-/// Blocks in order, then units in order, in double.
-double StepRunner::gradient_norm() {
-  double sum = 0;
-  for (const std::uint32_t norm : norms_) {
-    const BoundAccess& access = program_.task(norm).access(Role::norm_blocks);
-    const std::span<double> blocks =
-        std::span(doubles_).first(static_cast<std::size_t>(access.bytes.count()) / sizeof(double));
-    device_.read(access.data, std::as_writable_bytes(blocks));
-    double unit = 0;
-    for (const double each : blocks) unit += each;
-    sum += unit;
-  }
-  return std::sqrt(sum);
 }
 
 }  // namespace sluice::engine

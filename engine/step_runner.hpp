@@ -45,8 +45,6 @@ class StepRunner : public TaskRunner {
  private:
   void gather(const BoundTask& task, std::int64_t step);
   void reduce(const BoundTask& task, std::int64_t step);
-  [[nodiscard]] double mean_loss(const BoundTask& grads);
-  [[nodiscard]] double gradient_norm();
 
   /// Steps whose update constants are kept: an update may run while later steps have begun, but
   /// every step's forward waits for the updates of the step before it.
@@ -60,8 +58,6 @@ class StepRunner : public TaskRunner {
   planner::Job job_;
   TokenSource& tokens_;
   LearningRate learning_rate_;
-  std::vector<std::uint32_t> norms_;  ///< The `norm` task of each unit, in unit order.
-  std::vector<double> doubles_;       ///< Room for what `grads` reads.
   std::array<AdamWStep, kStepsInFlight> updates_{};
   std::int64_t first_ = 1;
   std::vector<StepResult> results_;

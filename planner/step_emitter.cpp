@@ -179,6 +179,10 @@ Access StepEmitter::gradient_access(std::size_t unit, bool first) const {
           Bytes(4 * tensors_.units[unit].parameters), first ? Mode::write : Mode::update};
 }
 
+Bytes StepEmitter::norm_blocks_bytes(std::size_t unit) const {
+  return Bytes((tensors_.units[unit].parameters + kNormBlock - 1) / kNormBlock * 8);
+}
+
 sim::TaskId StepEmitter::emit_launch(const char* pass, std::size_t unit, int round, Pass work) {
   const std::int64_t kernels = work_of(job_, work, unit == 0 || unit == head() ? unit : 1).kernels *
                                plan_.micro_batches_per_round;
@@ -189,11 +193,8 @@ sim::TaskId StepEmitter::emit_launch(const char* pass, std::size_t unit, int rou
 }
 
 sim::TaskId StepEmitter::emit_grads() {
-  std::vector<Access> accesses;
-  for (const UnitTensorSet& set : tensors_.units) {
-    accesses.push_back(whole(Role::norm_blocks, *set.norm_blocks, Mode::read));
-  }
-  accesses.push_back(whole(Role::loss_sum, tensors_.loss_sum, Mode::read));
+  std::vector<Access> accesses{whole(Role::norm_sum, tensors_.norm_sums, Mode::read),
+                               whole(Role::loss_sum, tensors_.loss_sum, Mode::read)};
   return writer_.add_grads({TaskKind::grads, LaneKind::compute, "grads"}, std::move(accesses));
 }
 

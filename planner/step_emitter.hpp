@@ -50,6 +50,7 @@ class StepEmitter {
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
   [[nodiscard]] Access weights_access(const UnitUse& use) const;
+  [[nodiscard]] Bytes norm_blocks_bytes(std::size_t unit) const;
   [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;
   [[nodiscard]] Access tokens_access(std::int64_t micro_batch, bool targets) const;
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;

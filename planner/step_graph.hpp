@@ -63,7 +63,8 @@ enum class Role : std::uint8_t {
   stream_gradient,  ///< [T, hidden] of the compute type: d loss / d residual stream of one
                     ///< micro-batch.
   workspace,        ///< Scratch.
-  norm_blocks,      ///< double [blocks of the unit]: fixed-block sums of squares.
+  norm_blocks,      ///< double [blocks of the unit]: fixed-block sums of squares, scratch.
+  norm_sum,         ///< double [1]: their sum; of `grads`: [units].
   loss_sum,         ///< double [micro_batches]: summed cross-entropy of each micro-batch.
   source,           ///< Copy source.
   destination,      ///< Copy destination.

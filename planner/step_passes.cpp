@@ -241,7 +241,11 @@ void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
     if (job_.gradient_wire == GradientWire::fp32) gradient.mode = Mode::read;
     writer_.add_compute(
         {TaskKind::norm, LaneKind::compute, "norm/" + name(unit), round, static_cast<int>(unit)},
-        Pass::norm, {gradient, whole(Role::norm_blocks, *set.norm_blocks, Mode::write)});
+        Pass::norm,
+        {gradient,
+         {Role::norm_blocks, tensors_.norm_blocks, Bytes(0), norm_blocks_bytes(unit), Mode::write},
+         {Role::norm_sum, tensors_.norm_sums, Bytes(8 * static_cast<std::int64_t>(unit)), Bytes(8),
+          Mode::write}});
   }
   if (choice.gradients == Tier::host) emit_store(unit, round, set.host_gradient.value(), {});
   if (last_round(round) && choice.when == When::backward) emit_update(unit, {});

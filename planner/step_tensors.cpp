@@ -37,9 +37,14 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   tokens = writer.add_tensor({Arena::device, "tokens", token_bytes, "tokens"});
   workspace = writer.add_tensor(
       {Arena::device, "workspace", workspace_bytes(job, writer.device()), "workspace"});
+  // What the CPU reads of a step lies where it reads it, so that nothing has to be fetched.
   loss_sum =
-      writer.add_tensor({Arena::device, "loss_sum", Bytes(8 * job.micro_batches()), "workspace"});
+      writer.add_tensor({Arena::host, "loss_sum", Bytes(8 * job.micro_batches()), "workspace"});
+  norm_sums =
+      writer.add_tensor({Arena::host, "norm_sums",
+                         Bytes(8 * static_cast<std::int64_t>(plan.units.size())), "workspace"});
   add_units(writer, job, plan);
+  add_norm_blocks(writer);
   add_streams(writer, job, plan);
   add_rings(writer, job, plan);
 }
@@ -82,10 +87,14 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
     set.host_gradient =
         writer.add_tensor({Arena::host, "gradient.host/" + name, sized(element), "gradients"});
   }
-  const std::int64_t blocks = (set.parameters + kNormBlock - 1) / kNormBlock;
-  set.norm_blocks =
-      writer.add_tensor({Arena::device, "norm/" + name, Bytes(8 * blocks), "workspace"});
   units.push_back(std::move(set));
+}
+
+void StepTensors::add_norm_blocks(GraphWriter& writer) {
+  std::int64_t largest = 0;
+  for (const UnitTensorSet& set : units) largest = std::max(largest, set.parameters);
+  const std::int64_t blocks = (largest + kNormBlock - 1) / kNormBlock;
+  norm_blocks = writer.add_tensor({Arena::device, "norm_blocks", Bytes(8 * blocks), "workspace"});
 }
 
 void StepTensors::add_streams(GraphWriter& writer, const Job& job, const Plan& plan) {

@@ -28,7 +28,6 @@ struct UnitTensorSet {
   std::optional<TensorIndex>
       device_gradient;  ///< Outside the ring: waits in HBM, or embed's and head's.
   std::optional<TensorIndex> host_gradient;
-  std::optional<TensorIndex> norm_blocks;
   std::vector<TensorIndex> records;  ///< device, by micro-batch of the round.
   std::vector<TensorIndex> host_records;
 };
@@ -37,7 +36,9 @@ struct StepTensors {
   StepTensors(GraphWriter& writer, const Job& job, const Plan& plan);
 
   std::vector<UnitTensorSet> units;
-  TensorIndex host_tokens, tokens, workspace, loss_sum;
+  TensorIndex host_tokens, tokens, workspace;
+  TensorIndex norm_blocks;          ///< Of the unit whose norm is being summed.
+  TensorIndex loss_sum, norm_sums;  ///< host: double [micro_batches], double [units]
   std::optional<TensorIndex> full_record;
   std::optional<TensorIndex> tied_gradient;
   std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.
@@ -47,6 +48,7 @@ struct StepTensors {
  private:
   void add_units(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_unit(GraphWriter& writer, const Job& job, const Plan& plan, std::size_t unit);
+  void add_norm_blocks(GraphWriter& writer);
   void add_streams(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_rings(GraphWriter& writer, const Job& job, const Plan& plan);
 };

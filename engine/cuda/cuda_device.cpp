@@ -212,8 +212,10 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
     }
     case TaskKind::norm: {
       const BoundAccess& gradient = task.access(Role::gradient);
-      cuda::norm_blocks(lane, as<float>(gradient), floats(gradient),
-                        as<double>(task.access(Role::norm_blocks)));
+      const BoundAccess& blocks = task.access(Role::norm_blocks);
+      cuda::norm_blocks(lane, as<float>(gradient), floats(gradient), as<double>(blocks));
+      cuda::sum_blocks(lane, as<double>(blocks), blocks.bytes.count() / 8,
+                       as<double>(task.access(Role::norm_sum)));
       if (job_.gradient_wire == planner::GradientWire::bf16) {
         cuda::round_to_bf16(lane, as<float>(gradient), floats(gradient),
                             as<std::uint16_t>(gradient));

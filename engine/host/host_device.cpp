@@ -214,7 +214,13 @@ LossArguments HostDevice::loss_arguments(const BoundTask& task) const {
 /// that the update reads the same halves wherever the gradient waits.
 void HostDevice::norm(const BoundTask& task) const {
   const BoundAccess& gradient = task.access(Role::gradient);
-  norm_blocks(as<float>(gradient), floats(gradient), as<double>(task.access(Role::norm_blocks)));
+  const BoundAccess& blocks = task.access(Role::norm_blocks);
+  norm_blocks(as<float>(gradient), floats(gradient), as<double>(blocks));
+  double sum = 0;
+  for (const double each : std::span(as<double>(blocks), blocks.bytes.count() / sizeof(double))) {
+    sum += each;
+  }
+  *as<double>(task.access(Role::norm_sum)) = sum;
   if (job_.gradient_wire == planner::GradientWire::bf16) {
     round_gradient(as<float>(gradient), floats(gradient), as<std::uint16_t>(gradient));
   }

@@ -44,6 +44,17 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) blocks[blockIdx.x] = sum;
 }
 
+constexpr int kSumThreads = 1024;
+
+__global__ void __launch_bounds__(kSumThreads)
+    sum_all(const double* blocks, std::int64_t count, double* total) {
+  __shared__ double warp_sums[kWarp];
+  double sum = 0;
+  for (std::int64_t i = threadIdx.x; i < count; i += kSumThreads) sum += blocks[i];
+  sum = block_sum(sum, warp_sums);
+  if (threadIdx.x == 0) *total = sum;
+}
+
 __global__ void __launch_bounds__(kThreads)
     add(float* gradient, const float* addend, std::int64_t elements) {
   const std::int64_t begin = blockIdx.x * kNormBlock + threadIdx.x * 4;
@@ -106,6 +117,11 @@ void norm_blocks(CUstream_st* stream, const float* gradient, std::int64_t elemen
   square_blocks<<<static_cast<unsigned>(ceil_div(elements, kNormBlock)), kThreads, 0, stream>>>(
       gradient, elements, blocks);
   check_launch("norm_blocks");
+}
+
+void sum_blocks(CUstream_st* stream, const double* blocks, std::int64_t count, double* sum) {
+  sum_all<<<1, kSumThreads, 0, stream>>>(blocks, count, sum);
+  check_launch("sum_blocks");
 }
 
 void combine(CUstream_st* stream, float* gradient, const float* addend, std::int64_t elements) {

@@ -12,9 +12,12 @@ struct CUstream_st;
 namespace sluice::engine::cuda {
 
 /// blocks[b] = sum of squares, in double, of elements b * 4096 ... (engine/host/templates.hpp's
-/// kNormBlock); the last block may be shorter. `blocks` [ceil(elements / 4096)] may be mapped host
-/// memory.
+/// kNormBlock); the last block may be shorter. `blocks` holds ceil(elements / 4096).
 void norm_blocks(CUstream_st* stream, const float* gradient, std::int64_t elements, double* blocks);
+
+/// *sum = sum of blocks[0 .. count), in an order that depends on `count` alone. `sum` may be mapped
+/// host memory.
+void sum_blocks(CUstream_st* stream, const double* blocks, std::int64_t count, double* sum);
 
 /// gradient[i] += addend[i].
 void combine(CUstream_st* stream, float* gradient, const float* addend, std::int64_t elements);

@@ -35,6 +35,24 @@ TEST_F(GradientKernel, NormBlocksAreSumsOf4096SquaresInDouble) {
   }
 }
 
+TEST_F(GradientKernel, BlocksSumToOneDoubleTheSameEveryTime) {
+  for (const std::int64_t count : kCounts) {
+    std::vector<double> blocks;
+    for (const float value : RandomValues(8).floats(count)) blocks.push_back(double{value} * value);
+    double expected = 0;
+    for (const double each : blocks) expected += each;
+    const DeviceArray<double> in(blocks), sum(1);
+    sum_blocks(stream_, in.data(), count, sum.data());
+    finish();
+    const double first = sum.values()[0];
+    EXPECT_NEAR(first, expected, 1e-12 * expected);
+    sum_blocks(stream_, in.data(), count, sum.data());
+    finish();
+    EXPECT_EQ(sum.values()[0], first);
+    EXPECT_TRUE(sum.intact());
+  }
+}
+
 TEST_F(GradientKernel, CombineAddsElementByElement) {
   for (const std::int64_t count : kCounts) {
     RandomValues random(5);
