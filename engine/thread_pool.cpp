@@ -6,7 +6,7 @@ namespace sluice::engine {
 
 ThreadPool::ThreadPool(int threads) {
   for (int worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this, worker] { serve(worker); });
+    workers_.emplace_back([this] { serve(); });
   }
 }
 
@@ -25,15 +25,18 @@ void ThreadPool::run_erased(std::int64_t tiles, int threads, Call call, void* co
   call_ = call;
   context_ = context;
   tiles_ = tiles;
-  active_ = threads;
   next_.store(0, std::memory_order_relaxed);
-  running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);  // Publishes all of the above.
+  const int offered =
+      static_cast<int>(std::min<std::int64_t>({threads - 1, this->threads() - 1, tiles - 1}));
+  seats_.store(offered, std::memory_order_release);  // Publishes all of the above.
+  generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
   work();
-  for (int left = running_.load(std::memory_order_acquire); left != 0;
-       left = running_.load(std::memory_order_acquire)) {
+  const int joined = offered - seats_.exchange(0, std::memory_order_relaxed);
+  int left = running_.fetch_add(joined, std::memory_order_acq_rel) + joined;
+  while (left != 0) {
     running_.wait(left, std::memory_order_acquire);
+    left = running_.load(std::memory_order_acquire);
   }
 }
 
@@ -45,13 +48,19 @@ void ThreadPool::work() {
   }
 }
 
-void ThreadPool::serve(int worker) {
+void ThreadPool::serve() {
   // Generations start at 0 before any worker does, so a call made before this line is seen.
   for (std::uint32_t seen = 0;;) {
     generation_.wait(seen, std::memory_order_acquire);
     seen = generation_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
-    if (worker < active_) work();
+    int free = seats_.load(std::memory_order_relaxed);
+    while (free > 0 && !seats_.compare_exchange_weak(free, free - 1, std::memory_order_acquire,
+                                                     std::memory_order_relaxed)) {
+    }
+    if (free == 0) continue;
+    work();
+    // The caller adds those who joined after the last tile is taken: 1 is the last of them.
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
   }
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -10,7 +11,8 @@
 namespace sluice::engine {
 
 /// Runs the tiles of one call at a time over a fixed set of workers that sleep on a futex between
-/// calls. The caller is a worker too, so a pool of one starts no thread. Not for concurrent calls.
+/// calls. The caller is a worker too, so a pool of one starts no thread. A worker that wakes when
+/// the tiles are all taken takes no part, and nobody waits for it. Not for concurrent calls.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -31,19 +33,22 @@ class ThreadPool {
 
  private:
   using Call = void (*)(void*, std::int64_t);
+  static constexpr std::size_t kCacheLine = 64;
+
   void run_erased(std::int64_t tiles, int threads, Call call, void* context);
   void work();
-  void serve(int worker);
+  void serve();
 
   std::vector<std::thread> workers_;
   Call call_ = nullptr;
   void* context_ = nullptr;
   std::int64_t tiles_ = 0;
-  int active_ = 0;                            ///< Workers that take part in this call.
-  std::atomic<std::int64_t> next_{0};         ///< First tile nobody has taken.
   std::atomic<std::uint32_t> generation_{0};  ///< Calls so far; workers wait on it.
-  std::atomic<int> running_{0};               ///< Workers that have not finished this call.
   std::atomic<bool> stopping_{false};
+  /// Each of the rest is written during a call, so away from what workers only read then.
+  alignas(kCacheLine) std::atomic<std::int64_t> next_{0};  ///< First tile nobody has taken.
+  alignas(kCacheLine) std::atomic<int> seats_{0};          ///< Workers that may still join.
+  std::atomic<int> running_{0};  ///< Joined less finished, once the caller has counted the joined.
 };
 
 }  // namespace sluice::engine
