@@ -94,6 +94,10 @@ void estimate_kernels(MachineProfile& here, std::int64_t cores) {
   }
   here.attention_forward = estimate(20e9, kWide, rule);
   here.attention_backward = estimate(20e9, kWide, rule);
+  for (Fact* ceiling :
+       {&here.gemm_ceiling, &here.attention_forward_ceiling, &here.attention_backward_ceiling}) {
+    *ceiling = estimate(here.peak_bf16.value, kWide, rule + ", fp32 products");
+  }
   here.hbm_bandwidth = estimate(6e9, kWide, rule);
   here.launch = estimate(5e-6, kWide, "waking a thread");
   here.kernel_overhead = estimate(2e-6, kWide, "calling a kernel");
@@ -116,6 +120,7 @@ MachineProfile here_estimate() {
   const std::int64_t cores = usable_cores();
   const std::string os = "as the operating system states it";
   here.hbm = estimate(static_cast<double>(kHostBackendHbm.count()), 0, "the host backend's arena");
+  here.context = estimate(0, 0, "the host backend has none");
   here.host = estimate(available_memory(), 0.1, os);
   here.disk = estimate(free_disk(), 0.1, os);
   here.cores = estimate(static_cast<double>(cores), 0, os);

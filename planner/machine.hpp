@@ -36,7 +36,8 @@ struct MachineProfile {
   std::string architecture;  ///< "sm_90", "x86_64-avx512", ...
   // Capacities, bytes.
   Fact hbm, host, disk;
-  Fact cores;  ///< Cores usable by the CPU side.
+  Fact context;  ///< Bytes of `hbm` that a process takes besides its arena: context, libraries.
+  Fact cores;    ///< Cores usable by the CPU side.
   // Links. GB/s etc. are for humans; here bare SI.
   Fact h2d, d2h;                ///< Bytes/s alone.
   Fact h2d_duplex, d2h_duplex;  ///< Bytes/s, both directions at once.
@@ -52,7 +53,9 @@ struct MachineProfile {
   Fact peak_bf16;                              ///< Dense FLOP/s; the denominator of MFU.
   std::vector<CurvePoint> gemm;                ///< FLOP/s by FLOPs of the product.
   Fact attention_forward, attention_backward;  ///< FLOP/s of causal attention.
-  Fact launch;                                 ///< Seconds a kernel launch occupies the launcher.
+  /// The most FLOP/s that any shape reached: what no kernel known for the machine beats.
+  Fact gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
+  Fact launch;                          ///< Seconds a kernel launch occupies the launcher.
   Fact kernel_overhead;                 ///< Seconds of device time a kernel costs besides its work.
   std::map<std::int64_t, Fact> update;  ///< Parameters/s of the CPU optimizer by threads.
   Fact device_update;                   ///< Parameters/s of the optimizer on the device.

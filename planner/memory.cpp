@@ -64,6 +64,12 @@ std::vector<std::pair<std::string, Bytes>> arena_parts(const StepGraph& graph, A
   return parts;
 }
 
+Bytes context_bytes(const MachineProfile& profile) {
+  if (profile.device != DeviceKind::cuda) return Bytes(0);
+  if (!(profile.context.value > 0)) return kCudaContext;
+  return Bytes(static_cast<std::int64_t>(profile.context.value));
+}
+
 Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   const bool cuda = machine.profile.device == DeviceKind::cuda;
   Memory memory;
@@ -72,8 +78,8 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   hbm.peak = graph.layout.device_bytes;
   hbm.capacity = machine.hbm;
   if (cuda) {
-    hbm.parts.emplace_back("context", kCudaContext);
-    hbm.peak += kCudaContext;
+    hbm.parts.emplace_back("context", context_bytes(machine.profile));
+    hbm.peak += hbm.parts.back().second;
   }
   TierMemory& host = at(memory, Tier::host);
   host.parts = arena_parts(graph, Arena::host);

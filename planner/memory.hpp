@@ -20,8 +20,11 @@ namespace sluice::planner {
 inline constexpr Bytes kProcessBaseline = Bytes(32ll << 20);
 /// The same with a CUDA context and its libraries (datasheet-less: driver 550 class, estimated).
 inline constexpr Bytes kCudaProcessBaseline = Bytes(1ll << 30);
-/// Device memory a CUDA context and cuBLAS take outside the arena (estimated).
+/// Device memory that a CUDA context and its libraries take outside the arena where the profile
+/// does not say (estimated).
 inline constexpr Bytes kCudaContext = Bytes(640ll << 20);
+/// Device memory outside the arena: the profile's `context`; none on the host backend.
+[[nodiscard]] Bytes context_bytes(const MachineProfile& profile);
 
 struct TierMemory {
   Bytes peak{0};

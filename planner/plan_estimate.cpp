@@ -144,7 +144,7 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   }
   const std::int64_t streams = per_round * stream_bytes(job).count();
   const bool cuda = predictor_->machine().profile.device == DeviceKind::cuda;
-  const std::int64_t overhead = cuda ? kCudaContext.count() : 0;
+  const std::int64_t overhead = context_bytes(predictor_->machine().profile).count();
   // When the forward pass of a round ends, all its records are there.
   estimate.hbm_at_least = Bytes(resident + records + streams + overhead) + workspace_;
   estimate.hbm_at_most = estimate.hbm_at_least + Bytes(rebuilt) +

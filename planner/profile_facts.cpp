@@ -14,6 +14,7 @@ using Profile = MachineProfile;
 
 constexpr std::array kFields = {
     FactField{"hbm", FactUnit::bytes, &Profile::hbm, "device memory"},
+    FactField{"context", FactUnit::bytes, &Profile::context, "device memory besides the arena"},
     FactField{"host", FactUnit::bytes, &Profile::host, "host memory"},
     FactField{"disk", FactUnit::bytes, &Profile::disk, "free disk"},
     FactField{"cores", FactUnit::number, &Profile::cores, "cores of the CPU side"},
@@ -42,6 +43,12 @@ constexpr std::array kFields = {
               "causal attention, forward"},
     FactField{"attention_backward", FactUnit::flops_per_second, &Profile::attention_backward,
               "causal attention, backward"},
+    FactField{"gemm_ceiling", FactUnit::flops_per_second, &Profile::gemm_ceiling,
+              "matrix products, the fastest seen"},
+    FactField{"attention_forward_ceiling", FactUnit::flops_per_second,
+              &Profile::attention_forward_ceiling, "causal attention, forward, the fastest seen"},
+    FactField{"attention_backward_ceiling", FactUnit::flops_per_second,
+              &Profile::attention_backward_ceiling, "causal attention, backward, the fastest seen"},
     FactField{"launch", FactUnit::seconds, &Profile::launch, "launcher time of a kernel"},
     FactField{"kernel_overhead", FactUnit::seconds, &Profile::kernel_overhead,
               "device time of a kernel besides its work"},
