@@ -26,6 +26,9 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::load_activation:
     case TaskKind::save_activation:
       return Stall::activation;
+    case TaskKind::load_state:
+    case TaskKind::store_state:
+      return Stall::optimizer;
     case TaskKind::update:
       if (task.lane == LaneKind::compute) return std::nullopt;
       return Stall::optimizer;
@@ -121,9 +124,12 @@ StallTimes stall_times(const StepGraph& graph, const std::vector<TaskTimes>& spa
     const Instant stop = std::clamp(spans[i].end, start, end);
     if (start > at) attribution.charge(TaskId(static_cast<std::uint32_t>(i)), at, start, times);
     times.compute += stop - start;
+    times.kinds[graph.tasks[i].kind] += stop - start;
     at = stop;
   }
-  times.compute += end - at;  // Only where the period's last task is not the lane's last span.
+  // Only where the period's last task is not the lane's last span.
+  times.compute += end - at;
+  if (end > at) times.kinds[TaskKind::grads] += end - at;
   return times;
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "planner/step_graph.hpp"
@@ -15,7 +16,8 @@ enum class Stall : std::uint8_t {
   weights,     ///< Weights still crossing the link, or queued behind other copies.
   gradient,    ///< A gradient buffer still being stored, or a running sum being loaded.
   activation,  ///< A kept record on its way to or from the host.
-  optimizer,   ///< An update on the CPU, whose weights are needed or are still to be copied.
+  optimizer,   ///< An update on the CPU, whose weights are needed or are still to be copied, or
+               ///< state on its way to the device's update and back.
   launch,      ///< The launcher.
   tokens,      ///< The step's data.
 };
@@ -25,7 +27,8 @@ const char* to_string(Stall stall);
 /// Sums to the period exactly.
 struct StallTimes {
   Duration period{0};
-  Duration compute{0};  ///< A compute task runs.
+  Duration compute{0};                 ///< A compute task runs.
+  std::map<TaskKind, Duration> kinds;  ///< Of `compute`, by what ran; they sum to it.
   std::array<Duration, kStalls> idle{};
   [[nodiscard]] Duration at(Stall stall) const { return idle[static_cast<std::size_t>(stall)]; }
   [[nodiscard]] Duration& at(Stall stall) { return idle[static_cast<std::size_t>(stall)]; }

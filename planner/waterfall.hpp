@@ -1,0 +1,63 @@
+// From the machine's bound for a job down to the step that was predicted or measured: what each
+// second between them went to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/ceilings.hpp"
+#include "planner/stalls.hpp"
+#include "planner/step_graph.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+enum class WaterfallTerm : std::uint8_t {
+  not_compute,    ///< Compute ceiling less the bound: zero where compute sets the bound, else
+                  ///< negative. From here on the base is the compute ceiling.
+  kernels,        ///< Required passes less their ceilings; negative where they beat the profile's.
+  recomputation,  ///< Passes that only rebuild what was not kept.
+  optimizer,      ///< Updates on the compute lane.
+  updates,        ///< The compute lane idle, waiting for updates on the CPU.
+  weights,        ///< Idle: weights on their way.
+  gradients,      ///< Idle: gradients on their way.
+  activations,    ///< Idle: kept records on their way.
+  launches,       ///< Idle with nothing else to wait for: dispatch, and gaps between kernels.
+  meeting,        ///< The step's meeting at `grads`, and waiting for its tokens.
+};
+inline constexpr std::size_t kWaterfallTerms = 10;
+const char* to_string(WaterfallTerm term);  ///< As JSON names it: "recomputation".
+
+/// bound + terms = step, to the nanosecond.
+struct Waterfall {
+  Duration step{0};
+  Duration bound{0};
+  BoundBy bound_by = BoundBy::compute;
+  std::array<Duration, kWaterfallTerms> terms{};
+  [[nodiscard]] Duration at(WaterfallTerm term) const {
+    return terms[static_cast<std::size_t>(term)];
+  }
+  [[nodiscard]] Duration& at(WaterfallTerm term) { return terms[static_cast<std::size_t>(term)]; }
+  [[nodiscard]] double bound_ratio() const { return to_seconds(step) / to_seconds(bound); }
+};
+
+/// Of the period s2/grads to s3/grads. Idle times are stall_times'; `spans` as there: one element a
+/// task of `graph`, predicted or measured.
+[[nodiscard]] Waterfall waterfall(const StepGraph& graph, const std::vector<TaskTimes>& spans,
+                                  const Ceilings& ceilings);
+/// The same from stalls that were read already.
+[[nodiscard]] Waterfall waterfall(const StallTimes& stalls, const Ceilings& ceilings);
+
+/// A named column of waterfall_table.
+struct WaterfallColumn {
+  std::string name;  ///< "predicted", "measured"
+  Waterfall waterfall;
+};
+/// One line a term, the columns side by side, all of one job on one machine.
+[[nodiscard]] std::string waterfall_table(const std::vector<WaterfallColumn>& columns);
+/// {"step_s", "bound_s", "bound_by", "bound_ratio", "terms_s": {term: s}} as JSON text.
+[[nodiscard]] std::string waterfall_json(const Waterfall& waterfall);
+
+}  // namespace sluice::planner
