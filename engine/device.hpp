@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "engine/adamw.hpp"
+#include "engine/device_queues.hpp"
 #include "planner/step_graph.hpp"
 #include "sim/units.hpp"
 
@@ -43,6 +45,8 @@ struct ArenaSizes {
   Bytes host{0};
 };
 
+class Program;
+
 /// How copies are run outside the step graph: at the link's set speed, or as fast as memory allows.
 enum class Pace { link, unlimited };
 
@@ -70,6 +74,12 @@ class Device {
   /// Copies between an arena and ordinary memory, unpaced, between steps (or inside `grads`).
   virtual void read(const std::byte* source, std::span<std::byte> destination) = 0;
   virtual void write(std::span<const std::byte> source, std::byte* destination) = 0;
+
+  /// Queues for the lanes that the device runs by itself; null where threads run all of them.
+  /// Device and program must outlive them.
+  [[nodiscard]] virtual std::unique_ptr<DeviceQueues> open_queues(const Program& /*program*/) {
+    return nullptr;
+  }
 };
 
 }  // namespace sluice::engine

@@ -3,16 +3,13 @@
 #include <pthread.h>
 
 #include <csignal>
-#include <limits>
-#include <stdexcept>
 
+#include "engine/poll.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
 
-/// Stored for every task once a run has failed: larger than any step, so that no one waits on.
-constexpr std::int32_t kFailed = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t kExit = -1;
 
 /// Signals belong to the thread that runs the program's main loop.
@@ -24,13 +21,24 @@ void block_signals() {
 
 }  // namespace
 
-Executor::Executor(const Program& program, TaskRunner& runner, Observer* observer)
+Executor::Executor(const Program& program, TaskRunner& runner, Observer* observer,
+                   DeviceQueues* queues)
     : program_(program),
       runner_(runner),
       observer_(observer),
+      queues_(queues),
+      ranges_(program),
       epoch_(std::chrono::steady_clock::now()),
-      done_(std::make_unique<std::atomic<std::int32_t>[]>(program.size())) {
-  for (std::size_t i = 0; i < program.size(); ++i) done_[i].store(0);
+      handed_over_(std::make_unique<EndFlag[]>(program.size())) {
+  if (queues == nullptr) {
+    own_flags_ = std::make_unique<EndFlag[]>(program.size());
+    ended_ = {own_flags_.get(), program.size()};
+  } else {
+    ended_ = queues->ended();
+    check(ended_.size() == program.size(), "queues have one flag a task");
+    check(program.task(program.grads()).lane == planner::LaneKind::compute,
+          "the step's meeting has its place among compute tasks");
+  }
   for (std::size_t lane = 0; lane < planner::kLaneKinds; ++lane) {
     threads_[lane] = std::thread([this, lane] { lane_main(static_cast<planner::LaneKind>(lane)); });
   }
@@ -42,20 +50,17 @@ Executor::~Executor() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-Instant Executor::now() const {
-  return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now() - epoch_));
-}
-
 std::int64_t Executor::run(std::int64_t first, std::int64_t last,
                            const std::function<void(std::int64_t)>& step_done) {
   check(!failed_.load(), "a failed executor does not run again");
-  check(first == begun_ + 1 && last >= first && last < kFailed, "steps are run in order");
+  check(first == begun_ + 1 && last >= first && last < kRunFailed, "steps are run in order");
   {
     const std::lock_guard lock(mutex_);
     limit_ = last;
   }
   first_ = first;
   last_ = last;
+  if (queues_ != nullptr) sleep_precisely();
   idle_lanes_.store(0, std::memory_order_relaxed);
   generation_.fetch_add(1);
   generation_.notify_all();
@@ -67,7 +72,7 @@ std::int64_t Executor::run(std::int64_t first, std::int64_t last,
         const std::lock_guard lock(mutex_);
         if (step > limit_) break;
       }
-      if (!wait_for(program_.grads(), step)) break;
+      if (!meet(step)) break;
       if (step_done) step_done(step);
     }
   } catch (...) {
@@ -112,6 +117,10 @@ void Executor::lane_main(planner::LaneKind lane) {
 
 void Executor::walk(planner::LaneKind lane, std::int64_t first, std::int64_t last) {
   if (program_.lane(lane).empty()) return;
+  if (takes(lane)) {
+    feed(lane, first, last);
+    return;
+  }
   for (std::int64_t step = first; step <= last; ++step) {
     if (!begin_step(step)) return;
     for (const std::uint32_t task : program_.lane(lane)) {
@@ -119,13 +128,24 @@ void Executor::walk(planner::LaneKind lane, std::int64_t first, std::int64_t las
         if (!wait_for(dependency.task, step - dependency.distance)) return;
       }
       if (failed_.load(std::memory_order_relaxed)) return;
-      const Instant start = now();
-      runner_.run(task, step);
-      const Instant end = now();
-      publish(task, step);
-      if (observer_ != nullptr) observer_->task_ran({task, step, start, end});
+      run_here({task, step});
     }
   }
+}
+
+void Executor::run_here(Turn turn) {
+  const Instant start = now();
+  {
+    const TaskRanges::Scope range(ranges_, turn.task);
+    runner_.run(turn.task, turn.step);
+  }
+  const Instant end = now();
+  publish(turn);
+  tell(turn, start, end);
+}
+
+void Executor::tell(Turn turn, Instant start, Instant end) {
+  if (observer_ != nullptr) observer_->task_ran({turn.task, turn.step, start, end});
 }
 
 bool Executor::begin_step(std::int64_t step) {
@@ -137,19 +157,24 @@ bool Executor::begin_step(std::int64_t step) {
 
 /// Sleeps until `task` of `step` has ended; false if the run has failed.
 bool Executor::wait_for(std::uint32_t task, std::int64_t step) const {
-  std::int32_t done = done_[task].load(std::memory_order_acquire);
-  while (done < step) {
-    done_[task].wait(done, std::memory_order_acquire);
-    done = done_[task].load(std::memory_order_acquire);
+  const EndFlag& flag = ended_[task];
+  if (queued(task)) {
+    poll([&] { return flag.load(std::memory_order_acquire) >= step || failed_.load(); });
+  } else {
+    for (std::int32_t ended = flag.load(std::memory_order_acquire); ended < step;) {
+      flag.wait(ended, std::memory_order_acquire);
+      ended = flag.load(std::memory_order_acquire);
+    }
   }
-  return done != kFailed;
+  // The device may overwrite what `fail` stored.
+  return flag.load(std::memory_order_acquire) != kRunFailed && !failed_.load();
 }
 
-void Executor::publish(std::uint32_t task, std::int64_t step) {
-  auto before = static_cast<std::int32_t>(step - 1);
-  // Fails only where `fail` has already stored kFailed, which must stay.
-  done_[task].compare_exchange_strong(before, static_cast<std::int32_t>(step));
-  done_[task].notify_all();
+void Executor::publish(Turn turn) {
+  auto before = static_cast<std::int32_t>(turn.step - 1);
+  // Fails only where `fail` has already stored kRunFailed, which must stay.
+  ended_[turn.task].compare_exchange_strong(before, static_cast<std::int32_t>(turn.step));
+  ended_[turn.task].notify_all();
 }
 
 void Executor::fail(std::exception_ptr error) {
@@ -158,15 +183,14 @@ void Executor::fail(std::exception_ptr error) {
     if (!error_) error_ = std::move(error);
   }
   failed_.store(true);
-  wake_lanes();
-}
-
-void Executor::wake_lanes() {
-  for (std::size_t i = 0; i < program_.size(); ++i) {
+  const auto release = [](EndFlag& flag) {
     // Sequentially consistent: notify_all may look for waiters only after the value is visible.
-    done_[i].store(kFailed);
-    done_[i].notify_all();
-  }
+    flag.store(kRunFailed);
+    flag.notify_all();
+  };
+  for (EndFlag& flag : ended_) release(flag);
+  for (std::size_t i = 0; i < program_.size(); ++i) release(handed_over_[i]);
+  for (EndFlag& flag : fed_) release(flag);
 }
 
 }  // namespace sluice::engine

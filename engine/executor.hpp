@@ -1,6 +1,6 @@
 // Runs a program step after step: one persistent thread a lane, each walking the template in lane
-// order and waiting only for the tasks it depends on, so that steps overlap exactly as the graph
-// says.
+// order, so that steps overlap exactly as the graph says. A thread runs the CPU's tasks itself; for
+// a lane that the device takes it stays ahead and hands tasks over.
 #pragma once
 
 #include <array>
@@ -10,14 +10,19 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
+#include <vector>
 
+#include "engine/device_queues.hpp"
 #include "engine/observer.hpp"
 #include "engine/program.hpp"
+#include "engine/task_ranges.hpp"
 
 namespace sluice::engine {
 
-/// What a task does; called by the lane's thread once everything the task waits for has ended.
+/// What a task does; called by the lane's thread once everything the task waits for has ended. Only
+/// for lanes that no queue takes, and for `grads`.
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
@@ -25,13 +30,15 @@ class TaskRunner {
   virtual void run(std::uint32_t task, std::int64_t step) = 0;
 };
 
-/// Lanes as threads. Blocked lanes sleep on a futex and never spin. `program`, `runner` and
-/// `observer` must outlive the executor; it neither allocates nor takes a lock while tasks run,
-/// except one lock a lane and step.
+/// Lanes as threads. Threads that wait for the CPU sleep on a futex; those that wait for the device
+/// look at its flags between short sleeps. `program`, `runner`, `queues` and `observer` must
+/// outlive the executor; it neither allocates nor takes a lock while tasks run, except one lock a
+/// lane and step.
 class Executor {
  public:
-  /// `observer` may be null.
-  Executor(const Program& program, TaskRunner& runner, Observer* observer);
+  /// `observer` and `queues` may be null.
+  Executor(const Program& program, TaskRunner& runner, Observer* observer,
+           DeviceQueues* queues = nullptr);
   ~Executor();
   Executor(const Executor&) = delete;  // Lane threads point back at it.
   Executor& operator=(const Executor&) = delete;
@@ -52,24 +59,50 @@ class Executor {
   void observe(Observer* observer) { observer_ = observer; }
 
   /// Time since the executor was made: the run's clock.
-  [[nodiscard]] Instant now() const;
+  [[nodiscard]] Instant now() const { return instant(std::chrono::steady_clock::now()); }
 
  private:
+  class InFlight;
+  struct Turn {
+    std::uint32_t task;
+    std::int64_t step;
+  };
+
   void lane_main(planner::LaneKind lane);
   void walk(planner::LaneKind lane, std::int64_t first, std::int64_t last);
+  void run_here(Turn turn);
+  /// Walks a lane that the device takes; false where the run has failed.
+  bool feed(planner::LaneKind lane, std::int64_t first, std::int64_t last);
+  bool hand_over(Turn turn, const Turn* meeting);
+  bool retire(InFlight& flight, std::size_t left);
+  bool meet(std::int64_t step);
+
   bool begin_step(std::int64_t step);
   bool wait_for(std::uint32_t task, std::int64_t step) const;
-  void publish(std::uint32_t task, std::int64_t step);
+  [[nodiscard]] bool takes(planner::LaneKind lane) const {
+    return queues_ != nullptr && queues_->takes(lane);
+  }
+  [[nodiscard]] bool queued(std::uint32_t task) const {
+    return task != program_.grads() && takes(program_.task(task).lane);
+  }
+  void publish(Turn turn);
+  void tell(Turn turn, Instant start, Instant end);
+  [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
+    return Instant(std::chrono::duration_cast<Duration>(point - epoch_));
+  }
   void fail(std::exception_ptr error);
-  void wake_lanes();
 
   const Program& program_;
   TaskRunner& runner_;
   Observer* observer_;
+  DeviceQueues* queues_;
+  TaskRanges ranges_;
   std::chrono::steady_clock::time_point epoch_;
 
-  /// Last completed step of each task; 32 bits, so that waiting is a futex on the value itself.
-  std::unique_ptr<std::atomic<std::int32_t>[]> done_;
+  std::unique_ptr<EndFlag[]> own_flags_;  ///< Where no queues have flags.
+  std::span<EndFlag> ended_;  ///< 32 bits each, so that waiting is a futex on the value itself.
+  std::unique_ptr<EndFlag[]> handed_over_;  ///< Last step in which a queued task was handed over.
+  std::array<EndFlag, planner::kLaneKinds> fed_{};  ///< Last step a lane was fed whole.
   std::atomic<bool> failed_{false};
 
   std::mutex mutex_;  ///< Guards limit_, begun_ and error_.

@@ -39,6 +39,7 @@ Program::Program(const StepGraph& graph, Device& device) {
   for (std::size_t i = 0; i < n; ++i) {
     const StepTask& task = graph.tasks[n + i];
     const sim::Task& node = graph.graph.tasks()[n + i];
+    names_.push_back(node.id.substr(node.id.find('/') + 1));
     for (const sim::TaskId before : node.after) {
       const std::size_t j = sim::index(before);
       if (j >= 2 * n) {

@@ -28,6 +28,8 @@ class Program {
 
   [[nodiscard]] std::size_t size() const { return tasks_.size(); }
   [[nodiscard]] const BoundTask& task(std::uint32_t index) const { return tasks_[index]; }
+  /// As in the plan's graph, without the step: "r0/fwd/layers.3/m1".
+  [[nodiscard]] const std::string& name(std::uint32_t index) const { return names_[index]; }
   [[nodiscard]] const std::vector<BoundTask>& tasks() const { return tasks_; }
   [[nodiscard]] const std::vector<Dependency>& after(std::uint32_t index) const {
     return after_[index];
@@ -51,6 +53,7 @@ class Program {
   void order_tasks();
 
   std::vector<BoundTask> tasks_;
+  std::vector<std::string> names_;
   std::vector<std::vector<Dependency>> after_;
   std::array<std::vector<std::uint32_t>, planner::kLaneKinds> lanes_;
   std::vector<std::uint32_t> order_;

@@ -7,10 +7,12 @@ Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  StepRunner::LearningRate learning_rate, std::uint64_t seed, Observer* observer)
     : device_(std::move(device)),
       program_(graph, *device_),
-      state_(job.model, program_, *device_),
+      state_(job.model, graph, *device_),
       evaluation_(job, program_, *device_),
-      runner_(program_, *device_, job, tokens, std::move(learning_rate)),
-      executor_(program_, runner_, observer) {
+      queues_(device_->open_queues(program_)),
+      runner_(program_, *device_, job, tokens, std::move(learning_rate),
+              queues_ ? queues_->constants() : std::span<AdamWStep>{}),
+      executor_(program_, runner_, observer, queues_.get()) {
   state_.initialize(seed);
 }
 

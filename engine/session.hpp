@@ -45,6 +45,7 @@ class Session {
   Program program_;
   TrainingState state_;
   Evaluation evaluation_;
+  std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
   Executor executor_;  ///< Last: its lanes end before what they use.
   std::int64_t steps_done_ = 0;

@@ -25,12 +25,14 @@ double sum_of(const BoundAccess& access) {
 }  // namespace
 
 StepRunner::StepRunner(const Program& program, Device& device, const planner::Job& job,
-                       TokenSource& tokens, LearningRate learning_rate)
+                       TokenSource& tokens, LearningRate learning_rate,
+                       std::span<AdamWStep> constants)
     : program_(program),
       device_(device),
       job_(job),
       tokens_(tokens),
-      learning_rate_(std::move(learning_rate)) {}
+      learning_rate_(std::move(learning_rate)),
+      updates_(constants.empty() ? std::span(own_updates_) : constants) {}
 
 void StepRunner::expect(std::int64_t first, std::int64_t last) {
   first_ = first;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "engine/executor.hpp"
@@ -27,9 +28,10 @@ class StepRunner : public TaskRunner {
   /// lr of a step, counted from 1. Must not allocate.
   using LearningRate = std::function<double(std::int64_t step)>;
 
-  /// All references must outlive the runner.
+  /// All references must outlive the runner. `constants`, if any, is where the device looks for the
+  /// optimizer's constants of a step.
   StepRunner(const Program& program, Device& device, const planner::Job& job, TokenSource& tokens,
-             LearningRate learning_rate);
+             LearningRate learning_rate, std::span<AdamWStep> constants = {});
 
   void enter_lane(planner::LaneKind lane) override { device_.enter_lane(lane); }
   /// Throws BadRequest where loss or gradient stop being numbers.
@@ -48,9 +50,8 @@ class StepRunner : public TaskRunner {
 
   /// Steps whose update constants are kept: an update may run while later steps have begun, but
   /// every step's forward waits for the updates of the step before it.
-  static constexpr std::size_t kStepsInFlight = 4;
   AdamWStep& update_of(std::int64_t step) {
-    return updates_[static_cast<std::size_t>(step) % kStepsInFlight];
+    return updates_[static_cast<std::size_t>(step) % updates_.size()];
   }
 
   const Program& program_;
@@ -58,7 +59,8 @@ class StepRunner : public TaskRunner {
   planner::Job job_;
   TokenSource& tokens_;
   LearningRate learning_rate_;
-  std::array<AdamWStep, kStepsInFlight> updates_{};
+  std::array<AdamWStep, kStepsQueued> own_updates_{};
+  std::span<AdamWStep> updates_;
   std::int64_t first_ = 1;
   std::vector<StepResult> results_;
 };

@@ -1,5 +1,5 @@
-// AdamW on a CUDA device: the list of operations of engine/adamw.hpp, one thread an element, bit
-// for bit what the host computes.
+// AdamW on a CUDA device: the list of operations of engine/adamw.hpp, bit for bit what the host
+// computes.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// Updates elements [begin, end) on `stream`. Every pointer of `operands` is a device (or mapped)
-/// address; the arrays must stay valid until the stream has passed the kernel. Throws
-/// EnvironmentError if the launch is refused.
+/// Updates elements [begin, end) on `stream`; `begin` is a multiple of 4. Every pointer of
+/// `operands` is a device address, 16-byte aligned; `step` is one of mapped host memory, read when
+/// the kernel starts. All must stay valid until the stream has passed. Throws EnvironmentError if
+/// the launch is refused.
 void adamw_update(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,
-                  const AdamWStep& step, CUstream_st* stream);
+                  const AdamWStep* step, CUstream_st* stream);
 
 }  // namespace sluice::engine::cuda

@@ -6,8 +6,10 @@
 
 #include "engine/cuda/adamw.hpp"
 #include "engine/cuda/check.hpp"
+#include "engine/cuda/cuda_queues.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
+#include "engine/poll.hpp"
 #include "planner/units_text.hpp"
 
 namespace sluice::engine {
@@ -99,6 +101,7 @@ CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settin
       record_(planner::block_record(job)),
       device_(std::make_unique<DeviceMemory>(settings.arenas.device)),
       host_(settings.arenas.host, "host arena"),
+      step_(sizeof(AdamWStep)),
       templates_(job),
       pool_(settings.threads) {
   for (auto& stream : streams_) stream = std::make_unique<Stream>();
@@ -119,6 +122,7 @@ cudaStream_t CudaDevice::stream(LaneKind lane) const {
 
 void CudaDevice::enter_lane(LaneKind lane) {
   pthread_setname_np(pthread_self(), planner::to_string(lane));
+  sleep_precisely();
   check_cuda(cudaSetDevice(0), "the device");
 }
 
@@ -126,19 +130,35 @@ bool CudaDevice::on_device(const std::byte* address) const {
   return address >= device_->data && address < device_->data + device_->size;
 }
 
-void CudaDevice::run(const BoundTask& task, const AdamWStep& step, Pace /*pace*/) {
-  if (task.kind == TaskKind::update) return update(task, step);
+std::unique_ptr<DeviceQueues> CudaDevice::open_queues(const Program& program) {
+  return std::make_unique<CudaQueues>(*this, program);
+}
+
+void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace*/) {
+  if (task.lane == LaneKind::cpu) {
+    adamw_update(operands_of(task), spans_[static_cast<std::size_t>(task.unit)], update, pool_,
+                 pool_.threads());
+    return;
+  }
+  enqueue(task, new (step_.data()) AdamWStep(update));
+  check_cuda(cudaStreamSynchronize(stream(task.lane)),
+             std::string("a ") + planner::to_string(task.kind) + " task");
+}
+
+void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
   const cudaStream_t lane = stream(task.lane);
   if (const BoundAccess* from = task.find(Role::source)) {
     check_cuda(
         cudaMemcpyAsync(task.access(Role::destination).data, from->data,
                         static_cast<std::size_t>(from->bytes.count()), cudaMemcpyDefault, lane),
         "a copy");
-  } else {
-    compute(task, lane);
+    return;
   }
-  check_cuda(cudaStreamSynchronize(lane),
-             std::string("a ") + planner::to_string(task.kind) + " task");
+  if (task.kind != TaskKind::update) return compute(task, lane);
+  const AdamWOperands operands = operands_of(task);
+  for (const AdamWSpan& span : spans_[static_cast<std::size_t>(task.unit)]) {
+    cuda::adamw_update(operands, span.begin, span.end, span.decays, update, lane);
+  }
 }
 
 CudaRecord CudaDevice::record_of(const BoundTask& task) const {
@@ -227,8 +247,8 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
   }
 }
 
-void CudaDevice::update(const BoundTask& task, const AdamWStep& step) {
-  const AdamWOperands operands{
+AdamWOperands CudaDevice::operands_of(const BoundTask& task) const {
+  return {
       .high = as<std::uint16_t>(task.access(Role::weights)),
       .low = as<std::uint16_t>(task.access(Role::low)),
       .m = as<float>(task.access(Role::moment1)),
@@ -236,15 +256,6 @@ void CudaDevice::update(const BoundTask& task, const AdamWStep& step) {
       .gradient = task.access(Role::gradient).data,
       .wire = job_.gradient_wire,
   };
-  const auto& spans = spans_[static_cast<std::size_t>(task.unit)];
-  if (task.lane != LaneKind::compute) {
-    adamw_update(operands, spans, step, pool_, pool_.threads());
-    return;
-  }
-  for (const AdamWSpan& span : spans) {
-    cuda::adamw_update(operands, span.begin, span.end, span.decays, step, stream(task.lane));
-  }
-  check_cuda(cudaStreamSynchronize(stream(task.lane)), "an update");
 }
 
 double CudaDevice::loss_only(const BoundTask& task) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/cuda/pinned_memory.hpp"
+#include "engine/cuda/shared_memory.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/device.hpp"
 #include "engine/thread_pool.hpp"
@@ -24,9 +25,9 @@ struct CudaDeviceSettings {
 /// Throws EnvironmentError unless a GPU of compute capability 8.0 or newer answers.
 void require_usable_device();
 
-/// One allocation of HBM and one of pinned host memory, made at construction. A lane's tasks are
-/// enqueued on the lane's stream by the lane's thread, which waits for each to end; so every edge
-/// of the step graph is an edge between threads. Nothing allocates device memory later.
+/// One allocation of HBM and one of pinned host memory, made at construction; nothing allocates
+/// device memory later. `run` enqueues a task on its lane's stream and waits for it; steps run
+/// through the queues (engine/cuda/cuda_queues.hpp), which do not wait.
 class CudaDevice : public Device {
  public:
   /// Throws Error(does_not_fit) where an arena is larger than its capacity, EnvironmentError where
@@ -41,22 +42,27 @@ class CudaDevice : public Device {
   [[nodiscard]] double loss_only(const BoundTask& task) override;
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
+  [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
+
+  /// Enqueues a task of a stream's lane. `update` lies in shared memory.
+  void enqueue(const BoundTask& task, const AdamWStep* update);
+  [[nodiscard]] cudaStream_t stream(planner::LaneKind lane) const;
 
  private:
   struct DeviceMemory;
   struct Stream;
   void compute(const BoundTask& task, cudaStream_t stream);
-  void update(const BoundTask& task, const AdamWStep& step);
+  [[nodiscard]] AdamWOperands operands_of(const BoundTask& task) const;
   [[nodiscard]] CudaRecord record_of(const BoundTask& task) const;
   [[nodiscard]] CudaLossArguments loss_arguments(const BoundTask& task) const;
   [[nodiscard]] bool on_device(const std::byte* address) const;
-  [[nodiscard]] cudaStream_t stream(planner::LaneKind lane) const;
 
   planner::Job job_;
   planner::BlockRecord record_;
   std::vector<std::vector<AdamWSpan>> spans_;  ///< By unit.
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;
+  SharedMemory step_;  ///< Constants of an update that is run and waited for.
   std::array<std::unique_ptr<Stream>, planner::kLaneKinds> streams_;
   CudaTemplates templates_;
   ThreadPool pool_;  ///< Of the cpu lane.

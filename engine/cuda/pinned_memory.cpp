@@ -44,7 +44,8 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what)
   madvise(data_, mapped_, MADV_HUGEPAGE);  // Advice: without huge pages it is only slower to pin.
   touch(data_, mapped_);
   // One registration: a copy that crosses from one into the next is an invalid argument.
-  const cudaError_t status = cudaHostRegister(data_, mapped_, cudaHostRegisterPortable | cudaHostRegisterMapped);
+  const cudaError_t status =
+      cudaHostRegister(data_, mapped_, cudaHostRegisterPortable | cudaHostRegisterMapped);
   if (status != cudaSuccess) {
     release();
     throw EnvironmentError("cannot pin the " + std::to_string(size_) + " bytes of the " + what +

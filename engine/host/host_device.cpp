@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "engine/poll.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 

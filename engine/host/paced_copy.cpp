@@ -1,6 +1,5 @@
 #include "engine/host/paced_copy.hpp"
 
-#include <sys/prctl.h>
 #include <time.h>
 
 #include <algorithm>
@@ -45,7 +44,5 @@ void paced_copy(std::span<const std::byte> source, std::span<std::byte> destinat
     sleep_until(start + std::chrono::duration_cast<SteadyClock::duration>(due));
   } while (copied < source.size());
 }
-
-void sleep_precisely() { prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL); }
 
 }  // namespace sluice::engine

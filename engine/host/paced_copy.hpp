@@ -21,8 +21,4 @@ struct LinkPace {
 void paced_copy(std::span<const std::byte> source, std::span<std::byte> destination,
                 const LinkPace& pace);
 
-/// Lets this thread's sleeps end within about a microsecond of when they should (Linux rounds to
-/// 50 us otherwise).
-void sleep_precisely();
-
 }  // namespace sluice::engine

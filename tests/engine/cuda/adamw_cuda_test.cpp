@@ -11,6 +11,7 @@
 #include "engine/adamw.hpp"
 #include "engine/cuda/adamw.hpp"
 #include "engine/cuda/device_query.hpp"
+#include "engine/cuda/shared_memory.hpp"
 #include "engine/master_weights.hpp"
 
 namespace sluice::engine::cuda {
@@ -96,6 +97,8 @@ TEST(CudaAdamW, TenStepsGiveTheHostsBits) {
   ASSERT_TRUE(high && low && m && v && gradient);
   const AdamWOperands device{
       .high = high.get(), .low = low.get(), .m = m.get(), .v = v.get(), .gradient = gradient.get()};
+  const SharedMemory shared(sizeof(AdamWStep));
+  auto* shared_step = new (shared.data()) AdamWStep;
   const AdamWPath& reference = adamw_paths().back();
   planner::AdamWSettings settings;
   for (int step = 1; step <= 10; ++step) {
@@ -104,8 +107,9 @@ TEST(CudaAdamW, TenStepsGiveTheHostsBits) {
     reference.update(operands_of(host), kDecaying, kCount, false, scalars);
     cudaStream_t stream = nullptr;
     ASSERT_EQ(cudaStreamCreate(&stream), cudaSuccess);
-    adamw_update(device, 0, kDecaying, true, scalars, stream);
-    adamw_update(device, kDecaying, kCount, false, scalars, stream);
+    *shared_step = scalars;
+    adamw_update(device, 0, kDecaying, true, shared_step, stream);
+    adamw_update(device, kDecaying, kCount, false, shared_step, stream);
     ASSERT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
     ASSERT_EQ(cudaStreamDestroy(stream), cudaSuccess);
   }

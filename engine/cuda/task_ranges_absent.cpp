@@ -1,0 +1,13 @@
+#include "engine/task_ranges.hpp"
+
+namespace sluice::engine {
+
+struct TaskRanges::Names {};
+
+TaskRanges::TaskRanges(const Program& /*program*/) {}
+TaskRanges::~TaskRanges() = default;
+
+TaskRanges::Scope::Scope(const TaskRanges& ranges, std::uint32_t /*task*/) : ranges_(ranges) {}
+TaskRanges::Scope::~Scope() = default;
+
+}  // namespace sluice::engine

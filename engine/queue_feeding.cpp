@@ -1,0 +1,139 @@
+// The executor's part for lanes that the device takes: handing tasks over ahead of time.
+#include <algorithm>
+#include <array>
+
+#include "engine/executor.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// Tasks of one lane that the device may have before it: enough that handing over is never waited
+/// for, few enough that its command queues never fill and block the caller.
+constexpr std::size_t kAhead = 24;
+/// Left when a lane goes on handing over, so that its thread wakes rarely.
+constexpr std::size_t kRefill = kAhead / 2;
+
+constexpr std::size_t kMostWaits = planner::kLaneKinds + 1;
+
+bool wait_until(const EndFlag& flag, std::int64_t step) {
+  std::int32_t value = flag.load(std::memory_order_acquire);
+  while (value < step) {
+    flag.wait(value, std::memory_order_acquire);
+    value = flag.load(std::memory_order_acquire);
+  }
+  return value != kRunFailed;
+}
+
+void raise(EndFlag& flag, std::int64_t step) {
+  auto before = static_cast<std::int32_t>(step - 1);
+  flag.compare_exchange_strong(before, static_cast<std::int32_t>(step));
+  flag.notify_all();
+}
+
+}  // namespace
+
+/// Tasks of a lane that were handed over and have not been seen to end, oldest first.
+class Executor::InFlight {
+ public:
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] std::size_t before(std::int64_t step) const {
+    std::size_t older = 0;
+    while (older < count_ && turns_[(first_ + older) % kAhead].step < step) ++older;
+    return older;
+  }
+  void push(Turn turn) { turns_[(first_ + count_++) % kAhead] = turn; }
+  Turn pop() {
+    const Turn turn = turns_[first_];
+    first_ = (first_ + 1) % kAhead;
+    --count_;
+    return turn;
+  }
+
+ private:
+  std::array<Turn, kAhead> turns_{};
+  std::size_t first_ = 0, count_ = 0;
+};
+
+bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t last) {
+  InFlight flight;
+  // A lane is serial: what follows the meeting waits for it, also in the next step.
+  Turn meeting{};
+  const Turn* met = nullptr;
+  EndFlag& fed = fed_[static_cast<std::size_t>(lane)];
+  for (std::int64_t step = first; step <= last; ++step) {
+    if (!begin_step(step)) break;
+    for (std::size_t other = 0; other < planner::kLaneKinds; ++other) {
+      const auto kind = static_cast<planner::LaneKind>(other);
+      if (!takes(kind) || program_.lane(kind).empty()) continue;
+      if (!wait_until(fed_[other], step - kStepsQueued + 1)) return false;
+    }
+    if (!retire(flight, flight.size() - flight.before(step - kStepsQueued + 1))) return false;
+    for (const std::uint32_t task : program_.lane(lane)) {
+      if (task == program_.grads()) {
+        meeting = {task, step};
+        met = &meeting;
+        continue;
+      }
+      if (flight.size() == kAhead && !retire(flight, kRefill)) return false;
+      if (failed_.load(std::memory_order_relaxed)) return false;
+      if (!hand_over({task, step}, met)) return false;
+      met = nullptr;
+      flight.push({task, step});
+    }
+    raise(fed, step);
+  }
+  return retire(flight, 0);
+}
+
+bool Executor::hand_over(Turn turn, const Turn* meeting) {
+  std::array<QueueWait, kMostWaits> waits{};
+  std::size_t count = 0;
+  const auto wait = [&](std::uint32_t task, std::int64_t step) {
+    if (step < 1 || ended_[task].load(std::memory_order_acquire) >= step) return true;
+    const bool also_queued = queued(task);
+    if (also_queued && !wait_until(handed_over_[task], step)) return false;
+    check(count < kMostWaits, "a task waits for at most one task of each lane");
+    waits[count++] = {task, step, also_queued};
+    return true;
+  };
+  if (meeting != nullptr && !wait(meeting->task, meeting->step)) return false;
+  for (const Dependency& dependency : program_.after(turn.task)) {
+    if (!wait(dependency.task, turn.step - dependency.distance)) return false;
+  }
+  const TaskRanges::Scope range(ranges_, turn.task);
+  queues_->enqueue(turn.task, turn.step, std::span(waits).first(count));
+  raise(handed_over_[turn.task], turn.step);
+  return true;
+}
+
+/// Waits until only `left` tasks are in flight; false where the run has failed.
+bool Executor::retire(InFlight& flight, std::size_t left) {
+  while (flight.size() > left) {
+    const Turn turn = flight.pop();
+    queues_->wait(turn.task, turn.step);
+    if (failed_.load(std::memory_order_relaxed)) return false;
+    if (observer_ == nullptr) continue;
+    const QueueSpan span = queues_->span(turn.task, turn.step);
+    tell(turn, instant(span.start), instant(span.end));
+  }
+  return true;
+}
+
+/// Waits until the step's last gradient is known. A queued lane cannot run what the CPU does there:
+/// the calling thread does.
+bool Executor::meet(std::int64_t step) {
+  const std::uint32_t grads = program_.grads();
+  if (!takes(program_.task(grads).lane)) return wait_for(grads, step);
+  const auto& lane = program_.lane(program_.task(grads).lane);
+  const auto place = std::find(lane.begin(), lane.end(), grads);
+  const bool first = place == lane.begin();
+  if (!wait_for(first ? lane.back() : *(place - 1), first ? step - 1 : step)) return false;
+  for (const Dependency& dependency : program_.after(grads)) {
+    if (!wait_for(dependency.task, step - dependency.distance)) return false;
+  }
+  run_here({grads, step});
+  return true;
+}
+
+}  // namespace sluice::engine
