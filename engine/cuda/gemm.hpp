@@ -6,22 +6,25 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <tuple>
+#include <optional>
+#include <span>
+#include <string>
 
-#include "planner/cuda_workspace.hpp"
+#include "engine/cuda/gemm_product.hpp"
+#include "engine/cuda/gemm_table.hpp"
 
 namespace sluice::engine {
 
-using planner::kGemmWorkspace;
-
 /// The three products of y = x W^T (+ bias) with x [T, in], W [out, in], y [T, out], row-major
-/// bf16. An algorithm is chosen once for each product (the library's first suggestion, which is the
-/// same every time for one GPU and library) and kept, so that bits repeat. One object for one
-/// stream at a time; products of a new size allocate host memory once. All pointers are device
-/// memory and must stay valid until the stream has passed the call.
+/// bf16. Algorithms are those of a table (ensure_gemm_table makes it). Without a table each is the
+/// library's first admissible suggestion, which is the same every time for one GPU and library, and
+/// not the fastest: for tests and measurements. One object for one stream at a time; products of a
+/// new size allocate host memory once. All pointers are device memory at multiples of 64 bytes and
+/// must stay valid until the stream has passed the call.
 class CudaGemm {
  public:
-  CudaGemm();  ///< Throws EnvironmentError where cuBLASLt cannot start.
+  /// Throws EnvironmentError where cuBLASLt cannot start.
+  explicit CudaGemm(std::optional<GemmTable> table = std::nullopt);
   ~CudaGemm();
   CudaGemm(const CudaGemm&) = delete;  // Owns the library's handle.
   CudaGemm& operator=(const CudaGemm&) = delete;
@@ -39,19 +42,19 @@ class CudaGemm {
   void weight_gradient(cudaStream_t stream, Size size, const void* d_y, const void* x,
                        float* d_weight, bool first, void* workspace);
 
-  /// Version of the library, part of the numerics id.
+  /// Version of the library and what chose the algorithms of `keys`: part of the numerics id.
+  [[nodiscard]] std::string numerics(std::span<const GemmKey> keys) const;
   [[nodiscard]] static std::size_t library_version();
 
  private:
-  enum class Product { forward, input_gradient, weight_gradient };
   struct Plan;
-  using Key = std::tuple<Product, std::int64_t, std::int64_t, std::int64_t, bool, bool>;
-
-  Plan& plan_for(Product product, Size size, bool bias, bool adds);
+  /// Throws std::logic_error for a product that the table lacks.
+  Plan& plan_for(const GemmKey& key);
 
   struct Handle;
   std::unique_ptr<Handle> handle_;
-  std::map<Key, std::unique_ptr<Plan>> plans_;
+  std::optional<GemmTable> table_;
+  std::map<GemmKey, std::unique_ptr<Plan>> plans_;
 };
 
 }  // namespace sluice::engine

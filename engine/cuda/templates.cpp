@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/bias.hpp"
@@ -17,6 +18,13 @@ namespace sluice::engine {
 namespace {
 
 const planner::Job& checked(const planner::Job& job) {
+  CudaTemplates::require_computable(job);
+  return job;
+}
+
+}  // namespace
+
+void CudaTemplates::require_computable(const planner::Job& job) {
   if (job.compute != planner::ComputeType::bf16) {
     throw BadRequest(
         "compute: the cuda backend computes in bf16 (fp32 accumulation): use compute=bf16");
@@ -29,10 +37,7 @@ const planner::Job& checked(const planner::Job& job) {
                        planner::unit_name(job.model, unit) + " has others");
     }
   }
-  return job;
 }
-
-}  // namespace
 
 /// RoPE tables on the device: the only memory outside the arenas besides the libraries' own.
 struct CudaTemplates::Tables {
@@ -63,7 +68,7 @@ struct CudaTemplates::Tables {
   cuda::RopeTables view;
 };
 
-CudaTemplates::CudaTemplates(const planner::Job& job)
+CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm)
     : job_(checked(job)),
       layout_(planner::block_record(job)),
       space_(planner::cuda_workspace(job)),
@@ -75,6 +80,7 @@ CudaTemplates::CudaTemplates(const planner::Job& job)
       key_(job.model.kv_heads * job.model.head_dim),
       qkv_(query_ + 2 * key_),
       intermediate_(job.model.intermediate),
+      gemm_(std::move(gemm)),
       attention_(cudnn_, planner::attention_shape(job)),
       tables_(std::make_unique<Tables>(job)) {
   check(slots_.k.weight.offset == slots_.q.weight.offset + slots_.q.weight.size() &&
@@ -101,8 +107,8 @@ CudaTemplates::~CudaTemplates() = default;
 const cuda::RopeTables& CudaTemplates::rope_tables() const { return tables_->view; }
 
 std::string CudaTemplates::numerics() const {
-  return "cublaslt " + std::to_string(CudaGemm::library_version()) + ", cudnn " +
-         std::to_string(cudnn_.version()) + ", attention " + attention_.engines() + ", kernels 1";
+  return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
+         ", attention " + attention_.engines() + ", kernels 1";
 }
 
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/cuda/attention.hpp"
@@ -53,9 +54,13 @@ struct CudaLossArguments {
 class CudaTemplates {
  public:
   /// Throws BadRequest for what the backend does not compute (fp32 compute, yarn, sizes that are
-  /// not multiples of 32), EnvironmentError where a library fails.
-  explicit CudaTemplates(const planner::Job& job);
+  /// not multiples of 32), EnvironmentError where a library fails. `gemm`: the algorithms of the
+  /// job's matrix products (ensure_gemm_table); without it they are the library's first
+  /// suggestions.
+  explicit CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm = std::nullopt);
   ~CudaTemplates();
+  /// Throws the constructor's BadRequest; asks no GPU.
+  static void require_computable(const planner::Job& job);
 
   void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
                      std::byte* output) const;
@@ -73,7 +78,7 @@ class CudaTemplates {
                       const std::byte* stream_gradient, float* gradient, cuda::Into into) const;
 
   [[nodiscard]] const EndSlots& ends() const { return ends_; }
-  /// Libraries, engines and kernel versions: part of the numerics id.
+  /// Libraries, GEMM algorithms, engines and kernel versions: part of the numerics id.
   [[nodiscard]] std::string numerics() const;
 
  private:
