@@ -9,6 +9,7 @@
 
 #include "engine/host/blas.hpp"
 #include "engine/host/gemm.hpp"
+#include "engine/poll.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/cost_model.hpp"
 #include "planner/units_text.hpp"
