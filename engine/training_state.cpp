@@ -1,5 +1,7 @@
 #include "engine/training_state.hpp"
 
+#include <map>
+
 #include "engine/init.hpp"
 #include "planner/hash.hpp"
 #include "sim/error.hpp"
@@ -26,23 +28,34 @@ void absorb(planner::Sha256& sha, Device& device, const std::byte* source, std::
 
 }  // namespace
 
-TrainingState::TrainingState(const planner::ModelShape& shape, const Program& program,
+TrainingState::TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
                              Device& device)
     : shape_(shape), device_(device), units_(planner::unit_count(shape)) {
-  for (const BoundTask& task : program.tasks()) {
-    if (task.kind != planner::TaskKind::update) continue;
-    const auto unit = static_cast<std::size_t>(task.unit);
-    const std::int64_t padded = planner::unit_tensors(shape, unit).padded_size;
-    const BoundAccess& weights = task.access(planner::Role::weights);
-    UnitState& state = units_[unit];
-    state.high = weights.data;
-    state.low = weights.bytes.count() == 2 * kHalfBytes * padded
-                    ? weights.data + kHalfBytes * padded
-                    : task.access(planner::Role::low).data;
-    state.m = task.access(planner::Role::moment1).data;
-    state.v = task.access(planner::Role::moment2).data;
+  std::map<std::string, std::span<std::byte>> lasting;
+  for (const planner::Placement& placement : graph.layout.placements) {
+    const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
+    if (!tensor.persistent) continue;
+    lasting[tensor.name] = device.arena(tensor.arena)
+                               .subspan(static_cast<std::size_t>(placement.offset.count()),
+                                        static_cast<std::size_t>(tensor.bytes.count()));
   }
-  for (const UnitState& state : units_) check(state.v != nullptr, "every unit has an update task");
+  const auto find = [&](const char* plane, const std::string& unit) {
+    const auto found = lasting.find(std::string(plane) + "/" + unit);
+    return found == lasting.end() ? std::span<std::byte>{} : found->second;
+  };
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    const std::string name = planner::unit_name(shape, unit);
+    UnitState& state = units_[unit];
+    const std::span<std::byte> copy = find("weights", name);
+    state.high = find("master", name).data();
+    state.m = find("moment1", name).data();
+    state.v = find("moment2", name).data();
+    state.copy = copy.data();
+    state.copy_bytes = Bytes(static_cast<std::int64_t>(copy.size()));
+    check(state.high != nullptr && state.m != nullptr && state.v != nullptr,
+          "every unit's state lives somewhere");
+    state.low = state.high + kHalfBytes * planner::unit_tensors(shape, unit).padded_size;
+  }
 }
 
 void TrainingState::initialize(std::uint64_t seed) {
@@ -54,11 +67,22 @@ void TrainingState::initialize(std::uint64_t seed) {
     low.resize(padded);
     zeros.resize(padded * kMomentBytes);
     initialize_unit(shape_, unit, seed, high.data(), low.data());
-    device_.write(std::as_bytes(std::span(high)), units_[unit].high);
-    device_.write(std::as_bytes(std::span(low)), units_[unit].low);
+    write_weights(unit, high, low);
     device_.write(zeros, units_[unit].m);
     device_.write(zeros, units_[unit].v);
   }
+}
+
+void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,
+                                  std::span<const std::uint16_t> low) {
+  const UnitState& state = units_[unit];
+  device_.write(std::as_bytes(high), state.high);
+  device_.write(std::as_bytes(low), state.low);
+  if (state.copy == nullptr) return;
+  // An update on the device refreshes its copy itself: nothing else would, before the first step.
+  const auto halves = static_cast<std::int64_t>(high.size_bytes());
+  device_.write(std::as_bytes(high), state.copy);
+  if (state.copy_bytes.count() > halves) device_.write(std::as_bytes(low), state.copy + halves);
 }
 
 std::string TrainingState::weights_sha256() const {

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "engine/program.hpp"
+#include "engine/device.hpp"
 #include "planner/shape.hpp"
+#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 
@@ -16,15 +18,22 @@ struct UnitState {
   std::byte* low = nullptr;   ///< uint16
   std::byte* m = nullptr;     ///< fp32
   std::byte* v = nullptr;     ///< fp32
+  /// Copy of the high halves (fp32 compute: the low ones follow) that stays on the device beside a
+  /// master on the host, or null.
+  std::byte* copy = nullptr;
+  Bytes copy_bytes{0};
 };
 
-/// The state that update tasks of a program read and write. Use it only while no step runs.
+/// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
 class TrainingState {
  public:
-  TrainingState(const planner::ModelShape& shape, const Program& program, Device& device);
+  TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device);
 
   /// Initial weights of `seed` (engine/init.hpp); m and v zero.
   void initialize(std::uint64_t seed);
+  /// Both halves of one unit's master weights, [padded] each, wherever copies of them stay.
+  void write_weights(std::size_t unit, std::span<const std::uint16_t> high,
+                     std::span<const std::uint16_t> low);
   /// SHA-256 over units and tensors in canonical order, padding left out: of every tensor the high
   /// halves, then the low halves (docs/numerics.md).
   [[nodiscard]] std::string weights_sha256() const;

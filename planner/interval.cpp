@@ -20,9 +20,11 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::load_weights:
     case TaskKind::load_gradient:
     case TaskKind::load_activation:
+    case TaskKind::load_state:
       return costs.copy(task.cost, CopyDirection::h2d, task.bytes);
     case TaskKind::save_activation:
     case TaskKind::store_gradient:
+    case TaskKind::store_state:
       return costs.copy(task.cost, CopyDirection::d2h, task.bytes);
     case TaskKind::update:
       return task.lane == LaneKind::cpu ? costs.cpu_update(task.cost, task.work)

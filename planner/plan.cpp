@@ -22,6 +22,9 @@ void validate_counts(const Plan& plan, const Job& job) {
   require_slots(plan.gradient_buffers, "gradient_buffers");
   require_slots(plan.activation_buffers, "activation_buffers");
   require_slots(plan.threads, "threads");
+  require(
+      plan.state_buffers >= 0 && plan.state_buffers <= kMostSlots, "state_buffers",
+      std::to_string(plan.state_buffers) + " must be between 0 and " + std::to_string(kMostSlots));
   require(plan.prefetch_depth >= 0 && plan.prefetch_depth < plan.weight_buffers, "prefetch_depth",
           std::to_string(plan.prefetch_depth) + " must be between 0 and weight_buffers - 1 (" +
               std::to_string(plan.weight_buffers - 1) + ")");
@@ -51,11 +54,8 @@ void validate_tiers(const UnitPlan& unit, const std::string& at) {
             "hbm does not go with executor cpu: set state to host, or executor to gpu");
     return;
   }
-  require(unit.state == Tier::hbm, at + "state",
-          "host does not go with executor gpu: set state to hbm, or executor to cpu");
-  require(unit.weights == Tier::hbm, at + "weights",
-          "host does not go with state hbm: set weights to hbm, or state to host and executor to "
-          "cpu");
+  require(unit.weights == Tier::hbm || unit.state == Tier::host, at + "weights",
+          "host does not go with state hbm: set weights to hbm, or state to host");
   require(unit.gradients == Tier::hbm, at + "gradients",
           "host does not go with executor gpu: set gradients to hbm");
 }
@@ -69,6 +69,8 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
           "when to forward or after, or optimizer.clip to off");
   require(unit.executor == Executor::cpu || unit.when != When::forward, at + "when",
           "forward does not go with executor gpu: set when to after");
+  require(unit.when == When::after || !stages_state(unit), at + "when",
+          "backward does not go with executor gpu and state host: set when to after");
   if (unit_at(job.model, index).kind != UnitKind::block) {
     require(unit.keep == Keep::input && unit.keep_tier == Tier::hbm, at + "keep",
             "embed and head keep nothing: leave keep at input and keep_tier at hbm");
@@ -114,6 +116,8 @@ std::string plan_hash(const Plan& plan) {
       .add("micro_batches_per_round", plan.micro_batches_per_round)
       .add("copy_chunk_bytes", plan.copy_chunk.count())
       .add("threads", plan.threads);
+  // Plans made before there was a choice keep their hash.
+  if (plan.state_buffers != 0) text.add("state_buffers", plan.state_buffers);
   for (const UnitPlan& unit : plan.units) {
     text.add("weights", to_string(unit.weights))
         .add("gradients", to_string(unit.gradients))

@@ -30,7 +30,8 @@ enum class When {
 struct UnitPlan {
   Tier weights = Tier::host;
   Tier gradients = Tier::host;  ///< Where the accumulated gradient waits.
-  Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v.
+  Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v. Staged where the host's is
+                                ///< updated by the gpu.
   Keep keep = Keep::input;
   Tier keep_tier = Tier::hbm;
   Executor executor = Executor::cpu;
@@ -43,6 +44,8 @@ struct Plan {
   std::int64_t weight_buffers = 2;    ///< Device slots that streamed blocks rotate through.
   std::int64_t gradient_buffers = 2;  ///< Device slots of block gradients on their way to the host.
   std::int64_t activation_buffers = 2;  ///< Device slots of offloaded activation records.
+  /// Units whose staged state has device memory of its own; the others' takes what records leave.
+  std::int64_t state_buffers = 0;
   std::int64_t prefetch_depth =
       1;                    ///< Weight loads that may run ahead; at most weight_buffers - 1.
   std::int64_t rounds = 1;  ///< rounds x micro_batches_per_round = micro-batches of the job.
@@ -51,6 +54,11 @@ struct Plan {
   std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+/// Is the unit's state loaded to the device for its update and stored back after it?
+[[nodiscard]] inline bool stages_state(const UnitPlan& unit) {
+  return unit.executor == Executor::gpu && unit.state == Tier::host;
+}
 
 /// A plan of one UnitPlan for every unit.
 [[nodiscard]] Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds);

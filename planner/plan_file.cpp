@@ -97,6 +97,7 @@ Plan to_plan(const JsonObject& json) {
   plan.weight_buffers = not_negative(json, "weight_buffers");
   plan.gradient_buffers = not_negative(json, "gradient_buffers");
   plan.activation_buffers = not_negative(json, "activation_buffers");
+  if (json.has("state_buffers")) plan.state_buffers = not_negative(json, "state_buffers");
   plan.prefetch_depth = not_negative(json, "prefetch_depth");
   plan.rounds = not_negative(json, "rounds");
   plan.micro_batches_per_round = not_negative(json, "micro_batches_per_round");
@@ -116,6 +117,7 @@ std::string to_json_text(const PlanFile& file) {
                {"weight_buffers", plan.weight_buffers},
                {"gradient_buffers", plan.gradient_buffers},
                {"activation_buffers", plan.activation_buffers},
+               {"state_buffers", plan.state_buffers},
                {"prefetch_depth", plan.prefetch_depth},
                {"rounds", plan.rounds},
                {"micro_batches_per_round", plan.micro_batches_per_round},
@@ -137,9 +139,9 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
                             "\": make the plan again with `sluice plan`");
   }
   json.refuse_unknown({"schema", "job_hash", "profile_hash", "numerics_id", "layers",
-                       "weight_buffers", "gradient_buffers", "activation_buffers", "prefetch_depth",
-                       "rounds", "micro_batches_per_round", "copy_chunk_bytes", "threads", "layout",
-                       "prediction"});
+                       "weight_buffers", "gradient_buffers", "activation_buffers", "state_buffers",
+                       "prefetch_depth", "rounds", "micro_batches_per_round", "copy_chunk_bytes",
+                       "threads", "layout", "prediction"});
   PlanFile file;
   file.job_hash = json.text("job_hash");
   file.profile_hash = json.text("profile_hash");

@@ -20,6 +20,7 @@ constexpr std::array kNumbers = {
     PlanNumber{"weight_buffers", &Plan::weight_buffers},
     PlanNumber{"gradient_buffers", &Plan::gradient_buffers},
     PlanNumber{"activation_buffers", &Plan::activation_buffers},
+    PlanNumber{"state_buffers", &Plan::state_buffers},
     PlanNumber{"prefetch_depth", &Plan::prefetch_depth},
     PlanNumber{"rounds", &Plan::rounds},
     PlanNumber{"micro_batches_per_round", &Plan::micro_batches_per_round},

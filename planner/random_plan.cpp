@@ -30,10 +30,15 @@ UnitPlan draw_unit(Draw& draw, const Job& job) {
   UnitPlan unit;
   unit.keep = draw.of<Keep>({Keep::input, Keep::selective, Keep::all});
   unit.keep_tier = draw.of<Tier>({Tier::hbm, Tier::host});
-  unit.executor = draw.between(0, 3) == 0 ? Executor::gpu : Executor::cpu;
+  unit.executor = draw.between(0, 2) == 0 ? Executor::gpu : Executor::cpu;
   std::vector<When> times{When::after};
   if (!job.optimizer.clip) times.push_back(When::backward);
-  if (unit.executor == Executor::gpu) {
+  if (unit.executor == Executor::gpu && draw.coin()) {
+    unit.weights = draw.of<Tier>({Tier::hbm, Tier::host});
+    unit.gradients = Tier::hbm;
+    unit.state = Tier::host;
+    times = {When::after};
+  } else if (unit.executor == Executor::gpu) {
     unit.weights = unit.gradients = unit.state = Tier::hbm;
   } else {
     unit.weights = draw.of<Tier>({Tier::hbm, Tier::host, Tier::host});
@@ -74,6 +79,7 @@ Plan random_plan(const Job& job, std::uint64_t seed) {
   plan.prefetch_depth = draw.between(0, plan.weight_buffers - 1);
   plan.gradient_buffers = draw.between(1, 3);
   plan.activation_buffers = draw.between(1, 3);
+  plan.state_buffers = draw.between(0, job.model.layers);
   plan.copy_chunk = draw.of<Bytes>({Bytes(0), Bytes(4096), Bytes(65536 + 64), Bytes(1 << 20)});
   plan.threads = draw.between(1, 4);
   validate(plan, job);

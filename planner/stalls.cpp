@@ -26,6 +26,9 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::load_activation:
     case TaskKind::save_activation:
       return Stall::activation;
+    case TaskKind::load_state:
+    case TaskKind::store_state:
+      return Stall::optimizer;
     case TaskKind::update:
       if (task.lane == LaneKind::compute) return std::nullopt;
       return Stall::optimizer;

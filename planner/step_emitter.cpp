@@ -16,7 +16,9 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       job_(job),
       plan_(plan),
       tensors_(writer, job, plan),
-      record_(block_record(job)) {
+      record_(block_record(job)),
+      staged_(staged_loads(job, plan)),
+      staged_stores_(plan.units.size()) {
   gradient_slot_.assign(plan.units.size(), 0);
   std::int64_t streamed_gradients = 0, staged_gradients = 0;
   for (std::size_t unit = 0; unit <= head(); ++unit) {
@@ -43,9 +45,11 @@ void StepEmitter::plan_uses() {
     if (is_block(unit) && choice.weights == Tier::host) {
       streamed.push_back({static_cast<std::int64_t>(unit)});
       streamed_use.push_back(uses_.size());
-    } else if (choice.state != Tier::hbm) {
-      // A resident copy is refreshed once a step; embed and head come once a round unless resident.
-      use.loads = direction == Direction::forward && (choice.weights == Tier::host || round == 0);
+    } else {
+      // A resident copy that the CPU's update leaves stale is refreshed once a step; embed and head
+      // come once a round unless resident.
+      const bool refreshed = round == 0 && choice.executor == Executor::cpu;
+      use.loads = direction == Direction::forward && (choice.weights == Tier::host || refreshed);
     }
     uses_.push_back(use);
   };
@@ -67,6 +71,7 @@ void StepEmitter::plan_uses() {
 sim::TaskId StepEmitter::emit(int step) {
   writer_.begin_step(step);
   uses_before_step_ = use_ends_.size();
+  next_state_ = 0;
   emit_tokens();
   for (std::size_t use = 0; use < uses_.size(); ++use) emit_use(use);
   const sim::TaskId grads = emit_grads();
@@ -103,6 +108,7 @@ void StepEmitter::emit_use(std::size_t index) {
     return;
   }
   emit_backward(use);
+  emit_state_loads_after(use);
   if (use.unit == 1) {
     emit_embed_backward(use.round);
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/buffer_schedule.hpp"
+#include "planner/staged_state.hpp"
 #include "planner/step_tensors.hpp"
 
 namespace sluice::planner {
@@ -27,6 +28,12 @@ class StepEmitter {
     std::optional<std::int64_t> slot;  ///< Of the weight ring.
   };
 
+  /// A plane of staged state, where it lives and where it is updated.
+  struct StagedPart {
+    const char* name;
+    Range home, staged;
+  };
+
   void plan_uses();
   void emit_tokens();
   void emit_use(std::size_t use);
@@ -46,12 +53,19 @@ class StepEmitter {
   sim::TaskId emit_grads();
   void emit_update(std::size_t unit, const std::vector<sim::TaskId>& after);
   void emit_deferred_updates(sim::TaskId grads);
+  void emit_state_load(const StagedLoad& load);
+  void emit_state_loads_after(const UnitUse& use);
+  void emit_state_store(std::size_t unit);
 
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
   [[nodiscard]] Access weights_access(const UnitUse& use) const;
   [[nodiscard]] Bytes norm_blocks_bytes(std::size_t unit) const;
   [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;
+  [[nodiscard]] std::vector<Access> master_accesses(std::size_t unit) const;
+  [[nodiscard]] std::vector<StagedPart> staged_parts(std::size_t unit) const;
+  /// Stores after which the record of `unit` may be written again.
+  [[nodiscard]] std::vector<sim::TaskId> stores_before_record(std::size_t unit) const;
   [[nodiscard]] Access tokens_access(std::int64_t micro_batch, bool targets) const;
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
   [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
@@ -73,6 +87,9 @@ class StepEmitter {
   std::vector<sim::TaskId> use_ends_;  ///< Last compute task of every use so far, all steps.
   std::vector<std::int64_t>
       gradient_slot_;  ///< Of a unit: in the gradient ring, or the host stage.
+  std::vector<StagedLoad> staged_;
+  std::vector<std::optional<sim::TaskId>> staged_stores_;  ///< Last of a unit, in the step before.
+  std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.
   std::vector<sim::TaskId> barrier_updates_;  ///< Updates the next step waits for as a whole.
   std::int64_t depth_ = 0;                    ///< Weight loads that run ahead.
   std::size_t next_item_ = 0;                 ///< Next record to fetch in this round's backward.

@@ -35,6 +35,8 @@ const char* to_string(TaskKind kind) {
       return "load_gradient";
     case TaskKind::load_activation:
       return "load_activation";
+    case TaskKind::load_state:
+      return "load_state";
     case TaskKind::forward:
       return "forward";
     case TaskKind::loss:
@@ -53,6 +55,8 @@ const char* to_string(TaskKind kind) {
       return "save_activation";
     case TaskKind::store_gradient:
       return "store_gradient";
+    case TaskKind::store_state:
+      return "store_state";
     case TaskKind::update:
       return "update";
   }

@@ -26,6 +26,7 @@ enum class TaskKind : std::uint8_t {
   load_weights,     ///< h2d: high halves (both halves for fp32 compute) of a unit.
   load_gradient,    ///< h2d: running sum of an earlier round (or of the tied head).
   load_activation,  ///< h2d: a record kept on the host.
+  load_state,       ///< h2d: optimizer state that lives on the host, for the device's update.
   forward,          ///< compute: embed or block, one micro-batch.
   loss,             ///< compute: final norm, head, loss and their backward, one micro-batch.
   recompute,        ///< compute: what the forward pass did not keep.
@@ -35,6 +36,7 @@ enum class TaskKind : std::uint8_t {
   grads,            ///< compute, zero length: the step's last gradient and the norm are known.
   save_activation,  ///< d2h
   store_gradient,   ///< d2h
+  store_state,      ///< d2h: back to where it lives, updated.
   update,           ///< cpu or compute: fused AdamW of a unit.
 };
 const char* to_string(TaskKind kind);

@@ -1,4 +1,4 @@
-// Forward, loss and backward passes of the step graph, and what follows a unit's gradient.
+// Forward, loss and backward passes of the step graph.
 #include <algorithm>
 
 #include "planner/step_emitter.hpp"
@@ -10,6 +10,10 @@ namespace {
 std::string compute_id(int round, const char* pass, const std::string& unit,
                        std::int64_t micro_batch) {
   return "r" + std::to_string(round) + "/" + pass + "/" + unit + "/m" + std::to_string(micro_batch);
+}
+
+void extend(std::vector<sim::TaskId>& tasks, const std::vector<sim::TaskId>& more) {
+  tasks.insert(tasks.end(), more.begin(), more.end());
 }
 
 std::vector<sim::TaskId> only_for_first(std::int64_t m, sim::TaskId launch) {
@@ -25,6 +29,12 @@ void StepEmitter::emit_forward(const UnitUse& use) {
   const sim::TaskId launch = emit_launch("fwd", unit, use.round, pass);
   const UnitPlan& choice = plan_.units[unit];
   const Bytes kept = record_.kept(choice.keep);
+  std::vector<sim::TaskId> waits{launch};
+  if (use.round == 0) {
+    // This pass writes the input of the next block's record, too.
+    if (block) extend(waits, stores_before_record(unit));
+    extend(waits, stores_before_record(unit + 1));
+  }
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
     std::vector<Access> accesses{weights_access(use)};
@@ -49,7 +59,7 @@ void StepEmitter::emit_forward(const UnitUse& use) {
     const sim::TaskId task = writer_.add_compute(
         {TaskKind::forward, LaneKind::compute, compute_id(use.round, "fwd", name(unit), micro),
          use.round, static_cast<int>(unit), static_cast<int>(micro)},
-        pass, std::move(accesses), only_for_first(m, launch));
+        pass, std::move(accesses), m == 0 ? waits : std::vector<sim::TaskId>{});
     if (block && choice.keep_tier == Tier::host) emit_record_save(unit, use.round, m);
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }
@@ -231,74 +241,6 @@ void StepEmitter::emit_embed_backward(int round) {
                          whole(Role::tied_gradient, *tensors_.tied_gradient, Mode::read)});
   }
   emit_gradient_finish(0, round);
-}
-
-void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
-  const UnitPlan& choice = plan_.units[unit];
-  const UnitTensorSet& set = tensors_.units[unit];
-  if (last_round(round)) {
-    Access gradient = gradient_access(unit, false);
-    if (job_.gradient_wire == GradientWire::fp32) gradient.mode = Mode::read;
-    writer_.add_compute(
-        {TaskKind::norm, LaneKind::compute, "norm/" + name(unit), round, static_cast<int>(unit)},
-        Pass::norm,
-        {gradient,
-         {Role::norm_blocks, tensors_.norm_blocks, Bytes(0), norm_blocks_bytes(unit), Mode::write},
-         {Role::norm_sum, tensors_.norm_sums, Bytes(8 * static_cast<std::int64_t>(unit)), Bytes(8),
-          Mode::write}});
-  }
-  if (choice.gradients == Tier::host) emit_store(unit, round, set.host_gradient.value(), {});
-  if (last_round(round) && choice.when == When::backward) emit_update(unit, {});
-}
-
-void StepEmitter::emit_store(std::size_t unit, int round, TensorIndex destination,
-                             const std::vector<sim::TaskId>& after) {
-  const std::int64_t element = last_round(round) ? job_.gradient_wire_element().count() : 4;
-  const Bytes bytes(element * tensors_.units[unit].parameters);
-  const auto copied = writer_.add_copy(
-      {TaskKind::store_gradient, LaneKind::d2h,
-       "r" + std::to_string(round) + "/store/" + name(unit), round, static_cast<int>(unit)},
-      {gradient_tensor(unit), Bytes(0), bytes}, {destination, Bytes(0), bytes}, plan_.copy_chunk,
-      after);
-  const bool in_ring = !tensors_.units[unit].device_gradient;
-  const Bytes held(4 * tensors_.units[unit].parameters);
-  if (in_ring) writer_.release(copied, *tensors_.gradient_ring.pool, held - bytes);
-}
-
-void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& after) {
-  const UnitPlan& choice = plan_.units[unit];
-  const UnitTensorSet& set = tensors_.units[unit];
-  const bool on_device = choice.executor == Executor::gpu;
-  const Bytes gradient_bytes(set.parameters * job_.gradient_wire_element().count());
-  TensorIndex gradient{};
-  if (on_device) {
-    gradient = gradient_tensor(unit);
-  } else if (choice.gradients == Tier::host) {
-    gradient = set.host_gradient.value();
-  } else {
-    gradient = tensors_.host_gradient_ring.slot(gradient_slot_[unit]);
-    emit_store(unit, static_cast<int>(plan_.rounds) - 1, gradient, after);
-  }
-  const TensorIndex master = on_device ? set.device_weights.value() : set.master.value();
-  const Bytes half(2 * set.parameters);
-  std::vector<Access> accesses{{Role::weights, master, Bytes(0), half, Mode::update},
-                               {Role::low, master, half, half, Mode::update},
-                               whole(Role::moment1, *set.moment1, Mode::update),
-                               whole(Role::moment2, *set.moment2, Mode::update),
-                               {Role::gradient, gradient, Bytes(0), gradient_bytes, Mode::read}};
-  const sim::TaskId task = writer_.add_update(
-      {TaskKind::update, on_device ? LaneKind::compute : LaneKind::cpu, "update/" + name(unit),
-       static_cast<int>(plan_.rounds) - 1, static_cast<int>(unit)},
-      set.parameters, plan_.threads, std::move(accesses), after);
-  if (choice.when == When::after) barrier_updates_.push_back(task);
-}
-
-void StepEmitter::emit_deferred_updates(sim::TaskId grads) {
-  for (const When when : {When::after, When::forward}) {
-    for (std::size_t unit = 0; unit <= head(); ++unit) {
-      if (plan_.units[unit].when == when) emit_update(unit, {grads});
-    }
-  }
 }
 
 }  // namespace sluice::planner

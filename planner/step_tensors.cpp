@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/staged_state.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -79,6 +80,16 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   }
   set.moment1 = writer.add_tensor({state_arena, "moment1/" + name, sized(4), "state", true});
   set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, sized(4), "state", true});
+  if (stages_state(choice)) {
+    const auto stage = [&](const char* plane, Bytes bytes) {
+      return writer.add_tensor(
+          {Arena::device, std::string("staged.") + plane + "/" + name, bytes, "staged state"});
+    };
+    const Bytes master = staged_bytes(choice, job, set.parameters) - sized(8);
+    if (master.count() > 0) set.staged_master = stage("master", master);
+    set.staged_moment1 = stage("moment1", sized(4));
+    set.staged_moment2 = stage("moment2", sized(4));
+  }
   if (choice.gradients == Tier::hbm) {
     set.device_gradient =
         writer.add_tensor({Arena::device, "gradient/" + name, sized(4), "gradients"});

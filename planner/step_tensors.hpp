@@ -24,7 +24,11 @@ struct UnitTensorSet {
   std::int64_t parameters = 0;                  ///< Padded elements.
   std::optional<TensorIndex> master;            ///< host [high | low]
   std::optional<TensorIndex> moment1, moment2;  ///< Where the state lives.
-  std::optional<TensorIndex> device_weights;    ///< Resident or transient copy outside the ring.
+  /// device, while the unit's state is there for its update: [low], or [high | low] where no copy
+  /// of the weights stays; none where both halves stay.
+  std::optional<TensorIndex> staged_master;
+  std::optional<TensorIndex> staged_moment1, staged_moment2;
+  std::optional<TensorIndex> device_weights;  ///< Resident or transient copy outside the ring.
   std::optional<TensorIndex>
       device_gradient;  ///< Outside the ring: waits in HBM, or embed's and head's.
   std::optional<TensorIndex> host_gradient;

@@ -93,8 +93,10 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::load_weights:
     case TaskKind::load_gradient:
     case TaskKind::load_activation:
+    case TaskKind::load_state:
     case TaskKind::save_activation:
     case TaskKind::store_gradient:
+    case TaskKind::store_state:
       return copy(task, pace);
     case TaskKind::forward:
       return forward(task);

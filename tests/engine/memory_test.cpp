@@ -134,7 +134,7 @@ TEST(Accesses, AreAllThatATaskReadsAndWrites) {
       const planner::StepGraph graph = graph_of(each.job, plan);
       HostDevice device = make_device(each.job, graph);
       const Program program(graph, device);
-      TrainingState state(each.job.model, program, device);
+      TrainingState state(each.job.model, graph, device);
       state.initialize(11);
       SyntheticTokens tokens(each.job.model.vocab, 11);
       const double lr = each.job.optimizer.lr;

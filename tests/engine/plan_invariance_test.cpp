@@ -44,6 +44,32 @@ TEST_P(PlanInvariance, RandomPlansGiveTheBitsOfThePlainPlan) {
   }
 }
 
+TEST_P(PlanInvariance, StateThatLiesWhereRecordsWereGivesTheBitsOfThePlainPlan) {
+  planner::Job longer = job();
+  longer.seq_len = 512;  // Records outweigh state.
+  const Outcome expected = run_plan(longer, plain_plan(longer), kSteps);
+  for (const planner::Tier weights : {planner::Tier::hbm, planner::Tier::host}) {
+    planner::Plan plan = planner::uniform_plan(longer,
+                                               {.weights = weights,
+                                                .gradients = planner::Tier::hbm,
+                                                .keep = planner::Keep::all,
+                                                .executor = planner::Executor::gpu,
+                                                .when = planner::When::after},
+                                               1);
+    plan.copy_chunk = Bytes(4096);
+    plan.state_buffers = static_cast<std::int64_t>(plan.units.size());
+    const Bytes apart = graph_of(longer, plan).layout.device_bytes;
+    plan.state_buffers = 0;
+    EXPECT_LT(graph_of(longer, plan).layout.device_bytes, apart);
+    EXPECT_EQ(run_plan(longer, plan, kSteps), expected) << describe(plan);
+    // Every other unit on the CPU, so that both executors' traffic is under way at once.
+    for (std::size_t unit = 1; unit + 1 < plan.units.size(); unit += 2) {
+      plan.units[unit] = {.keep = planner::Keep::all};
+    }
+    EXPECT_EQ(run_plan(longer, plan, kSteps), expected) << describe(plan);
+  }
+}
+
 TEST_P(PlanInvariance, TwoRunsOfOnePlanAreEqual) {
   const planner::Plan plan = planner::random_plan(job(), first_seed());
   EXPECT_EQ(run_plan(job(), plan, kSteps), run_plan(job(), plan, kSteps));

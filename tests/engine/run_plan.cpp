@@ -117,7 +117,8 @@ std::string describe(const planner::Plan& plan) {
   std::string text = "weight_buffers " + std::to_string(plan.weight_buffers) +
                      ", gradient_buffers " + std::to_string(plan.gradient_buffers) +
                      ", activation_buffers " + std::to_string(plan.activation_buffers) +
-                     ", prefetch_depth " + std::to_string(plan.prefetch_depth) + ", rounds " +
+                     ", state_buffers " + std::to_string(plan.state_buffers) + ", prefetch_depth " +
+                     std::to_string(plan.prefetch_depth) + ", rounds " +
                      std::to_string(plan.rounds) + ", copy_chunk " +
                      std::to_string(plan.copy_chunk.count()) + ", threads " +
                      std::to_string(plan.threads) + ";";

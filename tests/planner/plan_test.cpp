@@ -45,7 +45,7 @@ TEST(JobHash, ChangesWithWhatChangesBitsAndWithNothingElse) {
   EXPECT_NE(job_hash(other), job_hash(job));
 }
 
-TEST(Plan, TheThreeCombinationsThatRunAreAccepted) {
+TEST(Plan, TheCombinationsThatRunAreAccepted) {
   Job job = small_job();
   const UnitPlan streamed;
   const UnitPlan resident_copy = {.weights = Tier::hbm, .gradients = Tier::hbm};
@@ -55,7 +55,11 @@ TEST(Plan, TheThreeCombinationsThatRunAreAccepted) {
                              .keep = Keep::all,
                              .executor = Executor::gpu,
                              .when = When::after};
-  for (const UnitPlan& unit : {streamed, resident_copy, resident}) {
+  UnitPlan staged = resident;
+  staged.state = Tier::host;
+  UnitPlan staged_and_streamed = staged;
+  staged_and_streamed.weights = Tier::host;
+  for (const UnitPlan& unit : {streamed, resident_copy, resident, staged, staged_and_streamed}) {
     EXPECT_NO_THROW(validate(uniform_plan(job, unit, 2), job));
   }
   job.optimizer.clip.reset();
@@ -74,7 +78,7 @@ TEST(Plan, EveryOtherCombinationIsRefusedNamingTheField) {
   refused({.keep_tier = Tier::disk}, "layers[3].keep_tier");
   refused({.state = Tier::hbm}, "layers[3].state: hbm does not go with executor cpu");
   refused({.weights = Tier::hbm, .executor = Executor::gpu, .when = When::after},
-          "layers[3].state: host does not go with executor gpu");
+          "layers[3].gradients: host does not go with executor gpu");
   refused({.state = Tier::hbm, .executor = Executor::gpu, .when = When::after},
           "layers[3].weights: host does not go with state hbm");
   refused(
@@ -84,6 +88,12 @@ TEST(Plan, EveryOtherCombinationIsRefusedNamingTheField) {
       {.weights = Tier::hbm, .gradients = Tier::hbm, .state = Tier::hbm, .executor = Executor::gpu},
       "layers[3].when: forward does not go with executor gpu");
   refused({.when = When::backward}, "layers[3].when: backward needs clipping off");
+  Job unclipped = job;
+  unclipped.optimizer.clip.reset();
+  const UnitPlan staged = {
+      .gradients = Tier::hbm, .executor = Executor::gpu, .when = When::backward};
+  EXPECT_REFUSED(validate(uniform_plan(unclipped, staged, 1), unclipped),
+                 "layers[0].when: backward does not go with executor gpu and state host");
 }
 
 TEST(Plan, CountsMustMakeTheJob) {
@@ -98,6 +108,7 @@ TEST(Plan, CountsMustMakeTheJob) {
   refused([](Plan& plan) { plan.rounds = 3; }, "rounds: 3 rounds of 8");
   refused([](Plan& plan) { plan.copy_chunk = Bytes(100); }, "copy_chunk_bytes: 100");
   refused([](Plan& plan) { plan.threads = 0; }, "threads");
+  refused([](Plan& plan) { plan.state_buffers = -1; }, "state_buffers: -1");
   refused([](Plan& plan) { plan.units.pop_back(); }, "layers: 7 entries for a model of 8 units");
   refused([](Plan& plan) { plan.units[0].keep = Keep::all; }, "layers[0].keep");
 }
@@ -122,6 +133,7 @@ TEST(PlanHash, DependsOnEveryField) {
   differs([](Plan& p) { ++p.weight_buffers; });
   differs([](Plan& p) { ++p.gradient_buffers; });
   differs([](Plan& p) { ++p.activation_buffers; });
+  differs([](Plan& p) { ++p.state_buffers; });
   differs([](Plan& p) { --p.prefetch_depth; });
   differs([](Plan& p) { p.rounds = 2; });
   differs([](Plan& p) { p.micro_batches_per_round = 4; });

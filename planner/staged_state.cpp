@@ -1,0 +1,81 @@
+#include "planner/staged_state.hpp"
+
+#include <algorithm>
+
+#include "planner/record.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::int64_t padded(const Job& job, std::size_t unit) {
+  return unit_tensors(job.model, unit).padded_size;
+}
+
+/// Bytes that backward leaves behind: the records of the blocks it is done with, less what the
+/// gradients up to the block after them take.
+class FreedRecords {
+ public:
+  FreedRecords(const Job& job, const Plan& plan)
+      : plan_(plan),
+        record_(block_record(job)),
+        gradient_(4 * padded(job, 1)),
+        block_(plan.units.size() - 1) {
+    at_ = plan.units[block_ - 1].gradients == Tier::hbm ? Bytes(0) - gradient_ : Bytes(0);
+  }
+
+  /// The last block whose end of backward leaves `needed` bytes, if any does.
+  std::optional<std::size_t> block_leaving(Bytes needed) {
+    while (at_ < needed && block_ > 1) {
+      const UnitPlan& done = plan_.units[--block_];
+      if (done.keep_tier == Tier::hbm) {
+        at_ += record_.kept(done.keep) * plan_.micro_batches_per_round;
+      }
+      if (block_ > 1 && plan_.units[block_ - 1].gradients == Tier::hbm) at_ = at_ - gradient_;
+    }
+    return at_ < needed ? std::nullopt : std::optional(block_);
+  }
+
+ private:
+  const Plan& plan_;
+  BlockRecord record_;
+  Bytes gradient_;
+  std::size_t block_;  ///< Backward of this block and all after it is over.
+  Bytes at_{0};
+};
+
+}  // namespace
+
+Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters) {
+  const std::int64_t resident = unit.weights == Tier::hbm ? job.weight_element().count() : 0;
+  return Bytes((12 - resident) * parameters);
+}
+
+std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
+  std::vector<std::size_t> units;
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+    if (stages_state(plan.units[unit])) units.push_back(unit);
+  }
+  const auto count = static_cast<std::int64_t>(units.size());
+  auto sharing = static_cast<std::size_t>(std::max<std::int64_t>(0, count - plan.state_buffers));
+  std::vector<StagedLoad> in_records;
+  FreedRecords freed(job, plan);
+  Bytes needed{0};
+  while (sharing > 0) {
+    const std::size_t unit = units[sharing - 1];
+    needed += staged_bytes(plan.units[unit], job, padded(job, unit));
+    const auto block = freed.block_leaving(needed);
+    if (!block) break;
+    in_records.push_back({unit, block});
+    --sharing;
+  }
+  std::vector<StagedLoad> loads;
+  for (const std::size_t unit : units) {
+    const bool shares = std::any_of(in_records.begin(), in_records.end(),
+                                    [unit](const StagedLoad& load) { return load.unit == unit; });
+    if (!shares) loads.push_back({unit, std::nullopt});
+  }
+  loads.insert(loads.end(), in_records.begin(), in_records.end());
+  return loads;
+}
+
+}  // namespace sluice::planner
