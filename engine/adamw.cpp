@@ -3,13 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "engine/instruction_set.hpp"
 
 namespace sluice::engine {
 
 AdamWPath adamw_avx512();
+AdamWPath adamw_streamed_avx512();
 AdamWPath adamw_avx2();
+AdamWPath adamw_streamed_avx2();
 AdamWPath adamw_portable();
 
 namespace {
@@ -18,6 +21,28 @@ AdamWPath named(std::string_view name, bool supported, AdamWPath path) {
   path.name = name;
   path.supported = supported;
   return path;
+}
+
+/// Whether stores past the caches are the faster ones: docs/design/cpu-optimizer.md.
+bool streams() {
+#if defined(__x86_64__)
+  return !__builtin_cpu_is("amd");
+#else
+  return false;
+#endif
+}
+
+std::array<AdamWPath, 5> fastest_first() {
+  std::array<AdamWPath, 5> paths = {named("avx512 streamed", has_avx512(), adamw_streamed_avx512()),
+                                    named("avx512", has_avx512(), adamw_avx512()),
+                                    named("avx2 streamed", has_avx2(), adamw_streamed_avx2()),
+                                    named("avx2", has_avx2(), adamw_avx2()),
+                                    named("portable", true, adamw_portable())};
+  if (!streams()) {
+    std::swap(paths[0], paths[1]);
+    std::swap(paths[2], paths[3]);
+  }
+  return paths;
 }
 
 const AdamWPath& fastest() {
@@ -82,9 +107,7 @@ void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> span
 }
 
 std::span<const AdamWPath> adamw_paths() {
-  static const std::array<AdamWPath, 3> paths = {named("avx512", has_avx512(), adamw_avx512()),
-                                                 named("avx2", has_avx2(), adamw_avx2()),
-                                                 named("portable", true, adamw_portable())};
+  static const std::array<AdamWPath, 5> paths = fastest_first();
   return paths;
 }
 

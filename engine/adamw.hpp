@@ -69,7 +69,7 @@ void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> span
 
 /// One compiled path of the same operations; for tests and for the numerics id.
 struct AdamWPath {
-  std::string_view name;  ///< "avx512", "avx2", "portable"
+  std::string_view name;  ///< "avx512", "avx2", either with " streamed", "portable"
   bool supported;         ///< By this processor.
   void (*update)(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,
                  const AdamWStep& step);
