@@ -175,6 +175,7 @@ GemmEntry GemmRace::run(const GemmKey& key) {
   check_cuda(cudaMemsetAsync(output_->memory, 0, output_bytes(key), stream_->value), "an output");
 
   std::vector<Entrant> entrants;
+  entrants.reserve(algorithms.size());
   for (const GemmAlgorithm& algorithm : algorithms) {
     entrants.push_back({key, call, algorithm, operands});
   }
@@ -185,6 +186,7 @@ GemmEntry GemmRace::run(const GemmKey& key) {
   const int repeats = static_cast<int>(std::clamp(
       std::ceil(kTimedAtLeast / std::max(once, Seconds(1e-6))), 1.0, double{kMostRepeats}));
   std::vector<Seconds> times;
+  times.reserve(entrants.size());
   for (const Entrant& entrant : entrants) times.push_back(time(entrant, repeats));
   const std::vector<std::size_t> remaining = finalists(times);
   std::vector<std::vector<Seconds>> samples(times.size());

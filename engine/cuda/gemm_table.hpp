@@ -52,7 +52,7 @@ class GemmTable {
   [[nodiscard]] const GemmEntry* find(const GemmKey& key) const;
   [[nodiscard]] std::vector<GemmKey> missing(std::span<const GemmKey> keys) const;
   /// What is there already stays, whatever was measured since: equal tables give equal bits.
-  void add(const GemmKey& key, GemmEntry entry) { entries_.try_emplace(key, std::move(entry)); }
+  void add(const GemmKey& key, const GemmEntry& entry) { entries_.try_emplace(key, entry); }
 
   /// Hash of the algorithms of `keys`, which are all there: part of the numerics id. Measured times
   /// are no part of it.
