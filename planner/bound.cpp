@@ -79,6 +79,96 @@ std::vector<std::int64_t> copy_sizes(const Sizes& sizes, std::int64_t element) {
   return all;
 }
 
+/// What every plan of a job needs of a machine, by how much of the state is staged.
+class MachineLimits {
+ public:
+  MachineLimits(const Job& job, const ProfileCostModel& costs, const ResolvedMachine& machine,
+                Residency residency)
+      : job_(job), costs_(costs), sizes_(sizes_of(job.model)) {
+    const PassTimes times = pass_times(job, costs);
+    const double micro = static_cast<double>(job.micro_batches());
+    const double layers = static_cast<double>(job.model.layers);
+    tail_ =
+        micro * (times.loss + layers * times.block_backward + times.embed_backward) + times.once;
+    compute_ = micro * (times.embed_forward + layers * times.block_forward) + tail_;
+    hbm_ = static_cast<double>(machine.hbm.count());
+    resident_ = residency == Residency::host ? 0 : hbm_ / kState;
+    streamed_ = std::max(0.0, sizes_.all - resident_);
+    streamed_blocks_ = std::max(0.0, sizes_.blocks - resident_);
+    weight_ = static_cast<double>(job.weight_element().count());
+    wire_ = static_cast<double>(job.gradient_wire_element().count());
+    h2d_rate_ =
+        fastest_copy(costs, CopyDirection::h2d, copy_sizes(sizes_, job.weight_element().count()));
+    d2h_rate_ = fastest_copy(costs, CopyDirection::d2h,
+                             copy_sizes(sizes_, job.gradient_wire_element().count()));
+    update_ = fastest_update(job, costs, sizes_.units);
+  }
+
+  /// Parameters whose state may be staged.
+  [[nodiscard]] double most_staged() const { return streamed_; }
+
+  /// The bound of plans that stage the state of that many parameters.
+  [[nodiscard]] Bound with(double staged) const {
+    const MachineProfile& profile = costs_.profile();
+    const double on_cpu = streamed_ - staged;
+    const double load = kState - weight_;
+    const double h2d_bytes = weight_ * on_cpu + load * staged +
+                             std::max(0.0, weight_ * (streamed_blocks_ - staged) - hbm_);
+    const double d2h_bytes = wire_ * on_cpu + kState * staged;
+    Bound bound;
+    const auto at = [&bound](BoundBy by) -> Seconds& {
+      return bound.each[static_cast<std::size_t>(by)];
+    };
+    at(BoundBy::compute) = compute_;
+    at(BoundBy::h2d) = seconds(h2d_bytes / h2d_rate_);
+    at(BoundBy::d2h) = seconds(d2h_bytes / d2h_rate_);
+    at(BoundBy::cpu) = seconds(on_cpu / update_.rate);
+    const bool contention = costs_.switches().contention;
+    if (contention && profile.dram.value > 0) {
+      at(BoundBy::dram) =
+          seconds((h2d_bytes * profile.h2d_dram.value + d2h_bytes * profile.d2h_dram.value +
+                   on_cpu * profile.update_dram.value) /
+                  profile.dram.value);
+    }
+    if (contention && profile.cores.value > 0) {
+      const double busy = on_cpu * update_.cores +
+                          (h2d_bytes + d2h_bytes) * profile.copy_cores.value +
+                          (profile.device == DeviceKind::host ? compute_.count() : 0);
+      at(BoundBy::cpu) = std::max(at(BoundBy::cpu), seconds(busy / profile.cores.value));
+    }
+    if (job_.optimizer.clip) at(BoundBy::chain) = chain(on_cpu, staged);
+    for (std::size_t i = 0; i < kBounds; ++i) {
+      const bool is_chain = static_cast<BoundBy>(i) == BoundBy::chain;
+      if (bound.each[i] > bound.time * (is_chain ? 1.02 : 1.0)) bound.by = static_cast<BoundBy>(i);
+      bound.time = std::max(bound.time, bound.each[i]);
+    }
+    return bound;
+  }
+
+ private:
+  [[nodiscard]] Seconds chain(double on_cpu, double staged) const {
+    const double load = kState - weight_;
+    const double before = hbm_ / (load + kGradient);  // Staged and waiting when the norm is known.
+    const bool embed_may_stay = resident_ >= sizes_.embed || before >= sizes_.embed;
+    const Seconds embedding =
+        embed_may_stay ? Seconds(0)
+                       : seconds(sizes_.embed / update_.rate + weight_ * sizes_.embed / h2d_rate_);
+    const double late = weight_ * on_cpu + load * std::max(0.0, staged - before);
+    return std::max({embedding + compute_, seconds(on_cpu / update_.rate) + tail_,
+                     seconds(late / h2d_rate_) + tail_});
+  }
+
+  static constexpr double kState = 12;    ///< Bytes a parameter: master, m, v.
+  static constexpr double kGradient = 4;  ///< As it waits.
+  const Job& job_;
+  const ProfileCostModel& costs_;
+  Sizes sizes_;
+  Seconds tail_{0}, compute_{0};
+  double hbm_ = 0, resident_ = 0, streamed_ = 0, streamed_blocks_ = 0;
+  double weight_ = 0, wire_ = 0, h2d_rate_ = 0, d2h_rate_ = 0;
+  UpdateLimits update_;
+};
+
 }  // namespace
 
 PassTimes pass_times(const Job& job, const CostModel& costs) {
@@ -102,66 +192,23 @@ PassTimes pass_times(const Job& job, const CostModel& costs) {
 
 Bound bound_of(const Job& job, const ProfileCostModel& costs, const ResolvedMachine& machine,
                Residency residency) {
-  const MachineProfile& profile = machine.profile;
-  const PassTimes times = pass_times(job, costs);
-  const double micro = static_cast<double>(job.micro_batches());
-  const double layers = static_cast<double>(job.model.layers);
-  const Seconds forward = micro * (times.embed_forward + layers * times.block_forward);
-  const Seconds tail =
-      micro * (times.loss + layers * times.block_backward + times.embed_backward) + times.once;
-  const Seconds compute = forward + tail;
-
-  const Sizes sizes = sizes_of(job.model);
-  const double hbm = static_cast<double>(machine.hbm.count());
-  const double resident = residency == Residency::host ? 0 : hbm / 12;
-  const double streamed = std::max(0.0, sizes.all - resident);
-  const double streamed_blocks = std::max(0.0, sizes.blocks - resident);
-  const auto weight = static_cast<double>(job.weight_element().count());
-  const auto wire = static_cast<double>(job.gradient_wire_element().count());
-  const double h2d_rate =
-      fastest_copy(costs, CopyDirection::h2d, copy_sizes(sizes, job.weight_element().count()));
-  const double d2h_rate = fastest_copy(costs, CopyDirection::d2h,
-                                       copy_sizes(sizes, job.gradient_wire_element().count()));
-  const UpdateLimits update = fastest_update(job, costs, sizes.units);
-
-  const double h2d_bytes = weight * streamed + std::max(0.0, weight * streamed_blocks - hbm);
-  const double d2h_bytes = wire * streamed;
-  const Seconds updates = seconds(streamed / update.rate);
-  Bound bound;
-  const auto at = [&bound](BoundBy by) -> Seconds& {
-    return bound.each[static_cast<std::size_t>(by)];
-  };
-  at(BoundBy::compute) = compute;
-  at(BoundBy::h2d) = seconds(h2d_bytes / h2d_rate);
-  at(BoundBy::d2h) = seconds(d2h_bytes / d2h_rate);
-  at(BoundBy::cpu) = updates;
-  const bool contention = costs.switches().contention;
-  if (contention && profile.dram.value > 0) {
-    at(BoundBy::dram) =
-        seconds((h2d_bytes * profile.h2d_dram.value + d2h_bytes * profile.d2h_dram.value +
-                 streamed * profile.update_dram.value) /
-                profile.dram.value);
+  const MachineLimits limits(job, costs, machine, residency);
+  // Every term is a line in what is staged, or the larger of two: their largest has one valley.
+  double low = 0;
+  double high = limits.most_staged();
+  constexpr int kThirds = 100;
+  for (int i = 0; i < kThirds; ++i) {
+    const double a = low + (high - low) / 3;
+    const double b = high - (high - low) / 3;
+    if (limits.with(a).time <= limits.with(b).time) {
+      high = b;
+    } else {
+      low = a;
+    }
   }
-  if (contention && profile.cores.value > 0) {
-    const double busy = streamed * update.cores +
-                        (h2d_bytes + d2h_bytes) * profile.copy_cores.value +
-                        (profile.device == DeviceKind::host ? compute.count() : 0);
-    at(BoundBy::cpu) = std::max(at(BoundBy::cpu), seconds(busy / profile.cores.value));
-  }
-  if (job.optimizer.clip) {
-    const bool embed_may_stay = resident >= sizes.embed;
-    const Seconds embedding =
-        embed_may_stay ? Seconds(0)
-                       : seconds(sizes.embed / update.rate + weight * sizes.embed / h2d_rate);
-    at(BoundBy::chain) = std::max(
-        {embedding + compute, updates + tail, seconds(weight * streamed / h2d_rate) + tail});
-  }
-  for (std::size_t i = 0; i < kBounds; ++i) {
-    const bool chain = static_cast<BoundBy>(i) == BoundBy::chain;
-    if (bound.each[i] > bound.time * (chain ? 1.02 : 1.0)) bound.by = static_cast<BoundBy>(i);
-    bound.time = std::max(bound.time, bound.each[i]);
-  }
-  return bound;
+  const Bound valley = limits.with((low + high) / 2);
+  const Bound none = limits.with(0);
+  return none.time <= valley.time ? none : valley;
 }
 
 const char* to_string(BoundBy by) {

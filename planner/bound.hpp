@@ -31,18 +31,22 @@ struct Bound {
 };
 
 /// With N padded parameters, of which H / 12 can live in HBM with all their state (0 for
-/// Residency::host), n = max(0, N - H / 12) the rest, e bytes of a streamed weight, g of a
-/// gradient, each at the fastest rate that profile or calibration has:
+/// Residency::host), n = max(0, N - H / 12) the rest, s of these staged (their state on the host,
+/// their update on the device) and u = n - s updated on the CPU; e bytes of a streamed weight, g of
+/// a gradient, each at the fastest rate that profile or calibration has:
 ///   compute  all passes of all micro-batches, no recomputation
-///   h2d      e n (after every update) + max(0, e n_blocks - H) (backward: not everything stayed)
-///   d2h      g n
-///   dram     the same bytes and n updates, by the profile's coefficients
-///   cpu      n updates; and on the host backend all core-seconds over the cores
-///   chain    with clipping, nothing of step N + 1 starts before the norm of step N: the largest of
-///            embedding updated, copied, then compute; all n updated, then loss and backward; all n
-///            copied, then loss and backward
-/// In the steady state; the disk tier is not used. `by` is the largest; where chain is within 2 %
-/// of another, the other.
+///   h2d      e u (after every update) + (12 - e) s + max(0, e (n_blocks - s) - H) (backward: not
+///            everything stayed)
+///   d2h      g u + 12 s
+///   dram     the same bytes and u updates, by the profile's coefficients
+///   cpu      u updates; and on the host backend all core-seconds over the cores
+///   chain    with clipping, no update starts before the norm: the largest of embedding updated,
+///            copied, then compute (0 where it can be resident or staged); all u updated, then loss
+///            and backward; all u copied, and of s what had no room beside its gradients before
+///            the norm, then loss and backward
+/// The bound is the largest of these at the s that makes it least. In the steady state; updates on
+/// the device and the disk tier are not counted. `by` is the largest; where chain is within 2 % of
+/// another, the other.
 [[nodiscard]] Bound bound_of(const Job& job, const ProfileCostModel& costs,
                              const ResolvedMachine& machine, Residency residency);
 
