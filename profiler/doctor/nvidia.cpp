@@ -1,27 +1,11 @@
 #include "profiler/doctor/nvidia.hpp"
 
-#include <dlfcn.h>
-
 #include <array>
-#include <memory>
+
+#include "profiler/shared_library.hpp"
 
 namespace sluice::profiler {
 namespace {
-
-struct Close {
-  void operator()(void* library) const { dlclose(library); }
-};
-using Library = std::unique_ptr<void, Close>;
-
-// Kept once loaded: CUDA libraries hold memory of their own that unloading would leak.
-Library open_library(const char* name) {
-  return Library(dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE));
-}
-
-template <class Function>
-Function* symbol(const Library& library, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(library.get(), name));
-}
 
 // The driver API's enumerators that are used here, from its public reference.
 constexpr int kNoDevice = 100;

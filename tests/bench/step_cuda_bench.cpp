@@ -1,109 +1,112 @@
-// Runs whole steps of a job on a CUDA device under the planner's plan and prints prediction and
-// measurement:
-//   step_cuda_bench MODEL SEQUENCES SEQ_LEN MICRO_BATCH auto|host [STEPS] [HOST_MEMORY_GIB]
-// Synthetic tokens, random weights; the median of the steps after the third.
-#include <algorithm>
-#include <chrono>
+// Runs a job under the planner's plan and prints what was promised beside what was measured: one
+// row of the published table.
+//   step_cuda_bench MODEL SEQUENCES SEQ_LEN MICRO_BATCH auto|host [STEPS] [HOST_GIB] [flags]
+// Flags are those of a run (`sluice train --help`) and the ones below. Synthetic tokens, random
+// weights. By default 13 steps on machine h200, the first 3 not looked at. The prediction goes to
+// the ledger before the run; $SLUICE_COMMIT stands for --commit.
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/backend.hpp"
-#include "engine/session.hpp"
 #include "planner/run_arguments.hpp"
-#include "planner/run_planning.hpp"
-#include "planner/stalls.hpp"
-#include "profiler/recorder.hpp"
+#include "planner/store.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/row/row.hpp"
 #include "sim/error.hpp"
-#include "sim/simulate.hpp"
 
 namespace {
 
 using namespace sluice;
+using Takes = planner::VerbFlag::Takes;
 
-void run(int count, char** words) {
-  const auto word = [&](int i, const char* otherwise) {
-    return std::string(i < count ? words[i] : otherwise);
-  };
-  std::vector<std::string> arguments{
-      "--model",       word(1, "qwen2.5-7b"), "--machine",   "h200",          "--backend",
-      "cuda",          "--batch-size",        word(2, "32"), "--seq-len",     word(3, "1024"),
-      "--micro-batch", word(4, "4"),          "--residency", word(5, "auto"), "--loss-chunk",
-      "2048"};
-  const std::int64_t steps = std::atoll(word(6, "8").c_str());
-  if (count > 7) arguments.insert(arguments.end(), {"--host", std::string(words[7]) + " GiB"});
-  for (int i = 8; i < count; ++i) arguments.push_back(words[i]);
-  const planner::RunArguments request = planner::parse_run(arguments, {});
-  const planner::RunPlanning planning = planner::planning_of(request.config);
-  const auto found = planner::search(planning.predictor, planning.search);
-  if (std::holds_alternative<planner::Infeasible>(found)) throw BadRequest("no plan fits");
-  const planner::PredictedStep& step = std::get<planner::Planned>(found).best;
-  const planner::Job& job = planning.predictor.job();
-  const planner::Prediction& p = step.prediction;
-  std::printf(
-      "predicted %.3f s, %.0f tokens/s; %lld rounds of %lld, %lld weight buffers, %lld threads\n",
-      to_seconds(p.step).count(), static_cast<double>(job.tokens()) / to_seconds(p.step).count(),
-      static_cast<long long>(p.plan.rounds), static_cast<long long>(p.plan.micro_batches_per_round),
-      static_cast<long long>(p.plan.weight_buffers), static_cast<long long>(p.plan.threads));
-  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, p.plan.units.size() / 2,
-                                 p.plan.units.size() - 2, p.plan.units.size() - 1}) {
-    const planner::UnitPlan& u = p.plan.units[unit];
-    std::printf("  unit %zu: weights %s, gradients %s, state %s, keep %s in %s, %s, %s\n", unit,
-                to_string(u.weights), to_string(u.gradients), to_string(u.state), to_string(u.keep),
-                to_string(u.keep_tier), to_string(u.executor), to_string(u.when));
+const std::string kUsage =
+    "step_cuda_bench MODEL SEQUENCES SEQ_LEN MICRO_BATCH auto|host [STEPS] [HOST_GIB] [flags]\n"
+    "  --json FILE               write the row (docs/schemas/row.schema.json)\n"
+    "  --ledger FILE             of predictions and measurements (ledger.jsonl)\n"
+    "  --commit COMMIT           of the program ($SLUICE_COMMIT, else what it was built from)\n"
+    "  --name NAME               of the row\n"
+    "  --warm-up N               steps that are not looked at (3)\n"
+    "  --promise                 print the prediction; run nothing, write nothing\n";
+
+/// Words before the first flag, as flags; a value that is not given has none.
+std::vector<std::string> positional(int count, char** words, int& next) {
+  static constexpr const char* kFlags[] = {
+      "--model", "--batch-size", "--seq-len", "--micro-batch", "--residency", "--steps", "--host"};
+  std::vector<std::string> flags;
+  for (const char* flag : kFlags) {
+    if (next == count || words[next][0] == '-') break;
+    const std::string word = words[next++];
+    flags.insert(flags.end(), {flag, std::string(flag) == "--host" ? word + " GiB" : word});
   }
-  std::printf("  arenas: device %.2f GiB, host %.2f GiB\n",
-              static_cast<double>(step.graph.layout.device_bytes.count()) / (1 << 30),
-              static_cast<double>(step.graph.layout.host_bytes.count()) / (1 << 30));
+  return flags;
+}
+
+struct Request {
+  profiler::RowRequest row;
+  std::optional<std::string> json;
+  bool help = false;
+};
+
+Request request_of(int count, char** words) {
+  std::vector<std::string> arguments{"--machine",    "h200",       "--backend",     "cuda",
+                                     "--model",      "qwen2.5-7b", "--batch-size",  "32",
+                                     "--seq-len",    "1024",       "--micro-batch", "4",
+                                     "--loss-chunk", "2048",       "--steps",       "13"};
+  int next = 1;
+  const std::vector<std::string> given = positional(count, words, next);
+  arguments.insert(arguments.end(), given.begin(), given.end());
+  arguments.insert(arguments.end(), words + next, words + count);
+  const planner::RunArguments read = planner::parse_run(arguments, {{"--json", Takes::value},
+                                                                    {"--ledger", Takes::value},
+                                                                    {"--commit", Takes::value},
+                                                                    {"--name", Takes::value},
+                                                                    {"--warm-up", Takes::value},
+                                                                    {"--promise", Takes::nothing}});
+  const char* commit = std::getenv("SLUICE_COMMIT");
+  Request request{.row = {.name = read.value("--name").value_or("step"),
+                          .config = read.config,
+                          .ledger = read.value("--ledger").value_or("ledger.jsonl"),
+                          .commit = read.value("--commit").value_or(commit ? commit : "")},
+                  .json = read.value("--json"),
+                  .help = read.has("--help")};
+  if (read.has("--promise")) request.row.purpose = profiler::RowRequest::Purpose::promise;
+  if (const auto warm_up = read.value("--warm-up")) {
+    request.row.warm_up = planner::parse_count(*warm_up, "--warm-up");
+  }
+  return request;
+}
+
+void print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
-  const auto begin = std::chrono::steady_clock::now();
-  engine::SyntheticTokens tokens(job.model.vocab, 1);
-  engine::Session session(
-      job, step.graph,
-      engine::make_device(job, planning.predictor.machine(), step.graph.layout, p.plan.threads),
-      tokens, [](std::int64_t) { return 1e-5; }, 1);
-  std::printf("ready after %.1f s\n", Seconds(std::chrono::steady_clock::now() - begin).count());
-  std::fflush(stdout);
-  profiler::Recorder recorder(step.graph,
-                              {.first = std::max<std::int64_t>(1, steps - 3), .count = 3});
-  session.observe(&recorder);
-  std::vector<std::chrono::steady_clock::time_point> ends;
-  std::vector<double> losses;
-  session.run_to(steps, [&](std::int64_t, const engine::StepResult& result) {
-    ends.push_back(result.end);
-    losses.push_back(result.loss);
-  });
-  std::vector<double> times;
-  for (std::size_t i = 3; i < ends.size(); ++i)
-    times.push_back(Seconds(ends[i] - ends[i - 1]).count());
-  std::sort(times.begin(), times.end());
-  const double median = times[times.size() / 2];
-  std::printf("measured %.3f s (%.3f to %.3f), %.0f tokens/s; loss %.4f to %.4f\n", median,
-              times.front(), times.back(), static_cast<double>(job.tokens()) / median,
-              losses.front(), losses.back());
-  const auto spans =
-      profiler::three_steps(step.graph, recorder, std::max<std::int64_t>(1, steps - 3));
-  const planner::StallTimes measured = planner::stall_times_of(step.graph, spans);
-  const planner::StallTimes predicted =
-      planner::stall_times_of(step.graph, sim::simulate(step.graph.graph).spans);
-  const auto print = [](const char* name, const planner::StallTimes& stalls) {
-    std::printf("  %s: compute %.3f s", name, to_seconds(stalls.compute).count());
-    for (std::size_t i = 0; i < planner::kStalls; ++i) {
-      const auto stall = static_cast<planner::Stall>(i);
-      std::printf(", %s %.3f s", to_string(stall), to_seconds(stalls.at(stall)).count());
-    }
-    std::printf("\n");
-  };
-  print("predicted", predicted);
-  print("measured", measured);
+}
+
+int fail(const char* what, ExitCode code) {
+  std::fprintf(stderr, "step_cuda_bench: error: %s\n", what);
+  return static_cast<int>(code);
 }
 
 }  // namespace
 
 int main(int count, char** words) {
   try {
-    run(count, words);
+    const Request request = request_of(count, words);
+    if (request.help) {
+      print(kUsage + planner::run_flags_help());
+      return static_cast<int>(ExitCode::done);
+    }
+    profiler::PromisedRow row = profiler::promise_row(request.row);
+    print(profiler::promise_text(row));
+    if (request.row.purpose == profiler::RowRequest::Purpose::promise) {
+      print(planner::waterfall_table({{"predicted", row.waterfall}}));
+      return static_cast<int>(ExitCode::done);
+    }
+    const profiler::MeasuredRow measured = profiler::run_row(row);
+    print(profiler::row_text(row, measured));
+    if (request.json) planner::write_whole_file(*request.json, profiler::row_json(row, measured));
+    return static_cast<int>(ExitCode::done);
+  } catch (const Error& error) {
+    return fail(error.what(), error.code());
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 4;
+    return fail(error.what(), ExitCode::environment);
   }
 }

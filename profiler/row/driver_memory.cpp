@@ -1,0 +1,71 @@
+#include "profiler/row/driver_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "profiler/shared_library.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+/// nvmlMemory_t of NVML's public reference: version 1, `used` includes what the driver reserves.
+struct NvmlMemory {
+  unsigned long long total, free, used;
+};
+
+/// PCI bus id of the first visible CUDA device.
+std::optional<std::string> first_bus_id() {
+  const Library cuda = open_library("libcuda.so.1");
+  if (!cuda) return std::nullopt;
+  const auto init = symbol<int(unsigned)>(cuda, "cuInit");
+  const auto get = symbol<int(int*, int)>(cuda, "cuDeviceGet");
+  const auto bus_id = symbol<int(char*, int, int)>(cuda, "cuDeviceGetPCIBusId");
+  int device = 0;
+  std::array<char, 32> text{};
+  if (!init || !get || !bus_id || init(0) != 0 || get(&device, 0) != 0) return std::nullopt;
+  if (bus_id(text.data(), static_cast<int>(text.size()), device) != 0) return std::nullopt;
+  return std::string(text.data());
+}
+
+std::optional<Bytes> larger(std::optional<Bytes> a, std::optional<Bytes> b) {
+  return a && b ? std::max(a, b) : (a ? a : b);
+}
+
+}  // namespace
+
+std::optional<Bytes> device_memory_in_use() {
+  const std::optional<std::string> bus_id = first_bus_id();
+  const Library nvml = open_library("libnvidia-ml.so.1");
+  if (!bus_id || !nvml) return std::nullopt;
+  const auto init = symbol<int()>(nvml, "nvmlInit_v2");
+  const auto shutdown = symbol<int()>(nvml, "nvmlShutdown");
+  const auto device = symbol<int(const char*, void**)>(nvml, "nvmlDeviceGetHandleByPciBusId_v2");
+  const auto memory = symbol<int(void*, NvmlMemory*)>(nvml, "nvmlDeviceGetMemoryInfo");
+  if (!init || !shutdown || !device || !memory || init() != 0) return std::nullopt;
+  void* handle = nullptr;
+  NvmlMemory info{};
+  const bool known = device(bus_id->c_str(), &handle) == 0 && memory(handle, &info) == 0;
+  shutdown();
+  if (!known) return std::nullopt;
+  return Bytes(static_cast<std::int64_t>(info.used));
+}
+
+std::optional<Bytes> context_memory_in_use() {
+  const Library cuda = open_library("libcuda.so.1");
+  if (!cuda) return std::nullopt;
+  const auto memory = symbol<int(std::size_t*, std::size_t*)>(cuda, "cuMemGetInfo_v2");
+  std::size_t free = 0;
+  std::size_t total = 0;
+  if (!memory || memory(&free, &total) != 0) return std::nullopt;
+  return Bytes(static_cast<std::int64_t>(total - free));
+}
+
+void OwnDeviceMemory::ask() {
+  const std::optional<Bytes> now = device_memory_in_use();
+  if (now && before_) most_ = larger(most_, *now - *before_);
+  most_of_all_ = larger(most_of_all_, context_memory_in_use());
+}
+
+}  // namespace sluice::profiler
