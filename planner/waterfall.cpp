@@ -53,7 +53,7 @@ const char* label(WaterfallTerm term) {
     case WaterfallTerm::optimizer:
       return "optimizer on the GPU";
     case WaterfallTerm::updates:
-      return "exposed CPU optimizer";
+      return "exposed optimizer";
     case WaterfallTerm::weights:
       return "exposed weights";
     case WaterfallTerm::gradients:
@@ -155,7 +155,7 @@ const char* to_string(WaterfallTerm term) {
     case WaterfallTerm::optimizer:
       return "gpu_optimizer";
     case WaterfallTerm::updates:
-      return "exposed_cpu_optimizer";
+      return "exposed_optimizer";
     case WaterfallTerm::weights:
       return "exposed_weights";
     case WaterfallTerm::gradients:

@@ -20,7 +20,7 @@ enum class WaterfallTerm : std::uint8_t {
   kernels,        ///< Required passes less their ceilings; negative where they beat the profile's.
   recomputation,  ///< Passes that only rebuild what was not kept.
   optimizer,      ///< Updates on the compute lane.
-  updates,        ///< The compute lane idle, waiting for updates on the CPU.
+  updates,        ///< The compute lane idle, waiting for updates on the CPU or for their state.
   weights,        ///< Idle: weights on their way.
   gradients,      ///< Idle: gradients on their way.
   activations,    ///< Idle: kept records on their way.
