@@ -12,6 +12,9 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
+/// Keys are read in tiles of 128; blocks of queries start where a tile does.
+constexpr std::int64_t kTile = 128;
+
 /// What a plan may take beside what grows with the shape: counters and alignment. cuDNN 9.19 takes
 /// 256 bytes on compute capability 9.0, 128 on 8.0.
 constexpr Bytes kFixedScratch = Bytes(std::int64_t{1} << 16);
@@ -23,29 +26,46 @@ Bytes attention_forward_workspace_bound(const AttentionShape& shape) {
   return kFixedScratch;
 }
 
-Bytes attention_backward_workspace_bound(const AttentionShape& shape, GradientOrder order) {
-  const std::int64_t rows = shape.sequences * shape.heads * shape.length;
-  std::int64_t bytes = 4 * rows;  // Per query, fp32: the sum over d_out * out.
+Bytes attention_backward_run_bound(const AttentionShape& shape, GradientOrder order) {
+  const std::int64_t heads = shape.sequences * shape.heads;
+  const std::int64_t queries = heads * shape.queries.value_or(shape.length);
+  std::int64_t bytes = 4 * queries;  // fp32: the sum over d_out * out.
   if (order == GradientOrder::fixed) {
     // The gradient of the scores in bf16, tiles of 64 queries by 128 keys, from which the
     // gradient of the queries is a product in a fixed order.
-    bytes += 2 * shape.sequences * shape.heads * round_up(shape.length, 64) *
-             round_up(shape.length, 128);
+    bytes += 2 * heads * round_up(shape.queries.value_or(shape.length), 64) *
+             round_up(shape.length, kTile);
   } else {
     // The gradient of the queries in fp32; the engines for compute capability 8.0 keep it twice.
-    bytes += 8 * rows * shape.head_dim;
+    bytes += 8 * queries * shape.head_dim;
   }
   if (shape.heads != shape.kv_heads) {
     // The gradients of keys and values for each head of queries, before a group is added up.
-    bytes += 4 * rows * shape.head_dim;
+    bytes += 4 * heads * shape.length * shape.head_dim;
   }
   return Bytes(bytes) + kFixedScratch;
 }
 
-Bytes attention_workspace_bound(const AttentionShape& shape, GradientOrder order) {
-  return std::max(attention_forward_workspace_bound(shape),
-                  attention_backward_workspace_bound(shape, order));
+namespace {
+
+/// The blocks of queries of one head: as few as `limit` allows, and as equal as tiles allow.
+AttentionShape query_block_part(AttentionShape head, GradientOrder order, Bytes limit) {
+  const std::int64_t length = head.length;
+  const std::int64_t tiles = (length + kTile - 1) / kTile;
+  for (std::int64_t blocks = 2; blocks <= tiles; ++blocks) {
+    const std::int64_t queries = (tiles + blocks - 1) / blocks * kTile;
+    head.queries = queries;
+    if (head.window) head.length = std::min(length, queries + round_up(*head.window, kTile));
+    if (attention_backward_run_bound(head, order) <= limit) return head;
+  }
+  throw BadRequest("attention: the backward pass of " + std::to_string(kTile) +
+                   " queries of one head at length " + std::to_string(length) + " needs " +
+                   std::to_string(attention_backward_run_bound(head, order).count()) +
+                   " bytes of scratch, more than the limit of " + std::to_string(limit.count()) +
+                   ": shorten the sequences (seq_len)");
 }
+
+}  // namespace
 
 AttentionShape attention_backward_part(const AttentionShape& shape, GradientOrder order,
                                        Bytes limit) {
@@ -53,19 +73,83 @@ AttentionShape attention_backward_part(const AttentionShape& shape, GradientOrde
   for (std::int64_t sequences = shape.sequences; sequences >= 1; --sequences) {
     if (shape.sequences % sequences != 0) continue;
     part.sequences = sequences;
-    if (attention_backward_workspace_bound(part, order) <= limit) return part;
+    if (attention_backward_run_bound(part, order) <= limit) return part;
   }
   for (std::int64_t groups = shape.kv_heads; groups >= 1; --groups) {
     if (shape.kv_heads % groups != 0) continue;
     part.kv_heads = groups;
     part.heads = shape.heads / shape.kv_heads * groups;
-    if (attention_backward_workspace_bound(part, order) <= limit) return part;
+    if (attention_backward_run_bound(part, order) <= limit) return part;
   }
-  throw BadRequest("attention: the backward pass of one group of " + std::to_string(part.heads) +
-                   " heads at length " + std::to_string(shape.length) + " needs " +
-                   std::to_string(attention_backward_workspace_bound(part, order).count()) +
-                   " bytes of scratch, more than the limit of " + std::to_string(limit.count()) +
-                   ": raise the limit or shorten the sequences");
+  part.heads = 1;
+  if (attention_backward_run_bound(part, order) <= limit) return part;
+  return query_block_part(part, order, limit);
+}
+
+bool shares_keys_between_runs(const AttentionShape& shape, const AttentionShape& part) {
+  return part.heads * shape.kv_heads < shape.heads * part.kv_heads || part.queries.has_value();
+}
+
+std::vector<AttentionBlock> attention_blocks(const AttentionShape& shape,
+                                             const AttentionShape& part) {
+  const std::int64_t step = part.queries.value_or(shape.length);
+  std::vector<AttentionBlock> blocks;
+  for (std::int64_t first = 0; first < shape.length; first += step) {
+    const std::int64_t end = std::min(shape.length, first + step);
+    std::int64_t first_key = 0;
+    if (part.queries && shape.window) {
+      first_key = std::max(std::int64_t{0}, first - *shape.window + 1) / kTile * kTile;
+    }
+    blocks.push_back({.first_query = first,
+                      .queries = end - first,
+                      .first_key = first_key,
+                      .keys = end - first_key});
+  }
+  return blocks;
+}
+
+Bytes attention_backward_sums(const AttentionShape& shape, const AttentionShape& part) {
+  if (!shares_keys_between_runs(shape, part)) return Bytes(0);
+  constexpr std::int64_t kArrays = 4;  // Keys and values, of a run and of all.
+  return Bytes(kArrays * 4 * round_up(shape.length * shape.head_dim, 64));
+}
+
+std::int64_t attention_runs_in_flight(const AttentionShape& shape, const AttentionShape& part,
+                                      const AttentionLimits& limits) {
+  const std::int64_t parts = shape.sequences / part.sequences * (shape.kv_heads / part.kv_heads);
+  return std::min(parts, limits.in_flight);
+}
+
+Bytes attention_backward_workspace_bound(const AttentionShape& shape, GradientOrder order,
+                                         const AttentionLimits& limits) {
+  const AttentionShape part = attention_backward_part(shape, order, limits.run);
+  const Bytes run =
+      attention_backward_run_bound(part, order) + attention_backward_sums(shape, part);
+  return run * attention_runs_in_flight(shape, part, limits);
+}
+
+Bytes attention_workspace_bound(const AttentionShape& shape, GradientOrder order,
+                                const AttentionLimits& limits) {
+  return std::max(attention_forward_workspace_bound(shape),
+                  attention_backward_workspace_bound(shape, order, limits));
+}
+
+std::int64_t attention_longest(const AttentionShape& shape, AttentionRunKind kind,
+                               GradientOrder order, Bytes limit) {
+  AttentionShape run = shape;
+  run.sequences = 1;
+  run.queries = std::nullopt;
+  run.kv_heads = 1;
+  run.heads = kind == AttentionRunKind::one_head ? 1 : shape.heads / shape.kv_heads;
+  const auto fits = [&](std::int64_t tiles) {
+    run.length = tiles * kTile;
+    return attention_backward_run_bound(run, order) <= limit;
+  };
+  std::int64_t most = 0;
+  for (std::int64_t step = std::int64_t{1} << 20; step > 0; step /= 2) {
+    if (fits(most + step)) most += step;
+  }
+  return most * kTile;
 }
 
 }  // namespace sluice::planner

@@ -5,7 +5,6 @@
 #include <cuda_runtime_api.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "engine/cuda/cudnn.hpp"
@@ -18,8 +17,9 @@ using planner::GradientOrder;
 
 struct AttentionOptions {
   GradientOrder order = GradientOrder::fixed;
-  /// The backward pass runs in parts (attention_backward_part) that fit in this; whole if none.
-  std::optional<Bytes> backward_workspace_limit = std::nullopt;
+  /// The backward pass runs in parts (planner::attention_backward_part) within these. Jobs use the
+  /// default, which planner::cuda_workspace counts.
+  planner::AttentionLimits limits = {};
 };
 
 /// Attention of one shape. q, k and v are the first elements of the first token's heads of query,
@@ -33,7 +33,8 @@ class CudaAttention {
   /// when first run, which takes 2 MiB once for each object (H200, cuDNN 9.14 and 9.19), and
   /// nothing is allocated there after that. `cudnn` must outlive it. Throws BadRequest for a shape
   /// that attention cannot have, EnvironmentError where the library takes no such shape on this
-  /// GPU.
+  /// GPU, which names the longest sequence that needs no cut through a group of heads where the cut
+  /// is what it does not take.
   CudaAttention(const Cudnn& cudnn, const AttentionShape& shape,
                 const AttentionOptions& options = {});
   ~CudaAttention();

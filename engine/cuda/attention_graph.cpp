@@ -15,6 +15,7 @@ std::string describe(const char* pass, const AttentionShape& shape) {
   return std::string("attention ") + pass + " of " + std::to_string(shape.sequences) +
          " sequences of " + std::to_string(shape.length) + ", " + std::to_string(shape.heads) +
          "/" + std::to_string(shape.kv_heads) + " heads of " + std::to_string(shape.head_dim) +
+         (shape.queries ? ", last " + std::to_string(*shape.queries) + " queries" : "") +
          (shape.window ? ", window " + std::to_string(*shape.window) : "");
 }
 
@@ -28,11 +29,17 @@ class Composer {
   CudnnTensor scalar(AttentionTensor name) {
     return graph.scalar(static_cast<std::int64_t>(name), kFp32);
   }
-  /// bf16 [sequences, heads, length, head_dim], tokens `row` elements apart.
-  CudnnTensor tokens(AttentionTensor name, std::int64_t heads, std::int64_t row) {
-    return graph.tensor(static_cast<std::int64_t>(name), kBf16,
-                        {shape_.sequences, heads, shape_.length, shape_.head_dim},
-                        {shape_.length * row, shape_.head_dim, row, 1});
+  /// bf16 [sequences, heads, queries, head_dim], tokens `row` elements apart.
+  CudnnTensor of_queries(AttentionTensor name, std::int64_t row) {
+    return tokens(name, kBf16, shape_.heads, queries(), row);
+  }
+  /// Values [sequences, kv_heads, length, head_dim].
+  CudnnTensor of_keys(AttentionTensor name) {
+    return tokens(name, kBf16, shape_.kv_heads, shape_.length, shape_.qkv_row);
+  }
+  CudnnTensor key_gradient(AttentionTensor name, KeyGradients gradients) {
+    if (gradients == KeyGradients::whole) return of_keys(name);
+    return tokens(name, kFp32, shape_.kv_heads, shape_.length, shape_.head_dim);
   }
   /// Keys or values [sequences, kv_heads, head_dim, length]: the transpose, in the same memory.
   CudnnTensor transposed(AttentionTensor name) {
@@ -42,16 +49,15 @@ class Composer {
   }
   CudnnTensor per_query(AttentionTensor name) {
     return graph.tensor(static_cast<std::int64_t>(name), kFp32, query_sizes(),
-                        {shape_.heads * shape_.length, shape_.length, 1, 1});
+                        {shape_.heads * queries(), queries(), 1, 1});
   }
-  [[nodiscard]] Sizes query_sizes() const {
-    return {shape_.sequences, shape_.heads, shape_.length, 1};
-  }
+  [[nodiscard]] std::int64_t queries() const { return shape_.queries.value_or(shape_.length); }
+  [[nodiscard]] Sizes query_sizes() const { return {shape_.sequences, shape_.heads, queries(), 1}; }
   [[nodiscard]] Sizes score_sizes() const {
-    return {shape_.sequences, shape_.heads, shape_.length, shape_.length};
+    return {shape_.sequences, shape_.heads, queries(), shape_.length};
   }
   [[nodiscard]] Sizes head_sizes() const {
-    return {shape_.sequences, shape_.heads, shape_.length, shape_.head_dim};
+    return {shape_.sequences, shape_.heads, queries(), shape_.head_dim};
   }
   CudnnTensor scores(cudnnDataType_t type = kFp32) { return graph.within(type, score_sizes()); }
 
@@ -77,9 +83,10 @@ class Composer {
 
   /// x^T as bf16, for a product over queries.
   CudnnTensor transpose(CudnnTensor x) {
-    const std::int64_t length = shape_.length;
-    const CudnnTensor out = graph.within(
-        kBf16, score_sizes(), {shape_.heads * length * length, length * length, 1, length});
+    const std::int64_t keys = shape_.length;
+    const CudnnTensor out =
+        graph.within(kBf16, {shape_.sequences, shape_.heads, keys, queries()},
+                     {shape_.heads * queries() * keys, queries() * keys, 1, keys});
     graph.reshape(x, out);
     return out;
   }
@@ -91,7 +98,8 @@ class Composer {
       return;
     }
     const CudnnTensor transposed_a = transpose(a);
-    const CudnnTensor each = graph.within(kBf16, head_sizes());
+    const CudnnTensor each =
+        graph.within(kBf16, {shape_.sequences, shape_.heads, shape_.length, shape_.head_dim});
     graph.matmul(transposed_a, b, each);
     graph.reduce(CUDNN_REDUCE_TENSOR_ADD, each, out);
   }
@@ -99,6 +107,28 @@ class Composer {
   CudnnGraph graph;
 
  private:
+  CudnnTensor tokens(AttentionTensor name, cudnnDataType_t type, std::int64_t heads,
+                     std::int64_t count, std::int64_t row) {
+    return graph.tensor(static_cast<std::int64_t>(name), type,
+                        {shape_.sequences, heads, count, shape_.head_dim},
+                        {count * row, shape_.head_dim, row, 1});
+  }
+
+  /// Index of a query among the keys: its own, where it is not one of the last.
+  CudnnTensor position(CudnnTensor query) {
+    if (!shape_.queries) return query;
+    const CudnnTensor after_keys = scores(CUDNN_DATA_INT32);
+    graph.pointwise(CUDNN_POINTWISE_ADD, query, int_scalar(AttentionTensor::keys), after_keys,
+                    CUDNN_DATA_INT32);
+    const CudnnTensor among_keys = scores(CUDNN_DATA_INT32);
+    graph.pointwise(CUDNN_POINTWISE_SUB, after_keys, int_scalar(AttentionTensor::queries),
+                    among_keys, CUDNN_DATA_INT32);
+    return among_keys;
+  }
+  CudnnTensor int_scalar(AttentionTensor name) {
+    return graph.scalar(static_cast<std::int64_t>(name), CUDNN_DATA_INT32);
+  }
+
   /// x where query >= key, or, given a window, where key + window > query.
   CudnnTensor keep(CudnnTensor x, CudnnTensor minus_infinity, std::optional<CudnnTensor> window) {
     const CudnnTensor query = scores(CUDNN_DATA_INT32);
@@ -110,7 +140,7 @@ class Composer {
       graph.pointwise(CUDNN_POINTWISE_CMP_GT, score(CUDNN_POINTWISE_ADD, key, *window), query,
                       visible, CUDNN_DATA_BOOLEAN);
     } else {
-      graph.pointwise(CUDNN_POINTWISE_CMP_GE, query, key, visible, CUDNN_DATA_BOOLEAN);
+      graph.pointwise(CUDNN_POINTWISE_CMP_GE, position(query), key, visible, CUDNN_DATA_BOOLEAN);
     }
     const CudnnTensor out = scores();
     graph.select(x, minus_infinity, visible, out);
@@ -125,9 +155,9 @@ class Composer {
 CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape) {
   Composer composer(cudnn, shape, describe("forward", shape));
   CudnnGraph& graph = composer.graph;
-  const CudnnTensor q = composer.tokens(AttentionTensor::q, shape.heads, shape.qkv_row);
+  const CudnnTensor q = composer.of_queries(AttentionTensor::q, shape.qkv_row);
   const CudnnTensor k = composer.transposed(AttentionTensor::k);
-  const CudnnTensor v = composer.tokens(AttentionTensor::v, shape.kv_heads, shape.qkv_row);
+  const CudnnTensor v = composer.of_keys(AttentionTensor::v);
 
   const CudnnTensor products = composer.scores();
   graph.matmul(q, k, products);
@@ -145,22 +175,22 @@ CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape
   graph.pointwise(CUDNN_POINTWISE_ADD, most, log_sum, composer.per_query(AttentionTensor::lse));
   const CudnnTensor weights = composer.scores(kBf16);
   graph.pointwise(CUDNN_POINTWISE_DIV, exponents, sum, weights);
-  graph.matmul(weights, v, composer.tokens(AttentionTensor::out, shape.heads, shape.out_row));
+  graph.matmul(weights, v, composer.of_queries(AttentionTensor::out, shape.out_row));
   return graph.build();
 }
 
 CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shape,
-                                  GradientOrder order) {
+                                  GradientOrder order, KeyGradients gradients) {
   Composer composer(cudnn, shape, describe("backward", shape));
   CudnnGraph& graph = composer.graph;
-  const CudnnTensor q = composer.tokens(AttentionTensor::q, shape.heads, shape.qkv_row);
+  const CudnnTensor q = composer.of_queries(AttentionTensor::q, shape.qkv_row);
   const CudnnTensor k = composer.transposed(AttentionTensor::k);
   const CudnnTensor v = composer.transposed(AttentionTensor::v);
-  const CudnnTensor out = composer.tokens(AttentionTensor::out, shape.heads, shape.out_row);
-  const CudnnTensor d_out = composer.tokens(AttentionTensor::d_out, shape.heads, shape.out_row);
-  const CudnnTensor d_q = composer.tokens(AttentionTensor::d_q, shape.heads, shape.qkv_row);
-  const CudnnTensor d_k = composer.tokens(AttentionTensor::d_k, shape.kv_heads, shape.qkv_row);
-  const CudnnTensor d_v = composer.tokens(AttentionTensor::d_v, shape.kv_heads, shape.qkv_row);
+  const CudnnTensor out = composer.of_queries(AttentionTensor::out, shape.out_row);
+  const CudnnTensor d_out = composer.of_queries(AttentionTensor::d_out, shape.out_row);
+  const CudnnTensor d_q = composer.of_queries(AttentionTensor::d_q, shape.qkv_row);
+  const CudnnTensor d_k = composer.key_gradient(AttentionTensor::d_k, gradients);
+  const CudnnTensor d_v = composer.key_gradient(AttentionTensor::d_v, gradients);
   const CudnnTensor scale = composer.scalar(AttentionTensor::scale);
 
   // The sum over d_out * out: what every weight's gradient is measured from.

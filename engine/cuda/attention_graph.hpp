@@ -26,14 +26,26 @@ enum class AttentionTensor : std::int64_t {
   scale,    ///< fp32: 1 / sqrt(head_dim).
   one,      ///< fp32.
   masked,   ///< fp32: minus infinity.
-  window,   ///< fp32; where the shape has a window only.
+  window,   ///< fp32; where the shape has a window only. For the last `queries` of `length` only:
+            ///< less length - queries.
+  keys,     ///< int32: length; where the shape has fewer queries than keys only.
+  queries,  ///< int32, likewise.
+};
+
+/// Whether a run's gradients of keys and values are its own, or parts of sums over runs.
+enum class KeyGradients {
+  whole,  ///< bf16, with the strides of keys and values.
+  part,   ///< fp32 [length, head_dim]; of one head only.
 };
 
 /// out = softmax(mask(scale q k^T)) v, and lse. Throws EnvironmentError if no engine takes it.
 [[nodiscard]] CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape);
 
-/// d_q, d_k, d_v from d_out, out and lse. Throws EnvironmentError if no engine takes it.
+/// d_q, d_k, d_v from d_out, out and lse. The shape may have fewer `queries` than keys; then q,
+/// out, d_out, lse and d_q are bound from the first of them on. Throws EnvironmentError if no
+/// engine takes it.
 [[nodiscard]] CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shape,
-                                                GradientOrder order);
+                                                GradientOrder order,
+                                                KeyGradients gradients = KeyGradients::whole);
 
 }  // namespace sluice::engine

@@ -119,10 +119,9 @@ bool CudnnPlan::take(const Cudnn& cudnn, cudnnBackendDescriptor_t config) {
 void CudnnPlan::execute(const Cudnn& cudnn, cudaStream_t stream,
                         std::span<const CudnnBinding> bindings, void* workspace,
                         const std::string& what) const {
-  constexpr std::size_t kMost = 16;
-  check(bindings.size() <= kMost, "a cuDNN plan binds at most 16 tensors");
-  std::array<std::int64_t, kMost> ids{};
-  std::array<void*, kMost> addresses{};
+  check(bindings.size() <= kMostCudnnBindings, "a cuDNN plan binds at most 20 tensors");
+  std::array<std::int64_t, kMostCudnnBindings> ids{};
+  std::array<void*, kMostCudnnBindings> addresses{};
   for (std::size_t i = 0; i < bindings.size(); ++i) {
     ids[i] = bindings[i].id;
     addresses[i] = bindings[i].address;

@@ -3,6 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,6 +20,9 @@ struct CudnnBinding {
   std::int64_t id = 0;
   void* address = nullptr;
 };
+
+/// The most tensors that a plan binds.
+inline constexpr std::size_t kMostCudnnBindings = 20;
 
 /// A graph compiled for one engine of the library. Executing it allocates no device memory.
 class CudnnPlan {

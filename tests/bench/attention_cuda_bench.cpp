@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
-#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -160,24 +159,25 @@ void run() {
       {.sequences = 4, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
       {.sequences = 16, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
       {.sequences = 1, .length = 8192, .heads = 32, .kv_heads = 8, .head_dim = 128},
-      {.sequences = 1,
-       .length = 8192,
-       .heads = 32,
-       .kv_heads = 8,
-       .head_dim = 128,
-       .window = 4096}};
+      {.sequences = 1, .length = 8192, .heads = 32, .kv_heads = 8, .head_dim = 128, .window = 4096},
+      {.sequences = 1, .length = 16384, .heads = 32, .kv_heads = 8, .head_dim = 128},
+      {.sequences = 1, .length = 32768, .heads = 32, .kv_heads = 8, .head_dim = 128}};
   const Case cases[] = {
-      {.name = "fixed", .options = {.order = GradientOrder::fixed}},
-      {.name = "fixed in 2.4 GB",
-       .options = {.order = GradientOrder::fixed, .backward_workspace_limit = 2'400_MB}},
-      {.name = "fixed in 1.2 GB",
-       .options = {.order = GradientOrder::fixed, .backward_workspace_limit = 1'200_MB}},
-      {.name = "any", .options = {.order = GradientOrder::any}}};
+      {.name = "fixed, 20 GB a run", .options = {.limits = {.run = 20'000_MB, .in_flight = 1}}},
+      {.name = "fixed, 2.4 GB a run", .options = {.limits = {.run = 2'400_MB, .in_flight = 1}}},
+      {.name = "fixed, two of 1.2 GB", .options = {.limits = {.run = 1'200_MB}}},
+      {.name = "fixed, 1.2 GB a run", .options = {.limits = {.run = 1'200_MB, .in_flight = 1}}},
+      {.name = "fixed, as jobs do", .options = {}},
+      {.name = "fixed, 0.6 GB a run", .options = {.limits = {.run = 600_MB, .in_flight = 1}}},
+      {.name = "any",
+       .options = {.order = GradientOrder::any, .limits = {.run = 20'000_MB, .in_flight = 1}}}};
   for (const AttentionShape& shape : shapes) {
     for (const Case& variant : cases) {
-      const std::optional<Bytes> limit = variant.options.backward_workspace_limit;
-      const Bytes whole = attention_backward_workspace_bound(shape, variant.options.order);
-      if (!limit || *limit < whole) measure(cudnn, shape, variant, stream);
+      const AttentionOptions& options = variant.options;
+      if (planner::attention_backward_workspace_bound(shape, options.order, options.limits) <
+          25'000_MB) {
+        measure(cudnn, shape, variant, stream);
+      }
     }
   }
   cudaStreamDestroy(stream);
