@@ -13,5 +13,7 @@ struct CatalogueFile {
 
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_models_files();
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_machines_files();
+/// Named as the machine whose kernels they are.
+[[nodiscard]] const std::vector<CatalogueFile>& catalogue_kernels_files();
 
 }  // namespace sluice::planner

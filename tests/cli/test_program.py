@@ -6,7 +6,7 @@ import re
 import pytest
 from conftest import available_verbs
 
-VERBS = ["sim", "doctor", "probe", "machines", "models", "predict", "plan", "buy", "init", "train",
+VERBS = ["sim", "doctor", "probe", "machines", "models", "predict", "plan", "buy", "init", "train", "cost", "fit",
          "autotune", "trace"]
 
 
