@@ -1,5 +1,5 @@
-// Lanes that a device runs by itself: tasks are handed over ahead of time with what they wait for,
-// and the device, not a thread, starts each one when its turn has come.
+// Lanes that a device runs by itself: tasks are handed over ahead of time with the queued tasks
+// they wait for, and the device, not a thread, starts each one when its turn has come.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,10 @@ static_assert(sizeof(EndFlag) == sizeof(std::int32_t) && EndFlag::is_always_lock
 /// Stored for every task once a run has failed: larger than any step, so that no one waits on.
 inline constexpr std::int32_t kRunFailed = std::numeric_limits<std::int32_t>::max();
 
-/// Something a queued task waits for: `task` of `step`, queued itself or run by the CPU.
+/// A queued task that another one waits for.
 struct QueueWait {
   std::uint32_t task;
   std::int64_t step;
-  bool queued;
 };
 
 /// When a queued task ran, by the device's clock, on the CPU's.
@@ -50,7 +49,7 @@ class DeviceQueues {
   /// The optimizer's constants of step s lie at s modulo the size; read when the update starts.
   [[nodiscard]] virtual std::span<AdamWStep> constants() = 0;
 
-  /// Hands a task over and returns at once. Queued tasks it waits for have been handed over before.
+  /// Hands a task over and returns at once. All it waits for have been handed over before.
   virtual void enqueue(std::uint32_t task, std::int64_t step, std::span<const QueueWait> waits) = 0;
   /// Returns once a task handed over has ended, or its flag says that the run has failed. Throws
   /// EnvironmentError where the device reports an error.

@@ -14,7 +14,7 @@ constexpr std::size_t kAhead = 24;
 /// Left when a lane goes on handing over, so that its thread wakes rarely.
 constexpr std::size_t kRefill = kAhead / 2;
 
-constexpr std::size_t kMostWaits = planner::kLaneKinds + 1;
+constexpr std::size_t kMostWaits = planner::kLaneKinds;
 
 bool wait_until(const EndFlag& flag, std::int64_t step) {
   std::int32_t value = flag.load(std::memory_order_acquire);
@@ -91,11 +91,12 @@ bool Executor::hand_over(Turn turn, const Turn* meeting) {
   std::size_t count = 0;
   const auto wait = [&](std::uint32_t task, std::int64_t step) {
     if (step < 1 || ended_[task].load(std::memory_order_acquire) >= step) return true;
-    const bool also_queued = queued(task);
-    if (also_queued && !wait_until(handed_over_[task], step)) return false;
+    // No queue waits for the CPU: queues may share a channel of the device, where one that waits
+    // for a CPU task could hold up what that task waits for.
+    if (!queued(task)) return wait_for(task, step);
     check(count < kMostWaits, "a task waits for at most one task of each lane");
-    waits[count++] = {task, step, also_queued};
-    return true;
+    waits[count++] = {task, step};
+    return wait_until(handed_over_[task], step);
   };
   if (meeting != nullptr && !wait(meeting->task, meeting->step)) return false;
   for (const Dependency& dependency : program_.after(turn.task)) {

@@ -50,29 +50,19 @@ CudaQueues::~CudaQueues() {
   }
 }
 
-bool CudaQueues::takes(LaneKind lane) const {
-  return lane == LaneKind::compute || lane == LaneKind::h2d || lane == LaneKind::d2h;
-}
+bool CudaQueues::takes(LaneKind lane) const { return device_.queues(lane); }
 
 void CudaQueues::enqueue(std::uint32_t task, std::int64_t step, std::span<const QueueWait> waits) {
   const BoundTask& bound = program_.task(task);
   const cudaStream_t stream = device_.stream(bound.lane);
-  for (const QueueWait& wait : waits) wait_on_stream(stream, wait);
+  for (const QueueWait& wait : waits) {
+    check_cuda(cudaStreamWaitEvent(stream, events(wait.task, wait.step).end.get()), "an edge");
+  }
   const Events& times = events(task, step);
   check_cuda(cudaEventRecord(times.start.get(), stream), "a task's start");
   device_.enqueue(bound, &constants_[static_cast<std::size_t>(step % kStepsQueued)]);
   check_cuda(cudaEventRecord(times.end.get(), stream), "a task's end");
   stream_flags_.write(stream, &flags_[task], step);
-}
-
-void CudaQueues::wait_on_stream(cudaStream_t stream, const QueueWait& wait) {
-  if (wait.queued) {
-    check_cuda(cudaStreamWaitEvent(stream, events(wait.task, wait.step).end.get()), "an edge");
-  } else if (stream_flags_.streams_wait()) {
-    stream_flags_.wait(stream, &flags_[wait.task], wait.step);
-  } else {
-    poll([&] { return flags_[wait.task].load(std::memory_order_acquire) >= wait.step; });
-  }
 }
 
 void CudaQueues::wait(std::uint32_t task, std::int64_t step) {

@@ -32,8 +32,8 @@ class TimedEvent {
 };
 
 /// Takes the lanes compute, h2d and d2h. An edge between queued tasks is an event that the later
-/// one's stream waits for; an edge from the CPU is a stream's wait for a flag, an edge to it a flag
-/// that a stream writes.
+/// one's stream waits for; an edge to the CPU is a flag that a stream writes. An edge from the CPU
+/// is waited for before the task is handed over.
 class CudaQueues : public DeviceQueues {
  public:
   CudaQueues(CudaDevice& device, const Program& program);
@@ -54,8 +54,6 @@ class CudaQueues : public DeviceQueues {
   [[nodiscard]] const Events& events(std::uint32_t task, std::int64_t step) const {
     return events_[task * kStepsQueued + static_cast<std::size_t>(step % kStepsQueued)];
   }
-  void wait_on_stream(cudaStream_t stream, const QueueWait& wait);
-
   /// Ties the device's clock to the CPU's: an event whose time both know.
   struct Origin {
     TimedEvent event;

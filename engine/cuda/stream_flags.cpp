@@ -4,12 +4,12 @@
 
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/flag.hpp"
+#include "engine/cuda/shared_memory.hpp"
 
 namespace sluice::engine {
 namespace {
 
-using Write = PFN_cuStreamWriteValue32_v11070;
-using Wait = PFN_cuStreamWaitValue32_v11070;
+using WriteValue = PFN_cuStreamWriteValue32_v11070;
 constexpr unsigned kVersion = 11070;
 
 void* driver_function(const char* name) {
@@ -21,7 +21,7 @@ void* driver_function(const char* name) {
   return status == cudaSuccess && found == cudaDriverEntryPointSuccess ? function : nullptr;
 }
 
-CUdeviceptr address(EndFlag* flag) { return reinterpret_cast<CUdeviceptr>(flag); }
+CUdeviceptr address_of(EndFlag* flag) { return reinterpret_cast<CUdeviceptr>(flag); }
 
 void check_driver(CUresult status, const char* what) {
   if (status == CUDA_SUCCESS) return;
@@ -32,18 +32,13 @@ void check_driver(CUresult status, const char* what) {
 }  // namespace
 
 StreamFlags::StreamFlags(CUstream_st* stream) {
-  void* const write = driver_function("cuStreamWriteValue32");
-  void* const wait = driver_function("cuStreamWaitValue32");
-  if (write == nullptr || wait == nullptr) return;
+  void* const function = driver_function("cuStreamWriteValue32");
+  if (function == nullptr) return;
   SharedMemory memory(sizeof(EndFlag));
   auto* flag = new (memory.data()) EndFlag(0);
-  const bool works = reinterpret_cast<Write>(write)(stream, address(flag), 1, 0) == CUDA_SUCCESS &&
-                     reinterpret_cast<Wait>(wait)(stream, address(flag), 1,
-                                                  CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS;
-  check_cuda(cudaStreamSynchronize(stream), "a stream memory operation");
-  if (!works || flag->load() != 1) return;
-  write_ = write;
-  wait_ = wait;
+  const CUresult status = reinterpret_cast<WriteValue>(function)(stream, address_of(flag), 1, 0);
+  check_cuda(cudaStreamSynchronize(stream), "a stream's write to a flag");
+  if (status == CUDA_SUCCESS && flag->load() == 1) write_ = function;
 }
 
 void StreamFlags::write(CUstream_st* stream, EndFlag* flag, std::int64_t step) const {
@@ -51,15 +46,9 @@ void StreamFlags::write(CUstream_st* stream, EndFlag* flag, std::int64_t step) c
     cuda::write_flag(stream, flag, static_cast<std::int32_t>(step));
     return;
   }
-  check_driver(
-      reinterpret_cast<Write>(write_)(stream, address(flag), static_cast<cuuint32_t>(step), 0),
-      "a stream's write to a flag");
-}
-
-void StreamFlags::wait(CUstream_st* stream, EndFlag* flag, std::int64_t step) const {
-  check_driver(reinterpret_cast<Wait>(wait_)(stream, address(flag), static_cast<cuuint32_t>(step),
-                                             CU_STREAM_WAIT_VALUE_GEQ),
-               "a stream's wait for a flag");
+  check_driver(reinterpret_cast<WriteValue>(write_)(stream, address_of(flag),
+                                                    static_cast<cuuint32_t>(step), 0),
+               "a stream's write to a flag");
 }
 
 }  // namespace sluice::engine

@@ -66,7 +66,9 @@ class ThreadQueues : public DeviceQueues {
     Lane& lane = lanes_[static_cast<std::size_t>(program_.task(task).lane)];
     const std::lock_guard lock(lane.mutex);
     lane.items.push_back({task, step, {waits.begin(), waits.end()}});
-    most_ahead = std::max(most_ahead, lane.items.size());
+    std::size_t most = most_ahead.load();
+    while (most < lane.items.size() && !most_ahead.compare_exchange_weak(most, lane.items.size())) {
+    }
     lane.ready.notify_all();
   }
   void wait(std::uint32_t task, std::int64_t step) override {
@@ -79,7 +81,8 @@ class ThreadQueues : public DeviceQueues {
 
   std::function<bool(std::uint32_t, std::int64_t)> refuse;
   std::function<void(std::uint32_t, std::int64_t)> action;
-  std::size_t most_ahead = 0;  ///< Read after the run.
+  std::atomic<std::size_t> most_ahead{
+      0};  ///< Of one lane; lanes are handed over by threads of their own.
 
  private:
   struct Item {
@@ -241,14 +244,15 @@ TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
 }
 
 TEST(QueuedExecutor, TasksAreHandedOverBeforeWhatTheyWaitForHasEnded) {
-  // The first forward holds until the second step's forward has been handed over.
-  const std::vector<FakeTask> step = {{LaneKind::compute, TaskKind::forward},
+  // The load holds until the backward pass has been handed over, which waits for it.
+  const std::vector<FakeTask> step = {{LaneKind::h2d, TaskKind::load_weights},
+                                      {LaneKind::compute, TaskKind::forward, {0}},
                                       {LaneKind::compute, TaskKind::backward},
                                       {LaneKind::compute, TaskKind::grads}};
   QueuedRun run(step);
   std::atomic<bool> handed{false};
   run.queues.refuse = [&](std::uint32_t task, std::int64_t number) {
-    if (task == 0 && number == 2) handed = true;
+    if (task == 2 && number == 1) handed = true;
     return false;
   };
   run.queues.action = [&](std::uint32_t task, std::int64_t number) {
