@@ -4,16 +4,18 @@
 
 #include "planner/cost_key.hpp"
 #include "planner/record.hpp"
+#include "planner/staged_state.hpp"
 
 namespace sluice::planner {
 
 struct PlanEstimator::Amounts {
   double compute = 0;              ///< Seconds, device updates included.
   double h2d = 0, d2h = 0;         ///< Bytes.
+  double forward = 0;              ///< Seconds of the blocks' forward passes,
+  double backward = 0;             ///< and of their backward passes, recomputation included.
+  double offloaded = 0;            ///< Bytes of records that go to the host, and come back.
   double cpu_parameters = 0;       ///< Updated on the CPU,
   double blocking_parameters = 0;  ///< of which the next step waits for as a whole.
-  double first_update = 0;         ///< Parameters of the embedding's CPU update.
-  double forward = 0;              ///< Seconds of forward tasks of one round's worth.
   std::int64_t copies = 0;
 };
 
@@ -59,18 +61,26 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       const Seconds again = choice.keep == Keep::all         ? Seconds(0)
                             : choice.keep == Keep::selective ? pass.recompute_selective
                                                              : pass.recompute_input;
-      sum.compute += micro * (pass.block_forward + pass.block_backward + again).count();
+      sum.forward += micro * pass.block_forward.count();
+      sum.backward += micro * (pass.block_backward + again).count();
       if (choice.keep_tier == Tier::host) {
         const double kept = micro * static_cast<double>(record_.kept(choice.keep).count());
-        sum.h2d += kept;
-        sum.d2h += kept;
+        sum.offloaded += kept;
         sum.copies += 2 * job.micro_batches() * copies_of(kept / micro);
       }
     }
     if (choice.weights == Tier::host && block) {
       streamed += 1;
-    } else if (choice.state != Tier::hbm) {
-      sum.h2d += weight * n * (choice.weights == Tier::host ? rounds : 1);
+    } else if (choice.weights == Tier::host) {
+      sum.h2d += weight * n * rounds;
+    } else if (choice.executor == Executor::cpu) {
+      sum.h2d += weight * n;
+    }
+    if (stages_state(choice)) {
+      const auto staged = staged_bytes(choice, job, parameters_[unit]);
+      sum.h2d += static_cast<double>(staged.count());
+      sum.d2h += 12 * n;
+      sum.copies += 2 * copies_of(12 * n) + 4;
     }
     if (choice.gradients == Tier::host) {
       sum.d2h += n * (wire + 4 * (rounds - 1));
@@ -81,7 +91,6 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       if (choice.gradients == Tier::hbm) sum.d2h += n * wire;
       sum.cpu_parameters += n;
       if (choice.when == When::after) sum.blocking_parameters += n;
-      if (unit == 0 && choice.when != When::backward) sum.first_update = n;
     } else {
       Work work;
       work.parameters = parameters_[unit];
@@ -92,6 +101,9 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       sum.compute += (cost.amount / cost.cap).count();
     }
   }
+  sum.compute += sum.forward + sum.backward;
+  sum.h2d += sum.offloaded;
+  sum.d2h += sum.offloaded;
   // The ring still holds up to weight_buffers blocks at each turn between passes.
   const double turns = static_cast<double>(
       std::min<std::int64_t>(plan.weight_buffers, static_cast<std::int64_t>(streamed)));
@@ -99,8 +111,6 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   const double loads = std::max(streamed, rounds * 2 * (streamed - turns) + turns);
   sum.h2d += loads * block_bytes;
   sum.copies += static_cast<std::int64_t>(loads) * copies_of(block_bytes);
-  sum.forward = micro * (pass.embed_forward.count() +
-                         static_cast<double>(job.model.layers) * pass.block_forward.count());
   return sum;
 }
 
@@ -111,6 +121,13 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   const std::int64_t per_round = plan.micro_batches_per_round;
   std::int64_t resident = 0, records = 0, transient = 0, host = 0, rebuilt = 0;
   std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0;
+  std::int64_t waiting = 0, largest_waiting = 0, staged = 0, staged_apart = 0;
+  for (const StagedLoad& load : staged_loads(job, plan)) {
+    const std::int64_t bytes =
+        staged_bytes(plan.units[load.unit], job, parameters_[load.unit]).count();
+    staged += bytes;
+    if (!load.takes_record_of) staged_apart += bytes;
+  }
   const std::size_t head = plan.units.size() - 1;
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
@@ -125,7 +142,8 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
       if (choice.weights == Tier::host && block) ring = std::max(ring, weight * n);
     }
     if (choice.gradients == Tier::hbm) {
-      transient += 4 * n;
+      waiting += 4 * n;
+      largest_waiting = std::max(largest_waiting, 4 * n);
       if (choice.executor == Executor::cpu) stage = std::max(stage, wire * n);
     } else {
       host += wire * n;
@@ -145,9 +163,16 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   const std::int64_t streams = per_round * stream_bytes(job).count();
   const bool cuda = predictor_->machine().profile.device == DeviceKind::cuda;
   const std::int64_t overhead = context_bytes(predictor_->machine().profile).count();
-  // When the forward pass of a round ends, all its records are there.
-  estimate.hbm_at_least = Bytes(resident + records + streams + overhead) + workspace_;
-  estimate.hbm_at_most = estimate.hbm_at_least + Bytes(rebuilt) +
+  // When the forward pass of a round ends, all its records are there, and the gradients of earlier
+  // rounds; when the norm is known, all staged state and every gradient that waits for it.
+  const std::int64_t at_forward = records + streams + (plan.rounds > 1 ? waiting : 0);
+  estimate.hbm_at_least =
+      Bytes(resident + overhead + std::max(at_forward, staged + waiting)) + workspace_;
+  const std::int64_t in_records = staged - staged_apart + (plan.rounds > 1 ? 0 : waiting);
+  const std::int64_t beside_records =
+      std::max(in_records - records, plan.rounds > 1 ? 0 : largest_waiting);
+  estimate.hbm_at_most = Bytes(resident + overhead + at_forward + rebuilt + staged_apart) +
+                         workspace_ + Bytes(std::max<std::int64_t>(0, beside_records)) +
                          Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
                                offload_ring * plan.activation_buffers + transient + 2 * streams);
   estimate.host_at_least = Bytes(host + stage) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
@@ -166,8 +191,11 @@ PlanEstimate PlanEstimator::estimate(const Plan& plan) const {
   // A calibrated update may be faster than the profile's; the machine's own bound then decides.
   const double exposed = sum.blocking_parameters / rate;
   estimate.bound = Seconds(bound);
-  const double longest =
-      std::max({sum.compute + exposed, h2d, d2h, updates, updates + sum.compute - sum.forward});
+  // Records leave during the forward passes and come back during the backward passes.
+  const double records = std::max(0.0, sum.offloaded / d2h_rate_ - sum.forward) +
+                         std::max(0.0, sum.offloaded / h2d_rate_ - sum.backward);
+  const double waits = longest_wait(plan, Seconds(sum.compute)).count() + records;
+  const double longest = std::max({sum.compute + exposed + waits, h2d, d2h, updates});
   estimate.expected =
       Seconds(std::max(bound, longest) + 0.1 * (h2d + d2h + updates + sum.compute - longest) /
                                              static_cast<double>(plan.prefetch_depth + 1));

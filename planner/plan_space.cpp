@@ -4,7 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "sim/error.hpp"
+#include "planner/candidate_set.hpp"
+#include "planner/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -16,44 +17,14 @@ struct KeepChoice {
   std::int64_t count = 0;
 };
 
-/// Where state is: of the last `count` blocks, or of everything where `ends` too.
+/// Where state is: of the last `count` blocks (staged: of the first), and of embed and head where
+/// `ends` too.
 struct ResidencyChoice {
-  enum class What { none, weights, state } what = What::none;
+  enum class What { none, weights, state, staged } what = What::none;
   std::int64_t count = 0;
   bool ends = false;
-};
-
-class Collector {
- public:
-  Collector(const PlanEstimator& estimator, const Predictor& predictor, const Pins& pins)
-      : estimator_(estimator), predictor_(predictor), pins_(pins) {}
-
-  /// Adds the plan with its pins, unless it is invalid, cannot fit, or is there already.
-  void add(Plan plan) {
-    if (pins_) pins_(plan);
-    if (!valid(plan) || !seen_.insert(plan_hash(plan)).second) return;
-    const PlanEstimate estimate = estimator_.estimate(plan);
-    found_.push_back({std::move(plan), estimate});
-  }
-  [[nodiscard]] std::vector<Candidate> take() { return std::move(found_); }
-
- private:
-  [[nodiscard]] bool valid(const Plan& plan) const {
-    try {
-      validate(plan, predictor_.job());
-    } catch (const BadRequest&) {
-      return false;
-    }
-    if (predictor_.residency() != Residency::host) return true;
-    return std::none_of(plan.units.begin(), plan.units.end(),
-                        [](const UnitPlan& unit) { return unit.state == Tier::hbm; });
-  }
-
-  const PlanEstimator& estimator_;
-  const Predictor& predictor_;
-  const Pins& pins_;
-  std::set<std::string> seen_;
-  std::vector<Candidate> found_;
+  Tier copies = Tier::host;        ///< Staged: of all units' weights.
+  std::int64_t state_buffers = 0;  ///< Staged.
 };
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
@@ -62,36 +33,6 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
     if (n % d == 0) all.push_back(d);
   }
   return all;
-}
-
-std::int64_t cores_of(const Predictor& predictor) {
-  return std::max<std::int64_t>(1,
-                                static_cast<std::int64_t>(predictor.machine().profile.cores.value));
-}
-
-/// Threads of the optimizer that leave the other lanes their cores.
-std::int64_t usual_threads(const Predictor& predictor) {
-  const std::int64_t cores = cores_of(predictor);
-  if (predictor.machine().profile.device == DeviceKind::host) {
-    return std::max<std::int64_t>(1, cores - 1);
-  }
-  return std::max<std::int64_t>(1, cores - (cores > 4 ? 2 : 0));
-}
-
-/// Bytes that cross the slower link in `time`, as a power of two of at least 64 KiB.
-Bytes chunk_of(const Predictor& predictor, Seconds time) {
-  const MachineProfile& profile = predictor.machine().profile;
-  const double bytes = std::min(profile.h2d.value, profile.d2h.value) * time.count();
-  std::int64_t chunk = 64 << 10;
-  while (static_cast<double>(chunk) * 2 <= bytes) chunk *= 2;
-  return Bytes(chunk);
-}
-
-/// A chunk small against one block's copy, so that urgent copies do not wait long, yet few enough.
-Bytes usual_chunk(const Predictor& predictor) {
-  return chunk_of(predictor, predictor.machine().profile.device == DeviceKind::cuda
-                                 ? Seconds(2e-3)
-                                 : Seconds(20e-3));
 }
 
 Plan structure(const Predictor& predictor, std::int64_t rounds, const KeepChoice& keep,
@@ -107,15 +48,20 @@ Plan structure(const Predictor& predictor, std::int64_t rounds, const KeepChoice
     block.keep = more ? keep.more : keep.less;
     block.keep_tier = more ? keep.more_tier : keep.less_tier;
   }
+  const bool staged = residency.what == ResidencyChoice::What::staged;
   const auto reside = [&](UnitPlan& at) {
+    if (staged) return stage_state(at);
     at.weights = Tier::hbm;
     if (residency.what != ResidencyChoice::What::state) return;
     at.state = at.gradients = Tier::hbm;
     at.executor = Executor::gpu;
     at.when = When::after;
   };
+  for (UnitPlan& at : plan.units) {
+    if (staged) at.weights = residency.copies;
+  }
   for (std::int64_t i = 0; i < residency.count; ++i) {
-    reside(plan.units[static_cast<std::size_t>(layers - i)]);
+    reside(plan.units[static_cast<std::size_t>(staged ? 1 + i : layers - i)]);
   }
   if (residency.ends) {
     reside(plan.units.front());
@@ -128,6 +74,7 @@ Plan structure(const Predictor& predictor, std::int64_t rounds, const KeepChoice
   plan.prefetch_depth = plan.weight_buffers - 1;
   plan.gradient_buffers = 2;
   plan.activation_buffers = 2;
+  plan.state_buffers = residency.state_buffers;
   plan.threads = usual_threads(predictor);
   plan.copy_chunk = usual_chunk(predictor);
   return plan;
@@ -176,6 +123,15 @@ std::vector<ResidencyChoice> residencies(const PlanEstimator& estimator, const P
     }
     all.push_back({what, layers, true});
   }
+  // The first blocks staged, so that the CPU has their forward pass for the rest.
+  for (const std::int64_t count :
+       std::set<std::int64_t>{layers / 4, layers / 2, layers * 5 / 8, layers * 3 / 4, layers}) {
+    if (count == 0) continue;
+    for (const std::int64_t apart : {count / 2 + 1, count + 2}) {
+      all.push_back({What::staged, count, true, Tier::hbm, apart});
+    }
+    all.push_back({What::staged, count, true, Tier::host, count / 2 + 1});
+  }
   return all;
 }
 
@@ -218,7 +174,7 @@ std::vector<KeepChoice> keeps(const PlanEstimator& estimator, const Predictor& p
 
 std::vector<Candidate> structures(const PlanEstimator& estimator, const Predictor& predictor,
                                   const Pins& pins) {
-  Collector found(estimator, predictor, pins);
+  CandidateSet found(estimator, predictor, pins);
   for (const std::int64_t rounds : divisors(predictor.job().micro_batches())) {
     for (const ResidencyChoice& residency : residencies(estimator, predictor, rounds)) {
       for (const Tier gradients : {Tier::host, Tier::hbm}) {
@@ -232,58 +188,9 @@ std::vector<Candidate> structures(const PlanEstimator& estimator, const Predicto
   return found.take();
 }
 
-std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimator,
-                                  const Predictor& predictor, const Pins& pins) {
-  Collector found(estimator, predictor, pins);
-  const Job& job = predictor.job();
-  const std::int64_t layers = job.model.layers;
-  const std::int64_t cores = cores_of(predictor);
-  const Bytes usual = usual_chunk(predictor);
-  const std::set<std::int64_t> buffers{1, 2, 3, 4, 6, 8};
-  std::set<std::int64_t> threads{base.threads, usual_threads(predictor), cores,
-                                 std::max<std::int64_t>(1, cores / 2)};
-  std::vector<When> times{When::forward, When::after};
-  if (!job.optimizer.clip) times.push_back(When::backward);
-  const auto with_when = [](Plan plan, When when) {
-    for (UnitPlan& unit : plan.units) {
-      unit.when = unit.executor == Executor::gpu && when == When::forward ? When::after : when;
-    }
-    return plan;
-  };
-  for (const std::int64_t weight_buffers : buffers) {
-    if (weight_buffers > layers && weight_buffers > 1) continue;
-    for (const std::int64_t depth : std::set<std::int64_t>{
-             weight_buffers - 1, std::max<std::int64_t>(0, weight_buffers - 2)}) {
-      for (const std::int64_t gradient_buffers : {1, 2, 3, 4}) {
-        for (const Bytes chunk : {usual, Bytes(usual.count() * 4), Bytes(0)}) {
-          Plan plan = base;
-          plan.weight_buffers = weight_buffers;
-          plan.prefetch_depth = depth;
-          plan.gradient_buffers = gradient_buffers;
-          plan.copy_chunk = chunk;
-          for (const std::int64_t count : threads) {
-            plan.threads = count;
-            for (const When when : times) found.add(with_when(plan, when));
-          }
-        }
-      }
-    }
-  }
-  const bool offloads = std::any_of(base.units.begin(), base.units.end(), [](const UnitPlan& unit) {
-    return unit.keep_tier == Tier::host;
-  });
-  for (const std::int64_t activation_buffers : {1, 3, 4}) {
-    if (!offloads) break;
-    Plan plan = base;
-    plan.activation_buffers = activation_buffers;
-    found.add(plan);
-  }
-  return found.take();
-}
-
 std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& predictor,
                                const Pins& pins) {
-  Collector found(estimator, predictor, pins);
+  CandidateSet found(estimator, predictor, pins);
   const Job& job = predictor.job();
   for (const Tier keep_tier : {Tier::hbm, Tier::host}) {
     for (const ResidencyChoice::What what :
@@ -298,6 +205,12 @@ std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& 
       found.add(plan);
     }
   }
+  // Gradients that do not wait on the host.
+  Plan staged = structure(predictor, job.micro_batches(), {},
+                          {ResidencyChoice::What::staged, job.model.layers, true}, Tier::hbm);
+  staged.weight_buffers = 1;
+  staged.prefetch_depth = 0;
+  found.add(staged);
   return found.take();
 }
 
@@ -305,13 +218,14 @@ double space_log10(const Predictor& predictor) {
   const Job& job = predictor.job();
   const double times = job.optimizer.clip ? 1 : 2;  // gpu: after, backward
   const bool state_in_hbm = predictor.residency() != Residency::host;
-  // cpu: weights and gradients each in two tiers, `when` also forward; gpu: everything in HBM.
-  const double executor = 4 * (times + 1) + (state_in_hbm ? times : 0);
+  // cpu: weights and gradients each in two tiers, `when` also forward; gpu: everything in HBM, or
+  // staged with weights in two tiers.
+  const double executor = 4 * (times + 1) + (state_in_hbm ? times : 0) + 2;
   const double block = executor * 3 * 2;
   const double layers = static_cast<double>(job.model.layers);
   double log10 = layers * std::log10(block) + 2 * std::log10(executor);
   const double buffers = layers * (layers + 1) / 2;  // weight buffers with each prefetch depth
-  log10 += std::log10(buffers) + 2 * std::log10(layers);
+  log10 += std::log10(buffers) + 2 * std::log10(layers) + std::log10(layers + 3);
   log10 += std::log10(static_cast<double>(divisors(job.micro_batches()).size()));
   log10 += std::log10(static_cast<double>(cores_of(predictor))) + std::log10(16.0);
   return log10;

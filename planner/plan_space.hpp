@@ -20,12 +20,14 @@ using Pins = std::function<void(Plan&)>;
 
 /// Every combination of rounds, what blocks keep and where, residency, and gradients' tier, with
 /// usual buffers: uniform keep levels in HBM and on the host, mixtures that keep more for as many
-/// of the last blocks as memory allows, weights or all state of as many blocks as fit in HBM. Only
-/// plans that are valid with the pins in, once each.
+/// of the last blocks as memory allows, weights or all state of as many blocks as fit in HBM, state
+/// of embed, head and the first blocks staged. Only plans that are valid with the pins in, once
+/// each.
 [[nodiscard]] std::vector<Candidate> structures(const PlanEstimator& estimator,
                                                 const Predictor& predictor, const Pins& pins);
 
-/// Variations of `base` in buffer counts, prefetch depth, copy chunk, threads and time of updates.
+/// Variations of `base` in buffer counts, prefetch depth, copy chunk, threads, time of updates and
+/// staged units.
 [[nodiscard]] std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimator,
                                                 const Predictor& predictor, const Pins& pins);
 

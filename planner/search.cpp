@@ -204,14 +204,17 @@ std::variant<Planned, Infeasible> search(const Predictor& predictor,
   if (tournament.ranked().empty()) {
     return shortage(predictor, lean.empty() ? least_memory(structural, 4) : lean);
   }
-  std::vector<Candidate> refined;
-  for (std::size_t i = 0; i < std::min(kRefined, tournament.ranked().size()); ++i) {
-    const Plan& base = tournament.ranked()[i].candidate.plan;
-    for (Candidate& each : variations(base, estimator, predictor, settings.pins)) {
-      refined.push_back(std::move(each));
+  // Twice, for what is best of one field depends on the others.
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<Candidate> refined;
+    for (std::size_t i = 0; i < std::min(kRefined, tournament.ranked().size()); ++i) {
+      const Plan& base = tournament.ranked()[i].candidate.plan;
+      for (Candidate& each : variations(base, estimator, predictor, settings.pins)) {
+        refined.push_back(std::move(each));
+      }
     }
+    tournament.run(std::move(refined), effort / 4);
   }
-  tournament.run(std::move(refined), effort / 2);
 
   const Scored& best = tournament.ranked().front();
   const Seconds step = to_seconds(best.score.step);

@@ -7,18 +7,29 @@
 namespace sluice::planner {
 namespace {
 
-std::int64_t padded(const Job& job, std::size_t unit) {
-  return unit_tensors(job.model, unit).padded_size;
-}
+/// Padded parameters by kind of unit.
+struct UnitSizes {
+  explicit UnitSizes(const Job& job)
+      : head_unit(unit_count(job.model) - 1),
+        embed(unit_tensors(job.model, 0).padded_size),
+        block(unit_tensors(job.model, 1).padded_size),
+        head(unit_tensors(job.model, head_unit).padded_size) {}
+  [[nodiscard]] std::int64_t of(std::size_t unit) const {
+    return unit == 0 ? embed : unit == head_unit ? head : block;
+  }
+
+  std::size_t head_unit;
+  std::int64_t embed, block, head;
+};
 
 /// Bytes that backward leaves behind: the records of the blocks it is done with, less what the
 /// gradients up to the block after them take.
 class FreedRecords {
  public:
-  FreedRecords(const Job& job, const Plan& plan)
+  FreedRecords(const Job& job, const Plan& plan, Bytes gradient)
       : plan_(plan),
         record_(block_record(job)),
-        gradient_(4 * padded(job, 1)),
+        gradient_(gradient),
         block_(plan.units.size() - 1) {
     at_ = plan.units[block_ - 1].gradients == Tier::hbm ? Bytes(0) - gradient_ : Bytes(0);
   }
@@ -57,22 +68,24 @@ std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   }
   const auto count = static_cast<std::int64_t>(units.size());
   auto sharing = static_cast<std::size_t>(std::max<std::int64_t>(0, count - plan.state_buffers));
+  if (units.empty()) return {};
+  const UnitSizes sizes(job);
   std::vector<StagedLoad> in_records;
-  FreedRecords freed(job, plan);
+  // With several rounds gradients were there before.
+  FreedRecords freed(job, plan, Bytes(plan.rounds == 1 ? 4 * sizes.block : 0));
   Bytes needed{0};
   while (sharing > 0) {
     const std::size_t unit = units[sharing - 1];
-    needed += staged_bytes(plan.units[unit], job, padded(job, unit));
+    needed += staged_bytes(plan.units[unit], job, sizes.of(unit));
     const auto block = freed.block_leaving(needed);
     if (!block) break;
     in_records.push_back({unit, block});
     --sharing;
   }
   std::vector<StagedLoad> loads;
-  for (const std::size_t unit : units) {
-    const bool shares = std::any_of(in_records.begin(), in_records.end(),
-                                    [unit](const StagedLoad& load) { return load.unit == unit; });
-    if (!shares) loads.push_back({unit, std::nullopt});
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const bool shares = i >= sharing && i < sharing + in_records.size();
+    if (!shares) loads.push_back({units[i], std::nullopt});
   }
   loads.insert(loads.end(), in_records.begin(), in_records.end());
   return loads;
