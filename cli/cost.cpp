@@ -44,19 +44,28 @@ std::span<const char* const> options_of(KernelKind kind) {
   return kAttentionOptions;
 }
 
+/// Attention's options beside gemm's, where no kernel was named.
+void add_other_options(CLI::App& app, CostRequest& request) {
+  const auto names = options_of(KernelKind::attention);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string name = names[i];
+    if (app.get_option_no_throw(name.substr(0, name.find(','))) == nullptr) {
+      app.add_option(name, request.sizes[i]);
+    }
+  }
+}
+
 CostRequest parse_cost(const Arguments& arguments) {
   const std::string usage = "cost gemm|attention --machine X (sizes | TABLE.csv)";
   CostRequest request;
   Arguments rest = arguments;
+  bool named = false;
   const auto word = std::ranges::find_if(
       rest.strings, [](const std::string& s) { return s == "gemm" || s == "attention"; });
-  const bool help = std::ranges::any_of(
-      rest.strings, [](const std::string& s) { return s == "--help" || s == "-h"; });
   if (word != rest.strings.end()) {
     request.kind = *word == "gemm" ? KernelKind::gemm : KernelKind::attention;
     rest.strings.erase(word);
-  } else if (!help) {
-    throw BadRequest("cost: say which kernel: " + usage);
+    named = true;
   }
   CLI::App app("What kernels cost on a machine. Usage: sluice " + usage, "cost");
   app.add_option("table", request.table,
@@ -71,7 +80,9 @@ CostRequest parse_cost(const Arguments& arguments) {
   }
   app.add_option("-o,--output", request.output, "write the CSV there, not to stdout");
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/cost.schema.json)");
+  if (!named) add_other_options(app, request);  // so that the refusal is of the missing kernel
   parse(app, rest);
+  if (!named) throw BadRequest("cost: say which kernel: " + usage);
   if (request.machine.empty()) {
     throw BadRequest("--machine is missing: sluice machines lists the names");
   }

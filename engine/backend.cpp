@@ -15,7 +15,8 @@ std::unique_ptr<Device> make_device(const planner::Job& job,
                                     const planner::Layout& layout, std::int64_t threads) {
   if (machine.profile.device == planner::DeviceKind::cuda) {
     return cuda::make_device(job, {layout.device_bytes, layout.host_bytes},
-                             {machine.hbm, machine.host}, static_cast<int>(threads));
+                             {machine.hbm, machine.host}, static_cast<int>(threads),
+                             machine.staged);
   }
   return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
 }

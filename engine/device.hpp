@@ -75,6 +75,9 @@ class Device {
   virtual void read(const std::byte* source, std::span<std::byte> destination) = 0;
   virtual void write(std::span<const std::byte> source, std::byte* destination) = 0;
 
+  /// Zeroes bytes of an arena, between steps.
+  virtual void clear(std::byte* destination, std::size_t bytes) = 0;
+
   /// Queues for the lanes that the device runs by itself; null where threads run all of them.
   /// Device and program must outlive them.
   [[nodiscard]] virtual std::unique_ptr<DeviceQueues> open_queues(const Program& /*program*/) {

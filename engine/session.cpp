@@ -4,7 +4,8 @@ namespace sluice::engine {
 
 Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  std::unique_ptr<Device> device, TokenSource& tokens,
-                 StepRunner::LearningRate learning_rate, std::uint64_t seed, Observer* observer)
+                 StepRunner::LearningRate learning_rate, const InitialWeights& weights,
+                 Observer* observer)
     : device_(std::move(device)),
       program_(graph, *device_),
       state_(job.model, graph, *device_),
@@ -13,7 +14,7 @@ Session::Session(const planner::Job& job, const planner::StepGraph& graph,
       runner_(program_, *device_, job, tokens, std::move(learning_rate),
               queues_ ? queues_->constants() : std::span<AdamWStep>{}),
       executor_(program_, runner_, observer, queues_.get()) {
-  state_.initialize(seed);
+  state_.initialize(weights);
 }
 
 std::int64_t Session::run_to(std::int64_t last, const StepDone& step_done) {

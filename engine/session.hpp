@@ -19,10 +19,10 @@ namespace sluice::engine {
 class Session {
  public:
   /// `tokens` and `observer` (may be null) must outlive the session; `graph` need not. The state
-  /// starts with the initial weights of `seed`.
+  /// starts with the initial `weights`.
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
-          TokenSource& tokens, StepRunner::LearningRate learning_rate, std::uint64_t seed,
-          Observer* observer = nullptr);
+          TokenSource& tokens, StepRunner::LearningRate learning_rate,
+          const InitialWeights& weights, Observer* observer = nullptr);
 
   using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
   /// Runs the next steps up to `last`; returns the last step that ran (smaller after

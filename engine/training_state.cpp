@@ -58,18 +58,19 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
   }
 }
 
-void TrainingState::initialize(std::uint64_t seed) {
+void TrainingState::initialize(const InitialWeights& weights) {
   std::vector<std::uint16_t> high, low;
-  std::vector<std::byte> zeros;
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     const auto padded = static_cast<std::size_t>(planner::unit_tensors(shape_, unit).padded_size);
-    high.resize(padded);
-    low.resize(padded);
-    zeros.resize(padded * kMomentBytes);
-    initialize_unit(shape_, unit, seed, high.data(), low.data());
+    const bool alike = weights.alike_blocks && unit > 1 && unit + 1 < units_.size();
+    if (!alike) {
+      high.resize(padded);
+      low.resize(padded);
+      initialize_unit(shape_, unit, weights.seed, high.data(), low.data());
+    }
     write_weights(unit, high, low);
-    device_.write(zeros, units_[unit].m);
-    device_.write(zeros, units_[unit].v);
+    device_.clear(units_[unit].m, padded * kMomentBytes);
+    device_.clear(units_[unit].v, padded * kMomentBytes);
   }
 }
 

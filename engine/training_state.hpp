@@ -25,12 +25,22 @@ struct UnitState {
 };
 
 /// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
+/// Where random weights start.
+struct InitialWeights {
+  /*implicit*/ InitialWeights(std::uint64_t seed, bool alike_blocks = false)
+      : seed(seed), alike_blocks(alike_blocks) {}
+  std::uint64_t seed;
+  /// Every block starts with the first one's weights: for measurements, which only need random
+  /// values and would wait for the generator longer than they run.
+  bool alike_blocks;
+};
+
 class TrainingState {
  public:
   TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device);
 
   /// Initial weights of `seed` (engine/init.hpp); m and v zero.
-  void initialize(std::uint64_t seed);
+  void initialize(const InitialWeights& weights);
   /// Both halves of one unit's master weights, [padded] each, wherever copies of them stay.
   void write_weights(std::size_t unit, std::span<const std::uint16_t> high,
                      std::span<const std::uint16_t> low);

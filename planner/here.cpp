@@ -128,6 +128,7 @@ MachineProfile here_estimate() {
   for (Fact* link : {&here.h2d, &here.d2h, &here.h2d_duplex, &here.d2h_duplex}) {
     *link = estimate(kHostBackendLink.count(), 0.02, paced);
   }
+  here.staged_copy = estimate(kHostBackendLink.count(), 0.02, "the host backend pins nothing");
   here.copy_latency = estimate(50e-6, 0.6, "waking a thread and the first piece of a paced copy");
   here.dram = estimate(10e9 * std::sqrt(static_cast<double>(cores)), 0.6,
                        "10 GB/s times the root of the cores");

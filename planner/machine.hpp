@@ -42,6 +42,7 @@ struct MachineProfile {
   Fact h2d, d2h;                ///< Bytes/s alone.
   Fact h2d_duplex, d2h_duplex;  ///< Bytes/s, both directions at once.
   Fact copy_latency;            ///< Seconds.
+  Fact staged_copy;             ///< Bytes/s each way through a pinned ring, where little is pinned.
   Fact dram;                    ///< Bytes/s the host memory moves under load.
   Fact hbm_bandwidth;           ///< Bytes/s of the device's memory (element-wise kernels).
   Fact disk_read, disk_write;   ///< Bytes/s.

@@ -25,6 +25,8 @@ constexpr std::array kFields = {
     FactField{"d2h_duplex", FactUnit::bytes_per_second, &Profile::d2h_duplex,
               "device to host, both directions at once"},
     FactField{"copy_latency", FactUnit::seconds, &Profile::copy_latency, "latency of a copy"},
+    FactField{"staged_copy", FactUnit::bytes_per_second, &Profile::staged_copy,
+              "copies through a pinned ring"},
     FactField{"dram", FactUnit::bytes_per_second, &Profile::dram, "host memory under load"},
     FactField{"hbm_bandwidth", FactUnit::bytes_per_second, &Profile::hbm_bandwidth,
               "device memory"},

@@ -32,6 +32,7 @@ constexpr std::array kRunFlags = {
     RunFlag{"--hbm", "limits.hbm", "SIZE", "device memory to use, such as \"24 GiB\""},
     RunFlag{"--host", "limits.host", "SIZE", "host memory to use"},
     RunFlag{"--disk", "limits.disk", "SIZE", "disk to use"},
+    RunFlag{"--pinned", "limits.pinned", "SIZE", "host memory that can be pinned (all of it)"},
     RunFlag{"--threads", "threads", "N", "threads of the CPU optimizer"},
     RunFlag{"--residency", "residency", "auto|host",
             "host keeps master, m and v out of HBM (auto)"},

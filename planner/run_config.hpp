@@ -30,6 +30,8 @@ struct Schedule {
 /// Bytes a run may use; none leaves what the machine has.
 struct Limits {
   std::optional<Bytes> hbm, host, disk;
+  /// Host memory that the system lets be pinned; none: all of it.
+  std::optional<Bytes> pinned;
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
@@ -84,6 +86,9 @@ struct ResolvedMachine {
   MachineProfile profile;        ///< With the overrides; its hash is the profile_hash of outputs.
   std::string calibration_hash;  ///< Hash before overrides: what calibration samples are keyed by.
   Bytes hbm, host, disk;         ///< Capacities: limits, else the profile's.
+  /// Less host memory can be pinned than may be used: copies go through a pinned ring, and the
+  /// profile's link rates are those of the ring.
+  bool staged = false;
 };
 [[nodiscard]] ResolvedMachine to_machine(const RunConfig& config);
 

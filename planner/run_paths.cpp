@@ -142,6 +142,8 @@ constexpr std::array kPaths = {
     RunPath{"limits.hbm", [](RunConfig& run, Text v, Text p) { run.limits.hbm = limit(v, p); }},
     RunPath{"limits.host", [](RunConfig& run, Text v, Text p) { run.limits.host = limit(v, p); }},
     RunPath{"limits.disk", [](RunConfig& run, Text v, Text p) { run.limits.disk = limit(v, p); }},
+    RunPath{"limits.pinned",
+            [](RunConfig& run, Text v, Text p) { run.limits.pinned = limit(v, p); }},
     RunPath{
         "residency",
         [](RunConfig& run, Text v,

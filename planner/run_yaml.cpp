@@ -135,6 +135,7 @@ void write_limits(YamlText& yaml, const Limits& limits) {
   if (limits.hbm) yaml.bare("hbm", format_exact(*limits.hbm));
   if (limits.host) yaml.bare("host", format_exact(*limits.host));
   if (limits.disk) yaml.bare("disk", format_exact(*limits.disk));
+  if (limits.pinned) yaml.bare("pinned", format_exact(*limits.pinned));
   yaml.end();
 }
 

@@ -113,12 +113,14 @@ std::string waterfall_table(const std::vector<WaterfallColumn>& columns) {
   if (columns.empty()) return "";
   const auto row = [&columns](const std::string& name, auto&& time) {
     std::vector<std::string> cells;
+    cells.reserve(columns.size());
     for (const WaterfallColumn& column : columns) {
       cells.push_back(milliseconds(time(column.waterfall), column.waterfall.step));
     }
     return line(name, cells);
   };
   std::vector<std::string> names;
+  names.reserve(columns.size());
   for (const WaterfallColumn& column : columns) names.push_back(column.name);
   std::string text = line("waterfall", names);
   text += row(std::string("bound by ") + to_string(columns.front().waterfall.bound_by),

@@ -95,8 +95,8 @@ Bytes AttentionBackward::workspace() const { return run_workspace() * (side_ ? 2
 AttentionBackward::Sums AttentionBackward::sums_at(void* workspace) const {
   auto* first = static_cast<float*>(workspace);
   const std::int64_t array = planner::attention_backward_sums(shape_, part_).count() / 16;
-  return {.d_k = first,
-          .d_v = first + array,
+  return {.d_k = bf16(first),
+          .d_v = bf16(first + array),
           .d_k_total = first + 2 * array,
           .d_v_total = first + 3 * array};
 }
@@ -136,8 +136,8 @@ void AttentionBackward::run_group(cudaStream_t stream, const Origin& origin,
       run_block(stream, block, run, of, workspace);
       const std::int64_t first = block.range.first_key * shape_.head_dim;
       const std::int64_t count = block.range.keys * shape_.head_dim;
-      cuda::combine(stream, sums.d_k_total + first, sums.d_k, count);
-      cuda::combine(stream, sums.d_v_total + first, sums.d_v, count);
+      cuda::add_bf16(stream, sums.d_k_total + first, sums.d_k, count);
+      cuda::add_bf16(stream, sums.d_v_total + first, sums.d_v, count);
     }
   }
   const std::int64_t kv_bytes = kBf16Bytes * (origin.sequence * shape_.length * shape_.qkv_row +
@@ -147,9 +147,9 @@ void AttentionBackward::run_group(cudaStream_t stream, const Origin& origin,
 }
 
 /// One head's gradient as bf16, to rows of qkv_row.
-void AttentionBackward::round_into(cudaStream_t stream, const float* total, float* scratch,
+void AttentionBackward::round_into(cudaStream_t stream, const float* total, std::uint16_t* scratch,
                                    void* gradient) const {
-  cuda::round_to_bf16(stream, total, shape_.length * shape_.head_dim, bf16(scratch));
+  cuda::round_to_bf16(stream, total, shape_.length * shape_.head_dim, scratch);
   const auto width = static_cast<std::size_t>(kBf16Bytes * shape_.head_dim);
   check_cuda(cudaMemcpy2DAsync(gradient, static_cast<std::size_t>(kBf16Bytes * shape_.qkv_row),
                                scratch, width, width, static_cast<std::size_t>(shape_.length),

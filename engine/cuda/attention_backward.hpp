@@ -54,9 +54,9 @@ class AttentionBackward {
   struct Origin {
     std::int64_t sequence = 0, head = 0, kv_head = 0;
   };
-  /// fp32 gradients of one head of keys and values, in the workspace.
+  /// Gradients of one head of keys and values, in the workspace.
   struct Sums {
-    float *d_k, *d_v;              ///< Of one run.
+    std::uint16_t *d_k, *d_v;      ///< Of one run, bf16.
     float *d_k_total, *d_v_total;  ///< Of the runs so far.
   };
 
@@ -70,7 +70,8 @@ class AttentionBackward {
                  const AttentionGradients& of, void* workspace) const;
   void run_group(cudaStream_t stream, const Origin& origin, const AttentionGradients& of,
                  void* workspace) const;
-  void round_into(cudaStream_t stream, const float* total, float* scratch, void* gradient) const;
+  void round_into(cudaStream_t stream, const float* total, std::uint16_t* scratch,
+                  void* gradient) const;
 
   const Cudnn& cudnn_;
   AttentionShape shape_;

@@ -39,7 +39,7 @@ class Composer {
   }
   CudnnTensor key_gradient(AttentionTensor name, KeyGradients gradients) {
     if (gradients == KeyGradients::whole) return of_keys(name);
-    return tokens(name, kFp32, shape_.kv_heads, shape_.length, shape_.head_dim);
+    return tokens(name, kBf16, shape_.kv_heads, shape_.length, shape_.head_dim);
   }
   /// Keys or values [sequences, kv_heads, head_dim, length]: the transpose, in the same memory.
   CudnnTensor transposed(AttentionTensor name) {

@@ -35,7 +35,7 @@ enum class AttentionTensor : std::int64_t {
 /// Whether a run's gradients of keys and values are its own, or parts of sums over runs.
 enum class KeyGradients {
   whole,  ///< bf16, with the strides of keys and values.
-  part,   ///< fp32 [length, head_dim]; of one head only.
+  part,   ///< bf16 [length, head_dim]; of one head only.
 };
 
 /// out = softmax(mask(scale q k^T)) v, and lse. Throws EnvironmentError if no engine takes it.

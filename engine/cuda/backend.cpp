@@ -2,6 +2,7 @@
 
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/gemm_tuner.hpp"
 #include "planner/hash.hpp"
 
 namespace sluice::engine::cuda {
@@ -9,9 +10,14 @@ namespace sluice::engine::cuda {
 void require_backend() { require_usable_device(); }
 
 std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
-                                            const ArenaSizes& capacity, int threads) {
-  return std::make_unique<CudaDevice>(
-      job, CudaDeviceSettings{.arenas = arenas, .capacity = capacity, .threads = threads});
+                                            const ArenaSizes& capacity, int threads, bool staged) {
+  require_usable_device();
+  // Before the arenas: tuning needs device memory of its own for a while.
+  return std::make_unique<CudaDevice>(job, CudaDeviceSettings{.arenas = arenas,
+                                                              .capacity = capacity,
+                                                              .threads = threads,
+                                                              .staged = staged,
+                                                              .gemm = ensure_gemm_table(job)});
 }
 
 std::string numerics_id(const planner::Job& job) {
@@ -20,7 +26,7 @@ std::string numerics_id(const planner::Job& job) {
   check_cuda(cudaGetDeviceProperties(&properties, 0), "the device's properties");
   return planner::sha256_hex("cuda sm_" + std::to_string(properties.major) +
                              std::to_string(properties.minor) + ", " +
-                             CudaTemplates(job).numerics());
+                             CudaTemplates(job, ensure_gemm_table(job)).numerics());
 }
 
 }  // namespace sluice::engine::cuda

@@ -16,7 +16,8 @@ void require_backend();
 /// A CudaDevice; throws as its constructor, and EnvironmentError in a build without CUDA.
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(const planner::Job& job,
                                                           const ArenaSizes& arenas,
-                                                          const ArenaSizes& capacity, int threads);
+                                                          const ArenaSizes& capacity, int threads,
+                                                          bool staged);
 
 /// SHA-256 of backend, architecture, libraries with their engines, and kernel versions.
 [[nodiscard]] std::string numerics_id(const planner::Job& job);

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <cstdio>
 #include <cstring>
 
 #include "engine/cuda/adamw.hpp"
@@ -9,7 +10,9 @@
 #include "engine/cuda/cuda_queues.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
+#include "engine/cuda/usable.hpp"
 #include "engine/poll.hpp"
+#include "engine/zero.hpp"
 #include "planner/units_text.hpp"
 
 namespace sluice::engine {
@@ -19,8 +22,6 @@ using planner::Role;
 using planner::TaskKind;
 
 namespace {
-
-constexpr int kOldestMajor = 8;  // sm_80: bf16 matrix products.
 
 template <class T>
 T* as(const BoundAccess& access) {
@@ -53,27 +54,16 @@ const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSe
 }  // namespace
 
 void require_usable_device() {
-  const cuda::DeviceQuery query = cuda::query_devices();
-  if (query.devices.empty())
-    throw EnvironmentError("no CUDA device: " + query.reason.value_or("unknown"));
-  const auto& device = query.devices.front();
-  if (device.compute_capability.major < kOldestMajor) {
-    throw EnvironmentError(device.name + " has compute capability " +
-                           cuda::to_string(device.compute_capability) +
-                           "; the cuda backend needs 8.0 or newer: use --backend host");
-  }
+  if (const auto why = cuda::why_unusable(cuda::query_devices())) throw EnvironmentError(*why);
 }
 
 struct CudaDevice::DeviceMemory {
   explicit DeviceMemory(Bytes bytes) : size(static_cast<std::size_t>(bytes.count())) {
     std::size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "device memory");
-    if (free < size) {
-      throw EnvironmentError("the plan needs " + planner::format_exact(bytes) +
-                             " of device memory and " +
-                             planner::format_exact(Bytes(static_cast<std::int64_t>(free))) +
-                             " are free: end what else uses the GPU, or set limits.hbm");
-    }
+    const auto why = cuda::why_no_memory(bytes, Bytes(static_cast<std::int64_t>(free)),
+                                         Bytes(static_cast<std::int64_t>(total)));
+    if (why) throw EnvironmentError(*why);
     void* memory = nullptr;
     check_cuda(cudaMalloc(&memory, std::max<std::size_t>(size, 1)), "the device arena");
     data = static_cast<std::byte*>(memory);
@@ -100,14 +90,32 @@ CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settin
     : job_(on_usable_device(job, settings)),
       record_(planner::block_record(job)),
       device_(std::make_unique<DeviceMemory>(settings.arenas.device)),
-      host_(settings.arenas.host, "host arena"),
+      host_(settings.arenas.host, "host arena", settings.staged ? Pinning::none : Pinning::wanted),
       step_(sizeof(AdamWStep)),
-      templates_(job),
+      templates_(job, settings.gemm),
       pool_(settings.threads) {
   for (auto& stream : streams_) stream = std::make_unique<Stream>();
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
   }
+  if (!host_.pinned()) stage();
+}
+
+void CudaDevice::stage() {
+  to_device_ = std::make_unique<StagedCopies>(stream(LaneKind::h2d));
+  to_host_ = std::make_unique<StagedCopies>(stream(LaneKind::d2h));
+  if (host_.refusal().empty()) return;
+  std::fprintf(stderr,
+               "sluice: %s of host memory cannot be pinned (%s): copies are staged and slower than "
+               "predicted; raise the locked-memory limit (ulimit -l), or set --pinned to what can "
+               "be pinned, so that it is planned for\n",
+               planner::format_bytes(Bytes(std::ssize(host_.bytes()))).c_str(),
+               host_.refusal().c_str());
+}
+
+bool CudaDevice::queues(LaneKind lane) const {
+  return lane == LaneKind::compute ||
+         ((lane == LaneKind::h2d || lane == LaneKind::d2h) && to_device_ == nullptr);
 }
 
 CudaDevice::~CudaDevice() = default;
@@ -131,6 +139,16 @@ bool CudaDevice::on_device(const std::byte* address) const {
 }
 
 std::unique_ptr<DeviceQueues> CudaDevice::open_queues(const Program& program) {
+  if (to_device_ != nullptr) {
+    // What kernels write for the CPU to read.
+    for (const BoundTask& task : program.tasks()) {
+      for (const Role role : {Role::loss_sum, Role::norm_sum}) {
+        const BoundAccess* sum = task.find(role);
+        if (sum == nullptr) continue;
+        host_.pin_part({sum->data, static_cast<std::size_t>(sum->bytes.count())});
+      }
+    }
+  }
   return std::make_unique<CudaQueues>(*this, program);
 }
 
@@ -139,6 +157,13 @@ void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace
     adamw_update(operands_of(task), spans_[static_cast<std::size_t>(task.unit)], update, pool_,
                  pool_.threads());
     return;
+  }
+  const BoundAccess* from = task.find(Role::source);
+  if (from != nullptr && to_device_ != nullptr) {
+    std::byte* to = task.access(Role::destination).data;
+    const auto bytes = static_cast<std::size_t>(from->bytes.count());
+    return task.lane == LaneKind::h2d ? to_device_->to_device(from->data, to, bytes)
+                                      : to_host_->to_host(from->data, to, bytes);
   }
   enqueue(task, new (step_.data()) AdamWStep(update));
   check_cuda(cudaStreamSynchronize(stream(task.lane)),
@@ -291,6 +316,13 @@ void CudaDevice::write(std::span<const std::byte> source, std::byte* destination
       cudaMemcpyAsync(destination, source.data(), source.size(), cudaMemcpyHostToDevice, own),
       "a write");
   check_cuda(cudaStreamSynchronize(own), "a write");
+}
+
+void CudaDevice::clear(std::byte* destination, std::size_t bytes) {
+  if (!on_device(destination)) return zero_in_parallel(destination, bytes);
+  const cudaStream_t own = stream(LaneKind::launch);
+  check_cuda(cudaMemsetAsync(destination, 0, bytes, own), "zeroing");
+  check_cuda(cudaStreamSynchronize(own), "zeroing");
 }
 
 }  // namespace sluice::engine

@@ -5,10 +5,12 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/cuda/pinned_memory.hpp"
 #include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/staged_copies.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/device.hpp"
 #include "engine/thread_pool.hpp"
@@ -20,6 +22,10 @@ struct CudaDeviceSettings {
   ArenaSizes arenas;    ///< From the layout.
   ArenaSizes capacity;  ///< What the machine has, or a run may use.
   int threads = 1;      ///< Of the optimizer on the cpu lane.
+  /// Ordinary host memory, copied through a pinned ring: for systems that pin little. Also what
+  /// happens, with a line on standard error, where the arena turns out not to be pinnable.
+  bool staged = false;
+  std::optional<GemmTable> gemm{};  ///< None: cuBLASLt's first suggestions.
 };
 
 /// Throws EnvironmentError unless a GPU of compute capability 8.0 or newer answers.
@@ -42,8 +48,11 @@ class CudaDevice : public Device {
   [[nodiscard]] double loss_only(const BoundTask& task) override;
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
+  void clear(std::byte* destination, std::size_t bytes) override;
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
+  /// Whether a stream runs the lane; staged copies are run by their lanes' threads.
+  [[nodiscard]] bool queues(planner::LaneKind lane) const;
   /// Enqueues a task of a stream's lane. `update` lies in shared memory.
   void enqueue(const BoundTask& task, const AdamWStep* update);
   [[nodiscard]] cudaStream_t stream(planner::LaneKind lane) const;
@@ -52,6 +61,7 @@ class CudaDevice : public Device {
   struct DeviceMemory;
   struct Stream;
   void compute(const BoundTask& task, cudaStream_t stream);
+  void stage();
   [[nodiscard]] AdamWOperands operands_of(const BoundTask& task) const;
   [[nodiscard]] CudaRecord record_of(const BoundTask& task) const;
   [[nodiscard]] CudaLossArguments loss_arguments(const BoundTask& task) const;
@@ -65,7 +75,8 @@ class CudaDevice : public Device {
   SharedMemory step_;  ///< Constants of an update that is run and waited for.
   std::array<std::unique_ptr<Stream>, planner::kLaneKinds> streams_;
   CudaTemplates templates_;
-  ThreadPool pool_;  ///< Of the cpu lane.
+  ThreadPool pool_;                                    ///< Of the cpu lane.
+  std::unique_ptr<StagedCopies> to_device_, to_host_;  ///< Where the host arena is not pinned.
 };
 
 }  // namespace sluice::engine

@@ -8,28 +8,18 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "engine/cuda/check.hpp"
+#include "engine/zero.hpp"
 
 namespace sluice::engine {
 namespace {
 
-void touch(std::byte* data, std::size_t bytes) {
-  const std::size_t threads =
-      std::clamp<std::size_t>(bytes >> 28, 1, std::max(1U, std::thread::hardware_concurrency()));
-  const std::size_t part = (bytes / threads + 4095) / 4096 * 4096;
-  std::vector<std::thread> workers;
-  for (std::size_t begin = 0; begin < bytes; begin += part) {
-    workers.emplace_back([=] { std::memset(data + begin, 0, std::min(part, bytes - begin)); });
-  }
-  for (std::thread& worker : workers) worker.join();
-}
+constexpr unsigned kRegister = cudaHostRegisterPortable | cudaHostRegisterMapped;
 
 }  // namespace
 
-PinnedMemory::PinnedMemory(Bytes bytes, const char* what)
+PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
     : size_(static_cast<std::size_t>(bytes.count())) {
   check(bytes.count() >= 0, "memory has no negative size");
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -42,23 +32,37 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what)
   }
   data_ = static_cast<std::byte*>(mapping);
   madvise(data_, mapped_, MADV_HUGEPAGE);  // Advice: without huge pages it is only slower to pin.
-  touch(data_, mapped_);
+  zero_in_parallel(data_, mapped_);
+  if (pinning == Pinning::none) return;
   // One registration: a copy that crosses from one into the next is an invalid argument.
-  const cudaError_t status =
-      cudaHostRegister(data_, mapped_, cudaHostRegisterPortable | cudaHostRegisterMapped);
+  const cudaError_t status = cudaHostRegister(data_, mapped_, kRegister);
   if (status != cudaSuccess) {
-    release();
-    throw EnvironmentError("cannot pin the " + std::to_string(size_) + " bytes of the " + what +
-                           ": " + cudaGetErrorString(status) +
-                           ": raise the locked-memory limit (ulimit -l)");
+    (void)cudaGetLastError();
+    refusal_ = cudaGetErrorString(status);
+    return;
   }
-  registered_ = true;
+  registered_.push_back(data_);
+  whole_ = true;
+}
+
+void PinnedMemory::pin_part(std::span<std::byte> part) {
+  check(part.data() >= data_ && part.data() + part.size() <= data_ + mapped_,
+        "a part of this memory");
+  if (whole_) return;
+  const auto page = static_cast<std::ptrdiff_t>(sysconf(_SC_PAGESIZE));
+  std::byte* first = data_ + (part.data() - data_) / page * page;
+  for (std::byte* at = first; at < part.data() + part.size(); at += page) {
+    if (!pages_.insert(at).second) continue;
+    check_cuda(cudaHostRegister(at, static_cast<std::size_t>(page), kRegister),
+               "pinning one page of host memory");
+    registered_.push_back(at);
+  }
 }
 
 PinnedMemory::~PinnedMemory() { release(); }
 
 void PinnedMemory::release() noexcept {
-  if (registered_) cudaHostUnregister(data_);
+  for (std::byte* const start : registered_) cudaHostUnregister(start);
   munmap(data_, mapped_);
 }
 

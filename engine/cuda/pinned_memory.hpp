@@ -2,24 +2,36 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "sim/units.hpp"
 
 namespace sluice::engine {
 
+enum class Pinning { wanted, none };
+
 /// Anonymous memory of `bytes`, touched by several threads at once and then registered with the
-/// CUDA runtime (quicker than cudaHostAlloc, at the same copy speed). Aligned to a
-/// page.
+/// CUDA runtime (quicker than cudaHostAlloc, at the same copy speed). Aligned to a page. Where it
+/// cannot be registered, or is not to be, it is ordinary memory, but for the ranges that `pin_part`
+/// names.
 class PinnedMemory {
  public:
-  /// Throws EnvironmentError naming `what` and the size where the system or the driver refuses.
-  PinnedMemory(Bytes bytes, const char* what);
+  /// Throws EnvironmentError naming `what` and the size where the system has no such memory.
+  PinnedMemory(Bytes bytes, const char* what, Pinning pinning = Pinning::wanted);
   ~PinnedMemory();
   PinnedMemory(const PinnedMemory&) = delete;  // Addresses inside are held by bound tasks.
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
+  [[nodiscard]] bool pinned() const { return !registered_.empty() && whole_; }
+  /// Why it is not pinned though it was wanted; empty otherwise.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  /// Pins the pages of a part of memory that is not pinned. Throws EnvironmentError where even that
+  /// is refused.
+  void pin_part(std::span<std::byte> part);
 
  private:
   void release() noexcept;
@@ -27,7 +39,10 @@ class PinnedMemory {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t mapped_ = 0;
-  bool registered_ = false;
+  bool whole_ = false;
+  std::vector<std::byte*> registered_;  ///< Starts of registered ranges.
+  std::set<std::byte*> pages_;          ///< Pinned in parts.
+  std::string refusal_;
 };
 
 }  // namespace sluice::engine

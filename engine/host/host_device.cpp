@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "engine/poll.hpp"
+#include "engine/zero.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -134,6 +135,10 @@ void HostDevice::read(const std::byte* source, std::span<std::byte> destination)
 
 void HostDevice::write(std::span<const std::byte> source, std::byte* destination) {
   std::memcpy(destination, source.data(), source.size());
+}
+
+void HostDevice::clear(std::byte* destination, std::size_t bytes) {
+  zero_in_parallel(destination, bytes);
 }
 
 void HostDevice::copy(const BoundTask& task, Pace pace) const {

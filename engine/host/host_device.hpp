@@ -43,6 +43,7 @@ class HostDevice : public Device {
   [[nodiscard]] double loss_only(const BoundTask& task) override;
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
+  void clear(std::byte* destination, std::size_t bytes) override;
 
  private:
   void copy(const BoundTask& task, Pace pace) const;

@@ -21,6 +21,7 @@ class EmptyDevice : public Device {
   double loss_only(const BoundTask&) override { return 0; }
   void read(const std::byte*, std::span<std::byte>) override {}
   void write(std::span<const std::byte>, std::byte*) override {}
+  void clear(std::byte*, std::size_t) override {}
 };
 
 /// A task of the step: predecessors in the same step and in the one before.

@@ -127,6 +127,24 @@ TEST(Run, OverridesChangeTheProfileButNotItsCalibration) {
 }
 
 // 10 steps up to lr, then half a cosine to a tenth of it at step 110.
+TEST(Run, LittlePinnedMemoryIsPlannedAtTheRatesOfARing) {
+  RunConfig run;
+  run.machine = "h200";
+  set_path(run, "limits.host", "100 GiB");
+  set_path(run, "limits.pinned", "100 GiB");
+  const ResolvedMachine whole = to_machine(run);
+  EXPECT_FALSE(whole.staged);
+  set_path(run, "limits.pinned", "8 GiB");
+  const ResolvedMachine staged = to_machine(run);
+  EXPECT_TRUE(staged.staged);
+  EXPECT_LT(staged.profile.h2d.value, whole.profile.h2d.value);
+  EXPECT_LT(staged.profile.d2h_duplex.value, whole.profile.d2h_duplex.value);
+  EXPECT_GT(staged.profile.h2d_dram.value, whole.profile.h2d_dram.value);
+  EXPECT_EQ(staged.calibration_hash, whole.calibration_hash);
+  set_path(run, "machine.staged_copy", "5 GB/s");
+  EXPECT_DOUBLE_EQ(to_machine(run).profile.h2d.value, 5e9);
+}
+
 TEST(Schedule, WarmsUpAndDecays) {
   const Schedule cosine = {Schedule::Kind::cosine, 10, 0.1};
   EXPECT_DOUBLE_EQ(learning_rate(cosine, 1, 5, 110), 0.5);

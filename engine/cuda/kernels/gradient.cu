@@ -79,6 +79,15 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+__global__ void __launch_bounds__(kThreads)
+    add_halves(float* gradient, const std::uint16_t* addend, std::int64_t elements) {
+  const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kThreads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
+       i < elements; i += stride) {
+    gradient[i] += __uint_as_float(static_cast<unsigned>(addend[i]) << 16);
+  }
+}
+
 constexpr int kRoundThreads = 1024;
 /// Elements that one block reads before it writes any.
 constexpr std::int64_t kRoundBlock = std::int64_t{kRoundThreads} * kVector;
@@ -130,6 +139,15 @@ void combine(CUstream_st* stream, float* gradient, const float* addend, std::int
   add<<<static_cast<unsigned>(ceil_div(elements, kNormBlock)), kThreads, 0, stream>>>(
       gradient, addend, elements);
   check_launch("combine");
+}
+
+void add_bf16(CUstream_st* stream, float* gradient, const std::uint16_t* addend,
+              std::int64_t elements) {
+  if (elements == 0) return;
+  constexpr std::int64_t kMostBlocks = 4096;
+  add_halves<<<static_cast<unsigned>(std::min(ceil_div(elements, kThreads), kMostBlocks)), kThreads,
+               0, stream>>>(gradient, addend, elements);
+  check_launch("add_bf16");
 }
 
 void round_to_bf16(CUstream_st* stream, const float* gradient, std::int64_t elements,

@@ -22,6 +22,10 @@ void sum_blocks(CUstream_st* stream, const double* blocks, std::int64_t count, d
 /// gradient[i] += addend[i].
 void combine(CUstream_st* stream, float* gradient, const float* addend, std::int64_t elements);
 
+/// gradient[i] += addend[i], a bf16.
+void add_bf16(CUstream_st* stream, float* gradient, const std::uint16_t* addend,
+              std::int64_t elements);
+
 /// wire[i] = bf16 of gradient[i]. `wire` may be where `gradient` starts: then about
 /// log2(elements / 8192) kernels run one after another, each writing over what was read before it.
 /// Any other overlap is refused.

@@ -58,12 +58,15 @@ Outcome train(const planner::Job& job, const planner::Plan& plan, planner::Devic
   return outcome;
 }
 
-Outcome train_on_cuda(const planner::Job& job, const planner::Plan& plan, std::int64_t steps) {
+Outcome train_on_cuda(const planner::Job& job, const planner::Plan& plan, std::int64_t steps,
+                      bool staged = false) {
   return train(job, plan, planner::DeviceKind::cuda, steps, [&](const planner::Layout& layout) {
     const ArenaSizes sizes{layout.device_bytes, layout.host_bytes};
     return std::make_unique<CudaDevice>(
-        job, CudaDeviceSettings{
-                 .arenas = sizes, .capacity = sizes, .threads = static_cast<int>(plan.threads)});
+        job, CudaDeviceSettings{.arenas = sizes,
+                                .capacity = sizes,
+                                .threads = static_cast<int>(plan.threads),
+                                .staged = staged});
   });
 }
 
@@ -93,6 +96,18 @@ TEST_F(CudaTraining, RandomPlansGiveTheBitsOfThePlainPlan) {
       EXPECT_EQ(outcome.weights, expected.weights) << "seed " << seed << ", tied " << tied;
       EXPECT_EQ(outcome.state, expected.state) << "seed " << seed << ", tied " << tied;
     }
+  }
+}
+
+TEST_F(CudaTraining, CopiesThroughARingGiveTheSameBits) {
+  const planner::Job job = small_job();
+  const Outcome expected =
+      train_on_cuda(job, planner::uniform_plan(job, planner::UnitPlan{}, 1), 3);
+  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+    const Outcome outcome = train_on_cuda(job, planner::random_plan(job, seed), 3, true);
+    EXPECT_EQ(outcome.losses, expected.losses) << "seed " << seed;
+    EXPECT_EQ(outcome.weights, expected.weights) << "seed " << seed;
+    EXPECT_EQ(outcome.state, expected.state) << "seed " << seed;
   }
 }
 

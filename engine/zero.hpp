@@ -1,0 +1,12 @@
+// Zeroing much memory on all cores.
+#pragma once
+
+#include <cstddef>
+
+namespace sluice::engine {
+
+/// `bytes` zero bytes at `data`; memory that was mapped and not yet touched becomes present. One
+/// thread for every 256 MiB, at most one a core.
+void zero_in_parallel(std::byte* data, std::size_t bytes);
+
+}  // namespace sluice::engine
