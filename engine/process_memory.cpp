@@ -22,7 +22,7 @@ ProcessMemory process_memory() {
     std::int64_t kib = 0;
     words >> name >> kib;
     const Bytes bytes(kib * 1024);
-    if (name == "VmRSS:") memory.resident = bytes;
+    if (name == "RssAnon:" || name == "RssShmem:") memory.resident += bytes;
     if (name == "VmLck:") memory.locked = bytes;
   }
   return memory;

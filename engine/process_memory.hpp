@@ -6,7 +6,8 @@
 namespace sluice::engine {
 
 struct ProcessMemory {
-  Bytes resident{0};  ///< VmRSS
+  Bytes resident{0};  ///< Anonymous and shared memory. Not files that are mapped, which the system
+                      ///< drops when it needs to: the program, libraries, data.
   Bytes locked{0};    ///< VmLck
 };
 

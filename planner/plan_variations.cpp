@@ -119,7 +119,8 @@ std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimat
   if (any_unit(base, stages_state)) vary_staging(base, predictor, found);
   vary_buffers(base, predictor, found);
   if (any_unit(base, [](const UnitPlan& unit) { return unit.keep_tier == Tier::host; })) {
-    // Up to a whole pass of a block, so that one that keeps little makes up for one that keeps more.
+    // Up to a whole pass of a block, so that one that keeps little makes up for one that keeps
+    // more.
     const std::int64_t per_round = base.micro_batches_per_round;
     for (const std::int64_t activation_buffers :
          std::set<std::int64_t>{1, 3, 4, 6, 8, per_round / 2, per_round}) {
