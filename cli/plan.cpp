@@ -17,8 +17,6 @@
 namespace sluice::cli {
 namespace {
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
-
 std::string search_line(const planner::Planned& planned) {
   return fmt::format(
       "search       10^{:.1f} plans, {} considered, {} simulated; at most {:.1f} % above the "

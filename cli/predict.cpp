@@ -14,8 +14,6 @@
 namespace sluice::cli {
 namespace {
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
-
 /// A given plan that does not fit: what the search would do instead comes first.
 std::vector<planner::Remedy> remedies_of(const planner::RunPlanning& run) {
   std::vector<planner::Remedy> remedies;

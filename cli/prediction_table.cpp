@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
+
 #include "planner/units_text.hpp"
 
 namespace sluice::cli {
@@ -115,5 +117,7 @@ std::string infeasible_table(const planner::Infeasible& infeasible) {
                      to_string(infeasible.tier), planner::format_bytes(infeasible.short_by)) +
          memory_table(infeasible.memory) + remedies_table(infeasible.remedies);
 }
+
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 }  // namespace sluice::cli

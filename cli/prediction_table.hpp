@@ -15,4 +15,7 @@ namespace sluice::cli {
 [[nodiscard]] std::string remedies_table(const std::vector<planner::Remedy>& remedies);
 [[nodiscard]] std::string memory_table(const planner::Memory& memory);
 
+/// To standard output; main sees to it that it arrived.
+void print(const std::string& text);
+
 }  // namespace sluice::cli

@@ -30,8 +30,6 @@ constexpr std::int64_t kEvaluationSteps = 8;
 constexpr std::int64_t kTracedSteps = 3;
 constexpr std::int64_t kByteValues = 256;
 
-void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
-
 /// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
 void require_healthy(const planner::RunConfig& config) {
   profiler::DoctorOptions options;

@@ -53,13 +53,13 @@ UpdateLimits fastest_update(const Job& job, const ProfileCostModel& costs,
 }
 
 /// Parameters by where they can be.
-struct Sizes {
+struct ParameterCounts {
   double embed = 0, blocks = 0, all = 0;
   std::vector<std::int64_t> units;  ///< Distinct.
 };
 
-Sizes sizes_of(const ModelShape& shape) {
-  Sizes sizes;
+ParameterCounts parameter_counts(const ModelShape& shape) {
+  ParameterCounts sizes;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
     const bool block = unit_at(shape, unit).kind == UnitKind::block;
     if (block && unit > 1) continue;  // Blocks are equal.
@@ -73,7 +73,7 @@ Sizes sizes_of(const ModelShape& shape) {
   return sizes;
 }
 
-std::vector<std::int64_t> copy_sizes(const Sizes& sizes, std::int64_t element) {
+std::vector<std::int64_t> copy_sizes(const ParameterCounts& sizes, std::int64_t element) {
   std::vector<std::int64_t> all{4096};
   for (const std::int64_t size : sizes.units) all.push_back(size * element);
   return all;
@@ -84,7 +84,7 @@ class MachineLimits {
  public:
   MachineLimits(const Job& job, const ProfileCostModel& costs, const ResolvedMachine& machine,
                 Residency residency)
-      : job_(job), costs_(costs), sizes_(sizes_of(job.model)) {
+      : job_(job), costs_(costs), sizes_(parameter_counts(job.model)) {
     const PassTimes times = pass_times(job, costs);
     const double micro = static_cast<double>(job.micro_batches());
     const double layers = static_cast<double>(job.model.layers);
@@ -162,7 +162,7 @@ class MachineLimits {
   static constexpr double kGradient = 4;  ///< As it waits.
   const Job& job_;
   const ProfileCostModel& costs_;
-  Sizes sizes_;
+  ParameterCounts sizes_;
   Seconds tail_{0}, compute_{0};
   double hbm_ = 0, resident_ = 0, streamed_ = 0, streamed_blocks_ = 0;
   double weight_ = 0, wire_ = 0, h2d_rate_ = 0, d2h_rate_ = 0;

@@ -16,7 +16,7 @@ namespace {
 using sim::Json;
 using sim::JsonObject;
 
-constexpr const char* kSchema = "sluice/calibration/1";
+constexpr const char* kCalibrationSchema = "sluice/calibration/1";
 
 CalibrationSample to_sample(const JsonObject& json) {
   CalibrationSample sample;
@@ -37,8 +37,8 @@ void read_line(const std::string& line, const std::string& where, const std::str
                Calibration& calibration) {
   const Json parsed = sim::parse_json(line, where);
   const JsonObject json(parsed, where);
-  if (json.text("schema") != kSchema) {
-    json.fail("schema", std::string("must be \"") + kSchema + "\"");
+  if (json.text("schema") != kCalibrationSchema) {
+    json.fail("schema", std::string("must be \"") + kCalibrationSchema + "\"");
   }
   if (json.find_boolean("reset").value_or(false)) {
     if (json.text("profile_hash") == profile_hash) calibration.clear();
@@ -78,22 +78,20 @@ void append_calibration(const std::filesystem::path& file,
     check(std::isfinite(sample.value) && sample.value >= 0 && std::isfinite(sample.deviation) &&
               sample.deviation >= 0 && sample.count >= 1,
           "a calibration sample is finite, not negative and counted");
-    const Json json = {{"schema", kSchema},
-                       {"profile_hash", sample.profile_hash},
-                       {"cost_key", sample.key.name},
-                       {"value", sample.value},
-                       {"deviation", sample.deviation},
-                       {"count", sample.count},
-                       {"source", sample.source},
-                       {"time", sample.time}};
+    const Json json = {{"schema", kCalibrationSchema},  {"profile_hash", sample.profile_hash},
+                       {"cost_key", sample.key.name},   {"value", sample.value},
+                       {"deviation", sample.deviation}, {"count", sample.count},
+                       {"source", sample.source},       {"time", sample.time}};
     lines += json.dump() + "\n";
   }
   append_lines(file, lines);
 }
 
 void reset_calibration(const std::filesystem::path& file, const std::string& profile_hash) {
-  const Json json = {
-      {"schema", kSchema}, {"profile_hash", profile_hash}, {"reset", true}, {"time", utc_now()}};
+  const Json json = {{"schema", kCalibrationSchema},
+                     {"profile_hash", profile_hash},
+                     {"reset", true},
+                     {"time", utc_now()}};
   append_lines(file, json.dump() + "\n");
 }
 

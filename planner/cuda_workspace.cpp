@@ -5,7 +5,7 @@
 namespace sluice::planner {
 namespace {
 
-class Offsets {
+class WorkspaceOffsets {
  public:
   Bytes take(Bytes bytes) {
     const Bytes start = next_;
@@ -41,7 +41,7 @@ CudaWorkspace cuda_workspace(const Job& job) {
   const std::int64_t query = shape.heads * shape.head_dim;
   const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
   const std::int64_t chunk = std::min(job.loss_chunk, tokens);
-  Offsets offsets;
+  WorkspaceOffsets offsets;
   CudaWorkspace space{};
   space.normed = offsets.take_bf16(tokens * shape.hidden);
   space.d_normed = offsets.take_bf16(tokens * shape.hidden);

@@ -10,13 +10,6 @@ namespace {
 
 constexpr std::size_t kBins = 128;
 
-/// Six significant digits: what a file holds is what was fitted.
-double rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return std::strtod(text, nullptr);
-}
-
 double median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -239,6 +232,12 @@ KernelCorrection fit_correction(std::span<const double> features, std::size_t wi
   TreeGrower grower(data, options);
   for (int i = 0; i < options.trees; ++i) correction.add(grower.grow(left));
   return correction;
+}
+
+double rounded(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return std::strtod(text, nullptr);
 }
 
 }  // namespace sluice::planner

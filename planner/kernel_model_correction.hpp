@@ -38,6 +38,9 @@ struct CorrectionOptions {
   double clip = 0.02;  ///< Residuals beyond it count as this much: outliers carry no weight.
 };
 
+/// Six significant digits: what a file holds is what was fitted.
+[[nodiscard]] double rounded(double value);
+
 /// Gradient boosting with medians in the leaves (Friedman, Greedy function approximation, Annals of
 /// Statistics 29, 2001, algorithm 3), each tree grown on its own share of the rows (Stochastic
 /// gradient boosting, 2002), best leaf first, over at most 128 thresholds a feature. Row i of

@@ -15,7 +15,7 @@ using sim::Json;
 using sim::JsonObject;
 using Node = KernelCorrection::Node;
 
-constexpr const char* kSchema = "sluice/kernels/1";
+constexpr const char* kKernelsSchema = "sluice/kernels/1";
 
 /// One tree a line: feature and value of each node in preorder, feature -1 for a leaf.
 std::string trees_text(const KernelCorrection& correction) {
@@ -98,7 +98,7 @@ KernelFamily read_family(const JsonObject& json) {
 }  // namespace
 
 std::string to_json_text(const KernelModel& model) {
-  std::string text = "{\"schema\": " + Json(kSchema).dump() +
+  std::string text = "{\"schema\": " + Json(kKernelsSchema).dump() +
                      ",\n \"device\": " + Json(model.device()).dump() + ",\n \"families\": [";
   bool first = true;
   for (const KernelKind kind : {KernelKind::gemm, KernelKind::attention}) {
@@ -131,9 +131,9 @@ std::string to_json_text(const KernelModel& model) {
 KernelModel kernels_from_json(const std::string& text, const std::string& where) {
   const Json parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
-  if (json.text("schema") != kSchema) {
-    json.fail("schema",
-              "must be \"" + std::string(kSchema) + "\", not \"" + json.text("schema") + "\"");
+  if (json.text("schema") != kKernelsSchema) {
+    json.fail("schema", "must be \"" + std::string(kKernelsSchema) + "\", not \"" +
+                            json.text("schema") + "\"");
   }
   json.refuse_unknown({"schema", "device", "families"});
   KernelModel model(json.text("device"));
@@ -142,7 +142,7 @@ KernelModel kernels_from_json(const std::string& text, const std::string& where)
 }
 
 bool is_kernels_json(const std::string& text) {
-  return text.substr(0, 200).find(kSchema) != std::string::npos;
+  return text.substr(0, 200).find(kKernelsSchema) != std::string::npos;
 }
 
 std::optional<KernelModel> catalogue_kernels(const std::string& machine) {

@@ -164,13 +164,6 @@ double infer_multiprocessors(KernelKind kind, const Rows& rows) {
   return best;
 }
 
-/// Six significant digits: what a file holds is what was fitted.
-double rounded(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return std::strtod(text, nullptr);
-}
-
 void correct(KernelFamily& family, const Rows& rows, const CorrectionOptions& options) {
   Vector features, left;
   std::size_t width = 0;

@@ -14,7 +14,7 @@ namespace {
 using sim::Json;
 using sim::JsonObject;
 
-constexpr const char* kSchema = "sluice/plan/1";
+constexpr const char* kPlanSchema = "sluice/plan/1";
 
 Json to_json(const UnitPlan& unit) {
   return {{"weights", to_string(unit.weights)},
@@ -110,7 +110,7 @@ Plan to_plan(const JsonObject& json) {
 
 std::string to_json_text(const PlanFile& file) {
   const Plan& plan = file.plan;
-  Json json = {{"schema", kSchema},
+  Json json = {{"schema", kPlanSchema},
                {"job_hash", file.job_hash},
                {"profile_hash", file.profile_hash},
                {"numerics_id", file.numerics_id},
@@ -134,9 +134,9 @@ std::string to_json_text(const PlanFile& file) {
 PlanFile plan_file_from_json(const std::string& text, const std::string& where) {
   const Json parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
-  if (json.text("schema") != kSchema) {
-    json.fail("schema", std::string("must be \"") + kSchema + "\", not \"" + json.text("schema") +
-                            "\": make the plan again with `sluice plan`");
+  if (json.text("schema") != kPlanSchema) {
+    json.fail("schema", std::string("must be \"") + kPlanSchema + "\", not \"" +
+                            json.text("schema") + "\": make the plan again with `sluice plan`");
   }
   json.refuse_unknown({"schema", "job_hash", "profile_hash", "numerics_id", "layers",
                        "weight_buffers", "gradient_buffers", "activation_buffers", "state_buffers",

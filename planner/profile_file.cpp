@@ -15,7 +15,7 @@ namespace {
 using sim::Json;
 using sim::JsonObject;
 
-constexpr const char* kSchema = "sluice/profile/1";
+constexpr const char* kProfileSchema = "sluice/profile/1";
 
 const char* suffix(FactUnit unit) {
   switch (unit) {
@@ -120,7 +120,7 @@ std::string to_json_text(const MachineProfile& profile) {
   for (const FactField& field : fact_fields()) {
     facts[std::string(field.name) + suffix(field.unit)] = to_json(profile.*field.member);
   }
-  Json json = {{"schema", kSchema},
+  Json json = {{"schema", kProfileSchema},
                {"name", profile.name},
                {"device", to_string(profile.device)},
                {"architecture", profile.architecture},
@@ -145,9 +145,9 @@ std::string to_json_text(const MachineProfile& profile) {
 MachineProfile profile_from_json(const std::string& text, const std::string& where) {
   const Json parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
-  if (json.text("schema") != kSchema) {
-    json.fail("schema",
-              "must be \"" + std::string(kSchema) + "\", not \"" + json.text("schema") + "\"");
+  if (json.text("schema") != kProfileSchema) {
+    json.fail("schema", "must be \"" + std::string(kProfileSchema) + "\", not \"" +
+                            json.text("schema") + "\"");
   }
   json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "update",
                        "interference", "price_usd"});

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kAlign = 256;
 
 /// Hands out consecutive ranges, each a multiple of 256 bytes.
-class Offsets {
+class RecordOffsets {
  public:
   Bytes take(std::int64_t bytes) {
     const Bytes start = next_;
@@ -34,7 +34,7 @@ BlockRecord block_record(const Job& job) {
   const std::int64_t tokens = job.micro_tokens();
   const std::int64_t query = shape.heads * shape.head_dim;
   const std::int64_t key = shape.kv_heads * shape.head_dim;
-  Offsets offsets;
+  RecordOffsets offsets;
   BlockRecord record{};
   record.x = offsets.take(tokens * shape.hidden * element);
   record.input_bytes = offsets.end();
@@ -71,7 +71,7 @@ BlockWorkspace block_workspace(const Job& job) {
   const auto panel = [](std::int64_t rows, std::int64_t cols) {
     return panel_rows(rows, cols) * cols;
   };
-  Offsets offsets;
+  RecordOffsets offsets;
   BlockWorkspace space{};
   space.panel = offsets.take_floats(
       std::max({panel(query, shape.hidden), panel(key, shape.hidden), panel(shape.hidden, query),
@@ -104,7 +104,7 @@ HeadWorkspace head_workspace(const Job& job) {
   const ModelShape& shape = job.model;
   const std::int64_t copies = job.compute == ComputeType::bf16 ? 1 : 0;
   const std::int64_t chunk = std::min(job.loss_chunk, job.micro_tokens());
-  Offsets offsets;
+  RecordOffsets offsets;
   HeadWorkspace space{};
   space.panel = offsets.take_floats(panel_rows(shape.vocab, shape.hidden) * shape.hidden);
   space.vector = offsets.take_floats(shape.hidden);

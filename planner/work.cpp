@@ -14,10 +14,10 @@
 namespace sluice::planner {
 namespace {
 
-/// Sizes of one block and one micro-batch.
-struct Sizes {
+/// MicroBatchSizes of one block and one micro-batch.
+struct MicroBatchSizes {
   std::int64_t tokens, hidden, query, key_value, intermediate, element;
-  explicit Sizes(const Job& job)
+  explicit MicroBatchSizes(const Job& job)
       : tokens(job.micro_tokens()),
         hidden(job.model.hidden),
         query(job.model.heads * job.model.head_dim),
@@ -42,7 +42,7 @@ AttentionWork attention_of(const Job& job, bool backward) {
 }
 
 /// Norm, q, k and v products, biases, q/k norms and RoPE, attention.
-void add_attention_half(Work& work, const Job& job, const Sizes& s) {
+void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s) {
   work.gemms.push_back({s.tokens, s.query, s.hidden});
   work.gemms.push_back({s.tokens, s.key_value, s.hidden, 2});
   work.attention.push_back(attention_of(job, false));
@@ -51,7 +51,7 @@ void add_attention_half(Work& work, const Job& job, const Sizes& s) {
 }
 
 /// o product, residual, norm, gate and up products.
-void add_residual_gate_up(Work& work, const Sizes& s) {
+void add_residual_gate_up(Work& work, const MicroBatchSizes& s) {
   work.gemms.push_back({s.tokens, s.hidden, s.query});
   work.gemms.push_back({s.tokens, s.intermediate, s.hidden, 2});
   work.streamed += s.streams(s.hidden, 3) + s.streams(s.hidden, 2);
@@ -59,7 +59,7 @@ void add_residual_gate_up(Work& work, const Sizes& s) {
 }
 
 /// SwiGLU, down product, residual.
-void add_down(Work& work, const Sizes& s) {
+void add_down(Work& work, const MicroBatchSizes& s) {
   work.gemms.push_back({s.tokens, s.hidden, s.intermediate});
   work.streamed += s.streams(s.intermediate, 3) + s.streams(s.hidden, 3);
   work.kernels += 3;
@@ -72,7 +72,7 @@ void add_backward_of(Work& work, const Gemm& g) {
   work.kernels += 2 * g.count;
 }
 
-Work block_backward(const Job& job, const Sizes& s) {
+Work block_backward(const Job& job, const MicroBatchSizes& s) {
   Work work;
   for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.intermediate},     // down
                         Gemm{s.tokens, s.intermediate, s.hidden, 2},  // gate, up
@@ -90,7 +90,7 @@ Work block_backward(const Job& job, const Sizes& s) {
   return work;
 }
 
-Work loss(const Job& job, const Sizes& s) {
+Work loss(const Job& job, const MicroBatchSizes& s) {
   Work work;
   const std::int64_t vocab = job.model.vocab;
   const auto add_chunks = [&](std::int64_t tokens, std::int64_t count) {
@@ -135,7 +135,7 @@ Flops flops(const AttentionWork& a) {
 }
 
 Work work_of(const Job& job, Pass pass, std::size_t unit) {
-  const Sizes s(job);
+  const MicroBatchSizes s(job);
   Work work;
   switch (pass) {
     case Pass::embed_forward:

@@ -37,6 +37,10 @@ struct PromisedRow {
   planner::Waterfall waterfall;  ///< Of the simulated step.
   OwnDeviceMemory memory;        ///< Asked before the process touched the device.
   [[nodiscard]] Seconds predicted() const { return to_seconds(step.prediction.step); }
+  /// Of a step of that length.
+  [[nodiscard]] double tokens_per_s(Seconds length) const {
+    return static_cast<double>(job.tokens()) / length.count();
+  }
 };
 
 /// Plans the row (or takes the request's plan file). Throws BadRequest, EnvironmentError where it

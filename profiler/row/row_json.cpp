@@ -16,10 +16,6 @@ ordered_json optional_bytes(std::optional<Bytes> bytes) {
   return bytes ? ordered_json(bytes->count()) : ordered_json(nullptr);
 }
 
-double tokens_per_s(const PromisedRow& row, Seconds step) {
-  return static_cast<double>(row.job.tokens()) / step.count();
-}
-
 ordered_json predicted_object(const PromisedRow& row) {
   const planner::Prediction& p = row.step.prediction;
   return {{"step_s", row.predicted().count()},
@@ -42,7 +38,7 @@ ordered_json measured_object(const PromisedRow& row, const MeasuredRow& measured
   ordered_json out = {{"step_s", measured.median.count()},
                       {"step_s_fastest", measured.fastest.count()},
                       {"step_s_slowest", measured.slowest.count()},
-                      {"tokens_per_s", tokens_per_s(row, measured.median)},
+                      {"tokens_per_s", row.tokens_per_s(measured.median)},
                       {"bound_ratio", measured.median / row.ceilings.bound.time},
                       {"steps_s", ordered_json::array()},
                       {"ready_s", measured.ready.count()},

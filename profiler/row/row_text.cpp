@@ -8,10 +8,6 @@ namespace {
 
 using planner::format_bytes;
 
-double tokens_per_s(const PromisedRow& row, Seconds step) {
-  return static_cast<double>(row.job.tokens()) / step.count();
-}
-
 double gib(Bytes bytes) { return static_cast<double>(bytes.count()) / (1ll << 30); }
 
 std::string choices(const planner::UnitPlan& unit, bool block) {
@@ -50,7 +46,7 @@ std::string bound_text(const PromisedRow& row) {
   const planner::Ceilings& top = row.ceilings;
   std::string text =
       fmt::format("bound of the machine: {:.4f} s by {}, {:.0f} tokens/s;", top.bound.time.count(),
-                  to_string(top.bound.by), tokens_per_s(row, top.bound.time));
+                  to_string(top.bound.by), row.tokens_per_s(top.bound.time));
   for (std::size_t i = 0; i < planner::kBounds; ++i) {
     if (top.bound.each[i].count() <= 0) continue;
     text += fmt::format(" {} {:.4f} s", to_string(static_cast<planner::BoundBy>(i)),
@@ -107,8 +103,8 @@ std::string row_text(const PromisedRow& row, const MeasuredRow& measured) {
       "ready after {:.1f} s\nmeasured: median {:.4f} s of {} steps ({:.4f} to {:.4f}), {:.0f} "
       "tokens/s ({:.0f} to {:.0f}); predicted {:+.1f} %\n",
       measured.ready.count(), measured.median.count(), measured.steps.size(),
-      measured.fastest.count(), measured.slowest.count(), tokens_per_s(row, measured.median),
-      tokens_per_s(row, measured.slowest), tokens_per_s(row, measured.fastest),
+      measured.fastest.count(), measured.slowest.count(), row.tokens_per_s(measured.median),
+      row.tokens_per_s(measured.slowest), row.tokens_per_s(measured.fastest),
       100 * (row.predicted() / measured.median - 1));
   text += fmt::format("bound ratio: predicted {:.3f}, measured {:.3f}; {} of the model",
                       row.predicted() / row.ceilings.bound.time,

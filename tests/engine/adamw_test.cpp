@@ -14,7 +14,7 @@
 namespace sluice::engine {
 namespace {
 
-struct State {
+struct AdamWState {
   std::vector<std::uint16_t> high, low;
   std::vector<float> m, v, gradient;
   std::vector<std::uint16_t> wire;
@@ -25,7 +25,7 @@ struct State {
   AdamWOperands wired() {
     return {high.data(), low.data(), m.data(), v.data(), wire.data(), planner::GradientWire::bf16};
   }
-  friend bool operator==(const State& a, const State& b) {
+  friend bool operator==(const AdamWState& a, const AdamWState& b) {
     const auto same = [](const std::vector<float>& x, const std::vector<float>& y) {
       return std::memcmp(x.data(), y.data(), x.size() * sizeof(float)) == 0;
     };
@@ -34,8 +34,8 @@ struct State {
 };
 
 /// Magnitudes over the whole range of fp32, denormals and zeros included.
-State wild_state(std::int64_t n) {
-  State state;
+AdamWState wild_state(std::int64_t n) {
+  AdamWState state;
   std::mt19937 random(11);
   std::uniform_real_distribution<float> mantissa(-2, 2);
   std::uniform_int_distribution<int> exponent(-140, 20);
@@ -64,14 +64,14 @@ std::vector<AdamWSpan> spans_of(std::int64_t n) {
 }
 
 TEST(AdamW, EveryPathGivesTheSameBits) {
-  const State start = wild_state(1003);
+  const AdamWState start = wild_state(1003);
   const AdamWStep step = adamw_step(settings(), 1e-3, 3, 0.7f);
   for (const bool wired : {false, true}) {
     for (const bool decays : {false, true}) {
-      std::vector<State> results;
+      std::vector<AdamWState> results;
       for (const AdamWPath& path : adamw_paths()) {
         if (!path.supported) continue;
-        State state = start;
+        AdamWState state = start;
         path.update(wired ? state.wired() : state.operands(), 0, state.size(), decays, step);
         results.push_back(state);
         EXPECT_TRUE(results.front() == state) << path.name;
@@ -83,13 +83,13 @@ TEST(AdamW, EveryPathGivesTheSameBits) {
 
 TEST(AdamW, ThreadsAndBlocksChangeNoBit) {
   const std::int64_t n = 3 * kUpdateBlock + 77;
-  const State start = wild_state(n);
+  const AdamWState start = wild_state(n);
   const AdamWStep step = adamw_step(settings(), 1e-3, 1, 1.0f);
   ThreadPool pool(3);
   const auto spans = spans_of(n);
-  std::vector<State> results;
+  std::vector<AdamWState> results;
   for (const int threads : {1, 2, 3}) {
-    State state = start;
+    AdamWState state = start;
     adamw_update(state.operands(), spans, step, pool, threads);
     results.push_back(state);
     EXPECT_TRUE(results.front() == state) << threads;
@@ -103,10 +103,10 @@ TEST(AdamW, ThreadsAndBlocksChangeNoBit) {
 }
 
 TEST(AdamW, FollowsTheDocumentedOperationsBitForBit) {
-  const State start = wild_state(500);
+  const AdamWState start = wild_state(500);
   const AdamWStep step = adamw_step(settings(), 2e-3, 7, 0.25f);
   for (const bool decays : {false, true}) {
-    State state = start;
+    AdamWState state = start;
     adamw_paths().back().update(state.operands(), 0, state.size(), decays, step);
     for (std::size_t i = 0; i < start.high.size(); ++i) {
       volatile float product = start.gradient[i] * step.clip_scale;
@@ -130,22 +130,22 @@ TEST(AdamW, FollowsTheDocumentedOperationsBitForBit) {
 }
 
 TEST(AdamW, DenormalsAreNotFlushed) {
-  State state = wild_state(64);
+  AdamWState state = wild_state(64);
   const float tiny = std::numeric_limits<float>::denorm_min() * 1000;
   for (auto& m : state.m) m = tiny;
   for (auto& g : state.gradient) g = 0;
   const AdamWStep step = adamw_step(settings(), 1e-3, 1, 1.0f);
   for (const AdamWPath& path : adamw_paths()) {
     if (!path.supported) continue;
-    State copy = state;
+    AdamWState copy = state;
     path.update(copy.operands(), 0, copy.size(), true, step);
     for (const float m : copy.m) EXPECT_EQ(m, 0.9f * tiny) << path.name;
   }
 }
 
 TEST(AdamW, WireGradientIsTheRoundedGradient) {
-  State wired = wild_state(100);
-  State plain = wired;
+  AdamWState wired = wild_state(100);
+  AdamWState plain = wired;
   for (std::size_t i = 0; i < plain.wire.size(); ++i) {
     plain.gradient[i] = bf16_to_float(plain.wire[i]);
   }
@@ -161,7 +161,7 @@ TEST(AdamW, FirstStepMovesByTheLearningRateAgainstTheGradient) {
   // m / sqrt(v) with bias corrections is sign(g) at step 1; no decay.
   planner::AdamWSettings plain;
   plain.weight_decay = 0;
-  State state;
+  AdamWState state;
   for (const float g : {3.0f, -0.001f}) {
     const SplitMaster halves = split_master(0.5f);
     state.high.push_back(halves.high);

@@ -198,18 +198,18 @@ void expect_in_order(const Program& program, const std::vector<Turn>& turns, std
 
 /// load -> forward -> grads (on the compute lane, run by the CPU) -> update; the next load waits
 /// for the update, and a GPU update follows the meeting on its own lane without an edge.
-const std::vector<FakeTask> kStep = {
+const std::vector<FakeTask> kQueuedStep = {
     {LaneKind::h2d, TaskKind::load_weights, {}, {4}}, {LaneKind::compute, TaskKind::forward, {0}},
     {LaneKind::compute, TaskKind::grads, {}},         {LaneKind::compute, TaskKind::update, {}},
     {LaneKind::cpu, TaskKind::update, {2}},
 };
 
 TEST(QueuedExecutor, TasksOfCpuAndDeviceKeepEdgesAndLaneOrder) {
-  QueuedRun run(kStep);
+  QueuedRun run(kQueuedStep);
   EXPECT_EQ(run.executor.run(1, 40), 40);
   EXPECT_EQ(run.executor.run(41, 50), 50);
   expect_in_order(run.program, run.log.turns(), 50);
-  EXPECT_EQ(run.spans.seen.size(), 50 * kStep.size());
+  EXPECT_EQ(run.spans.seen.size(), 50 * kQueuedStep.size());
 }
 
 TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
@@ -272,14 +272,14 @@ TEST(QueuedExecutor, AQueueHoldsNoMoreThanItsShare) {
 }
 
 TEST(QueuedExecutor, ARefusedTaskStopsTheRunAndIsRethrown) {
-  QueuedRun run(kStep);
+  QueuedRun run(kQueuedStep);
   run.queues.refuse = [](std::uint32_t task, std::int64_t step) { return task == 1 && step == 7; };
   EXPECT_THROW((void)run.executor.run(1, 1000), EnvironmentError);
   EXPECT_THROW((void)run.executor.run(8, 9), std::logic_error);
 }
 
 TEST(QueuedExecutor, AnErrorOfTheCpuReleasesQueuesThatWaitForIt) {
-  QueuedRun run(kStep);
+  QueuedRun run(kQueuedStep);
   run.cpu.action = [](std::uint32_t task, std::int64_t step) {
     if (task == 4 && step == 5) throw BadRequest("update");
   };
@@ -287,7 +287,7 @@ TEST(QueuedExecutor, AnErrorOfTheCpuReleasesQueuesThatWaitForIt) {
 }
 
 TEST(QueuedExecutor, AStopEndsEveryLaneAtTheSameStep) {
-  QueuedRun run(kStep);
+  QueuedRun run(kQueuedStep);
   const std::int64_t last = run.executor.run(1, 100'000, [&](std::int64_t step) {
     if (step == 9) run.executor.request_stop();
   });

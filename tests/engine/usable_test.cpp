@@ -7,10 +7,11 @@ namespace sluice::engine::cuda {
 namespace {
 
 DeviceQuery with_device(Version capability) {
-  return {.runtime = Version{13, 0},
-          .driver = Version{13, 0},
-          .devices = {{.name = "A GPU", .compute_capability = capability, .memory = Bytes(1)}},
-          .reason = {}};
+  Device device;
+  device.name = "A GPU";
+  device.compute_capability = capability;
+  device.memory = Bytes(1);
+  return {.runtime = Version{13, 0}, .driver = Version{13, 0}, .devices = {device}, .reason = {}};
 }
 
 void expect_line(const std::optional<std::string>& line, const std::vector<std::string>& parts) {
