@@ -180,7 +180,8 @@ std::string csv_of(KernelKind kind, const planner::KernelTable& table,
 
 double quantile(std::vector<double> values, double share) {
   std::ranges::sort(values);
-  return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+  return values[static_cast<std::size_t>(
+      std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 int cost_table(const CostRequest& request, const planner::KernelCosts& costs) {

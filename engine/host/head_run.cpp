@@ -8,8 +8,7 @@
 namespace sluice::engine {
 
 HeadRun::HeadRun(const HostTemplates& templates, Workspace workspace)
-    : templates_(templates),
-      job_(templates.job_),
+    : job_(templates.job_),
       shape_(templates.job_.model),
       space_(templates.head_space_),
       slots_(templates.ends_),

@@ -30,7 +30,6 @@ class HeadRun {
   void chunk_backward(const LossArguments& arguments, const float* x, std::int64_t begin,
                       std::int64_t count);
 
-  const HostTemplates& templates_;
   const planner::Job& job_;
   const planner::ModelShape& shape_;
   const planner::HeadWorkspace& space_;
