@@ -18,9 +18,10 @@ constexpr const char* kD2hLink = "pcie_d2h";
 constexpr const char* kDramLink = "dram";
 constexpr const char* kCoresLink = "cores";
 
-/// Sharing weight of writes to host memory over everything else's, on CUDA machines (class
+/// Sharing weights of copies over their rates alone, on CUDA machines whose profile has none (class
 /// comment).
-constexpr double kHostWritePriority = 2;
+constexpr double kH2dWeight = 1;
+constexpr double kD2hWeight = 2;
 
 /// Adds parts of one task: seconds, their deviation (independent between parts) and the weakest
 /// evidence.
@@ -232,7 +233,8 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
   cost.uses.emplace_back(down ? kH2dLink : kD2hLink,
                          std::min(1.0, link.value / std::max(cost.cap.count(), 1.0)));
   if (profile_.device == DeviceKind::cuda) {
-    cost.weight = cost.cap.count() * (down ? 1 : kHostWritePriority);
+    const double fitted = down ? profile_.h2d_weight.value : profile_.d2h_weight.value;
+    cost.weight = cost.cap.count() * (fitted > 0 ? fitted : down ? kH2dWeight : kD2hWeight);
   }
   share_dram(cost, down ? profile_.h2d_dram.value : profile_.d2h_dram.value);
   share_cores(cost, profile_.copy_cores.value);

@@ -50,8 +50,9 @@ struct CostSwitches {
 /// and cores. On the host backend a compute task is a flow of seconds that uses one core;
 /// everywhere an update uses threads / rate core-seconds a parameter. Flows that use cores weigh
 /// one over their use on the host backend, so that cores are shared evenly; on CUDA machines a flow
-/// weighs its own uncontended rate, so that all slow down in proportion, except that writes to host
-/// memory (d2h) come first: on an H200 host they kept their rate against 14 threads of Adam while
+/// weighs its own uncontended rate, so that all slow down in proportion, times what the profile
+/// states for copies (h2d_weight, d2h_weight), fitted by `sluice probe`; 1 and 2 where it states
+/// none: on an H200 host writes to host memory kept their rate against 14 threads of Adam while
 /// reads lost a quarter.
 class ProfileCostModel : public CostModel {
  public:

@@ -38,6 +38,10 @@ constexpr std::array kFields = {
               "host memory bytes per byte copied from the device"},
     FactField{"update_dram", FactUnit::number, &Profile::update_dram,
               "host memory bytes per parameter updated"},
+    FactField{"h2d_weight", FactUnit::number, &Profile::h2d_weight,
+              "hold of copies to the device on full host memory"},
+    FactField{"d2h_weight", FactUnit::number, &Profile::d2h_weight,
+              "hold of copies from the device on full host memory"},
     FactField{"copy_cores", FactUnit::number, &Profile::copy_cores, "core-seconds per byte copied"},
     FactField{"peak_bf16", FactUnit::flops_per_second, &Profile::peak_bf16,
               "dense bf16 peak, fp32 accumulate"},
@@ -159,7 +163,13 @@ std::string profile_hash(const MachineProfile& profile) {
   text.add("name", profile.name)
       .add("device", to_string(profile.device))
       .add("architecture", profile.architecture);
-  for (const FactField& field : kFields) add_fact(text, field.name, profile.*field.member);
+  for (const FactField& field : kFields) {
+    const Fact& fact = profile.*field.member;
+    // Younger than the hash: a profile without them keeps its hash.
+    const bool weight =
+        field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight;
+    if (!weight || fact.value > 0) add_fact(text, field.name, fact);
+  }
   for (const CurvePoint& point : profile.gemm) {
     text.add("gemm", point.size);
     add_fact(text, "gemm.rate", point.rate);

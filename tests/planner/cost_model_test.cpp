@@ -77,6 +77,21 @@ TEST(CopyCost, KeysWithoutSizeNameRates) {
   EXPECT_EQ(costs.copy(CostKey{"copy/h2d"}, CopyDirection::h2d, Bytes(10)).cap, Rate(5e6));
 }
 
+TEST(CopyCost, WeighsItsRateByWhatTheProfileStatesOnCudaMachines) {
+  MachineProfile profile = round_profile(DeviceKind::cuda);
+  const auto weight = [&](CopyDirection direction) {
+    return ProfileCostModel(profile, {}).copy(CostKey{"c"}, direction, Bytes(1)).weight;
+  };
+  EXPECT_EQ(weight(CopyDirection::h2d), 10e6);
+  EXPECT_EQ(weight(CopyDirection::d2h), 20e6);  // writes to host memory come first
+  const std::string before = profile_hash(profile);
+  profile.h2d_weight = test::measured(0.5);
+  profile.d2h_weight = test::measured(3);
+  EXPECT_EQ(weight(CopyDirection::h2d), 5e6);
+  EXPECT_EQ(weight(CopyDirection::d2h), 30e6);
+  EXPECT_NE(profile_hash(profile), before);
+}
+
 TEST(UpdateCost, UsesItsThreadsCoresAndWeighsCoresEvenly) {
   const ProfileCostModel costs(round_profile(), {});
   Work work;

@@ -1,0 +1,70 @@
+// Fits the simulator's contention model to what copies and the CPU optimizer reached together.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/machine.hpp"
+#include "profiler/probe/contention_grid.hpp"
+
+namespace sluice::profiler {
+
+enum class ContendedRate { update, h2d, d2h };
+const char* to_string(ContendedRate rate);
+
+/// One measured rate and what the model says of it.
+struct RateCheck {
+  std::int64_t threads;
+  Copies copies;
+  ContendedRate rate;
+  double measured, predicted;
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+};
+
+/// Targets on points that were not fitted, for each of the three rates.
+inline constexpr double kContentionMean = 0.02;
+inline constexpr double kContentionWorst = 0.05;
+
+/// Errors of one rate.
+struct RateResiduals {
+  ContendedRate rate;
+  std::size_t count = 0;
+  double mean = 0;                 ///< Of the absolute relative errors.
+  std::optional<RateCheck> worst;  ///< None where there is no point.
+  [[nodiscard]] bool holds() const;
+};
+[[nodiscard]] std::vector<RateResiduals> residuals(const std::vector<RateCheck>& checks);
+
+struct ContentionFit {
+  /// The profile that was given with its links, DRAM coefficients, weights, update curve and the
+  /// interference among h2d, d2h and cpu replaced; what else it has is kept.
+  planner::MachineProfile profile;
+  std::vector<RateCheck> fitted;    ///< Every point, by the parameters fitted to all.
+  std::vector<RateCheck> held_out;  ///< Each by parameters that its half had no part in.
+  [[nodiscard]] bool holds() const;
+};
+
+/// Parameters, all through ProfileCostModel and sim::FairShare (contention_rates):
+///   from the points where something runs alone: h2d, d2h, the update curve by threads
+///   fitted: dram capacity; DRAM bytes per byte copied, each way; sharing weights of both copies;
+///           interference cpu < h2d, cpu < d2h, h2d < cpu, d2h < cpu, h2d < d2h, d2h < h2d
+/// Only ratios of DRAM coefficients show in rates, so update_dram stays what the profile has, or
+/// 28 bytes. Least squares of relative errors, from several starts, without chance: the same grid
+/// gives the same numbers.
+///
+/// Points are halved like the squares of a board (threads, copies) and each half is predicted from
+/// the other, the update rate of a thread count whose lone point is held out by interpolation. Lone
+/// copies and the ends of the update curve are in both halves and no check. A parameter's deviation
+/// is half the difference between the halves' values.
+///
+/// Throws BadRequest where the grid lacks lone copies, or updates on fewer than three thread
+/// counts.
+[[nodiscard]] ContentionFit fit_contention(planner::MachineProfile profile,
+                                           const ContentionGrid& grid);
+
+/// For people: a line for each rate, on fitted and on held-out points, with its worst point.
+[[nodiscard]] std::string residuals_text(const ContentionFit& fit);
+
+}  // namespace sluice::profiler

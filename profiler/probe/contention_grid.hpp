@@ -1,0 +1,38 @@
+// What copies and the CPU optimizer reach together on one machine: the grid of measurements that
+// the contention model is fitted to, and its file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/machine.hpp"
+
+namespace sluice::profiler {
+
+enum class Copies { none, h2d, d2h, both };
+const char* to_string(Copies copies);
+
+/// Rates that were reached at the same time. Those of what did not run are 0.
+struct ContentionPoint {
+  std::int64_t threads = 0;  ///< Of the CPU optimizer; 0: it did not run.
+  Copies copies = Copies::none;
+  planner::Fact update;    ///< Parameters/s.
+  planner::Fact h2d, d2h;  ///< Bytes/s.
+};
+using ContentionGrid = std::vector<ContentionPoint>;
+
+[[nodiscard]] constexpr bool copies_down(Copies copies) {
+  return copies == Copies::h2d || copies == Copies::both;
+}
+[[nodiscard]] constexpr bool copies_up(Copies copies) {
+  return copies == Copies::d2h || copies == Copies::both;
+}
+
+/// The grid as JSON, "sluice/contention/1", so that it can be fitted again without the machine.
+[[nodiscard]] std::string to_json_text(const ContentionGrid& grid);
+/// Throws BadRequest naming `where` and the field.
+[[nodiscard]] ContentionGrid contention_grid_from_json(const std::string& text,
+                                                       const std::string& where);
+
+}  // namespace sluice::profiler

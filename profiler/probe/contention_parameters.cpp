@@ -1,0 +1,105 @@
+#include "profiler/probe/contention_parameters.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Fact;
+using planner::MachineProfile;
+
+constexpr double kUpdateDram = 28;  ///< 12 bytes of state both ways and 4 of gradient.
+
+constexpr std::array<Fact MachineProfile::*, 5> kFacts = {
+    &MachineProfile::dram, &MachineProfile::h2d_dram, &MachineProfile::d2h_dram,
+    &MachineProfile::h2d_weight, &MachineProfile::d2h_weight};
+
+struct Pair {
+  const char* on;
+  const char* from;
+};
+constexpr std::array<Pair, 6> kPairs = {{{"cpu", "h2d"},
+                                         {"cpu", "d2h"},
+                                         {"h2d", "cpu"},
+                                         {"d2h", "cpu"},
+                                         {"h2d", "d2h"},
+                                         {"d2h", "h2d"}}};
+
+bool is_fitted(const MachineProfile::Interference& each) {
+  return std::any_of(kPairs.begin(), kPairs.end(), [&](const Pair& pair) {
+    return each.on == pair.on && each.from == pair.from;
+  });
+}
+
+Fact fitted_fact(double value) {
+  return {.value = value,
+          .deviation = 0,
+          .count = 0,
+          .source = planner::Source::measured,
+          .note = "fitted to copies and CPU AdamW running together"};
+}
+
+}  // namespace
+
+std::vector<ContentionVector> contention_starts(const MachineProfile& profile) {
+  double fastest = 0;
+  for (const auto& [threads, rate] : profile.update) fastest = std::max(fastest, rate.value);
+  const double per_update = profile.update_dram.value > 0 ? profile.update_dram.value : kUpdateDram;
+  // A duplex link loses what it loses; what runs beside a copy a little.
+  const auto loss = [](const Fact& alone, const Fact& duplex) {
+    const double factor = duplex.value > 0 ? duplex.value / alone.value : 0.97;
+    return std::log(std::clamp(factor, 0.3, 0.99));
+  };
+  const double little = std::log(0.97);
+  std::vector<ContentionVector> starts;
+  for (const double room : {1.0, 1.1}) {
+    for (const double copied : {0.6, 1.0}) {
+      for (const double write_weight : {1.0, 2.0, 4.0}) {
+        starts.push_back({std::log(room * fastest * per_update), std::log(copied),
+                          std::log(1.2 * copied), 0, std::log(write_weight), little, little, little,
+                          little, loss(profile.h2d, profile.h2d_duplex),
+                          loss(profile.d2h, profile.d2h_duplex)});
+      }
+    }
+  }
+  return starts;
+}
+
+MachineProfile with_parameters(MachineProfile profile, const ContentionVector& at) {
+  for (std::size_t i = 0; i < kFacts.size(); ++i) {
+    profile.*kFacts[i] = fitted_fact(std::exp(at[i]));
+  }
+  if (!(profile.update_dram.value > 0)) {
+    profile.update_dram = {.value = kUpdateDram,
+                           .deviation = 0,
+                           .count = 0,
+                           .source = planner::Source::estimated,
+                           .note = "12 bytes of state both ways and 4 of gradient"};
+  }
+  std::erase_if(profile.interference, is_fitted);
+  for (std::size_t i = 0; i < kPairs.size(); ++i) {
+    profile.interference.push_back({kPairs[i].on, kPairs[i].from,
+                                    fitted_fact(std::min(1.0, std::exp(at[kFacts.size() + i])))});
+  }
+  return profile;
+}
+
+void state_deviations(MachineProfile& profile, const ContentionVector& deviations,
+                      std::int64_t count) {
+  const auto state = [&](Fact& fact, double relative) {
+    fact.deviation = relative * fact.value;
+    fact.count = count;
+  };
+  for (std::size_t i = 0; i < kFacts.size(); ++i) state(profile.*kFacts[i], deviations[i]);
+  for (auto& each : profile.interference) {
+    for (std::size_t i = 0; i < kPairs.size(); ++i) {
+      if (each.on == kPairs[i].on && each.from == kPairs[i].from) {
+        state(each.factor, std::min(deviations[kFacts.size() + i], 0.5));
+      }
+    }
+  }
+}
+
+}  // namespace sluice::profiler
