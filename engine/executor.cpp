@@ -137,6 +137,7 @@ void Executor::run_here(Turn turn) {
   const Instant start = now();
   {
     const TaskRanges::Scope range(ranges_, turn.task);
+    const TaskCalls calls(observer_, turn.task, turn.step);
     runner_.run(turn.task, turn.step);
   }
   const Instant end = now();

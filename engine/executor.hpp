@@ -60,6 +60,10 @@ class Executor {
 
   /// Time since the executor was made: the run's clock.
   [[nodiscard]] Instant now() const { return instant(std::chrono::steady_clock::now()); }
+  /// `point` on the run's clock.
+  [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
+    return Instant(std::chrono::duration_cast<Duration>(point - epoch_));
+  }
 
  private:
   class InFlight;
@@ -87,9 +91,6 @@ class Executor {
   }
   void publish(Turn turn);
   void tell(Turn turn, Instant start, Instant end);
-  [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
-    return Instant(std::chrono::duration_cast<Duration>(point - epoch_));
-  }
   void fail(std::exception_ptr error);
 
   const Program& program_;

@@ -22,6 +22,27 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void task_ran(const TaskEvent& event) = 0;
+
+  /// Around everything that the calling thread asks of the device for a task. Of no use to most.
+  virtual void calls_begin(std::uint32_t /*task*/, std::int64_t /*step*/) {}
+  virtual void calls_end() {}
+};
+
+/// While it lives, what its thread asks of the device is for one task. `observer` may be null.
+class TaskCalls {
+ public:
+  [[nodiscard]] TaskCalls(Observer* observer, std::uint32_t task, std::int64_t step)
+      : observer_(observer) {
+    if (observer_ != nullptr) observer_->calls_begin(task, step);
+  }
+  ~TaskCalls() {
+    if (observer_ != nullptr) observer_->calls_end();
+  }
+  TaskCalls(const TaskCalls&) = delete;  // Each beginning has one end.
+  TaskCalls& operator=(const TaskCalls&) = delete;
+
+ private:
+  Observer* observer_;
 };
 
 }  // namespace sluice::engine

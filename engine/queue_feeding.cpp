@@ -102,8 +102,11 @@ bool Executor::hand_over(Turn turn, const Turn* meeting) {
   for (const Dependency& dependency : program_.after(turn.task)) {
     if (!wait(dependency.task, turn.step - dependency.distance)) return false;
   }
-  const TaskRanges::Scope range(ranges_, turn.task);
-  queues_->enqueue(turn.task, turn.step, std::span(waits).first(count));
+  {
+    const TaskRanges::Scope range(ranges_, turn.task);
+    const TaskCalls calls(observer_, turn.task, turn.step);
+    queues_->enqueue(turn.task, turn.step, std::span(waits).first(count));
+  }
   raise(handed_over_[turn.task], turn.step);
   return true;
 }

@@ -33,6 +33,10 @@ class Session {
   /// Replaces the observer. Not while steps run.
   void observe(Observer* observer) { executor_.observe(observer); }
 
+  /// `point` on the clock of the events that observers get.
+  [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
+    return executor_.instant(point);
+  }
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
   [[nodiscard]] TrainingState& state() { return state_; }
   [[nodiscard]] Evaluation& evaluation() { return evaluation_; }

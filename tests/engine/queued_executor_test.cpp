@@ -243,6 +243,36 @@ TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
   }
 }
 
+/// Knows, by thread, for which task the device is being asked.
+class Callers : public Observer {
+ public:
+  void task_ran(const TaskEvent&) override {}
+  void calls_begin(std::uint32_t task, std::int64_t step) override { now() = {step, task}; }
+  void calls_end() override { now() = {0, 0}; }
+  static Turn& now() {
+    thread_local Turn turn{0, 0};
+    return turn;
+  }
+};
+
+TEST(QueuedExecutor, WhatAThreadAsksOfTheDeviceIsForTheTaskTheObserverWasToldOf) {
+  QueuedRun run(kQueuedStep);
+  Callers callers;
+  run.executor.observe(&callers);
+  std::atomic<std::size_t> told{0};
+  run.queues.refuse = [&](std::uint32_t task, std::int64_t step) {
+    EXPECT_EQ(Callers::now(), Turn(step, task));
+    ++told;
+    return false;
+  };
+  run.cpu.action = [&](std::uint32_t task, std::int64_t step) {
+    EXPECT_EQ(Callers::now(), Turn(step, task));
+    ++told;
+  };
+  run.executor.run(1, 5);
+  EXPECT_EQ(told.load(), 5 * kQueuedStep.size());
+}
+
 TEST(QueuedExecutor, TasksAreHandedOverBeforeWhatTheyWaitForHasEnded) {
   // The load holds until the backward pass has been handed over, which waits for it.
   const std::vector<FakeTask> step = {{LaneKind::h2d, TaskKind::load_weights},
