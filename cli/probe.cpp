@@ -7,41 +7,124 @@
 #include <iostream>
 
 #include "cli/parse.hpp"
+#include "engine/backend.hpp"
+#include "engine/cuda/usable.hpp"
+#include "planner/choice.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
 #include "profiler/doctor/doctor.hpp"
+#include "profiler/probe/probe_cuda.hpp"
+#include "sim/json_object.hpp"
 
 namespace sluice::cli {
+namespace {
 
-int run_probe(const Arguments& arguments) {
-  CLI::App app(
-      "Measures this machine into a profile (some 25 s on two cores) and keeps it as "
-      "\"here\".",
-      "probe");
+using planner::DeviceKind;
+
+struct ProbeArguments {
   bool quick = false;
   bool json = false;
-  std::string file;
-  app.add_flag("--quick", quick, "some 8 s, with wider deviations");
-  app.add_option("-o", file, "also write the profile to this file");
-  app.add_flag("--json", json, "print the profile as JSON");
-  parse(app, arguments);
+  std::string backend, file, grid, fit;
+};
+
+/// The backend that was asked for, else that of the GPU, else the host's.
+DeviceKind backend_of(const ProbeArguments& arguments) {
+  if (!arguments.backend.empty()) {
+    const DeviceKind kind =
+        planner::parse_choice(arguments.backend, "--backend", {DeviceKind::host, DeviceKind::cuda});
+    engine::require_backend(kind);
+    return kind;
+  }
+  const bool usable = !engine::cuda::why_unusable(engine::cuda::query_devices());
+  return usable ? DeviceKind::cuda : DeviceKind::host;
+}
+
+void print_fit(const profiler::ContentionFit& fit) {
+  std::cout << fmt::format(
+                   "contention model, each half of the points predicted from the other (targets: "
+                   "mean {:.0f} %, worst {:.0f} %):\n",
+                   100 * profiler::kContentionMean, 100 * profiler::kContentionWorst)
+            << profiler::residuals_text(fit);
+}
+
+/// --fit-grid: what `--grid` wrote on another day, fitted again.
+int fit_again(const ProbeArguments& arguments) {
+  const auto grid =
+      profiler::contention_grid_from_json(sim::read_text_file(arguments.fit), arguments.fit);
+  const profiler::ContentionFit fit = profiler::fit_contention({}, grid);
+  if (arguments.json) {
+    std::cout << planner::to_json_text(fit.profile);
+    return 0;
+  }
+  print_fit(fit);
+  for (const char* name : {"dram", "h2d_dram", "d2h_dram", "h2d_weight", "d2h_weight"}) {
+    for (const planner::FactField& field : planner::fact_fields()) {
+      if (std::string_view(field.name) != name) continue;
+      const planner::Fact& fact = fit.profile.*field.member;
+      std::cout << fmt::format("  {:<12}{} +- {:.0f} %\n", name,
+                               planner::format_fact(fact, field.unit),
+                               100 * fact.deviation / fact.value);
+    }
+  }
+  for (const auto& pair : fit.profile.interference) {
+    std::cout << fmt::format("  {} beside {}: {:.3f}\n", pair.on, pair.from, pair.factor.value);
+  }
+  return 0;
+}
+
+}  // namespace
+
+int run_probe(const Arguments& words) {
+  CLI::App app(
+      "Measures this machine into a profile (some 25 s on two cores, a few minutes with a GPU) and "
+      "keeps it as \"here\".",
+      "probe");
+  ProbeArguments arguments;
+  app.add_flag("--quick", arguments.quick,
+               "some 8 s, under a minute with a GPU, with wider deviations");
+  app.add_option("--backend", arguments.backend, "host or cuda; cuda where a usable GPU is");
+  app.add_option("-o", arguments.file, "also write the profile to this file");
+  app.add_option("--grid", arguments.grid,
+                 "write what copies and the optimizer reached together to this file");
+  app.add_option("--fit-grid", arguments.fit,
+                 "measure nothing: fit the contention model to such a file");
+  app.add_flag("--json", arguments.json, "print the profile as JSON");
+  parse(app, words);
+  if (!arguments.fit.empty()) return fit_again(arguments);
 
   const planner::Store store = planner::Store::of_user();
   const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
   profiler::require_healthy(findings);
-  if (!json) std::cout << profiler::findings_text(profiler::warnings(findings));
+  const DeviceKind backend = backend_of(arguments);
+  if (!arguments.json) std::cout << profiler::findings_text(profiler::warnings(findings));
   const auto progress = [&](const std::string& part, const std::string& result) {
-    if (!json) std::cout << fmt::format("{:<22}{}", part, result) << std::endl;
+    if (!arguments.json) std::cout << fmt::format("{:<22}{}", part, result) << std::endl;
   };
-  const planner::MachineProfile profile = profiler::probe_host(
-      quick ? profiler::ProbeDepth::quick : profiler::ProbeDepth::full, progress);
+  const auto depth = arguments.quick ? profiler::ProbeDepth::quick : profiler::ProbeDepth::full;
+  planner::MachineProfile profile;
+  if (backend == DeviceKind::cuda) {
+    const profiler::CudaProbe probe = profiler::probe_cuda(depth, progress);
+    profile = probe.profile;
+    if (!arguments.grid.empty()) {
+      planner::write_whole_file(arguments.grid, profiler::to_json_text(probe.grid));
+    }
+    if (!arguments.json) {
+      if (probe.fit) print_fit(*probe.fit);
+      std::cout << profiler::findings_text(probe.warnings);
+    }
+  } else {
+    if (!arguments.grid.empty()) {
+      throw BadRequest("--grid: only copies of a GPU contend so; use it with --backend cuda");
+    }
+    profile = profiler::probe_host(depth, progress);
+  }
   const auto kept = store.save(profile);
-  if (!file.empty()) planner::write_profile(profile, file);
-  if (json) {
+  if (!arguments.file.empty()) planner::write_profile(profile, arguments.file);
+  if (arguments.json) {
     std::cout << planner::to_json_text(profile);
   } else {
     std::cout << "kept as \"here\": " << kept.string() << '\n';
-    if (!file.empty()) std::cout << "wrote " << file << '\n';
+    if (!arguments.file.empty()) std::cout << "wrote " << arguments.file << '\n';
     std::cout << "next: sluice machines show here\n";
   }
   return 0;

@@ -4,7 +4,7 @@
 function(sluice_header_set folder)
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/*.hpp)
   if(NOT SLUICE_CUDA)
-    list(FILTER headers EXCLUDE REGEX "/engine/cuda/")
+    list(FILTER headers EXCLUDE REGEX "/cuda/")
   endif()
   target_sources(sluice_${folder} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}
                                          FILES ${headers})

@@ -22,6 +22,8 @@ using planner::MachineProfile;
 constexpr double kOutlier = 0.15;  ///< Relative errors beyond it pull less: a disturbed point.
 constexpr double kPull = 2e-3;     ///< To where a number started that no point depends on.
 constexpr int kIterations = 60;
+/// What a later start must be better by: a share, and an error of a percent at one point.
+constexpr double kClearly = 0.97, kOnePoint = 1e-4;
 
 constexpr std::array kRates = {ContendedRate::update, ContendedRate::h2d, ContendedRate::d2h};
 
@@ -116,7 +118,8 @@ ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid
     double cost = 0;
     ContentionVector found =
         planner::least_squares(errors, start, kOutlier, kPull, kIterations, &cost);
-    if (cost >= least) continue;
+    // Starts differ in numbers that few points depend on: a later one must be clearly better.
+    if (cost > kClearly * least - kOnePoint) continue;
     least = cost;
     best = std::move(found);
     best_start = start;
@@ -125,28 +128,36 @@ ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid
   return best;
 }
 
-/// Points that both halves have: they make the facts that no interpolation gives.
-bool is_anchor(const ContentionPoint& point, const std::set<std::int64_t>& counts) {
-  if (point.threads == 0) return true;
-  return point.copies == Copies::none &&
-         (point.threads == *counts.begin() || point.threads == *counts.rbegin());
+/// Whether something runs alone there (or both directions): facts of their own, which no other
+/// point can stand for.
+bool is_fact(const ContentionPoint& point) {
+  return point.threads == 0 || point.copies == Copies::none;
 }
 
-struct Halves {
-  std::array<ContentionGrid, 2> fitted, held_out;
+/// Both halves have all facts; of the update curve, each is also checked without its half.
+struct Half {
+  ContentionGrid fitted, held_out;
+  ContentionGrid curve, held_out_of_curve;
 };
 
-Halves halve(const ContentionGrid& grid, const std::set<std::int64_t>& counts) {
-  Halves halves;
+std::array<Half, 2> halve(const ContentionGrid& grid, const std::set<std::int64_t>& counts) {
+  std::array<Half, 2> halves;
   for (const ContentionPoint& point : grid) {
-    if (is_anchor(point, counts)) {
-      for (ContentionGrid& half : halves.fitted) half.push_back(point);
-      continue;
+    const bool end =
+        point.threads == 0 || point.threads == *counts.begin() || point.threads == *counts.rbegin();
+    const auto row =
+        point.threads == 0 ? 0 : std::distance(counts.begin(), counts.find(point.threads));
+    const std::size_t own = static_cast<std::size_t>(row + static_cast<int>(point.copies)) % 2;
+    for (std::size_t half = 0; half < 2; ++half) {
+      Half& to = halves[half];
+      if (!is_fact(point)) {
+        (half == own ? to.fitted : to.held_out).push_back(point);
+        continue;
+      }
+      to.fitted.push_back(point);
+      // The ends cannot be interpolated.
+      (end || half == own ? to.curve : to.held_out_of_curve).push_back(point);
     }
-    const auto row = std::distance(counts.begin(), counts.find(point.threads));
-    const std::size_t half = static_cast<std::size_t>(row + static_cast<int>(point.copies)) % 2;
-    halves.fitted[half].push_back(point);
-    halves.held_out[1 - half].push_back(point);
   }
   return halves;
 }
@@ -208,14 +219,19 @@ bool ContentionFit::holds() const {
 ContentionFit fit_contention(MachineProfile profile, const ContentionGrid& grid) {
   profile.device = planner::DeviceKind::cuda;
   const std::set<std::int64_t> counts = thread_counts(grid);
-  const Halves halves = halve(grid, counts);
+  const std::array<Half, 2> halves = halve(grid, counts);
   ContentionFit fit;
   std::array<ContentionVector, 2> found;
-  for (std::size_t half = 0; half < 2; ++half) {
-    const MachineProfile base = with_lone_rates(profile, halves.fitted[half]);
-    found[half] = fit_parameters(base, halves.fitted[half]);
-    const auto checks = checks_of(with_parameters(base, found[half]), halves.held_out[half]);
+  const auto hold_out = [&](const std::vector<RateCheck>& checks) {
     fit.held_out.insert(fit.held_out.end(), checks.begin(), checks.end());
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Half& half = halves[i];
+    const MachineProfile base = with_lone_rates(profile, half.fitted);
+    found[i] = fit_parameters(base, half.fitted);
+    hold_out(checks_of(with_parameters(base, found[i]), half.held_out));
+    const MachineProfile curve = with_lone_rates(profile, half.curve);
+    hold_out(checks_of(with_parameters(curve, found[i]), half.held_out_of_curve));
   }
   const MachineProfile base = with_lone_rates(std::move(profile), grid);
   const ContentionVector at = fit_parameters(base, grid);

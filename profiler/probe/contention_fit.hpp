@@ -55,9 +55,9 @@ struct ContentionFit {
 /// gives the same numbers.
 ///
 /// Points are halved like the squares of a board (threads, copies) and each half is predicted from
-/// the other, the update rate of a thread count whose lone point is held out by interpolation. Lone
-/// copies and the ends of the update curve are in both halves and no check. A parameter's deviation
-/// is half the difference between the halves' values.
+/// the other. Points where something runs alone are facts that both halves have; inner points of
+/// the update curve are checked too, by interpolation between those of the other half. A
+/// parameter's deviation is half the difference between the halves' values.
 ///
 /// Throws BadRequest where the grid lacks lone copies, or updates on fewer than three thread
 /// counts.

@@ -56,7 +56,7 @@ std::vector<ContentionVector> contention_starts(const MachineProfile& profile) {
   std::vector<ContentionVector> starts;
   for (const double room : {1.0, 1.1}) {
     for (const double copied : {0.6, 1.0}) {
-      for (const double write_weight : {1.0, 2.0, 4.0}) {
+      for (const double write_weight : {4.0, 2.0, 1.0}) {
         starts.push_back({std::log(room * fastest * per_update), std::log(copied),
                           std::log(1.2 * copied), 0, std::log(write_weight), little, little, little,
                           little, loss(profile.h2d, profile.h2d_duplex),

@@ -1,4 +1,5 @@
-// Loads of host memory that the probe times: plain copies, paced copies and the optimizer.
+// Loads of host memory that the probe times: plain copies, paced copies, the optimizer, reading and
+// the triad.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include "engine/adamw.hpp"
 #include "engine/host/paced_copy.hpp"
 #include "engine/thread_pool.hpp"
+#include "profiler/probe/aligned_memory.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {
@@ -26,20 +28,37 @@ class CopyBench {
   engine::ThreadPool pool_;
 };
 
-/// The 12-byte state of `parameters` and one fused update of it.
+/// The 12-byte state of `parameters` and one fused update of it, in arrays that begin at cache
+/// lines, as a unit's do: elsewhere the optimizer takes its slow path.
 class UpdateBench {
  public:
   UpdateBench(std::int64_t parameters, int threads);
-  void update();
-  [[nodiscard]] std::int64_t parameters() const {
-    return static_cast<std::int64_t>(gradient_.size());
-  }
+  void update() { update(pool_.threads()); }
+  void update(int threads);  ///< On at most the constructor's threads.
+  [[nodiscard]] std::int64_t parameters() const { return parameters_; }
 
  private:
-  std::vector<std::uint16_t> high_, low_;
-  std::vector<float> m_, v_, gradient_;
+  std::int64_t parameters_;
+  AlignedMemory high_, low_, m_, v_, gradient_;
   engine::ThreadPool pool_;
-  int threads_;
+};
+
+/// What host memory gives to plain loops: the yardstick of the optimizer.
+class DramBench {
+ public:
+  DramBench(Bytes bytes, int threads);  ///< Three arrays of `bytes` each.
+  void read(int threads);               ///< Reads one array.
+  void triad(int threads);              ///< a = b + s c, stores past the caches.
+  [[nodiscard]] double read_bytes() const {
+    return static_cast<double>(a_.as<float>().size_bytes());
+  }
+  [[nodiscard]] double triad_bytes() const { return 3 * read_bytes(); }
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }  ///< Keeps reads from being left out.
+
+ private:
+  AlignedMemory a_, b_, c_;
+  engine::ThreadPool pool_;
+  std::uint64_t sum_ = 0;
 };
 
 /// Seconds from waking a sleeping thread to its first instruction and back, halved: one hand-off.

@@ -1,0 +1,42 @@
+// Host memory for timing: at a huge page's start, in huge pages where the system gives them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "sim/units.hpp"
+
+namespace sluice::profiler {
+
+/// Zeroed and not yet touched: who touches a page first decides the NUMA node it lies on.
+class AlignedMemory {
+ public:
+  /// Throws EnvironmentError naming the size where the system refuses.
+  explicit AlignedMemory(Bytes bytes);
+  ~AlignedMemory();
+  AlignedMemory(const AlignedMemory&) = delete;  // One mapping, one owner.
+  AlignedMemory& operator=(const AlignedMemory&) = delete;
+
+  template <class T>
+  [[nodiscard]] std::span<T> as() const {
+    return {reinterpret_cast<T*>(data_), size_ / sizeof(T)};
+  }
+
+ private:
+  std::byte* mapping_ = nullptr;
+  std::size_t mapped_ = 0;
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// The same number for the same counter (SplitMix64's mixing function): random operands that
+/// threads make independently.
+[[nodiscard]] inline std::uint64_t mixed(std::uint64_t counter) {
+  std::uint64_t x = counter + 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27U)) * 0x94d049bb133111ebU;
+  return x ^ (x >> 31U);
+}
+
+}  // namespace sluice::profiler

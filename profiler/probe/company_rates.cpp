@@ -1,0 +1,109 @@
+#include "profiler/probe/company_rates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "profiler/probe/curves.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+constexpr std::array kAllCopies = {Copies::none, Copies::h2d, Copies::d2h, Copies::both};
+
+planner::Fact rate_fact(const Samples& samples) {
+  if (samples.empty())
+    return {
+        .value = 0, .deviation = 0, .count = 0, .source = planner::Source::measured, .note = {}};
+  return measured_fact(samples, "");
+}
+
+const CompanySamples* find(const std::vector<CompanySamples>& samples, std::int64_t threads,
+                           Copies copies, Products products) {
+  for (const CompanySamples& each : samples) {
+    if (each.company.threads == threads && each.company.copies == copies &&
+        each.company.products == products) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+ContentionGrid contention_grid(const std::vector<CompanySamples>& samples) {
+  ContentionGrid grid;
+  for (const CompanySamples& each : samples) {
+    if (each.company.products == Products::run) continue;
+    grid.push_back({each.company.threads, each.company.copies, rate_fact(each.update),
+                    rate_fact(each.h2d), rate_fact(each.d2h)});
+  }
+  return grid;
+}
+
+std::vector<Company> contention_companies(const std::vector<std::int64_t>& threads) {
+  std::vector<Company> companies;
+  for (const Copies copies : {Copies::h2d, Copies::d2h, Copies::both}) {
+    companies.push_back({.threads = 0, .copies = copies});
+  }
+  for (const std::int64_t count : threads) {
+    for (const Copies copies : kAllCopies) companies.push_back({count, copies, Products::none});
+  }
+  return companies;
+}
+
+std::vector<Company> product_companies(const std::vector<std::int64_t>& threads) {
+  std::vector<Company> companies;
+  for (const Copies copies : kAllCopies) companies.push_back({0, copies, Products::run});
+  for (const std::int64_t count : threads) {
+    for (const Copies copies : kAllCopies) companies.push_back({count, copies, Products::run});
+  }
+  return companies;
+}
+
+std::vector<planner::MachineProfile::Interference> product_interference(
+    const std::vector<CompanySamples>& samples, std::int64_t threads) {
+  struct Side {
+    std::int64_t threads;
+    Copies copies;
+    Products products;
+  };
+  std::vector<planner::MachineProfile::Interference> pairs;
+  const auto add = [&](const char* on, const char* from, Samples CompanySamples::*rate,
+                       const Side& alone, const Side& together) {
+    const CompanySamples* base = find(samples, alone.threads, alone.copies, alone.products);
+    const CompanySamples* beside =
+        find(samples, together.threads, together.copies, together.products);
+    if (base == nullptr || beside == nullptr) return;
+    if (!(median(base->*rate) > 0) || !(median(beside->*rate) > 0)) return;
+    pairs.push_back(
+        {on, from, speed_ratio(base->*rate, beside->*rate, std::string(on) + " beside " + from)});
+  };
+  constexpr auto kNone = Products::none, kRun = Products::run;
+  add("compute", "h2d", &CompanySamples::products, {0, Copies::none, kRun}, {0, Copies::h2d, kRun});
+  add("compute", "d2h", &CompanySamples::products, {0, Copies::none, kRun}, {0, Copies::d2h, kRun});
+  add("compute", "cpu", &CompanySamples::products, {0, Copies::none, kRun},
+      {threads, Copies::none, kRun});
+  add("h2d", "compute", &CompanySamples::h2d, {0, Copies::h2d, kNone}, {0, Copies::h2d, kRun});
+  add("d2h", "compute", &CompanySamples::d2h, {0, Copies::d2h, kNone}, {0, Copies::d2h, kRun});
+  add("cpu", "compute", &CompanySamples::update, {threads, Copies::none, kNone},
+      {threads, Copies::none, kRun});
+  return pairs;
+}
+
+std::vector<std::int64_t> contention_threads(std::int64_t cores) {
+  constexpr std::int64_t kFew = 8, kMost = 14, kLeftOver = 2;
+  std::vector<std::int64_t> counts;
+  if (cores < kFew) {
+    for (std::int64_t count = 1; count <= std::max<std::int64_t>(cores, 1); ++count) {
+      counts.push_back(count);
+    }
+    return counts;
+  }
+  for (std::int64_t count = 2; count <= std::min(kMost, cores - kLeftOver); count += 2) {
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+}  // namespace sluice::profiler

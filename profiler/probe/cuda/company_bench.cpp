@@ -1,0 +1,68 @@
+#include "profiler/probe/cuda/company_bench.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "profiler/probe/cuda/steady_load.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+constexpr Seconds kWarmUp{0.05};
+
+/// One round of one company; adds to `to`.
+void measure_once(CompanyLoads loads, Seconds window, CompanySamples& to) {
+  const Company& company = to.company;
+  std::unique_ptr<SteadyLoad> down, up, products;
+  if (copies_down(company.copies)) down = loads.link.steady(CopyDirection::h2d);
+  if (copies_up(company.copies)) up = loads.link.steady(CopyDirection::d2h);
+  if (company.products == Products::run) {
+    products = std::make_unique<SteadyLoad>(
+        [&loads](cudaStream_t stream, std::int64_t) { loads.products.run_large(stream); });
+  }
+  const auto threads = static_cast<int>(company.threads);
+  std::this_thread::sleep_for(kWarmUp);
+  if (threads > 0) loads.update.update(threads);
+  const Seconds from = read(Timer::wall);
+  std::int64_t updates = 0;
+  if (threads > 0) {
+    for (; updates < 2 || read(Timer::wall) - from < window; ++updates) {
+      loads.update.update(threads);
+    }
+  } else {
+    std::this_thread::sleep_for(window);
+  }
+  const Seconds to_end = read(Timer::wall);
+  for (SteadyLoad* load : {down.get(), up.get(), products.get()}) {
+    if (load != nullptr) load->stop();
+  }
+  const double piece =
+      static_cast<double>(std::min(LinkBench::kPiece, loads.link.buffer()).count());
+  if (down) to.h2d.push_back(piece * down->turns_per_second(from, to_end));
+  if (up) to.d2h.push_back(piece * up->turns_per_second(from, to_end));
+  if (products) {
+    to.products.push_back(loads.products.large_work().count() *
+                          products->turns_per_second(from, to_end));
+  }
+  if (threads > 0) {
+    to.update.push_back(static_cast<double>(updates * loads.update.parameters()) /
+                        (to_end - from).count());
+  }
+}
+
+}  // namespace
+
+std::vector<CompanySamples> measure_companies(CompanyLoads loads,
+                                              const std::vector<Company>& companies, int rounds,
+                                              Seconds window) {
+  std::vector<CompanySamples> samples;
+  samples.reserve(companies.size());
+  for (const Company& company : companies) samples.push_back({company, {}, {}, {}, {}});
+  for (int round = 0; round < rounds; ++round) {
+    for (CompanySamples& each : samples) measure_once(loads, window, each);
+  }
+  return samples;
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,26 @@
+// Copies, the CPU optimizer and matrix products, alone and in each other's company.
+#pragma once
+
+#include <vector>
+
+#include "profiler/probe/company_rates.hpp"
+#include "profiler/probe/cuda/link_bench.hpp"
+#include "profiler/probe/cuda/product_bench.hpp"
+#include "profiler/probe/memory_bench.hpp"
+
+namespace sluice::profiler {
+
+/// The loads, which must outlive the calls.
+struct CompanyLoads {
+  LinkBench& link;
+  ProductBench& products;
+  UpdateBench& update;
+};
+
+/// Measures each company once a round, in turn, so that what drifts meets all alike. Every load
+/// runs before the window opens and until it has closed.
+[[nodiscard]] std::vector<CompanySamples> measure_companies(CompanyLoads loads,
+                                                            const std::vector<Company>& companies,
+                                                            int rounds, Seconds window);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,192 @@
+#include "profiler/probe/cuda/gpu_probe.hpp"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "engine/backend.hpp"
+#include "engine/cuda/check.hpp"
+#include "engine/cuda/device_query.hpp"
+#include "planner/catalogue.hpp"
+#include "planner/profile_file.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/doctor/system_files.hpp"
+#include "profiler/row/driver_memory.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Fact;
+using planner::MachineProfile;
+using planner::Source;
+
+ProbeBudget budget_of(ProbeDepth depth) {
+  if (depth == ProbeDepth::quick) {
+    return {.copy_size = Seconds(0.03),
+            .product = Seconds(0.03),
+            .settle = Seconds(1.5),
+            .kernel = Seconds(0.1),
+            .window = Seconds(0.1),
+            .rounds = 2,
+            .parameters = std::int64_t{64} << 20,
+            .dram = 512_MiB,
+            .disk = {.folder = ".", .file = 1_GiB, .budget = Seconds(1)}};
+  }
+  return {.copy_size = Seconds(0.15),
+          .product = Seconds(0.1),
+          .settle = Seconds(5),
+          .kernel = Seconds(0.4),
+          .window = Seconds(0.35),
+          .rounds = 3,
+          .parameters = std::int64_t{128} << 20,
+          .dram = 1_GiB,
+          .disk = {.folder = ".", .file = 4_GiB, .budget = Seconds(4)}};
+}
+
+Fact measured(double value, std::string note) {
+  return {.value = value,
+          .deviation = 0,
+          .count = 1,
+          .source = Source::measured,
+          .note = std::move(note)};
+}
+
+}  // namespace
+
+GpuProbe::GpuProbe(ProbeDepth depth, const ProbeProgress& progress)
+    : depth_(depth), budget_(budget_of(depth)), progress_(progress) {
+  engine::require_backend(planner::DeviceKind::cuda);
+  name_machine();
+  capacities();
+}
+
+void GpuProbe::name_machine() {
+  const auto query = engine::cuda::query_devices();
+  const engine::cuda::Device& device = query.devices.front();
+  gpu_ = device.name;
+  bus_id_ = device.pci_bus_id;
+  MachineProfile& profile = result_.profile;
+  // What the operating system says of the host side; everything of the device is measured.
+  const MachineProfile here = planner::here_estimate();
+  profile.name = gpu_ + ", " + SystemFiles().cpu_model().value_or("unknown CPU");
+  profile.device = planner::DeviceKind::cuda;
+  profile.architecture = "sm_" + std::to_string(device.compute_capability.major) +
+                         std::to_string(device.compute_capability.minor);
+  profile.host = here.host;
+  profile.disk = here.disk;
+  profile.disk_read = here.disk_read;
+  profile.disk_write = here.disk_write;
+  profile.cores = here.cores;
+  profile.update_dram = here.update_dram;
+  profile.copy_cores = {.value = 0,
+                        .deviation = 0,
+                        .count = 0,
+                        .source = Source::estimated,
+                        .note = "copy engines use no core"};
+  cores_ = std::max<std::int64_t>(1, std::llround(profile.cores.value));
+  threads_ = contention_threads(cores_);
+}
+
+void GpuProbe::capacities() {
+  const std::optional<Bytes> before = device_memory_in_use();
+  engine::check_cuda(cudaFree(nullptr), "a context on the device");
+  const std::optional<Bytes> after = device_memory_in_use();
+  first_room_ = device_room();
+  const Bytes used = first_room_.total - first_room_.free;
+  // Without the driver's word on who holds what, all that is in use counts as this context's.
+  const Bytes own = before && after ? std::clamp(*after - *before, Bytes(0), used) : used;
+  result_.profile.hbm =
+      measured(static_cast<double>((first_room_.free + own).count()),
+               "free before this process, of " + planner::format_bytes(first_room_.total));
+  if (used - own > 1_GiB) {
+    result_.warnings.push_back(
+        {"gpu memory", Verdict::warn,
+         planner::format_bytes(used - own) + " are in use by others: they miss in this profile",
+         "nvidia-smi (then end what else uses the GPU, and probe again)"});
+  }
+  rlimit locked{};
+  const bool limited = getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_cur != RLIM_INFINITY;
+  say("capacities",
+      fmt::format("{} on the device, {} on the host, {} of disk, {} cores; locked memory {}",
+                  planner::format_fact(result_.profile.hbm, planner::FactUnit::bytes),
+                  planner::format_fact(result_.profile.host, planner::FactUnit::bytes),
+                  planner::format_fact(result_.profile.disk, planner::FactUnit::bytes), cores_,
+                  limited ? "limited to " + planner::format_bytes(
+                                                Bytes(static_cast<std::int64_t>(locked.rlim_cur)))
+                          : std::string("not limited")));
+}
+
+void GpuProbe::disk() {
+  DiskRates rates;
+  try {
+    rates = measure_disk(budget_.disk);
+  } catch (const EnvironmentError& error) {
+    // Minutes of measurements are not lost for want of a folder: the estimates stay.
+    result_.warnings.push_back(
+        {"disk", Verdict::warn, error.what(), "cd FOLDER_ON_THAT_DISK && sluice probe"});
+    return;
+  }
+  result_.profile.disk_read = rates.read;
+  result_.profile.disk_write = rates.write;
+  say("disk", fmt::format("{:.2f} read, {:.2f} written; together {:.2f} and {:.2f} GB/s",
+                          rates.read.value / 1e9, rates.write.value / 1e9,
+                          rates.read_beside.value / 1e9, rates.write_beside.value / 1e9));
+  if (rates.caveat) {
+    result_.warnings.push_back(
+        {"disk", Verdict::warn, *rates.caveat, "cd FOLDER_ON_THAT_DISK && sluice probe"});
+  }
+}
+
+/// The catalogue's peak for this GPU, the most words of whose name match.
+void GpuProbe::peak() {
+  Fact& peak = result_.profile.peak_bf16;
+  peak = {.value = best_product_ / 0.8,
+          .deviation = 0.15 * best_product_,
+          .count = 0,
+          .source = Source::estimated,
+          .note = "the fastest product over 0.8; the catalogue does not know this GPU"};
+  std::size_t longest = 0;
+  for (const auto& machine : planner::catalogue_machines()) {
+    if (machine.name.size() <= longest || !names_gpu(machine.name, gpu_)) continue;
+    longest = machine.name.size();
+    peak = planner::profile_from_json(machine.profile, machine.name).peak_bf16;
+  }
+}
+
+CudaProbe GpuProbe::run() {
+  copies();
+  memory();
+  products();
+  layers();
+  company();
+  copies_in_company();
+  fit();
+  optimizer_alone();
+  staged();
+  // Libraries and their kernels are loaded now; what the probe itself holds goes first.
+  link_.reset();
+  update_.reset();
+  product_bench_.reset();
+  engine::check_cuda(cudaDeviceSynchronize(), "the device");
+  const double left = static_cast<double>(device_room().free.count());
+  result_.profile.context = measured(std::max(0.0, result_.profile.hbm.value - left),
+                                     "context, libraries and their loaded kernels");
+  result_.profile.context.deviation = 0.1 * result_.profile.context.value;  // By shapes of layers.
+  say("context", planner::format_fact(result_.profile.context, planner::FactUnit::bytes) +
+                     " of device memory");
+  peak();
+  disk();
+  return std::move(result_);
+}
+
+CudaProbe probe_cuda(ProbeDepth depth, const ProbeProgress& progress) {
+  return GpuProbe(depth, progress).run();
+}
+
+}  // namespace sluice::profiler

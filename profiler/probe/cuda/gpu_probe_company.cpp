@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "planner/units_text.hpp"
+#include "profiler/probe/cuda/gpu_probe.hpp"
+#include "profiler/probe/probe_text.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Fact;
+using planner::MachineProfile;
+using planner::Source;
+
+}  // namespace
+
+void GpuProbe::company() {
+  const Bytes host(static_cast<std::int64_t>(result_.profile.host.value));
+  // 16 bytes a parameter, of at most an eighth of the memory.
+  const std::int64_t parameters =
+      std::max<std::int64_t>(std::min(budget_.parameters, host.count() / 128), 1 << 20);
+  update_ = std::make_unique<UpdateBench>(parameters, static_cast<int>(cores_));
+  const CompanyLoads loads{*link_, *product_bench_, *update_};
+  auto samples =
+      measure_companies(loads, contention_companies(threads_), budget_.rounds, budget_.window);
+  result_.grid = contention_grid(samples);
+  const std::int64_t most = threads_.back();
+  const std::vector<std::int64_t> beside =
+      depth_ == ProbeDepth::quick ? std::vector<std::int64_t>{most}
+                                  : std::vector<std::int64_t>{threads_[threads_.size() / 2], most};
+  const auto with_products =
+      measure_companies(loads, product_companies(beside), budget_.rounds, budget_.window);
+  samples.insert(samples.end(), with_products.begin(), with_products.end());
+  say("in company",
+      "medians of " + std::to_string(budget_.rounds) + " rounds\n" + companies_text(samples));
+  result_.profile.interference = product_interference(samples, most);
+}
+
+/// Thread counts beyond the grid.
+void GpuProbe::optimizer_alone() {
+  std::string text;
+  for (const std::int64_t count : {std::int64_t{1}, cores_ / 2, cores_}) {
+    if (count < 1 || result_.profile.update.contains(count)) continue;
+    result_.profile.update[count] =
+        measured_rate(static_cast<double>(update_->parameters()),
+                      time_repeatedly(Timer::wall, budget_.kernel,
+                                      [&] { update_->update(static_cast<int>(count)); }),
+                      "fused AdamW");
+  }
+  for (const auto& [count, rate] : result_.profile.update) {
+    text += fmt::format("{}{:.2f} on {}", text.empty() ? "" : ", ", rate.value / 1e9, count);
+  }
+  say("optimizer", text + " (G parameters/s by threads)");
+}
+
+void GpuProbe::fit() {
+  MachineProfile& profile = result_.profile;
+  if (threads_.size() >= 3) {
+    result_.fit = fit_contention(profile, result_.grid);
+    profile = result_.fit->profile;
+    say("contention",
+        fmt::format("host memory {}, {:.2f} and {:.2f} bytes of it a byte copied down and up",
+                    planner::format_rate(BytesPerSecond(profile.dram.value)),
+                    profile.h2d_dram.value, profile.d2h_dram.value));
+    return;
+  }
+  // Too few cores for a grid: the points themselves, and the triad as the memory's capacity.
+  for (const ContentionPoint& point : result_.grid) {
+    if (point.threads > 0 && point.copies == Copies::none) {
+      profile.update[point.threads] = point.update;
+    }
+    if (point.threads > 0) continue;
+    if (point.copies == Copies::h2d) profile.h2d = point.h2d;
+    if (point.copies == Copies::d2h) profile.d2h = point.d2h;
+    if (point.copies == Copies::both) {
+      profile.h2d_duplex = point.h2d;
+      profile.d2h_duplex = point.d2h;
+    }
+  }
+  for (Fact MachineProfile::*each : {&MachineProfile::h2d_dram, &MachineProfile::d2h_dram}) {
+    profile.*each = {.value = 1,
+                     .deviation = 0.3,
+                     .count = 0,
+                     .source = Source::estimated,
+                     .note = "a byte copied is a byte of host memory"};
+  }
+}
+
+void GpuProbe::staged() {
+  result_.profile.staged_copy = staged_copy_rate(256_MiB, budget_.kernel);
+  say("copies not pinned",
+      planner::format_rate(BytesPerSecond(result_.profile.staged_copy.value)) + " through a ring");
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,199 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "planner/units_text.hpp"
+#include "profiler/probe/cuda/gpu_probe.hpp"
+#include "profiler/probe/cuda/layer_bench.hpp"
+#include "profiler/probe/pci_link.hpp"
+#include "profiler/probe/probe_text.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Fact;
+using planner::MachineProfile;
+using planner::Source;
+
+/// Runs `work` over and over on a thread of its own while it lives.
+class Background {
+ public:
+  explicit Background(std::function<void()> work)
+      : thread_([this, work = std::move(work)] {
+          while (!stop_.load(std::memory_order_relaxed)) work();
+        }) {}
+  ~Background() {
+    stop_.store(true);
+    thread_.join();
+  }
+  Background(const Background&) = delete;  // Its thread holds `this`.
+  Background& operator=(const Background&) = delete;
+
+ private:
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+const Fact& fastest(const std::vector<Fact>& rates) {
+  return *std::max_element(rates.begin(), rates.end(),
+                           [](const Fact& a, const Fact& b) { return a.value < b.value; });
+}
+
+}  // namespace
+
+void GpuProbe::copies() {
+  const Bytes eighth(first_room_.free.count() / 8);
+  const Bytes host_eighth(static_cast<std::int64_t>(result_.profile.host.value) / 8);
+  Bytes buffer = 1_GiB;
+  while (buffer > 64_MiB && (buffer > eighth || buffer > host_eighth)) {
+    buffer = Bytes(buffer.count() / 4);
+  }
+  link_ = std::make_unique<LinkBench>(buffer);
+  if (const auto refusal = link_->refusal()) {
+    result_.warnings.push_back({"pinned memory", Verdict::warn,
+                                planner::format_bytes(buffer) + " cannot be pinned: " + *refusal,
+                                "ulimit -l unlimited (or raise the container's memory limit)"});
+  }
+  const auto down = link_->by_size(CopyDirection::h2d, budget_.copy_size);
+  const auto up = link_->by_size(CopyDirection::d2h, budget_.copy_size);
+  say("copies to device", sizes_text(down));
+  say("copies from device", sizes_text(up));
+  auto short_copies = down;
+  short_copies.insert(short_copies.end(), up.begin(), up.end());
+  const double rate = std::max(down.back().rate.value, up.back().rate.value);
+  if (const auto latency = copy_latency(short_copies, rate)) {
+    result_.profile.copy_latency = *latency;
+    say("copy latency", planner::format_seconds(Seconds(latency->value)));
+  }
+  // While copies run: an idle GPU lowers its link.
+  const auto busy = link_->steady(CopyDirection::h2d);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const SystemFiles files;
+  for (Finding& finding : examine_link(pci_link(files, bus_id_), files.numa_nodes())) {
+    say(finding.subject, finding.text);
+    if (finding.verdict != Verdict::ok) result_.warnings.push_back(std::move(finding));
+  }
+  busy->stop();
+}
+
+void GpuProbe::copies_in_company() {
+  if (depth_ == ProbeDepth::quick) return;
+  const int most = static_cast<int>(threads_.back());
+  const auto sweep = [&](const std::string& company) {
+    for (const CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h}) {
+      say((direction == CopyDirection::h2d ? "h2d " : "d2h ") + company,
+          sizes_text(link_->by_size(direction, budget_.copy_size / 4)));
+    }
+  };
+  const auto products = [this] {
+    return std::make_unique<SteadyLoad>(
+        [this](cudaStream_t stream, std::int64_t) { product_bench_->run_large(stream); });
+  };
+  {
+    const auto up = link_->steady(CopyDirection::d2h);
+    say("h2d beside d2h", sizes_text(link_->by_size(CopyDirection::h2d, budget_.copy_size / 4)));
+    up->stop();
+  }
+  {
+    const auto down = link_->steady(CopyDirection::h2d);
+    say("d2h beside h2d", sizes_text(link_->by_size(CopyDirection::d2h, budget_.copy_size / 4)));
+    down->stop();
+  }
+  {
+    const Background adam([this, most] { update_->update(most); });
+    sweep("beside AdamW");
+    const auto load = products();
+    sweep("beside both");
+    load->stop();
+  }
+  const auto load = products();
+  sweep("beside products");
+  load->stop();
+}
+
+void GpuProbe::memory() {
+  const Bytes sixteenth(static_cast<std::int64_t>(result_.profile.host.value) / 16);
+  DramBench bench(std::min(budget_.dram, sixteenth), static_cast<int>(cores_));
+  std::string text;
+  Fact best = {.value = 0, .deviation = 0, .count = 0, .source = Source::measured, .note = {}};
+  std::vector<std::int64_t> counts = {1};
+  for (std::int64_t count = 2; count < cores_; count *= 2) counts.push_back(count);
+  if (cores_ > 1) counts.push_back(cores_);
+  for (const std::int64_t count : counts) {
+    const int threads = static_cast<int>(count);
+    const Fact reading = measured_rate(
+        bench.read_bytes(),
+        time_repeatedly(Timer::wall, budget_.kernel / 2, [&] { bench.read(threads); }), "reading");
+    const Fact triad = measured_rate(
+        bench.triad_bytes(),
+        time_repeatedly(Timer::wall, budget_.kernel / 2, [&] { bench.triad(threads); }),
+        "triad, stores past the caches, on " + std::to_string(count) + " threads");
+    if (triad.value > best.value) best = triad;
+    text += fmt::format("{}{:.1f} read and {:.1f} triad on {}", text.empty() ? "" : ", ",
+                        reading.value / 1e9, triad.value / 1e9, count);
+  }
+  result_.profile.dram = best;
+  say("host memory", text + " GB/s by threads");
+}
+
+void GpuProbe::products() {
+  const bool small = first_room_.free < 16_GiB;
+  const JobChoice choice = small                              ? JobChoice::small
+                           : depth_ == ProbeDepth::quick      ? JobChoice::few
+                           : first_room_.free < Bytes(24_GiB) ? JobChoice::few
+                                                              : JobChoice::all;
+  product_bench_ = std::make_unique<ProductBench>(probe_jobs(choice));
+  const Fact burst = product_bench_->burst();
+  const auto measured_products = product_bench_->sustained(budget_.product, budget_.settle);
+  std::vector<SizedRate> rates;
+  Fact sustained{.value = 0, .deviation = 0, .count = 0, .source = Source::measured, .note = {}};
+  double same = 0;  // The burst's own product, sustained.
+  for (const auto& product : measured_products) {
+    rates.push_back({product.key.work().count(), product.rate});
+    if (product.rate.value > sustained.value) sustained = product.rate;
+    if (product.key.work() == product_bench_->large_work() &&
+        product.key.product == engine::GemmProduct::forward) {
+      same = product.rate.value;
+    }
+  }
+  result_.profile.gemm = curve_of(
+      std::move(rates), "tuned products of transformer layers, sustained, random operands");
+  best_product_ = std::max(burst.value, sustained.value);
+  result_.profile.gemm_ceiling = burst.value > sustained.value ? burst : sustained;
+  say("matrix products",
+      fmt::format("{} products, fastest {}; one after a pause {}, sustained {}",
+                  measured_products.size(), with_deviation(sustained, "TFLOP/s", 1e12),
+                  with_deviation(burst, "TFLOP/s", 1e12),
+                  planner::format_rate(FlopsPerSecond(same))));
+}
+
+void GpuProbe::layers() {
+  MachineProfile& profile = result_.profile;
+  const AttentionRates attention = measure_attention(budget_.kernel / 2);
+  profile.attention_forward = rate_of_shapes(attention.forward, "causal, four shapes, cuDNN");
+  profile.attention_backward = rate_of_shapes(attention.backward, "causal, four shapes, cuDNN");
+  profile.attention_forward_ceiling = fastest(attention.forward);
+  profile.attention_backward_ceiling = fastest(attention.backward);
+  say("attention", fmt::format("{} forward, {} backward, over shapes",
+                               with_deviation(profile.attention_forward, "TFLOP/s", 1e12),
+                               with_deviation(profile.attention_backward, "TFLOP/s", 1e12)));
+  const auto kernels = measure_memory_kernels(budget_.kernel / 2);
+  profile.hbm_bandwidth = rate_of_shapes(kernels, "SwiGLU and RMSNorm of a large micro-batch");
+  profile.device_update = measure_device_update(budget_.kernel);
+  say("device memory",
+      fmt::format("{} by element-wise kernels, {} updated",
+                  planner::format_rate(BytesPerSecond(profile.hbm_bandwidth.value)),
+                  with_deviation(profile.device_update, "G parameters/s", 1e9)));
+  const LaunchCosts launches = measure_launches(budget_.kernel);
+  profile.launch = launches.launch;
+  profile.kernel_overhead = launches.kernel;
+  say("launches", fmt::format("{} of the launcher a kernel, {} of the device, {} an event",
+                              planner::format_seconds(Seconds(launches.launch.value)),
+                              planner::format_seconds(Seconds(launches.kernel.value)),
+                              planner::format_seconds(Seconds(launches.event.value))));
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,33 @@
+// What a layer runs besides matrix products: attention, memory-bound kernels, the optimizer on the
+// device, and what launching costs.
+#pragma once
+
+#include <vector>
+
+#include "planner/machine.hpp"
+#include "profiler/probe/cuda/kernel_timer.hpp"
+#include "profiler/probe/curves.hpp"
+
+namespace sluice::profiler {
+
+struct AttentionRates {
+  std::vector<planner::Fact> forward, backward;  ///< FLOP/s by shape.
+};
+/// Causal attention of layers of several models, as jobs run it.
+[[nodiscard]] AttentionRates measure_attention(Seconds budget_each);
+
+/// Bytes/s of element-wise kernels and norms over a micro-batch of a large model.
+[[nodiscard]] std::vector<planner::Fact> measure_memory_kernels(Seconds budget_each);
+
+/// Parameters/s of the optimizer on the device.
+[[nodiscard]] planner::Fact measure_device_update(Seconds budget);
+
+struct LaunchCosts {
+  planner::Fact launch;  ///< Seconds of the launcher for each kernel of a layer.
+  planner::Fact kernel;  ///< Seconds of the device for a kernel with next to nothing to do.
+  planner::Fact event;   ///< Seconds of the launcher to record an event.
+};
+/// From the forward pass of a layer so small that only launching takes time.
+[[nodiscard]] LaunchCosts measure_launches(Seconds budget);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,53 @@
+// Copies between pinned host memory and the device, by size and for long.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/cuda/pinned_memory.hpp"
+#include "planner/cost.hpp"
+#include "profiler/probe/contention_grid.hpp"
+#include "profiler/probe/cuda/resources.hpp"
+#include "profiler/probe/cuda/steady_load.hpp"
+#include "profiler/probe/curves.hpp"
+
+namespace sluice::profiler {
+
+using planner::CopyDirection;
+
+/// A buffer on either side for each direction. Pieces of a long copy go through them in turn, so
+/// that no cache holds what is copied.
+class LinkBench {
+ public:
+  /// Throws EnvironmentError where there is no such memory. Where it cannot be pinned, see
+  /// refusal().
+  explicit LinkBench(Bytes buffer);
+
+  /// Why host memory is not pinned; copies are then what the driver makes of pageable memory.
+  [[nodiscard]] std::optional<std::string> refusal() const;
+  [[nodiscard]] Bytes buffer() const { return buffer_; }
+
+  /// Rates by size, 4 KiB to the buffer in steps of four, one copy at a time, waited for.
+  [[nodiscard]] std::vector<SizedRate> by_size(CopyDirection direction, Seconds budget_each);
+
+  /// Copies pieces of kPiece for ever.
+  [[nodiscard]] std::unique_ptr<SteadyLoad> steady(CopyDirection direction);
+  static constexpr Bytes kPiece = Bytes(std::int64_t{32} << 20);
+
+ private:
+  /// Enqueues a copy of `bytes` at `offset` of the buffers.
+  void copy(CopyDirection direction, std::int64_t offset, Bytes bytes, cudaStream_t stream) const;
+
+  Bytes buffer_;
+  engine::PinnedMemory down_host_, up_host_;
+  DeviceMemory down_device_, up_device_;
+};
+
+/// Rate of copies through a pinned ring from and to memory that is not pinned, each way the same
+/// number: their mean, with the difference in its deviation.
+[[nodiscard]] planner::Fact staged_copy_rate(Bytes bytes, Seconds budget);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,49 @@
+// Matrix products of transformer layers, each through the algorithm that training takes.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/cuda/gemm.hpp"
+#include "planner/job.hpp"
+#include "profiler/probe/cuda/kernel_timer.hpp"
+#include "profiler/probe/curves.hpp"
+
+namespace sluice::profiler {
+
+class ProductBench {
+ public:
+  /// Tunes what the user's GEMM table lacks of the jobs' products, which takes some ten seconds the
+  /// first time; `jobs` is not empty. Throws EnvironmentError where memory or the store fails.
+  explicit ProductBench(const std::vector<planner::Job>& jobs);
+
+  struct Product {
+    engine::GemmKey key;
+    planner::Fact rate;  ///< FLOP/s
+  };
+  /// All products, after the largest has run until clocks settled (at most `settle`).
+  [[nodiscard]] std::vector<Product> sustained(Seconds budget_each, Seconds settle);
+  /// FLOP/s of the largest product in the first milliseconds after a pause.
+  [[nodiscard]] planner::Fact burst();
+
+  /// Enqueues a large product of a layer, a load of about a millisecond. One stream at a time.
+  void run_large(cudaStream_t stream);
+  [[nodiscard]] Flops large_work() const { return large_.work(); }
+
+ private:
+  void run(const engine::GemmKey& key, cudaStream_t stream);
+
+  std::vector<engine::GemmKey> keys_;
+  engine::GemmKey large_;
+  std::unique_ptr<engine::CudaGemm> gemm_;
+  DeviceMemory operands_, output_, workspace_;
+  KernelTimer timer_;
+};
+
+/// Jobs whose layers make the sizes that training meets, from a small model at a thousand tokens to
+/// a large one at many.
+enum class JobChoice { small, few, all };  ///< `small`: for a few GB of device memory.
+[[nodiscard]] std::vector<planner::Job> probe_jobs(JobChoice choice);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,54 @@
+// Streams, events and device memory that the probe's loads own.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+#include "sim/units.hpp"
+
+namespace sluice::profiler {
+
+struct DestroyStream {
+  void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+};
+struct DestroyEvent {
+  void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+};
+struct FreeDeviceMemory {
+  void operator()(void* memory) const { cudaFree(memory); }
+};
+using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream>;
+using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
+using DeviceMemory = std::unique_ptr<void, FreeDeviceMemory>;
+
+enum class EventUse {
+  timing,  ///< For elapsed().
+  /// Who waits for it sleeps and so takes no core from the optimizer.
+  waiting,
+};
+
+/// All throw EnvironmentError naming what failed.
+[[nodiscard]] Stream make_stream();  ///< Waits for no other stream.
+[[nodiscard]] Event make_event(EventUse use);
+[[nodiscard]] DeviceMemory allocate_device(Bytes bytes);
+/// `count` elements of bf16, normally distributed (zeros would let the GPU clock higher than
+/// training does) times `scale`; four million numbers, repeated.
+[[nodiscard]] DeviceMemory random_bf16(std::int64_t count, float scale = 1.0F);
+
+/// Time between two events that were recorded on one stream; waits for the later one.
+[[nodiscard]] Seconds elapsed(cudaEvent_t begin, cudaEvent_t end);
+void record(cudaEvent_t event, cudaStream_t stream);
+void wait(cudaEvent_t event);
+void wait(cudaStream_t stream);
+
+/// Bytes of the device that are free, and all of them.
+struct DeviceRoom {
+  Bytes free, total;
+};
+[[nodiscard]] DeviceRoom device_room();
+
+}  // namespace sluice::profiler

@@ -1,0 +1,58 @@
+#include "profiler/probe/cuda/steady_load.hpp"
+
+#include <array>
+#include <utility>
+
+#include "profiler/probe/cuda/resources.hpp"
+#include "profiler/probe/curves.hpp"
+#include "profiler/probe/sampling.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+constexpr std::size_t kAhead = 6;  ///< Turns enqueued beyond the one that runs.
+
+}  // namespace
+
+SteadyLoad::SteadyLoad(Enqueue enqueue)
+    : enqueue_(std::move(enqueue)), thread_([this] { run(); }) {}
+
+SteadyLoad::~SteadyLoad() {
+  stop_.store(true);
+  if (thread_.joinable()) thread_.join();
+}
+
+void SteadyLoad::stop() {
+  stop_.store(true);
+  if (thread_.joinable()) thread_.join();
+  if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+}
+
+void SteadyLoad::run() {
+  try {
+    const Stream stream = make_stream();
+    std::array<Event, kAhead> ends;
+    for (Event& end : ends) end = make_event(EventUse::waiting);
+    const auto note_end = [&](std::int64_t turn) {
+      wait(ends[static_cast<std::size_t>(turn) % kAhead].get());
+      ends_.push_back(read(Timer::wall).count());
+    };
+    std::int64_t turn = 0;
+    for (; !stop_.load(std::memory_order_relaxed); ++turn) {
+      if (turn >= static_cast<std::int64_t>(kAhead)) {
+        note_end(turn - static_cast<std::int64_t>(kAhead));
+      }
+      enqueue_(stream.get(), turn);
+      record(ends[static_cast<std::size_t>(turn) % kAhead].get(), stream.get());
+    }
+    wait(stream.get());
+  } catch (...) {
+    error_ = std::current_exception();
+  }
+}
+
+double SteadyLoad::turns_per_second(Seconds from, Seconds to) const {
+  return rate_within(ends_, from.count(), to.count());
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,97 @@
+#include "profiler/probe/curves.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <map>
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Fact;
+
+constexpr double kShort = 1 << 20;  ///< Bytes of a copy that its latency still rules.
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+}  // namespace
+
+Fact rate_of_shapes(const std::vector<Fact>& rates, const std::string& note) {
+  std::vector<double> values;
+  std::vector<double> own;
+  for (const Fact& rate : rates) {
+    values.push_back(rate.value);
+    own.push_back(rate.deviation);
+  }
+  Fact fact = measured_fact(values, note);
+  fact.deviation = std::hypot(fact.deviation, median(own));
+  std::int64_t count = 0;
+  for (const Fact& rate : rates) count += rate.count;
+  fact.count = count;
+  return fact;
+}
+
+std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates, const std::string& note) {
+  std::map<long, std::vector<SizedRate>> bins;
+  for (SizedRate& rate : rates) {
+    if (rate.size > 0) bins[std::lround(4 * std::log10(rate.size))].push_back(std::move(rate));
+  }
+  std::vector<planner::CurvePoint> curve;
+  for (const auto& [bin, members] : bins) {
+    double logarithms = 0;
+    std::vector<Fact> facts;
+    for (const SizedRate& member : members) {
+      logarithms += std::log(member.size);
+      facts.push_back(member.rate);
+    }
+    curve.push_back(
+        {std::exp(logarithms / static_cast<double>(members.size())), rate_of_shapes(facts, note)});
+  }
+  return curve;
+}
+
+std::optional<Fact> copy_latency(const std::vector<SizedRate>& copies, double rate) {
+  Samples latencies;
+  for (const SizedRate& copy : copies) {
+    if (copy.size > kShort || !(copy.rate.value > 0)) continue;
+    latencies.push_back(std::max(0.0, copy.size / copy.rate.value - copy.size / rate));
+  }
+  if (latencies.empty()) return std::nullopt;
+  return measured_fact(latencies, "copies of at most 1 MiB, less their bytes at the link's rate");
+}
+
+double rate_within(const std::vector<double>& ends, double from, double to) {
+  const auto first = std::lower_bound(ends.begin(), ends.end(), from);
+  const auto last = std::upper_bound(first, ends.end(), to);
+  const auto count = std::distance(first, last);
+  if (count < 2) return 0;
+  const double span = *(last - 1) - *first;
+  return span > 0 ? static_cast<double>(count - 1) / span : 0;
+}
+
+Fact speed_ratio(const Samples& alone, const Samples& beside, const std::string& note) {
+  const double base = median(alone), together = median(beside);
+  Fact fact = measured_fact({std::min(1.0, together / base)}, note);
+  fact.deviation =
+      fact.value * std::hypot(robust_deviation(alone) / base, robust_deviation(beside) / together);
+  fact.count = static_cast<std::int64_t>(std::min(alone.size(), beside.size()));
+  return fact;
+}
+
+bool names_gpu(std::string_view machine, std::string_view gpu) {
+  const std::string name = lower(gpu);
+  const std::string words = lower(machine);
+  for (std::size_t begin = 0; begin < words.size();) {
+    const std::size_t end = std::min(words.find('-', begin), words.size());
+    if (name.find(words.substr(begin, end - begin)) == std::string::npos) return false;
+    begin = end + 1;
+  }
+  return !words.empty();
+}
+
+}  // namespace sluice::profiler

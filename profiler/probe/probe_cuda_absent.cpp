@@ -1,0 +1,13 @@
+// A build without CUDA.
+#include "engine/backend.hpp"
+#include "profiler/probe/probe_cuda.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+
+CudaProbe probe_cuda(ProbeDepth /*depth*/, const ProbeProgress& /*progress*/) {
+  engine::require_backend(planner::DeviceKind::cuda);  // Throws, with the fix.
+  throw EnvironmentError("this build cannot probe a GPU: build with SLUICE_CUDA=ON");
+}
+
+}  // namespace sluice::profiler

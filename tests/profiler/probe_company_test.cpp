@@ -1,0 +1,72 @@
+// What the probe makes of rates measured together: the grid, factors, thread counts. No GPU.
+#include <gtest/gtest.h>
+
+#include "profiler/probe/company_rates.hpp"
+#include "profiler/probe/curves.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+CompanySamples sample(const Company& company, double update, double h2d, double d2h,
+                      double products) {
+  const auto samples = [](double value) { return value > 0 ? Samples{value} : Samples{}; };
+  return {company, samples(update), samples(h2d), samples(d2h), samples(products)};
+}
+
+TEST(Companies, OfTheGridAreAllCopiesOnAllThreadsAndCopiesAlone) {
+  const auto companies = contention_companies({2, 4, 6});
+  EXPECT_EQ(companies.size(), 3u + 3u * 4u);
+  EXPECT_EQ(product_companies({14}).size(), 4u + 4u);
+  for (const Company& company : companies) {
+    EXPECT_TRUE(company.threads > 0 || company.copies != Copies::none);
+    EXPECT_EQ(company.products, Products::none);
+  }
+}
+
+TEST(ContentionThreads, AreEvenAndLeaveTwoCoresOverWhereThereAreMany) {
+  EXPECT_EQ(contention_threads(16), (std::vector<std::int64_t>{2, 4, 6, 8, 10, 12, 14}));
+  EXPECT_EQ(contention_threads(64).back(), 14);
+  EXPECT_EQ(contention_threads(8), (std::vector<std::int64_t>{2, 4, 6}));
+  EXPECT_EQ(contention_threads(4), (std::vector<std::int64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(contention_threads(0), (std::vector<std::int64_t>{1}));
+}
+
+TEST(ContentionGrid, HoldsWhatRanWithoutProducts) {
+  const ContentionGrid grid =
+      contention_grid({sample({0, Copies::h2d, Products::none}, 0, 55e9, 0, 0),
+                       sample({2, Copies::both, Products::none}, 1e9, 50e9, 49e9, 0),
+                       sample({2, Copies::both, Products::run}, 1e9, 50e9, 49e9, 7e14)});
+  ASSERT_EQ(grid.size(), 2u);
+  EXPECT_EQ(grid[0].h2d.value, 55e9);
+  EXPECT_EQ(grid[0].update.value, 0);
+  EXPECT_EQ(grid[1].update.value, 1e9);
+  EXPECT_EQ(grid[1].update.count, 1);
+}
+
+TEST(ProductInterference, IsTheSpeedBesideOverTheSpeedAlone) {
+  const auto pairs =
+      product_interference({sample({0, Copies::none, Products::run}, 0, 0, 0, 7e14),
+                            sample({0, Copies::h2d, Products::run}, 0, 54e9, 0, 6.86e14),
+                            sample({14, Copies::none, Products::run}, 5e9, 0, 0, 7.1e14),
+                            sample({0, Copies::h2d, Products::none}, 0, 55e9, 0, 0)},
+                           14);
+  ASSERT_EQ(pairs.size(), 3u);  // what was not measured is not there
+  EXPECT_EQ(pairs[0].on, "compute");
+  EXPECT_EQ(pairs[0].from, "h2d");
+  EXPECT_NEAR(pairs[0].factor.value, 0.98, 1e-12);
+  EXPECT_EQ(pairs[1].from, "cpu");
+  EXPECT_EQ(pairs[1].factor.value, 1);  // noise makes nothing faster
+  EXPECT_EQ(pairs[2].on, "h2d");
+  EXPECT_NEAR(pairs[2].factor.value, 54.0 / 55, 1e-12);
+}
+
+TEST(RateWithin, CountsWholeTurnsBetweenFirstAndLastEnd) {
+  const std::vector<double> ends = {0.5, 1.0, 1.5, 2.0, 9.0};
+  EXPECT_EQ(rate_within(ends, 0.9, 2.5), 2.0);  // 2 turns in 1 s
+  EXPECT_EQ(rate_within(ends, 0.0, 2.0), 2.0);
+  EXPECT_EQ(rate_within(ends, 3.0, 10.0), 0);
+  EXPECT_EQ(rate_within({}, 0.0, 1.0), 0);
+}
+
+}  // namespace
+}  // namespace sluice::profiler

@@ -1,0 +1,163 @@
+// Parts of the probe that need no GPU: loads of host memory, the disk, links, curves.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+
+#include "profiler/probe/curves.hpp"
+#include "profiler/probe/disk_bench.hpp"
+#include "profiler/probe/memory_bench.hpp"
+#include "profiler/probe/pci_link.hpp"
+#include "sim/error.hpp"
+#include "tests/engine/scratch_folder.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using planner::Fact;
+
+Fact rate(double value) {
+  return {
+      .value = value, .deviation = 0, .count = 2, .source = planner::Source::measured, .note = {}};
+}
+
+TEST(AlignedMemory, BeginsAtAHugePageAndIsZero) {
+  const AlignedMemory memory{Bytes(1000)};
+  const auto bytes = memory.as<std::uint8_t>();
+  ASSERT_EQ(bytes.size(), 1000u);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes.data()) % (2u << 20u), 0u);
+  for (const std::uint8_t byte : bytes) EXPECT_EQ(byte, 0);
+}
+
+TEST(DramBench, ReadsEveryWordOnAnyNumberOfThreads) {
+  DramBench bench(Bytes(4 * 65536 * 3 + 8), 3);
+  bench.read(1);
+  const std::uint64_t once = bench.sum();
+  bench.read(3);
+  EXPECT_EQ(bench.sum(), 2 * once);
+  EXPECT_NE(once, 0u);
+}
+
+TEST(DramBench, TheTriadWritesWhatItSays) {
+  DramBench bench(Bytes(4 * 100), 2);
+  bench.read(1);
+  const std::uint64_t before = bench.sum();
+  bench.triad(2);  // a = b + c / 2 = 0.625 a
+  bench.read(1);
+  EXPECT_NE(bench.sum() - before, before);
+  EXPECT_EQ(bench.triad_bytes(), 1200);
+}
+
+TEST(UpdateBench, UpdatesOnFewerThreadsThanItHas) {
+  UpdateBench bench(100'000, 2);
+  bench.update(1);
+  bench.update();
+  EXPECT_EQ(bench.parameters(), 100'000);
+}
+
+TEST(DiskBench, MeasuresEveryRateAndLeavesNoFile) {
+  const engine::test::ScratchFolder folder;
+  const DiskRates rates =
+      measure_disk({.folder = folder.path(), .file = Bytes(32 << 20), .budget = Seconds(0.2)});
+  EXPECT_GT(rates.read.value, 0);
+  EXPECT_GT(rates.write.value, 0);
+  EXPECT_EQ(rates.read.source, planner::Source::measured);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+TEST(DiskBench, NamesAFolderThatIsNotThere) {
+  try {
+    (void)measure_disk({.folder = "/nowhere/at/all", .file = 1_MiB, .budget = Seconds(0.1)});
+    FAIL();
+  } catch (const EnvironmentError& error) {
+    EXPECT_NE(std::string(error.what()).find("/nowhere/at/all"), std::string::npos);
+  }
+}
+
+/// A /sys of one GPU.
+class FakeSystem {
+ public:
+  FakeSystem(const char* speed, const char* width, const char* node) {
+    const auto device = folder_.path() / "sys/bus/pci/devices/0000:1a:00.0";
+    std::filesystem::create_directories(device);
+    write(device / "current_link_speed", speed);
+    write(device / "current_link_width", width);
+    write(device / "max_link_speed", "32.0 GT/s PCIe");
+    write(device / "max_link_width", "16");
+    write(device / "numa_node", node);
+  }
+  [[nodiscard]] std::optional<PciLink> link() const {
+    return pci_link(SystemFiles(folder_.path()), "0000:1A:00.0");
+  }
+
+ private:
+  static void write(const std::filesystem::path& path, const char* text) {
+    std::ofstream(path) << text << '\n';
+  }
+  engine::test::ScratchFolder folder_;
+};
+
+TEST(PciLink, IsReadByTheNameThatCudaGives) {
+  const auto link = FakeSystem("16.0 GT/s PCIe", "8", "1").link();
+  ASSERT_TRUE(link);
+  EXPECT_EQ(link->generation, 4);
+  EXPECT_EQ(link->width, 8);
+  EXPECT_EQ(link->best_generation, 5);
+  EXPECT_EQ(link->best_width, 16);
+  EXPECT_EQ(link->numa_node, 1);
+}
+
+TEST(PciLink, BelowItsBestIsAWarning) {
+  EXPECT_EQ(examine_link(FakeSystem("32.0 GT/s PCIe", "16", "-1").link(), 1)[0].verdict,
+            Verdict::ok);
+  EXPECT_EQ(examine_link(FakeSystem("32.0 GT/s PCIe", "8", "-1").link(), 1)[0].verdict,
+            Verdict::warn);
+  EXPECT_EQ(examine_link(FakeSystem("8.0 GT/s PCIe", "16", "-1").link(), 1)[0].verdict,
+            Verdict::warn);
+  EXPECT_EQ(examine_link(std::nullopt, 1)[0].verdict, Verdict::warn);
+}
+
+TEST(PciLink, SeveralNodesAreAWarningThatNamesTheGpusOwn) {
+  const Findings findings = examine_link(FakeSystem("32.0 GT/s PCIe", "16", "1").link(), 2);
+  ASSERT_EQ(findings.size(), 2u);
+  EXPECT_NE(findings[1].fix.value_or("").find("--membind=1"), std::string::npos);
+  EXPECT_EQ(examine_link(FakeSystem("32.0 GT/s PCIe", "16", "-1").link(), 2).size(), 2u);
+}
+
+TEST(Curve, IsTheMedianWithinAQuarterDecadeAndAscends) {
+  const auto curve = curve_of(
+      {{1e12, rate(700)}, {1.1e9, rate(100)}, {0.9e9, rate(300)}, {1e9, rate(200)}, {0, rate(1)}},
+      "test");
+  ASSERT_EQ(curve.size(), 2u);
+  EXPECT_EQ(curve[0].rate.value, 200);
+  EXPECT_EQ(curve[0].rate.count, 6);
+  EXPECT_GT(curve[0].rate.deviation, 50);  // shapes differ
+  EXPECT_NEAR(curve[0].size, 1e9, 0.02e9);
+  EXPECT_EQ(curve[1].rate.value, 700);
+  EXPECT_TRUE(curve_of({}, "test").empty());
+}
+
+TEST(CopyLatency, IsWhatShortCopiesTakeBesidesTheirBytes) {
+  // 3 us + bytes / 50 GB/s.
+  const auto copy = [](double bytes) {
+    return SizedRate{bytes, rate(bytes / (3e-6 + bytes / 50e9))};
+  };
+  const auto latency = copy_latency({copy(4096), copy(65536), copy(1 << 20), copy(1 << 30)}, 50e9);
+  ASSERT_TRUE(latency);
+  EXPECT_NEAR(latency->value, 3e-6, 1e-12);
+  EXPECT_EQ(latency->count, 3);
+  EXPECT_FALSE(copy_latency({copy(1 << 30)}, 50e9));
+}
+
+TEST(GpuName, HoldsEveryWordOfTheCatalogues) {
+  EXPECT_TRUE(names_gpu("h200", "NVIDIA H200"));
+  EXPECT_TRUE(names_gpu("rtx-4090", "NVIDIA GeForce RTX 4090"));
+  EXPECT_TRUE(names_gpu("a100-80-sxm", "NVIDIA A100-SXM4-80GB"));
+  EXPECT_FALSE(names_gpu("a100-40-pcie", "NVIDIA A100-SXM4-80GB"));
+  EXPECT_FALSE(names_gpu("h200-64c", "NVIDIA H200"));
+  EXPECT_FALSE(names_gpu("", "NVIDIA H200"));
+}
+
+}  // namespace
+}  // namespace sluice::profiler
