@@ -120,7 +120,9 @@ void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine:
   run.state_sha256 = session.state().state_sha256();
   if (run.result.steps >= traced.first + kTracedSteps - 1) {
     const auto spans = profiler::three_steps(run.predicted.graph, recorder, traced.first);
-    run.measured_trace = profiler::trace_of(run.predicted.graph, spans, sim::SpanSource::clock);
+    const bool by_events = run.device == planner::DeviceKind::cuda && !machine.staged;
+    run.measured_trace = profiler::trace_of(
+        run.predicted.graph, spans, by_events ? sim::SpanSource::event : sim::SpanSource::clock);
     run.measured_stalls = planner::stall_times_of(run.predicted.graph, spans);
   }
 }

@@ -1,5 +1,6 @@
 #include "planner/calibration.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
@@ -9,12 +10,16 @@
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
+#include "sim/trace_json.hpp"
 
 namespace sluice::planner {
 namespace {
 
 using sim::Json;
 using sim::JsonObject;
+
+constexpr std::array kTimings{sim::SpanSource::cupti, sim::SpanSource::event,
+                              sim::SpanSource::clock};
 
 constexpr const char* kCalibrationSchema = "sluice/calibration/1";
 
@@ -27,6 +32,13 @@ CalibrationSample to_sample(const JsonObject& json) {
   sample.count = json.integer("count");
   sample.source = json.text("source");
   sample.time = json.text("time");
+  if (const auto timing = json.find_text("timing")) {
+    const auto known = std::find_if(kTimings.begin(), kTimings.end(), [&](sim::SpanSource source) {
+      return sim::source_name(source) == *timing;
+    });
+    if (known == kTimings.end()) json.fail("timing", "must be \"cupti\", \"event\" or \"clock\"");
+    sample.timing = *known;
+  }
   if (sample.value < 0) json.fail("value", "must not be negative");
   if (sample.deviation < 0) json.fail("deviation", "must not be negative");
   if (sample.count < 1) json.fail("count", "must be at least 1");
@@ -67,6 +79,7 @@ CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b) 
   merged.count = a.count + b.count;
   const CalibrationSample& later = a.time > b.time ? a : b;
   merged.source = later.source;
+  merged.timing = later.timing;
   merged.time = later.time;
   return merged;
 }
@@ -78,10 +91,15 @@ void append_calibration(const std::filesystem::path& file,
     check(std::isfinite(sample.value) && sample.value >= 0 && std::isfinite(sample.deviation) &&
               sample.deviation >= 0 && sample.count >= 1,
           "a calibration sample is finite, not negative and counted");
-    const Json json = {{"schema", kCalibrationSchema},  {"profile_hash", sample.profile_hash},
-                       {"cost_key", sample.key.name},   {"value", sample.value},
-                       {"deviation", sample.deviation}, {"count", sample.count},
-                       {"source", sample.source},       {"time", sample.time}};
+    const Json json = {{"schema", kCalibrationSchema},
+                       {"profile_hash", sample.profile_hash},
+                       {"cost_key", sample.key.name},
+                       {"value", sample.value},
+                       {"deviation", sample.deviation},
+                       {"count", sample.count},
+                       {"source", sample.source},
+                       {"timing", sim::source_name(sample.timing)},
+                       {"time", sample.time}};
     lines += json.dump() + "\n";
   }
   append_lines(file, lines);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "planner/cost.hpp"
+#include "sim/trace.hpp"
 
 namespace sluice::planner {
 
@@ -22,12 +23,15 @@ struct CalibrationSample {
   std::int64_t count = 1;
   std::string source;  ///< "autotune", "probe", "train": who measured.
   std::string time;    ///< UTC, "2026-01-31T12:00:00Z".
+  /// By what clock: CUPTI's records, CUDA events, or the CPU's.
+  sim::SpanSource timing = sim::SpanSource::clock;
   friend bool operator==(const CalibrationSample&, const CalibrationSample&) = default;
 };
 
 using Calibration = std::map<CostKey, CalibrationSample>;
 
-/// Count-weighted mean; the deviation is that of all measurements together. The later time stays.
+/// Count-weighted mean; the deviation is that of all measurements together. The later time stays,
+/// with who measured and how.
 [[nodiscard]] CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b);
 
 /// Appends and flushes one JSON line a sample. Throws EnvironmentError when the disk is full;

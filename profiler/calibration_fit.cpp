@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "planner/cost_model.hpp"
 #include "profiler/key_times.hpp"
@@ -102,6 +103,19 @@ RunResidual residual_of(const planner::StepGraph& graph, const MeasuredRun& run,
   return result;
 }
 
+/// What the time of one task is known to, beside its spread. A CUPTI span is the kernels' own; an
+/// event is stamped when its stream gets there, some microseconds before the first kernel starts
+/// and after the last has ended, by a clock of half a microsecond (cudaEventElapsedTime's
+/// reference).
+Seconds known_to(sim::SpanSource source) {
+  return Seconds(source == sim::SpanSource::event ? 5e-6 : 0);
+}
+
+/// The least certain of the sources that a key was timed by.
+sim::SpanSource wider(sim::SpanSource a, sim::SpanSource b) {
+  return known_to(a) > known_to(b) ? a : b;
+}
+
 /// One step of the fixed point; returns the largest relative change, weighted by share of the step.
 double improve(planner::Calibration& calibration, const std::string& profile_hash,
                const std::vector<planner::StepGraph>& graphs,
@@ -110,6 +124,7 @@ double improve(planner::Calibration& calibration, const std::string& profile_has
     double measured = 0, simulated = 0, step = 0;
     const sim::Task* task = nullptr;
     std::vector<double> task_means;  ///< Of every step of every run.
+    std::optional<sim::SpanSource> source;
   };
   std::map<CostKey, Evidence> evidence;
   for (std::size_t r = 0; r < graphs.size(); ++r) {
@@ -121,6 +136,8 @@ double improve(planner::Calibration& calibration, const std::string& profile_has
       known.measured += median(steps);
       known.simulated += time.seconds;
       known.task = simulated.task.at(key);
+      const sim::SpanSource source = measured[r].source.at(key);
+      known.source = known.source ? wider(source, *known.source) : source;
       known.step += simulated.step.count();
       for (const double seconds : steps) {
         known.task_means.push_back(seconds / static_cast<double>(measured[r].tasks.at(key)));
@@ -134,8 +151,10 @@ double improve(planner::Calibration& calibration, const std::string& profile_has
     const double value = calibrated_value(key, *known.task, ratio);
     planner::CalibrationSample sample = sample_of(profile_hash, key, value, source);
     sample.count = static_cast<std::int64_t>(known.task_means.size());
+    sample.timing = *known.source;
     sample.deviation =
-        value * robust_deviation(known.task_means) / std::max(median(known.task_means), 1e-12);
+        value * std::hypot(robust_deviation(known.task_means), known_to(sample.timing).count()) /
+        std::max(median(known.task_means), 1e-12);
     calibration[key] = std::move(sample);
     change = std::max(change, std::abs(ratio - 1) * known.simulated / known.step);
   }

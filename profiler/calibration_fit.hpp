@@ -44,7 +44,8 @@ struct CalibrationOptions {
 ///   base[key] <- base[key] x measured(key) / simulated(key),
 /// both summed over a step and over all runs, the simulation under the same plans with the bases of
 /// the iteration before. Interference factors come first, from tasks overlapped to different
-/// extents (interference_fit.hpp). Keys whose tasks take no time in the simulation, and copies of
+/// extents (interference_fit.hpp). What CUDA events timed is uncertain by some microseconds a task
+/// beside its spread. Keys whose tasks take no time in the simulation, and copies of
 /// less than two milliseconds, are left alone. `runs` are of `job`, each with at least three steps;
 /// `start` is not modified.
 [[nodiscard]] CalibrationFit fit_calibration(const planner::Job& job,

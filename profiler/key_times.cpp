@@ -78,6 +78,7 @@ MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::Machi
   MeasuredKeys keys;
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
     keys.short_copy[graph.tasks[i].cost] = is_short_copy(graph.tasks[i], profile);
+    keys.source[graph.tasks[i].cost] = time_source(run, graph.tasks[i]);
   }
   std::vector<std::vector<Seconds>> steps;
   for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {

@@ -26,6 +26,7 @@ struct MeasuredKeys {
   /// Copies so short that waking up rules them: they say nothing of the link, and costs of other
   /// sizes are read off the calibrated ones, so the profile's latency stands for them.
   std::map<planner::CostKey, bool> short_copy;
+  std::map<planner::CostKey, sim::SpanSource> source;  ///< How its tasks were timed.
 };
 
 /// Of every step but the first and the last. A compute task answers for its hand-off

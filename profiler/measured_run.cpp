@@ -9,13 +9,18 @@
 namespace sluice::profiler {
 
 MeasuredRun measured_run(const planner::Plan& plan, const Recorder& recorder) {
-  MeasuredRun run{plan, {}};
+  MeasuredRun run{.plan = plan, .steps = {}};
   const StepRange range = recorder.steps();
   for (std::int64_t step = range.first; step < range.first + range.count; ++step) {
     if (!recorder.has(step)) break;
     run.steps.push_back(recorder.spans(step));
   }
   return run;
+}
+
+sim::SpanSource time_source(const MeasuredRun& run, const planner::StepTask& task) {
+  const bool on_device = is_device_lane(task.lane) && task.kind != planner::TaskKind::grads;
+  return on_device ? run.device_times : sim::SpanSource::clock;
 }
 
 std::vector<Seconds> step_times(const planner::StepGraph& graph, const MeasuredRun& run) {

@@ -7,6 +7,7 @@
 #include "planner/plan.hpp"
 #include "planner/step_graph.hpp"
 #include "profiler/recorder.hpp"
+#include "sim/trace.hpp"
 
 namespace sluice::profiler {
 
@@ -16,7 +17,12 @@ namespace sluice::profiler {
 struct MeasuredRun {
   planner::Plan plan;
   std::vector<std::vector<Recorder::Span>> steps;
+  /// How tasks on lanes that the device runs by itself were timed; all others by the CPU's clock.
+  sim::SpanSource device_times = sim::SpanSource::clock;
 };
+
+/// How a task of `run` was timed.
+[[nodiscard]] sim::SpanSource time_source(const MeasuredRun& run, const planner::StepTask& task);
 
 /// All whole steps of `recorder`.
 [[nodiscard]] MeasuredRun measured_run(const planner::Plan& plan, const Recorder& recorder);

@@ -66,9 +66,11 @@ sim::Trace trace_of(const planner::StepGraph& graph, const std::vector<Recorder:
   trace.spans.reserve(spans.size());
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const planner::StepTask& task = graph.tasks[i];
+    const bool of_device = source == sim::SpanSource::event || source == sim::SpanSource::cupti;
+    const bool by_cpu = !is_device_lane(task.lane) || task.kind == planner::TaskKind::grads;
     trace.spans.push_back({tasks[i].id, planner::to_string(task.lane),
                            planner::to_string(task.kind), spans[i].start, spans[i].end, task.bytes,
-                           source});
+                           of_device && by_cpu ? sim::SpanSource::clock : source});
   }
   return trace;
 }

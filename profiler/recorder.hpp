@@ -57,8 +57,15 @@ class Recorder final : public engine::Observer {
 [[nodiscard]] std::vector<Recorder::Span> three_steps(const planner::StepGraph& graph,
                                                       const Recorder& recorder, std::int64_t first);
 
-/// A trace of `graph` with these spans (parallel to its tasks).
+/// A trace of `graph` with these spans (parallel to its tasks). Where `source` is the device's
+/// (event, cupti), tasks that only the CPU can run are `clock`.
 [[nodiscard]] sim::Trace trace_of(const planner::StepGraph& graph,
                                   const std::vector<Recorder::Span>& spans, sim::SpanSource source);
+
+/// Lanes that a GPU may run by itself; the others are always the CPU's.
+[[nodiscard]] constexpr bool is_device_lane(planner::LaneKind lane) {
+  return lane == planner::LaneKind::compute || lane == planner::LaneKind::h2d ||
+         lane == planner::LaneKind::d2h;
+}
 
 }  // namespace sluice::profiler

@@ -130,6 +130,29 @@ TEST_F(Calibrations, LoadWhatWasAppendedForOneProfile) {
   EXPECT_EQ(load_calibration(file, "p2").size(), 1u);
 }
 
+TEST_F(Calibrations, SayByWhatClockATaskWasTimed) {
+  const auto file = path_ / "c.jsonl";
+  CalibrationSample by_cupti = sample("a", 1, 0, 1);
+  by_cupti.timing = sim::SpanSource::cupti;
+  CalibrationSample by_event = sample("b", 1, 0, 1);
+  by_event.timing = sim::SpanSource::event;
+  append_calibration(file, std::vector{by_cupti, by_event});
+  // Lines of before the field was there.
+  std::ofstream(file, std::ios::app)
+      << R"({"schema": "sluice/calibration/1", "profile_hash": "p1", "cost_key": "c", "value": 1,)"
+      << R"( "deviation": 0, "count": 1, "source": "autotune", "time": "2026-01-01T00:00:00Z"})"
+      << "\n";
+  const Calibration loaded = load_calibration(file, "p1");
+  EXPECT_EQ(loaded.at({"a"}).timing, sim::SpanSource::cupti);
+  EXPECT_EQ(loaded.at({"b"}).timing, sim::SpanSource::event);
+  EXPECT_EQ(loaded.at({"c"}).timing, sim::SpanSource::clock);
+  std::ofstream(file, std::ios::app)
+      << R"({"schema": "sluice/calibration/1", "profile_hash": "p1", "cost_key": "c", "value": 1,)"
+      << R"( "deviation": 0, "count": 1, "source": "x", "timing": "simulated", "time": "t"})"
+      << "\n";
+  EXPECT_REFUSED(load_calibration(file, "p1"), "timing");
+}
+
 TEST_F(Calibrations, ALineCutShortIsIgnoredAndThenOverwritten) {
   const auto file = path_ / "c.jsonl";
   append_calibration(file, std::vector{sample("a", 1, 0, 1)});

@@ -41,6 +41,24 @@ TEST(Recorder, ThreeStepsOfARunBecomeTheGraphsOwnIdsFromTimeZero) {
   }
 }
 
+TEST(Recorder, ADevicesTraceSaysWhichTasksTheCpusClockTimed) {
+  const planner::StepGraph graph = small_graph();
+  const sim::Trace trace =
+      trace_of(graph, sim::simulate(graph.graph).spans, sim::SpanSource::event);
+  std::size_t by_clock = 0;
+  for (std::size_t i = 0; i < trace.spans.size(); ++i) {
+    const planner::StepTask& task = graph.tasks[i];
+    const bool by_cpu = task.lane == planner::LaneKind::cpu ||
+                        task.lane == planner::LaneKind::launch ||
+                        task.kind == planner::TaskKind::grads;
+    EXPECT_EQ(trace.spans[i].source, by_cpu ? sim::SpanSource::clock : sim::SpanSource::event)
+        << trace.spans[i].id;
+    if (by_cpu) ++by_clock;
+  }
+  EXPECT_GT(by_clock, 3u);
+  EXPECT_LT(by_clock, trace.spans.size());
+}
+
 TEST(Recorder, IgnoresOtherStepsAndKnowsWhatIsMissing) {
   const planner::StepGraph graph = small_graph();
   Recorder recorder(graph, {.first = 3, .count = 1});
