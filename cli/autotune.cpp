@@ -6,7 +6,9 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <variant>
 
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
@@ -102,6 +104,24 @@ class Printer {
   bool json_;
 };
 
+/// CUPTI where the machine is a GPU; says in one line on stderr why there is none.
+class Tracing {
+ public:
+  explicit Tracing(planner::DeviceKind device) {
+    if (device != planner::DeviceKind::cuda) return;
+    auto opened = profiler::cupti::Collector::open();
+    if (const auto* absence = std::get_if<profiler::cupti::Absence>(&opened)) {
+      std::fputs(("sluice: " + absence->line + "\n").c_str(), stderr);
+    } else {
+      collector_ = std::move(std::get<0>(opened));
+    }
+  }
+  [[nodiscard]] profiler::cupti::Collector* collector() const { return collector_.get(); }
+
+ private:
+  std::unique_ptr<profiler::cupti::Collector> collector_;
+};
+
 }  // namespace
 
 int run_autotune(const Arguments& arguments) {
@@ -136,8 +156,12 @@ int run_autotune(const Arguments& arguments) {
   const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
   profiler::require_healthy(findings);
   print(profiler::findings_text(profiler::warnings(findings)));
+  // Before anything of CUDA loads code.
+  const Tracing tracing(run.predictor.machine().profile.device);
+  options.collector = tracing.collector();
   options.round_done = [&](const profiler::TuneRound& round) {
     print(round_line(round) + "       " + profiler::describe_plan(round.plan) + "\n");
+    if (!round.refusal.empty()) print("       " + round.refusal + "\n");
   };
   print(fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", "round", "plan", "predicted",
                     "measured", "error", "largest miss, a step"));

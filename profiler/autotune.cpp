@@ -57,12 +57,13 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     round.predicted = to_seconds(outcome.step.prediction.step);
     {
       const planner::Predictor predictor = with_calibration(run.predictor, outcome.calibration);
-      MeasuringSession session(predictor, outcome.step, options.steps);
-      MeasuredRun measured = session.run(options.steps);
-      round.measured = median_step(outcome.step.graph, measured);
-      const RunResidual missed = residual(job, profile, outcome.calibration, measured);
+      MeasuringSession session(predictor, outcome.step, options.steps, options.collector);
+      const Measurement measured = session.measure(options.steps);
+      round.measured = median_step(outcome.step.graph, measured.untraced);
+      round.refusal = measured.refusal;
+      const RunResidual missed = residual(job, profile, outcome.calibration, measured.to_fit());
       if (!missed.keys.empty()) round.largest_miss = missed.keys.front();
-      replace_run(outcome.runs, std::move(measured));
+      replace_run(outcome.runs, measured.to_fit());
     }
     outcome.rounds.push_back(round);
     if (options.round_done) options.round_done(round);

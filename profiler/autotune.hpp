@@ -9,6 +9,7 @@
 
 #include "planner/run_planning.hpp"
 #include "profiler/calibration_fit.hpp"
+#include "profiler/cupti/collector.hpp"
 #include "profiler/measured_run.hpp"
 
 namespace sluice::profiler {
@@ -19,8 +20,9 @@ struct TuneRound {
   planner::Plan plan;
   std::string plan_hash;
   Seconds predicted{0};  ///< Before the plan ran, with the calibration of the round before.
-  Seconds measured{0};   ///< Median over steps.
+  Seconds measured{0};   ///< Median over untraced steps.
   KeyResidual largest_miss;
+  std::string refusal;  ///< Why CUPTI's times were not used though it traced; else empty.
   /// Predicted over measured, less one.
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
@@ -30,6 +32,8 @@ struct TuneOptions {
   std::int64_t steps = 10;                   ///< A round, two of them without neighbours.
   double tolerance = 0.05;
   std::function<void(const TuneRound&)> round_done;
+  /// Times the tasks of a GPU, where there is one; CUDA events do otherwise.
+  cupti::Collector* collector = nullptr;
 };
 
 struct TuneOutcome {

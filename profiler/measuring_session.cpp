@@ -1,6 +1,10 @@
 #include "profiler/measuring_session.hpp"
 
-#include "engine/host/host_device.hpp"
+#include <algorithm>
+#include <array>
+
+#include "engine/backend.hpp"
+#include "profiler/cupti/device_times.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {
@@ -8,35 +12,81 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
-std::unique_ptr<engine::Device> device_for(const planner::Predictor& predictor,
-                                           const planner::PredictedStep& step) {
-  const planner::ResolvedMachine& machine = predictor.machine();
-  if (machine.profile.device != planner::DeviceKind::host) {
-    throw BadRequest("machine: " + machine.profile.name +
-                     " cannot be measured from here; autotune runs the host backend "
-                     "(--machine here, or --backend host)");
-  }
-  return std::make_unique<engine::HostDevice>(
-      predictor.job(),
-      engine::host_device_settings(machine, step.graph.layout, step.prediction.plan.threads));
-}
+/// Steps before a traced burst: code loads, clocks and caches settle.
+constexpr std::int64_t kWarmUp = 3;
 
 }  // namespace
 
 MeasuringSession::MeasuringSession(const planner::Predictor& predictor,
-                                   const planner::PredictedStep& step, std::int64_t most_steps)
-    : plan_(step.prediction.plan),
+                                   const planner::PredictedStep& step, std::int64_t most_steps,
+                                   cupti::Collector* collector)
+    : graph_(step.graph),
+      plan_(step.prediction.plan),
+      on_cuda_(predictor.machine().profile.device == planner::DeviceKind::cuda),
+      staged_(predictor.machine().staged),
       tokens_(predictor.job().model.vocab, kSeed),
       recorder_(step.graph, {.first = 1, .count = most_steps}),
+      collector_(collector),
       session_(
-          predictor.job(), step.graph, device_for(predictor, step), tokens_,
-          [lr = predictor.job().optimizer.lr](std::int64_t) { return lr; }, kSeed, &recorder_) {}
+          predictor.job(), step.graph,
+          engine::make_device(predictor.job(), predictor.machine(), step.graph.layout,
+                              step.prediction.plan.threads),
+          tokens_, [lr = predictor.job().optimizer.lr](std::int64_t) { return lr; }, kSeed,
+          observer()) {}
+
+engine::Observer* MeasuringSession::observer() {
+  if (collector_ == nullptr) return &recorder_;
+  return &tagging_.emplace(recorder_, *collector_);
+}
+
+void MeasuringSession::run_steps(std::int64_t steps) {
+  recorder_.restart({.first = session_.steps_done() + 1, .count = steps});
+  session_.run_to(session_.steps_done() + steps);
+}
 
 MeasuredRun MeasuringSession::run(std::int64_t steps) {
   check(steps >= 3, "a burst has a step with neighbours");
-  recorder_.restart({.first = session_.steps_done() + 1, .count = steps});
-  session_.run_to(session_.steps_done() + steps);
-  return measured_run(plan_, recorder_);
+  run_steps(steps);
+  MeasuredRun run = measured_run(plan_, recorder_);
+  if (on_cuda_) run.device_times = sim::SpanSource::event;
+  return run;
+}
+
+MeasuredRun MeasuringSession::run_traced(std::int64_t steps) {
+  check(collector_ != nullptr && on_cuda_, "a traced burst has a collector and a GPU");
+  collector_->restart();
+  MeasuredRun traced = run(steps);
+  const cupti::Attribution attribution = cupti::attribute(collector_->take());
+  // The CPU's threads make copies through the pinned ring: CUPTI sees only part of such a task.
+  using planner::LaneKind;
+  constexpr std::array kAll{LaneKind::compute, LaneKind::h2d, LaneKind::d2h};
+  cupti::use_device_times(traced, graph_,
+                          {.first_step = recorder_.steps().first,
+                           .on_run_clock = [this](auto point) { return session_.instant(point); },
+                           .lanes = std::span(kAll).first(staged_ ? 1 : kAll.size())},
+                          attribution);
+  return traced;
+}
+
+Measurement MeasuringSession::measure(std::int64_t steps) {
+  Measurement result;
+  if (collector_ == nullptr || !on_cuda_) {
+    result.untraced = run(steps);
+    return result;
+  }
+  // Traced first: code that loads when it is first used loads under the collector.
+  collector_->restart();
+  run_steps(std::min(kWarmUp, recorder_.steps().count));
+  result.traced = run_traced(steps);
+  result.untraced = run(steps);
+  result.overhead = cupti::trace_overhead(step_times(graph_, result.untraced),
+                                          step_times(graph_, *result.traced));
+  if (const auto why = cupti::why_unfit(*result.overhead)) {
+    result.refusal =
+        "calibration from CUPTI refused: " + *why + "; CUDA events time the tasks instead";
+    result.traced.reset();
+  }
+  return result;
 }
 
 }  // namespace sluice::profiler

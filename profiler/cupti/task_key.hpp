@@ -1,0 +1,38 @@
+// A task of a run as one number, so that a profiler can carry it.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+
+#include "sim/error.hpp"
+
+namespace sluice::profiler::cupti {
+
+/// `task` indexes the step template, `step` counts from 1.
+struct TaskKey {
+  std::int64_t step = 1;
+  std::uint32_t task = 0;
+  friend auto operator<=>(const TaskKey&, const TaskKey&) = default;
+};
+
+/// CUPTI's external correlation id of a task; never zero.
+using ExternalId = std::uint64_t;
+
+inline constexpr unsigned kTaskBits = 20;
+inline constexpr std::uint64_t kMostTasks = std::uint64_t{1} << kTaskBits;
+
+/// step x 2^20 + task: one number for every task of a step template below 2^20 tasks.
+[[nodiscard]] inline ExternalId external_id(TaskKey key) {
+  check(key.step >= 1 && key.task < kMostTasks, "a task of a step from 1 fits an external id");
+  return (static_cast<ExternalId>(key.step) << kTaskBits) | key.task;
+}
+
+/// None for a number that no task has.
+[[nodiscard]] inline std::optional<TaskKey> task_of(ExternalId id) {
+  const auto step = static_cast<std::int64_t>(id >> kTaskBits);
+  if (step < 1) return std::nullopt;
+  return TaskKey{step, static_cast<std::uint32_t>(id & (kMostTasks - 1))};
+}
+
+}  // namespace sluice::profiler::cupti
