@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace sluice::profiler {
 namespace {
@@ -26,6 +27,10 @@ constexpr std::array<Pair, 6> kPairs = {{{"cpu", "h2d"},
                                          {"d2h", "cpu"},
                                          {"h2d", "d2h"},
                                          {"d2h", "h2d"}}};
+
+/// Sharing weights of copies to and from the device that fits start from.
+constexpr std::array<std::pair<double, double>, 4> kWeights = {
+    {{4.0, 4.0}, {1.0, 4.0}, {1.0, 2.0}, {1.0, 1.0}}};
 
 bool is_fitted(const MachineProfile::Interference& each) {
   return std::any_of(kPairs.begin(), kPairs.end(), [&](const Pair& pair) {
@@ -56,10 +61,10 @@ std::vector<ContentionVector> contention_starts(const MachineProfile& profile) {
   std::vector<ContentionVector> starts;
   for (const double room : {1.0, 1.1}) {
     for (const double copied : {0.6, 1.0}) {
-      for (const double write_weight : {4.0, 2.0, 1.0}) {
+      for (const auto& [reads, writes] : kWeights) {
         starts.push_back({std::log(room * fastest * per_update), std::log(copied),
-                          std::log(1.2 * copied), 0, std::log(write_weight), little, little, little,
-                          little, loss(profile.h2d, profile.h2d_duplex),
+                          std::log(1.2 * copied), std::log(reads), std::log(writes), little, little,
+                          little, little, loss(profile.h2d, profile.h2d_duplex),
                           loss(profile.d2h, profile.d2h_duplex)});
       }
     }

@@ -11,8 +11,8 @@ namespace sluice::profiler {
 /// Logarithms, so that every number stays positive and steps are relative.
 using ContentionVector = std::vector<double>;
 
-/// Where fits start: as many points as are worth trying, those with the firmest writes first, which
-/// is what memory controllers do. `profile` has links and update curve.
+/// Where fits start: as many points as are worth trying, those with the firmest copies first: how
+/// firm a copy is shows only where it is not firm enough. `profile` has links and update curve.
 [[nodiscard]] std::vector<ContentionVector> contention_starts(
     const planner::MachineProfile& profile);
 
