@@ -12,6 +12,7 @@
 #include <string>
 
 #include "planner/catalogue.hpp"
+#include "planner/host_memory.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -22,20 +23,6 @@ Fact estimate(double value, double relative_deviation, std::string rule) {
           .count = 0,
           .source = Source::estimated,
           .note = std::move(rule)};
-}
-
-/// First word of a one-line file of the system; none where absent.
-std::optional<std::string> first_word(const char* path) {
-  std::ifstream file(path);
-  std::string word;
-  if (!(file >> word)) return std::nullopt;
-  return word;
-}
-
-double whole_number(const std::string& word) {
-  std::istringstream stream(word);
-  double number = 0;
-  return stream >> number ? number : 0;
 }
 
 /// CPUs that the scheduler and the cgroup leave this process.
@@ -50,22 +37,6 @@ std::int64_t usable_cores() {
     cores = std::min(cores, std::max<std::int64_t>(1, std::llround(allowed / period)));
   }
   return cores;
-}
-
-/// Memory that the system and the cgroup could still give.
-double available_memory() {
-  double bytes =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string line; std::getline(meminfo, line);) {
-    if (line.starts_with("MemAvailable:")) bytes = whole_number(line.substr(13)) * 1024;
-  }
-  const auto most = first_word("/sys/fs/cgroup/memory.max");
-  const auto used = first_word("/sys/fs/cgroup/memory.current");
-  if (most && *most != "max" && used) {
-    bytes = std::min(bytes, std::max(0.0, whole_number(*most) - whole_number(*used)));
-  }
-  return bytes;
 }
 
 double free_disk() {
@@ -121,7 +92,7 @@ MachineProfile here_estimate() {
   const std::string os = "as the operating system states it";
   here.hbm = estimate(static_cast<double>(kHostBackendHbm.count()), 0, "the host backend's arena");
   here.context = estimate(0, 0, "the host backend has none");
-  here.host = estimate(available_memory(), 0.1, os);
+  here.host = estimate(static_cast<double>(host_memory().available.count()), 0.1, os);
   here.disk = estimate(free_disk(), 0.1, os);
   here.cores = estimate(static_cast<double>(cores), 0, os);
   const std::string paced = "copies of the host backend are paced to it";
@@ -137,6 +108,9 @@ MachineProfile here_estimate() {
   here.h2d_dram = estimate(2, 0.3, "a copy reads and writes");
   here.d2h_dram = estimate(2, 0.3, "a copy reads and writes");
   here.update_dram = estimate(28, 0.2, "12 bytes of state both ways and 4 of gradient");
+  for (Fact* weight : {&here.h2d_weight, &here.d2h_weight}) {
+    *weight = estimate(0, 0, "not fitted: the cost model has its own");
+  }
   here.copy_cores = estimate(1 / 8e9, 0.6, "one core copies 8 GB/s");
   estimate_kernels(here, cores);
   return here;

@@ -60,6 +60,14 @@ Fact to_fact(const JsonObject& json) {
 }
 
 void read_facts(const JsonObject& facts, MachineProfile& profile) {
+  // Younger than some files: absent where nobody fitted them.
+  for (Fact* weight : {&profile.h2d_weight, &profile.d2h_weight}) {
+    *weight = {.value = 0,
+               .deviation = 0,
+               .count = 0,
+               .source = Source::estimated,
+               .note = "not fitted: the cost model has its own"};
+  }
   std::vector<std::string> known;
   for (const FactField& field : fact_fields()) {
     known.push_back(std::string(field.name) + suffix(field.unit));
