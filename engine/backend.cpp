@@ -1,10 +1,26 @@
 #include "engine/backend.hpp"
 
+#include <cstdio>
+
 #include "engine/cuda/backend.hpp"
 #include "engine/host/host_device.hpp"
 #include "engine/numerics_id.hpp"
+#include "planner/host_memory.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::engine {
+namespace {
+
+/// Pinned pages that are not there would end the process without a word.
+void require_host_memory(Bytes needed) {
+  const auto short_of = planner::shortage(needed, planner::host_memory());
+  if (!short_of) return;
+  if (short_of->certain) throw EnvironmentError(short_of->line);
+  // The system may still find some: caches, swap, a virtual machine that grows.
+  std::fprintf(stderr, "sluice: warning: %s\n", short_of->line.c_str());
+}
+
+}  // namespace
 
 void require_backend(planner::DeviceKind device) {
   if (device == planner::DeviceKind::cuda) cuda::require_backend();
@@ -13,6 +29,7 @@ void require_backend(planner::DeviceKind device) {
 std::unique_ptr<Device> make_device(const planner::Job& job,
                                     const planner::ResolvedMachine& machine,
                                     const planner::Layout& layout, std::int64_t threads) {
+  require_host_memory(layout.host_bytes);
   if (machine.profile.device == planner::DeviceKind::cuda) {
     return cuda::make_device(job, {layout.device_bytes, layout.host_bytes},
                              {machine.hbm, machine.host}, static_cast<int>(threads),

@@ -34,9 +34,9 @@ std::optional<std::string> why_unusable(const DeviceQuery& query) {
 
 std::optional<std::string> why_no_memory(Bytes needed, Bytes free, Bytes total) {
   if (needed <= free) return std::nullopt;
-  return "the plan needs " + planner::format_exact(needed) + " of device memory; " +
-         planner::format_exact(free) + " of " + planner::format_exact(total) + " are free and " +
-         planner::format_exact(total - free) +
+  return "the plan needs " + planner::format_bytes(needed) + " of device memory; " +
+         planner::format_bytes(free) + " of " + planner::format_bytes(total) + " are free and " +
+         planner::format_bytes(total - free) +
          " in use: end what else uses the GPU (nvidia-smi names it), or set --hbm to what is free";
 }
 
