@@ -11,11 +11,14 @@ namespace {
 
 constexpr std::array kAllCopies = {Copies::none, Copies::h2d, Copies::d2h, Copies::both};
 
-planner::Fact rate_fact(const Samples& samples) {
-  if (samples.empty())
+planner::Fact rate_fact(const Samples& samples, const Company& company) {
+  if (samples.empty()) {
     return {
         .value = 0, .deviation = 0, .count = 0, .source = planner::Source::measured, .note = {}};
-  return measured_fact(samples, "");
+  }
+  const std::string threads =
+      company.threads > 0 ? "AdamW on " + std::to_string(company.threads) + " threads" : "no AdamW";
+  return measured_fact(samples, "sustained; " + threads + ", copies " + to_string(company.copies));
 }
 
 const CompanySamples* find(const std::vector<CompanySamples>& samples, std::int64_t threads,
@@ -35,8 +38,8 @@ ContentionGrid contention_grid(const std::vector<CompanySamples>& samples) {
   ContentionGrid grid;
   for (const CompanySamples& each : samples) {
     if (each.company.products == Products::run) continue;
-    grid.push_back({each.company.threads, each.company.copies, rate_fact(each.update),
-                    rate_fact(each.h2d), rate_fact(each.d2h)});
+    grid.push_back({each.company.threads, each.company.copies, rate_fact(each.update, each.company),
+                    rate_fact(each.h2d, each.company), rate_fact(each.d2h, each.company)});
   }
   return grid;
 }

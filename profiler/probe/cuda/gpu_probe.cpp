@@ -84,6 +84,8 @@ void GpuProbe::name_machine() {
   profile.disk_write = here.disk_write;
   profile.cores = here.cores;
   profile.update_dram = here.update_dram;
+  profile.h2d_weight = here.h2d_weight;
+  profile.d2h_weight = here.d2h_weight;
   profile.copy_cores = {.value = 0,
                         .deviation = 0,
                         .count = 0,
