@@ -6,6 +6,11 @@ namespace sluice::engine::cuda {
 namespace {
 
 constexpr Version kOldest{8, 0};
+constexpr std::int64_t kMib = 1 << 20;
+
+std::string whole_mib(Bytes bytes) {
+  return planner::format_exact(Bytes(bytes.count() / kMib * kMib));
+}
 
 }  // namespace
 
@@ -34,9 +39,8 @@ std::optional<std::string> why_unusable(const DeviceQuery& query) {
 
 std::optional<std::string> why_no_memory(Bytes needed, Bytes free, Bytes total) {
   if (needed <= free) return std::nullopt;
-  return "the plan needs " + planner::format_bytes(needed) + " of device memory; " +
-         planner::format_bytes(free) + " of " + planner::format_bytes(total) + " are free and " +
-         planner::format_bytes(total - free) +
+  return "the plan needs " + whole_mib(needed + Bytes(kMib - 1)) + " of device memory; " +
+         whole_mib(free) + " of " + whole_mib(total) + " are free and " + whole_mib(total - free) +
          " in use: end what else uses the GPU (nvidia-smi names it), or set --hbm to what is free";
 }
 
