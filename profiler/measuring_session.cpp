@@ -52,11 +52,13 @@ MeasuredRun MeasuringSession::run(std::int64_t steps) {
   return run;
 }
 
-MeasuredRun MeasuringSession::run_traced(std::int64_t steps) {
+std::variant<MeasuredRun, cupti::Absence> MeasuringSession::run_traced(std::int64_t steps) {
   check(collector_ != nullptr && on_cuda_, "a traced burst has a collector and a GPU");
-  collector_->restart();
+  if (auto absence = collector_->restart()) return std::move(*absence);
   MeasuredRun traced = run(steps);
-  const cupti::Attribution attribution = cupti::attribute(collector_->take());
+  const cupti::RecordSet records = collector_->take();
+  if (records.activities.empty() && records.dropped == 0) return cupti::nothing_seen();
+  const cupti::Attribution attribution = cupti::attribute(records);
   // The CPU's threads make copies through the pinned ring: CUPTI sees only part of such a task.
   using planner::LaneKind;
   constexpr std::array kAll{LaneKind::compute, LaneKind::h2d, LaneKind::d2h};
@@ -75,10 +77,21 @@ Measurement MeasuringSession::measure(std::int64_t steps) {
     return result;
   }
   // Traced first: code that loads when it is first used loads under the collector.
-  collector_->restart();
-  run_steps(std::min(kWarmUp, recorder_.steps().count));
-  result.traced = run_traced(steps);
+  auto absence = collector_->restart();
+  run_steps(std::min(kWarmUp, steps));
+  if (!absence) {
+    auto traced = run_traced(steps);
+    if (auto* run = std::get_if<MeasuredRun>(&traced)) {
+      result.traced = std::move(*run);
+    } else {
+      absence = std::get<cupti::Absence>(std::move(traced));
+    }
+  }
   result.untraced = run(steps);
+  if (absence) {
+    result.refusal = absence->line;
+    return result;
+  }
   result.overhead = cupti::trace_overhead(step_times(graph_, result.untraced),
                                           step_times(graph_, *result.traced));
   if (const auto why = cupti::why_unfit(*result.overhead)) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 
 #include "engine/session.hpp"
 #include "planner/predict.hpp"
@@ -19,7 +20,7 @@ struct Measurement {
   MeasuredRun untraced;  ///< The steps as they always run.
   /// The same plan's steps under CUPTI, where there is a collector and it costs little enough.
   std::optional<MeasuredRun> traced;
-  std::optional<cupti::TraceOverhead> overhead;  ///< Where there is a collector.
+  std::optional<cupti::TraceOverhead> overhead;  ///< Where there is a collector that works.
   std::string refusal;                           ///< Why `traced` is missing though there is one.
 
   [[nodiscard]] const MeasuredRun& to_fit() const { return traced ? *traced : untraced; }
@@ -39,12 +40,14 @@ class MeasuringSession {
   /// no neighbour and are not looked at, whatever came before.
   [[nodiscard]] MeasuredRun run(std::int64_t steps);
 
-  /// The same under the collector, which must be there; device tasks are timed by CUPTI. Throws
-  /// EnvironmentError where records were lost or belong to no task (cupti::why_unfit).
-  [[nodiscard]] MeasuredRun run_traced(std::int64_t steps);
+  /// The same under the collector, which must be there; device tasks are timed by CUPTI. An Absence
+  /// where CUPTI turns out not to trace here. Throws EnvironmentError where it does and records
+  /// were lost or belong to no task (cupti::why_unfit).
+  [[nodiscard]] std::variant<MeasuredRun, cupti::Absence> run_traced(std::int64_t steps);
 
-  /// An untraced burst, and a traced one where there is a collector. Tracing that costs more than
-  /// cupti::kMostTraceOverhead is refused and said; lost records throw as run_traced does.
+  /// An untraced burst, and a traced one where there is a collector. Tracing that does not
+  /// work, or costs more than cupti::kMostTraceOverhead, is refused and said; lost records throw as
+  /// run_traced does.
   [[nodiscard]] Measurement measure(std::int64_t steps);
 
   /// The last burst, for traces; its spans are the engine's own, never CUPTI's.

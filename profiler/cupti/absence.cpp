@@ -57,6 +57,10 @@ Absence no_driver() {
   return absence(AbsenceReason::no_driver, "there is no NVIDIA driver: install it");
 }
 
+Absence nothing_seen() {
+  return absence(AbsenceReason::failed, "it recorded no kernel and no copy of the steps that ran");
+}
+
 Absence not_built() {
   return absence(AbsenceReason::not_built,
                  "this build has none: build with -DSLUICE_CUDA=ON and cupti.h installed");

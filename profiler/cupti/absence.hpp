@@ -44,6 +44,8 @@ inline constexpr int kWsl = 45;
 /// Versions as CUPTI_API_VERSION counts them: 10000 x major + ....
 [[nodiscard]] Absence version_mismatch(std::uint32_t library, std::uint32_t built);
 [[nodiscard]] Absence no_driver();
+/// Work was done and none of it recorded.
+[[nodiscard]] Absence nothing_seen();
 [[nodiscard]] Absence not_built();
 
 }  // namespace sluice::profiler::cupti

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <variant>
 
 #include "profiler/cupti/absence.hpp"
@@ -22,10 +23,11 @@ class Collector {
   Collector(const Collector&) = delete;  // CUPTI's callbacks point at it.
   Collector& operator=(const Collector&) = delete;
 
-  /// Forgets what was collected and collects from here on. Nothing may run on the device. Throws
-  /// EnvironmentError.
-  virtual void restart() = 0;
-  /// Stops tracing and returns what ran since `restart`, which must have been called: waits for the
+  /// Forgets what was collected and collects from here on. Nothing may run on the device. What
+  /// CUPTI refuses now (some permissions it looks at only once there is a context) is an Absence,
+  /// and nothing is traced then. Throws EnvironmentError where the device fails.
+  [[nodiscard]] virtual std::optional<Absence> restart() = 0;
+  /// Stops tracing and returns what ran since `restart`, which must have succeeded: waits for the
   /// device, reads the buffers and frees them for the next time. Throws EnvironmentError.
   [[nodiscard]] virtual RecordSet take() = 0;
 

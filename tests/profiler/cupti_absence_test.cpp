@@ -30,6 +30,7 @@ TEST(Absence, EachCauseHasItsLineAndItsFix) {
   expect_line(version_mismatch(120800, 130001), AbsenceReason::version_mismatch,
               "version 120800 and this program was built for 130001");
   expect_line(no_driver(), AbsenceReason::no_driver, "install it");
+  expect_line(nothing_seen(), AbsenceReason::failed, "no kernel and no copy");
   expect_line(not_built(), AbsenceReason::not_built, "-DSLUICE_CUDA=ON");
 }
 

@@ -103,7 +103,7 @@ struct SmallRun {
 TEST_F(CuptiCollection, AllKernelAndCopyTimeOfATrainingRunBelongsToItsTask) {
   SmallRun small(collector(), 8);
   small.run(3);  // Modules load.
-  collector().restart();
+  ASSERT_FALSE(collector().restart());
   const StepRange steps = small.run(8);
   const Attribution found = attribute(collector().take());
   std::printf(
@@ -124,7 +124,7 @@ TEST_F(CuptiCollection, AllKernelAndCopyTimeOfATrainingRunBelongsToItsTask) {
 TEST_F(CuptiCollection, ATasksActivitiesLieWithinItsEvents) {
   SmallRun small(collector(), 8);
   small.run(3);
-  collector().restart();
+  ASSERT_FALSE(collector().restart());
   const StepRange steps = small.run(8);
   const Attribution found = attribute(collector().take());
   // An event's time is a float of milliseconds and counts half microseconds; the two clocks are
@@ -153,11 +153,11 @@ TEST_F(CuptiCollection, ATasksActivitiesLieWithinItsEvents) {
 
 TEST_F(CuptiCollection, NothingIsCollectedBetweenTakeAndRestart) {
   SmallRun small(collector(), 4);
-  collector().restart();
+  ASSERT_FALSE(collector().restart());
   small.run(3);
   EXPECT_FALSE(attribute(collector().take()).tasks.empty());
   small.run(3);
-  collector().restart();
+  ASSERT_FALSE(collector().restart());
   const StepRange steps = small.run(3);
   const Attribution found = attribute(collector().take());
   ASSERT_FALSE(found.tasks.empty());
@@ -173,7 +173,7 @@ TEST_F(CuptiCollection, StreamsOfOneTaskShareItAndOtherThreadsHaveNone) {
   ASSERT_EQ(cudaMalloc(&memory, 2 * kBytes), cudaSuccess);
   ASSERT_EQ(cudaStreamCreateWithFlags(&first, cudaStreamNonBlocking), cudaSuccess);
   ASSERT_EQ(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking), cudaSuccess);
-  collector().restart();
+  ASSERT_FALSE(collector().restart());
   collector().begin_calls({3, 5});
   EXPECT_EQ(cudaMemsetAsync(memory, 1, kBytes, first), cudaSuccess);
   EXPECT_EQ(cudaMemsetAsync(static_cast<char*>(memory) + kBytes, 2, kBytes, second), cudaSuccess);
@@ -197,7 +197,7 @@ TEST_F(CuptiCollection, ASecondProfilerIsToldOfTheFirst) {
   ASSERT_NE(absence, nullptr);
   EXPECT_EQ(absence->reason, AbsenceReason::other_profiler) << absence->line;
   // The first goes on.
-  collector().restart();
+  ASSERT_FALSE(collector().restart());
   EXPECT_EQ(collector().take().dropped, 0u);
 }
 
@@ -211,7 +211,7 @@ TEST_F(CuptiCollection, AMeasuringSessionCalibratesFromCuptiOrSaysWhyNot) {
       predictor.predict(planner::uniform_plan(predictor.job(), planner::UnitPlan{}, 2));
   MeasuringSession session(predictor, step, 12, &collector());
   const Measurement measured = session.measure(12);
-  ASSERT_TRUE(measured.overhead);
+  ASSERT_TRUE(measured.overhead) << measured.refusal;
   std::printf("tracing costs %.2f +- %.2f %% of a step of %.3f ms\n",
               100 * measured.overhead->share, 100 * measured.overhead->deviation,
               1e3 * measured.overhead->untraced.count());
@@ -220,7 +220,9 @@ TEST_F(CuptiCollection, AMeasuringSessionCalibratesFromCuptiOrSaysWhyNot) {
   EXPECT_EQ(measured.traced.has_value(), measured.overhead->share <= kMostTraceOverhead);
   EXPECT_EQ(measured.to_fit().device_times,
             measured.traced ? sim::SpanSource::cupti : sim::SpanSource::event);
-  const MeasuredRun traced = session.run_traced(5);
+  const auto traced_or_absence = session.run_traced(5);
+  ASSERT_TRUE(std::holds_alternative<MeasuredRun>(traced_or_absence));
+  const auto& traced = std::get<MeasuredRun>(traced_or_absence);
   EXPECT_EQ(traced.device_times, sim::SpanSource::cupti);
   const auto fit =
       fit_calibration(predictor.job(), predictor.machine().profile, {}, std::span(&traced, 1));

@@ -17,7 +17,7 @@ namespace {
 /// Keeps the tasks that were begun, and whether their calls nested.
 class CountingCollector final : public Collector {
  public:
-  void restart() override {}
+  [[nodiscard]] std::optional<Absence> restart() override { return std::nullopt; }
   [[nodiscard]] RecordSet take() override { return {}; }
   void begin_calls(TaskKey key) noexcept override {
     const std::lock_guard lock(mutex_);

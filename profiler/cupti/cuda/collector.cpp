@@ -68,18 +68,19 @@ class CuptiCollector final : public Collector {
     (void)calls_.unsubscribe(subscriber_);
   }
 
-  void restart() override {
+  std::optional<Absence> restart() override {
     wait_and_flush();
     buffers().keep(false);
     for (const RecordBuffers::Filled& filled : buffers().take()) buffers().reuse(filled);
     (void)buffers().take_refusals();
     (void)dropped();
     if (!tracing_) {
-      if (const auto failed = calls_.enable_all()) throw EnvironmentError(failed->line);
+      if (auto failed = calls_.enable_all()) return failed;
     }
     buffers().keep(true);
     begin_ = clock_pair([this] { return now(); });
     tracing_ = true;
+    return std::nullopt;
   }
 
   RecordSet take() override {
