@@ -43,8 +43,8 @@ std::optional<Shortage> shortage(Bytes needed, const HostMemory& memory) {
   if (needed <= memory.available) return std::nullopt;
   const bool certain = memory.limit && needed > *memory.limit;
   return Shortage{"the plan needs " + format_bytes(needed) + " of host memory; " +
-                      format_bytes(memory.available) + (certain ? " are left by the cgroup's limit"
-                                                               : " are available") +
+                      format_bytes(memory.available) +
+                      (certain ? " are left by the cgroup's limit" : " are available") +
                       ": end what else holds it, or set --host to what is there",
                   certain};
 }
