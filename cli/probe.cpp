@@ -57,6 +57,7 @@ int fit_again(const ProbeArguments& arguments) {
     return 0;
   }
   print_fit(fit);
+  std::cout << "largest errors held out:\n" << profiler::misses_text(fit, 12) << "fitted:\n";
   for (const char* name : {"dram", "h2d_dram", "d2h_dram", "h2d_weight", "d2h_weight"}) {
     for (const planner::FactField& field : planner::fact_fields()) {
       if (std::string_view(field.name) != name) continue;

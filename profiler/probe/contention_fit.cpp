@@ -261,4 +261,22 @@ std::string residuals_text(const ContentionFit& fit) {
   return text;
 }
 
+std::string misses_text(const ContentionFit& fit, std::size_t most) {
+  std::vector<RateCheck> checks = fit.held_out;
+  std::stable_sort(checks.begin(), checks.end(), [](const RateCheck& a, const RateCheck& b) {
+    return std::abs(a.error()) > std::abs(b.error());
+  });
+  checks.resize(std::min(most, checks.size()));
+  std::string text;
+  for (const RateCheck& check : checks) {
+    text += fmt::format(
+        "  {:<7}{:>3} threads, copies {:<5} measured {:8.3f}, predicted {:8.3f} {} "
+        "({:+.1f} %)\n",
+        to_string(check.rate), check.threads, to_string(check.copies), check.measured / 1e9,
+        check.predicted / 1e9, check.rate == ContendedRate::update ? "G/s" : "GB/s",
+        100 * check.error());
+  }
+  return text;
+}
+
 }  // namespace sluice::profiler

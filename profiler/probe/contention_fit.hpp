@@ -67,4 +67,7 @@ struct ContentionFit {
 /// For people: a line for each rate, on fitted and on held-out points, with its worst point.
 [[nodiscard]] std::string residuals_text(const ContentionFit& fit);
 
+/// The `most` held-out rates with the largest errors, one a line.
+[[nodiscard]] std::string misses_text(const ContentionFit& fit, std::size_t most);
+
 }  // namespace sluice::profiler

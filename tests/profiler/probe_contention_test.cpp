@@ -2,6 +2,7 @@
 // that no parameters describe is said to be one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -166,6 +167,10 @@ TEST(ContentionFit, ReportsTheWorstPointOfAMachineThatNoParametersDescribe) {
   EXPECT_EQ(update.worst->copies, Copies::h2d);
   EXPECT_GT(update.worst->error(), 0.5);
   EXPECT_NE(residuals_text(fit).find("beyond the target"), std::string::npos);
+  const std::string worst = misses_text(fit, 1);
+  EXPECT_NE(worst.find("update   6 threads, copies h2d"), std::string::npos) << worst;
+  EXPECT_EQ(std::count(worst.begin(), worst.end(), '\n'), 1);
+  EXPECT_TRUE(misses_text(fit, 0).empty());
 }
 
 TEST(ContentionFit, ChecksEveryPointThatHalvesDoNotShareOnce) {
