@@ -13,7 +13,7 @@
 namespace sluice::profiler::cupti {
 namespace {
 
-constexpr double kMilliseconds = 1e-6;  // from nanoseconds
+double milliseconds(Duration time) { return 1e3 * to_seconds(time).count(); }
 
 auto order_of(const Activity& a) {
   return std::tie(a.start, a.end, a.correlation, a.stream, a.kind, a.copy, a.bytes, a.name);
@@ -90,12 +90,10 @@ std::string name_of(const Activity& activity) {
   return activity.name.empty() ? "a kernel without a name" : activity.name;
 }
 
-std::vector<Unattributed> by_time(std::map<std::string, Unattributed> names) {
+std::vector<Unattributed> by_time(const std::map<std::string, Unattributed>& names) {
   std::vector<Unattributed> list;
-  for (auto& [name, one] : names) {
-    one.name = name;
-    list.push_back(std::move(one));
-  }
+  list.reserve(names.size());
+  for (const auto& [name, one] : names) list.push_back({name, one.time, one.count});
   std::stable_sort(list.begin(), list.end(),
                    [](const Unattributed& a, const Unattributed& b) { return a.time > b.time; });
   return list;
@@ -105,7 +103,7 @@ std::vector<Unattributed> by_time(std::map<std::string, Unattributed> names) {
 
 double Attribution::unattributed_share() const {
   const Duration all = attributed_time + unattributed_time;
-  return all.count() == 0 ? 0 : static_cast<double>(unattributed_time.count()) / all.count();
+  return all.count() == 0 ? 0 : to_seconds(unattributed_time) / to_seconds(all);
 }
 
 const TaskActivity* Attribution::find(TaskKey key) const {
@@ -151,7 +149,7 @@ Attribution attribute(const RecordSet& records) {
     sum.task.gaps = (sum.end - sum.start) - sum.task.busy;
     result.tasks.push_back(sum.task);
   }
-  result.unattributed = by_time(std::move(unclaimed));
+  result.unattributed = by_time(unclaimed);
   for (const Overhead& overhead : records.overheads) {
     result.overhead += std::max(overhead.end - overhead.start, Duration(0));
   }
@@ -175,9 +173,9 @@ std::optional<std::string> why_unfit(const Attribution& found) {
         "{:.2f} % of kernel and copy time ({:.3f} of {:.3f} ms) belongs to no task, more than "
         "{:.0f} "
         "%; most of it, {:.3f} ms in {}, is {}",
-        100 * found.unattributed_share(), found.unattributed_time.count() * kMilliseconds,
-        (found.attributed_time + found.unattributed_time).count() * kMilliseconds,
-        100 * kMostUnattributed, most.time.count() * kMilliseconds, most.count, most.name);
+        100 * found.unattributed_share(), milliseconds(found.unattributed_time),
+        milliseconds(found.attributed_time + found.unattributed_time), 100 * kMostUnattributed,
+        milliseconds(most.time), most.count, most.name);
   }
   if (std::abs(found.clock_rate - 1) > kMostClockSkew) {
     return fmt::format("CUPTI's clock ran at {:.6f} of the CPU's while the run was measured",

@@ -81,7 +81,8 @@ TEST(Attribution, TasksOfOneStreamAndOfSeveralStepsStayApart) {
 TEST(Attribution, DoesNotDependOnTheOrderOfRecords) {
   RecordSet records = on_one_clock();
   for (CorrelationId i = 1; i <= 60; ++i) {
-    records.activities.push_back(kernel(i, 10 * i, 10 * i + 7, 7 + i % 3));
+    records.activities.push_back(
+        kernel(i, std::int64_t{10} * i, std::int64_t{10} * i + 7, 7 + i % 3));
     records.tags.push_back(tag(i, {1 + i / 30, i % 5}));
   }
   const Attribution expected = attribute(records);
