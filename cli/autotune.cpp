@@ -12,6 +12,7 @@
 
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
+#include "engine/backend.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
@@ -135,7 +136,7 @@ int run_autotune(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}});
   const bool json = request.has("--json");
   const Printer print(json);
-  require_executable(request.config);
+  if (request.config.backend) engine::require_backend(*request.config.backend);
   const planner::Store store = planner::Store::of_user();
   if (request.config.machine == "here" && !store.newest_profile(planner::DeviceKind::host)) {
     // What is learnt is keyed by the profile, and an estimate made anew would be another one.
@@ -143,6 +144,7 @@ int run_autotune(const Arguments& arguments) {
     print("this machine was not probed: starting from estimates (sluice probe measures it)\n");
   }
   const planner::RunPlanning run = planner::planning_of(request.config, store);
+  engine::require_backend(run.predictor.machine().profile.device);
 
   profiler::TuneOptions options;
   options.tolerance = kTolerance;

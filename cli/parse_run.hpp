@@ -8,7 +8,6 @@
 
 #include "cli/parse.hpp"
 #include "planner/run_arguments.hpp"
-#include "sim/error.hpp"
 
 namespace sluice::cli {
 
@@ -30,13 +29,6 @@ namespace sluice::cli {
   }
   std::cout << "\nThe run:\n" << planner::run_flags_help();
   throw HelpShown{};
-}
-
-/// Refuses a run that asks for a backend no build can execute yet.
-inline void require_executable(const planner::RunConfig& config) {
-  if (config.backend == planner::DeviceKind::cuda) {
-    throw EnvironmentError("autotune measures the host backend alone so far; use --backend host");
-  }
 }
 
 }  // namespace sluice::cli

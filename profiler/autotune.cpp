@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/numerics_id.hpp"
+#include "engine/backend.hpp"
 #include "profiler/measuring_session.hpp"
 
 namespace sluice::profiler {
@@ -102,7 +102,7 @@ std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig&
   planner::reset_calibration(store.calibration_file(hash), hash);
   planner::append_calibration(store.calibration_file(hash), samples);
   planner::PlanFile file = planner::to_plan_file(outcome.step.prediction);
-  file.numerics_id = engine::host_numerics_id();
+  file.numerics_id = engine::numerics_id(predictor.job(), predictor.machine());
   return store.save(file);
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/backend.hpp"
 #include "engine/ledger.hpp"
-#include "engine/numerics_id.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/measuring_session.hpp"
 #include "sim/error.hpp"
@@ -159,12 +159,13 @@ class Verifier {
     verified.predicted = to_seconds(prediction.step);
     verified.low = prediction.step_low;
     verified.high = prediction.step_high;
+    const std::string numerics_id = engine::numerics_id(job(), run_.predictor.machine());
     engine::Ledger ledger(options_.ledger);
     verified.ledger_line =
         ledger.append(engine::LedgerPrediction{.job_hash = prediction.job_hash,
                                                .plan_hash = prediction.plan_hash,
                                                .cost_model_hash = prediction.cost_model_hash,
-                                               .numerics_id = engine::host_numerics_id(),
+                                               .numerics_id = numerics_id,
                                                .commit = std::string(commit()),
                                                .step = verified.predicted,
                                                .step_low = verified.low,

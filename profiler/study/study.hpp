@@ -1,0 +1,62 @@
+// Calibrates on a few runs, predicts others before any of them runs, then runs them: whether the
+// model holds for jobs and plans that it has not seen, and what each of its terms is worth.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "planner/run_planning.hpp"
+#include "profiler/study/study_statistics.hpp"
+
+namespace sluice::profiler {
+
+/// One configuration. Fields of its plan that `config` leaves open are searched, with what was
+/// calibrated by then.
+struct StudyRun {
+  std::string name;
+  bool calibrates = false;  ///< Its measured tasks teach the model; otherwise it is predicted.
+  planner::RunConfig config;
+};
+
+/// Lines "NAME calibrate|predict FLAGS...", the flags of a run, none with spaces in its value;
+/// "defaults FLAGS..." holds for the lines after it; '#' begins a comment. Throws BadRequest naming
+/// the line.
+[[nodiscard]] std::vector<StudyRun> read_study(const std::filesystem::path& file);
+
+/// Predictions with one term of the model off.
+inline constexpr std::array kStudyTerms = {"contention", "dispatch", "latency", "interference"};
+
+struct StudyResult {
+  std::string name;
+  std::string plan_hash;
+  std::string ledger_line;  ///< Of the prediction.
+  StudyPoint point;
+  std::size_t steps = 0;  ///< Measured.
+  std::array<Seconds, kStudyTerms.size()> without{};  ///< Predicted with that term off.
+  double measured_share = 0;  ///< Of the predicted time, what rests on measured costs.
+};
+
+struct StudySettings {
+  std::filesystem::path ledger = "ledger.jsonl";
+  std::string commit;
+  std::int64_t steps = 8;   ///< Of a burst; the first and the last are neighbours only.
+  std::int64_t bursts = 1;  ///< Of each run, with all their steps.
+  std::function<void(const std::string&)> say = [](const std::string&) {};
+};
+
+/// All calibrating runs in order, then every other one's prediction into the ledger, then the runs
+/// themselves. Throws BadRequest where runs are not of one machine profile, Error(does_not_fit)
+/// naming the run that does not fit.
+[[nodiscard]] std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
+                                                 const StudySettings& settings);
+
+/// Tables for people: every run, the statistics, and those with each term off.
+[[nodiscard]] std::string study_text(const std::vector<StudyResult>& results);
+/// docs/schemas/study.schema.json.
+[[nodiscard]] std::string study_json(const std::vector<StudyResult>& results,
+                                     const StudySettings& settings);
+
+}  // namespace sluice::profiler

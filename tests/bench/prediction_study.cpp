@@ -1,0 +1,41 @@
+// Calibrates on a few runs, predicts others, then runs them (profiler/study/study.hpp):
+//   prediction_study RUNS [--ledger FILE] [--json FILE] [--commit COMMIT] [--steps N] [--bursts N]
+// RUNS: experiments/prediction_study/*.runs. Exit 2 for what cannot be read, 3 where a run does not
+// fit, 4 where the backend is not there.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+
+#include "planner/store.hpp"
+#include "profiler/study/study.hpp"
+#include "sim/error.hpp"
+#include "sim/version.hpp"
+
+int main(int count, char** words) {
+  using namespace sluice;
+  CLI::App app("Calibrates on a few runs, predicts others, then runs them.", "prediction_study");
+  profiler::StudySettings settings;
+  std::string runs, json;
+  const char* commit_of_environment = std::getenv("SLUICE_COMMIT");
+  settings.commit = commit_of_environment != nullptr ? commit_of_environment : commit();
+  app.add_option("runs", runs, "lines NAME calibrate|predict FLAGS...")->required();
+  app.add_option("--ledger", settings.ledger, "of predictions and measurements (ledger.jsonl)");
+  app.add_option("--json", json, "write the results (docs/schemas/study.schema.json)");
+  app.add_option("--commit", settings.commit, "of the program");
+  app.add_option("--steps", settings.steps, "a burst (8)")->check(CLI::Range(4, 1000));
+  app.add_option("--bursts", settings.bursts, "of each run (1)")->check(CLI::Range(1, 100));
+  CLI11_PARSE(app, count, words);
+  settings.say = [](const std::string& line) {
+    std::printf("%s\n", line.c_str());
+    std::fflush(stdout);
+  };
+  try {
+    const auto results = profiler::run_study(profiler::read_study(runs), settings);
+    std::printf("\n%s", profiler::study_text(results).c_str());
+    if (!json.empty()) planner::write_whole_file(json, profiler::study_json(results, settings));
+    return 0;
+  } catch (const Error& error) {
+    std::fprintf(stderr, "prediction_study: error: %s\n", error.what());
+    return static_cast<int>(error.code());
+  }
+}

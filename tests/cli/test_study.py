@@ -1,0 +1,76 @@
+"""Predictions of runs that never ran before, on the host backend: the loop of the prediction study, scaled down."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from conftest import program
+
+TOOL = pathlib.Path(program()).parent / "prediction_study"
+
+pytestmark = pytest.mark.skipif(not TOOL.is_file(), reason="prediction_study is not built (SLUICE_BENCHMARKS)")
+
+DEFAULTS = (
+    "defaults --backend host --machine here --model bytes-2m --seq-len 32 --batch-size 4 --micro-batch 1 --threads 1"
+    " --set plan.weights=host --set plan.state=host --set plan.gradients=host --set plan.executor=cpu"
+)
+
+
+def plan(depth, rounds, keep):
+    return (
+        f"--set plan.weight_buffers={depth + 1} --set plan.prefetch_depth={depth} --set plan.rounds={rounds}"
+        f" --set plan.keep={keep}"
+    )
+
+
+RUNS = "\n".join(
+    [
+        DEFAULTS,
+        f"teach-deep calibrate {plan(2, 1, 'all')}",
+        f"teach-flat calibrate {plan(0, 2, 'input')}",
+        f"teach-select calibrate {plan(1, 4, 'selective')}",
+        f"deep predict {plan(1, 1, 'all')}",
+        f"flat predict {plan(0, 1, 'all')}",
+        f"rounds-2 predict {plan(0, 2, 'selective')}",
+        f"rounds-4 predict {plan(0, 4, 'input')}",
+        f"inputs predict {plan(2, 1, 'input')}",
+        "resident predict --set plan.weights=hbm --set plan.rounds=1 --set plan.keep=all",
+    ]
+)
+
+
+def study(folder, text, *words):
+    (folder / "runs").write_text(text)
+    environment = {**os.environ, "SLUICE_HOME": str(folder / "home")}
+    return subprocess.run(
+        [TOOL, "runs", "--ledger", "ledger.jsonl", "--json", "study.json", "--steps", "6", *words],
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+
+
+def test_what_was_taught_predicts_what_never_ran(tmp_path, validate):
+    # The links are paced, so that these bounds hold on a busy machine too: 10 % on average, and 9 of 10 pairs in order.
+    done = study(tmp_path, RUNS)
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "study.json").read_text())
+    validate(results, "study")
+    validate(tmp_path / "ledger.jsonl", "ledger")
+    kinds = [json.loads(line)["kind"] for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
+    assert kinds == ["prediction"] * 6 + ["measurement"] * 6
+    statistics = results["statistics"]
+    assert statistics["mean_absolute_error"] <= 0.10, done.stdout
+    pairs = statistics["pairs_over_8_percent"]
+    assert pairs["pairs"] >= 8
+    assert pairs["right"] >= 0.9 * pairs["pairs"], done.stdout
+
+
+def test_a_run_that_cannot_be_read_is_refused_by_name(tmp_path):
+    refused = study(tmp_path, f"{DEFAULTS}\na calibrate\nb predict --machine nowhere\n")
+    assert refused.returncode == 2
+    assert "b: " in refused.stderr and "nowhere" in refused.stderr and refused.stderr.count("\n") == 1
+    refused = study(tmp_path, f"{DEFAULTS}\na predict\nb guess\n")
+    assert refused.returncode == 2
+    assert "runs:3" in refused.stderr
