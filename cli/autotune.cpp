@@ -17,6 +17,7 @@
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
+#include "profiler/sweep.hpp"
 #include "profiler/verification.hpp"
 #include "sim/error.hpp"
 
@@ -67,6 +68,46 @@ Json to_json(const profiler::Verification& verification) {
           {"ratio_error", verification.ratio_error()},
           {"tuned_plan_hashes", verification.tuned},
           {"holds", verification.holds(kTolerance)}};
+}
+
+Json to_json(const profiler::SweepCurve& curve) {
+  Json points = Json::array();
+  for (const profiler::SweepPoint& point : curve.points) {
+    points.push_back({{"value", point.value},
+                      {"plan_hash", point.plan_hash},
+                      {"fits", point.fits},
+                      {"predicted_s", point.predicted.count()},
+                      {"measured_s", point.measured ? Json(point.measured->count()) : Json()},
+                      {"waits_s", point.waits.count()}});
+  }
+  return {{"field", curve.field},
+          {"waits_for", to_string(curve.stall)},
+          {"points", points},
+          {"knee", curve.knee ? Json(curve.points[*curve.knee].value) : Json()},
+          {"why", curve.why}};
+}
+
+std::string sweep_head(const profiler::SweepCurve& curve) {
+  return fmt::format("\n{:<20}{:>12}{:>12}{:>9}{:>12}\n", curve.field, "predicted", "measured",
+                     "error", std::string("waits for ") + to_string(curve.stall));
+}
+
+std::string sweep_line(const profiler::SweepPoint& point) {
+  const std::string waits = format_seconds(point.waits);
+  if (!point.measured) {
+    return fmt::format("{:<20}{:>12}{:>12}{:>9}{:>12}\n", point.value,
+                       format_seconds(point.predicted), "does not fit", "", waits);
+  }
+  return fmt::format("{:<20}{:>12}{:>12}{:>9}{:>12}\n", point.value,
+                     format_seconds(point.predicted), format_seconds(*point.measured),
+                     fmt::format("{:+.1f} %", 100 * (point.predicted / *point.measured - 1)),
+                     waits);
+}
+
+std::string sweep_end(const profiler::SweepCurve& curve) {
+  if (!curve.knee) return fmt::format("{}: {}\n", curve.field, curve.why);
+  return fmt::format("knee at {} {}: {}\n", curve.field, curve.points[*curve.knee].value,
+                     curve.why);
 }
 
 std::string verification_table(const profiler::Verification& verification) {
@@ -128,15 +169,19 @@ class Tracing {
 int run_autotune(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
   const planner::RunArguments request = parse_run(
-      arguments, "sluice autotune RUN [--minutes N] [--verify] [--json] [run flags]",
+      arguments,
+      "sluice autotune RUN [--minutes N] [--sweep FIELDS] [--verify] [--json] [run flags]",
       {{"--minutes", Takes::value, "begin no round after this many minutes (10)"},
        {"--steps", Takes::value, "steps a round (10)"},
+       {"--sweep", Takes::value, "then FIELD,...: the tuned plan over that field's values, run"},
        {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
        {"--ledger", Takes::value, "ledger of --verify (ledger.jsonl of the store)"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}});
   const bool json = request.has("--json");
   const Printer print(json);
   if (request.config.backend) engine::require_backend(*request.config.backend);
+  std::vector<std::string> swept;
+  if (const auto fields = request.value("--sweep")) swept = profiler::parse_sweep(*fields);
   const planner::Store store = planner::Store::of_user();
   if (request.config.machine == "here" && !store.newest_profile(planner::DeviceKind::host)) {
     // What is learnt is keyed by the profile, and an estimate made anew would be another one.
@@ -192,6 +237,17 @@ int run_autotune(const Arguments& arguments) {
     verified = verification.holds(kTolerance);
     print(verification_table(verification));
     report["verification"] = to_json(verification);
+  }
+  report["sweep"] = Json::array();
+  profiler::SweepOptions sweeping;
+  sweeping.steps = options.steps;
+  sweeping.point_done = [&](const auto& curve, const auto& point) {
+    print((curve.points.size() == 1 ? sweep_head(curve) : "") + sweep_line(point));
+  };
+  for (const std::string& field : swept) {
+    const auto curves = profiler::sweep(run, outcome, {field}, sweeping);
+    print(sweep_end(curves.front()));
+    report["sweep"].push_back(to_json(curves.front()));
   }
   const auto plan = profiler::keep(outcome, request.config, run.predictor, store);
   report["plan_hash"] = outcome.step.prediction.plan_hash;

@@ -7,13 +7,13 @@
 
 namespace sluice::cli {
 
-Listing parse_listing(const Arguments& arguments, const std::string& verb,
-                      const std::string& what) {
+Listing parse_listing(const Arguments& arguments, const std::string& verb, const std::string& what,
+                      const std::string& help) {
   CLI::App app("List the catalogue of " + verb + ", or show one.", verb);
   Listing listing;
   std::vector<std::string> words;
   app.add_flag("--json", listing.json, "one JSON object on stdout");
-  app.add_option("words", words, "list, or show NAME")->type_name(what);
+  app.add_option("words", words, help)->type_name(what);
   parse(app, arguments);
   if (!words.empty() && words.front() == "list") {
     if (words.size() > 1) throw BadRequest(verb + " list: takes no name; use show NAME");

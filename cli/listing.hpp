@@ -15,6 +15,7 @@ struct Listing {
 
 /// `[list] [--json]`, `[show] NAME [--json]`.
 [[nodiscard]] Listing parse_listing(const Arguments& arguments, const std::string& verb,
-                                    const std::string& what);
+                                    const std::string& what,
+                                    const std::string& help = "list, or show NAME");
 
 }  // namespace sluice::cli

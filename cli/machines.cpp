@@ -7,9 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/listing.hpp"
+#include "cli/machine_calibration.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/profile_file.hpp"
+#include "planner/store.hpp"
 #include "planner/units_text.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -126,16 +129,38 @@ void show_text(const MachineProfile& machine) {
   }
 }
 
+/// `reset NAME` and `merge NAME FILE`; false for anything else.
+bool change_calibration(const std::vector<std::string>& words) {
+  const bool reset = !words.empty() && words[0] == "reset";
+  const bool merge = !words.empty() && words[0] == "merge";
+  if (!reset && !merge) return false;
+  if (words.size() != (reset ? 2U : 3U)) {
+    throw BadRequest(reset ? "machines reset: takes the NAME of a machine"
+                           : "machines merge: takes the NAME of a machine and a calibration FILE");
+  }
+  const MachineProfile machine = planner::find_machine(words[1]);
+  const planner::Store store = planner::Store::of_user();
+  const std::string said =
+      reset ? reset_calibration(machine, store) : merge_calibration(machine, words[2], store);
+  std::fputs(said.c_str(), stdout);
+  return true;
+}
+
 }  // namespace
 
 int run_machines(const Arguments& arguments) {
-  const Listing listing = parse_listing(arguments, "machines", "NAME|FILE|here");
+  if (change_calibration(arguments.strings)) return 0;
+  const Listing listing = parse_listing(arguments, "machines", "NAME|FILE|here",
+                                        "list, show NAME with its calibration, reset NAME (forget "
+                                        "that), or merge NAME FILE (add to it)");
   if (listing.shown) {
     const MachineProfile machine = planner::find_machine(*listing.shown);
     if (listing.json) {
       std::cout << to_json_text(machine);
     } else {
       show_text(machine);
+      std::cout << std::flush;
+      std::fputs(calibration_table(machine, planner::Store::of_user()).c_str(), stdout);
     }
   } else if (listing.json) {
     list_json();

@@ -36,7 +36,8 @@ class Study {
     const PredictedStep step = planned(run, planning, predictor);
     MeasuringSession session(predictor, step, settings_.steps);
     std::vector<MeasuredRun> bursts;
-    for (std::int64_t i = 0; i < settings_.bursts; ++i) bursts.push_back(session.run(settings_.steps));
+    for (std::int64_t i = 0; i < settings_.bursts; ++i)
+      bursts.push_back(session.run(settings_.steps));
     const auto& profile = predictor.machine().profile;
     const Seconds before = to_seconds(step.prediction.step);
     calibration_ = fit_calibration(predictor.job(), profile, calibration_, bursts).calibration;
@@ -54,10 +55,8 @@ class Study {
     StudyResult result;
     result.name = run.name;
     result.plan_hash = p.plan_hash;
-    result.point = {.job = p.job_hash,
-                    .predicted = to_seconds(p.step),
-                    .low = p.step_low,
-                    .high = p.step_high};
+    result.point = {
+        .job = p.job_hash, .predicted = to_seconds(p.step), .low = p.step_low, .high = p.step_high};
     result.measured_share = p.evidence.measured;
     for (std::size_t i = 0; i < kSwitches.size(); ++i) {
       CostSwitches switches;
@@ -75,8 +74,8 @@ class Study {
         .step = result.point.predicted,
         .step_low = result.point.low,
         .step_high = result.point.high});
-    settings_.say(fmt::format("predicted {}: {}", run.name,
-                              planner::format_seconds(result.point.predicted)));
+    settings_.say(
+        fmt::format("predicted {}: {}", run.name, planner::format_seconds(result.point.predicted)));
     promised_.push_back({std::move(predictor), std::move(step), std::move(result)});
   }
 
@@ -92,7 +91,8 @@ class Study {
       }
       StudyResult& result = each.result;
       result.point.measured = median_step(each.step.graph, bursts);
-      for (const MeasuredRun& burst : bursts) result.steps += step_times(each.step.graph, burst).size();
+      for (const MeasuredRun& burst : bursts)
+        result.steps += step_times(each.step.graph, burst).size();
       ledger.append(engine::LedgerMeasurement{.prediction = result.ledger_line,
                                               .steps = static_cast<std::int64_t>(result.steps),
                                               .median_step = result.point.measured});
@@ -127,8 +127,9 @@ class Study {
       profile_ = profile;
       started_ = true;
     } else if (profile != profile_) {
-      throw BadRequest(run.name + ": machine: all runs of a study are of one profile; limit it by "
-                                  "--hbm, --host and --threads");
+      throw BadRequest(run.name +
+                       ": machine: all runs of a study are of one profile; limit it by "
+                       "--hbm, --host and --threads");
     }
     return planning;
   }
@@ -142,14 +143,15 @@ class Study {
                                const Predictor& predictor) {
     auto found = planner::search(predictor, planning.search);
     if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
-      throw Error(ExitCode::does_not_fit,
-                  run.name + ": " + to_string(none->tier) + " is short by " +
-                      planner::format_bytes(none->short_by));
+      throw Error(ExitCode::does_not_fit, run.name + ": " + to_string(none->tier) +
+                                              " is short by " +
+                                              planner::format_bytes(none->short_by));
     }
     return std::move(std::get<planner::Planned>(found).best);
   }
 
-  static Seconds median_step(const planner::StepGraph& graph, const std::vector<MeasuredRun>& runs) {
+  static Seconds median_step(const planner::StepGraph& graph,
+                             const std::vector<MeasuredRun>& runs) {
     std::vector<double> times;
     for (const MeasuredRun& run : runs) {
       for (const Seconds time : step_times(graph, run)) times.push_back(time.count());

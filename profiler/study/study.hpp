@@ -34,7 +34,7 @@ struct StudyResult {
   std::string plan_hash;
   std::string ledger_line;  ///< Of the prediction.
   StudyPoint point;
-  std::size_t steps = 0;  ///< Measured.
+  std::size_t steps = 0;                              ///< Measured.
   std::array<Seconds, kStudyTerms.size()> without{};  ///< Predicted with that term off.
   double measured_share = 0;  ///< Of the predicted time, what rests on measured costs.
 };

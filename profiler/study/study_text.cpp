@@ -49,9 +49,8 @@ ordered_json to_json(const StudyStatistics& s) {
 }  // namespace
 
 std::string study_text(const std::vector<StudyResult>& results) {
-  std::string text =
-      fmt::format("{:<24}{:>12}{:>12}{:>9}{:>10}{:>7}  {}\n", "never run before", "predicted",
-                  "measured", "error", "measured", "steps", "plan");
+  std::string text = fmt::format("{:<24}{:>12}{:>12}{:>9}{:>10}{:>7}  {}\n", "never run before",
+                                 "predicted", "measured", "error", "measured", "steps", "plan");
   for (const StudyResult& r : results) {
     text += fmt::format("{:<24}{:>12}{:>12}{:>+8.2f} %{:>8.0f} %{:>7}  {}\n", r.name,
                         format_seconds(r.point.predicted), format_seconds(r.point.measured),

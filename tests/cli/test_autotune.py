@@ -54,6 +54,24 @@ def test_verification_promises_before_it_runs(tmp_path, run_sluice, validate, ru
         assert plan["steps"] >= 9
 
 
-@pytest.mark.parametrize("words, text", [(["--minutes", "soon"], "--minutes"), (["--steps", "2"], "--steps")])
+def test_a_sweep_is_predicted_run_and_explained(run_sluice, validate, run_words):
+    pins = ["--set", "plan.weights=host", "--set", "plan.state=host", "--set", "plan.executor=cpu", "--set", "plan.gradients=host"]
+    words = [*run_words, *pins, "--minutes", "0.1", "--steps", "4", "--sweep", "weight_buffers,activation_buffers", "--json"]
+    run = run_sluice("autotune", *words, exit_code=None)
+    assert run.code in (0, 5), run.err
+    report = run.json()
+    validate(report, "autotune")
+    buffers, activations = report["sweep"]
+    assert buffers["field"] == "weight_buffers"
+    values = [point["value"] for point in buffers["points"]]
+    assert values[:2] == [1, 2] and values == sorted(values)
+    assert buffers["knee"] in values
+    for point in buffers["points"]:
+        assert (point["measured_s"] is None) != point["fits"]
+    if not activations["points"]:
+        assert activations["knee"] is None and "no use" in activations["why"]
+
+
+@pytest.mark.parametrize("words, text", [(["--minutes", "soon"], "--minutes"), (["--steps", "2"], "--steps"), (["--sweep", "prefetch_dept"], "prefetch_depth")])
 def test_wrong_flags_are_refused(refuses, run_words, words, text):
     refuses(["autotune", *run_words, *words], text)

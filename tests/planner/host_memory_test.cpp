@@ -10,7 +10,7 @@ constexpr Bytes kGib{1ll << 30};
 TEST(HostMemory, IsSomeAndNoMoreThanItsLimit) {
   const HostMemory memory = host_memory();
   EXPECT_GT(memory.available, Bytes(1 << 20));
-  if (memory.limit) EXPECT_LE(memory.available, *memory.limit);
+  EXPECT_LE(memory.available, memory.limit.value_or(memory.available));
 }
 
 TEST(HostMemory, NothingIsSaidOfWhatIsThere) {
