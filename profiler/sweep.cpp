@@ -63,6 +63,7 @@ const Field& field_of(const std::string& name) {
                                   [&name](const Field& field) { return name == field.name; });
   if (found != kFields.end()) return *found;
   std::vector<std::string> known;
+  known.reserve(kFields.size());
   for (const Field& field : kFields) known.emplace_back(field.name);
   throw BadRequest("--sweep: \"" + name + "\" is no field to sweep" +
                    sim::did_you_mean(name, known));
@@ -194,6 +195,7 @@ std::vector<SweepCurve> sweep(const planner::RunPlanning& run, const TuneOutcome
   check(options.steps >= 3, "a burst has a step with neighbours");
   const Sweep each(run, tuned, options);
   std::vector<SweepCurve> curves;
+  curves.reserve(fields.size());
   for (const std::string& name : fields) curves.push_back(each.over(field_of(name)));
   return curves;
 }
