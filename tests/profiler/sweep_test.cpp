@@ -7,7 +7,7 @@
 namespace sluice::profiler {
 namespace {
 
-SweepPoint point(std::int64_t value, double predicted, double waits, bool fits = true) {
+SweepPoint swept(std::int64_t value, double predicted, double waits, bool fits = true) {
   SweepPoint result;
   result.value = value;
   result.predicted = Seconds(predicted);
@@ -27,24 +27,24 @@ SweepCurve concluded(std::vector<SweepPoint> points) {
 
 TEST(SweepCurve, KneeIsTheFirstAsGoodAsTheBest) {
   const SweepCurve curve =
-      concluded({point(0, 2, 1), point(1, 1.005, 0.002), point(2, 1, 0), point(3, 1.3, 0)});
+      concluded({swept(0, 2, 1), swept(1, 1.005, 0.002), swept(2, 1, 0), swept(3, 1.3, 0)});
   ASSERT_TRUE(curve.knee);
   EXPECT_EQ(curve.points[*curve.knee].value, 1);
   EXPECT_NE(curve.why.find("nothing left"), std::string::npos) << curve.why;
 }
 
 TEST(SweepCurve, ALinkThatIsFullIsNamed) {
-  const SweepCurve curve = concluded({point(0, 2, 1.2), point(1, 1.99, 1.2)});
+  const SweepCurve curve = concluded({swept(0, 2, 1.2), swept(1, 1.99, 1.2)});
   EXPECT_EQ(curve.points[curve.knee.value()].value, 0);
   EXPECT_NE(curve.why.find("for weights"), std::string::npos) << curve.why;
   EXPECT_NE(curve.why.find("full"), std::string::npos) << curve.why;
 }
 
 TEST(SweepCurve, WhatDoesNotFitIsNoKnee) {
-  const SweepCurve curve = concluded({point(0, 2, 1), point(1, 1.5, 0.5), point(2, 1, 0, false)});
+  const SweepCurve curve = concluded({swept(0, 2, 1), swept(1, 1.5, 0.5), swept(2, 1, 0, false)});
   EXPECT_EQ(curve.points[curve.knee.value()].value, 1);
   EXPECT_EQ(curve.why, "2 does not fit");
-  const SweepCurve none = concluded({point(0, 2, 1, false)});
+  const SweepCurve none = concluded({swept(0, 2, 1, false)});
   EXPECT_FALSE(none.knee);
   EXPECT_EQ(none.why, "no value fits");
 }
