@@ -8,13 +8,13 @@ namespace {
 
 constexpr std::int64_t kMostSlots = std::int64_t{1} << 20;
 
-void require(bool holds, const std::string& field, const std::string& reason) {
+void require_in_plan(bool holds, const std::string& field, const std::string& reason) {
   if (!holds) throw BadRequest("plan: " + field + ": " + reason);
 }
 
 void require_slots(std::int64_t value, const char* field) {
-  require(value >= 1 && value <= kMostSlots, field,
-          std::to_string(value) + " must be between 1 and " + std::to_string(kMostSlots));
+  require_in_plan(value >= 1 && value <= kMostSlots, field,
+                  std::to_string(value) + " must be between 1 and " + std::to_string(kMostSlots));
 }
 
 void validate_counts(const Plan& plan, const Job& job) {
@@ -22,58 +22,60 @@ void validate_counts(const Plan& plan, const Job& job) {
   require_slots(plan.gradient_buffers, "gradient_buffers");
   require_slots(plan.activation_buffers, "activation_buffers");
   require_slots(plan.threads, "threads");
-  require(
+  require_in_plan(
       plan.state_buffers >= 0 && plan.state_buffers <= kMostSlots, "state_buffers",
       std::to_string(plan.state_buffers) + " must be between 0 and " + std::to_string(kMostSlots));
-  require(plan.prefetch_depth >= 0 && plan.prefetch_depth < plan.weight_buffers, "prefetch_depth",
-          std::to_string(plan.prefetch_depth) + " must be between 0 and weight_buffers - 1 (" +
-              std::to_string(plan.weight_buffers - 1) + ")");
-  require(plan.rounds >= 1, "rounds", std::to_string(plan.rounds) + " must be at least 1");
-  require(plan.micro_batches_per_round >= 1, "micro_batches_per_round",
-          std::to_string(plan.micro_batches_per_round) + " must be at least 1");
+  require_in_plan(
+      plan.prefetch_depth >= 0 && plan.prefetch_depth < plan.weight_buffers, "prefetch_depth",
+      std::to_string(plan.prefetch_depth) + " must be between 0 and weight_buffers - 1 (" +
+          std::to_string(plan.weight_buffers - 1) + ")");
+  require_in_plan(plan.rounds >= 1, "rounds", std::to_string(plan.rounds) + " must be at least 1");
+  require_in_plan(plan.micro_batches_per_round >= 1, "micro_batches_per_round",
+                  std::to_string(plan.micro_batches_per_round) + " must be at least 1");
   const std::int64_t micro_batches = job.micro_batches();
-  require(plan.rounds <= micro_batches && micro_batches % plan.rounds == 0 &&
-              plan.micro_batches_per_round == micro_batches / plan.rounds,
-          "rounds",
-          std::to_string(plan.rounds) + " rounds of " +
-              std::to_string(plan.micro_batches_per_round) + " micro-batches must make the job's " +
-              std::to_string(micro_batches));
-  require(plan.copy_chunk == Bytes(0) || plan.copy_chunk >= Bytes(4096), "copy_chunk_bytes",
-          std::to_string(plan.copy_chunk.count()) +
-              " must be at least 4096, or 0 to copy whole tensors");
+  require_in_plan(plan.rounds <= micro_batches && micro_batches % plan.rounds == 0 &&
+                      plan.micro_batches_per_round == micro_batches / plan.rounds,
+                  "rounds",
+                  std::to_string(plan.rounds) + " rounds of " +
+                      std::to_string(plan.micro_batches_per_round) +
+                      " micro-batches must make the job's " + std::to_string(micro_batches));
+  require_in_plan(plan.copy_chunk == Bytes(0) || plan.copy_chunk >= Bytes(4096), "copy_chunk_bytes",
+                  std::to_string(plan.copy_chunk.count()) +
+                      " must be at least 4096, or 0 to copy whole tensors");
 }
 
 void validate_tiers(const UnitPlan& unit, const std::string& at) {
   const std::string fix = ": set it to host or hbm";
-  require(unit.weights != Tier::disk, at + "weights", "disk cannot be executed" + fix);
-  require(unit.gradients != Tier::disk, at + "gradients", "disk cannot be executed" + fix);
-  require(unit.state != Tier::disk, at + "state", "disk cannot be executed" + fix);
-  require(unit.keep_tier != Tier::disk, at + "keep_tier", "disk cannot be executed" + fix);
+  require_in_plan(unit.weights != Tier::disk, at + "weights", "disk cannot be executed" + fix);
+  require_in_plan(unit.gradients != Tier::disk, at + "gradients", "disk cannot be executed" + fix);
+  require_in_plan(unit.state != Tier::disk, at + "state", "disk cannot be executed" + fix);
+  require_in_plan(unit.keep_tier != Tier::disk, at + "keep_tier", "disk cannot be executed" + fix);
   if (unit.executor == Executor::cpu) {
-    require(unit.state == Tier::host, at + "state",
-            "hbm does not go with executor cpu: set state to host, or executor to gpu");
+    require_in_plan(unit.state == Tier::host, at + "state",
+                    "hbm does not go with executor cpu: set state to host, or executor to gpu");
     return;
   }
-  require(unit.weights == Tier::hbm || unit.state == Tier::host, at + "weights",
-          "host does not go with state hbm: set weights to hbm, or state to host");
-  require(unit.gradients == Tier::hbm, at + "gradients",
-          "host does not go with executor gpu: set gradients to hbm");
+  require_in_plan(unit.weights == Tier::hbm || unit.state == Tier::host, at + "weights",
+                  "host does not go with state hbm: set weights to hbm, or state to host");
+  require_in_plan(unit.gradients == Tier::hbm, at + "gradients",
+                  "host does not go with executor gpu: set gradients to hbm");
 }
 
 void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
   const UnitPlan& unit = plan.units[index];
   const std::string at = "layers[" + std::to_string(index) + "].";
   validate_tiers(unit, at);
-  require(unit.when != When::backward || !job.optimizer.clip, at + "when",
-          "backward needs clipping off, for the norm is known only after the last gradient: set "
-          "when to forward or after, or optimizer.clip to off");
-  require(unit.executor == Executor::cpu || unit.when != When::forward, at + "when",
-          "forward does not go with executor gpu: set when to after");
-  require(unit.when == When::after || !stages_state(unit), at + "when",
-          "backward does not go with executor gpu and state host: set when to after");
+  require_in_plan(
+      unit.when != When::backward || !job.optimizer.clip, at + "when",
+      "backward needs clipping off, for the norm is known only after the last gradient: set "
+      "when to forward or after, or optimizer.clip to off");
+  require_in_plan(unit.executor == Executor::cpu || unit.when != When::forward, at + "when",
+                  "forward does not go with executor gpu: set when to after");
+  require_in_plan(unit.when == When::after || !stages_state(unit), at + "when",
+                  "backward does not go with executor gpu and state host: set when to after");
   if (unit_at(job.model, index).kind != UnitKind::block) {
-    require(unit.keep == Keep::input && unit.keep_tier == Tier::hbm, at + "keep",
-            "embed and head keep nothing: leave keep at input and keep_tier at hbm");
+    require_in_plan(unit.keep == Keep::input && unit.keep_tier == Tier::hbm, at + "keep",
+                    "embed and head keep nothing: leave keep at input and keep_tier at hbm");
   }
 }
 
@@ -94,15 +96,17 @@ Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds) {
 
 void validate(const Plan& plan, const Job& job) {
   const std::size_t units = unit_count(job.model);
-  require(plan.units.size() == units, "layers",
-          std::to_string(plan.units.size()) + " entries for a model of " + std::to_string(units) +
-              " units (embed, " + std::to_string(job.model.layers) + " blocks, head)");
+  require_in_plan(plan.units.size() == units, "layers",
+                  std::to_string(plan.units.size()) + " entries for a model of " +
+                      std::to_string(units) + " units (embed, " + std::to_string(job.model.layers) +
+                      " blocks, head)");
   validate_counts(plan, job);
   for (std::size_t index = 0; index < units; ++index) validate_unit(plan, job, index);
   if (job.model.tied_head) {
-    require(plan.units.back().gradients == plan.units.front().gradients,
-            "layers[" + std::to_string(units - 1) + "].gradients",
-            "must equal layers[0].gradients, for the tied head's gradient joins the embedding's");
+    require_in_plan(
+        plan.units.back().gradients == plan.units.front().gradients,
+        "layers[" + std::to_string(units - 1) + "].gradients",
+        "must equal layers[0].gradients, for the tied head's gradient joins the embedding's");
   }
 }
 

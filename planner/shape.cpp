@@ -63,20 +63,20 @@ UnitTensors block_tensors(const ModelShape& shape, std::int64_t layer) {
   return list.take();
 }
 
-void require(bool holds, const std::string& where, const std::string& field,
-             const std::string& reason) {
+void require_in_shape(bool holds, const std::string& where, const std::string& field,
+                      const std::string& reason) {
   if (!holds) throw BadRequest(where + ": " + field + ": " + reason);
 }
 
 void require_size(std::int64_t value, std::int64_t most, const std::string& where,
                   const std::string& field) {
-  require(value >= 1, where, field, std::to_string(value) + " must be at least 1");
-  require(value <= most, where, field,
-          std::to_string(value) + " is more than " + std::to_string(most));
+  require_in_shape(value >= 1, where, field, std::to_string(value) + " must be at least 1");
+  require_in_shape(value <= most, where, field,
+                   std::to_string(value) + " is more than " + std::to_string(most));
 }
 
 void require_positive(double value, const std::string& where, const std::string& field) {
-  require(std::isfinite(value) && value > 0, where, field, "must be a positive number");
+  require_in_shape(std::isfinite(value) && value > 0, where, field, "must be a positive number");
 }
 
 }  // namespace
@@ -153,24 +153,24 @@ void validate(const ModelShape& shape, const std::string& where) {
   require_size(shape.kv_heads, 1 << 16, where, "num_key_value_heads");
   require_size(shape.head_dim, 1 << 16, where, "head_dim");
   require_size(shape.vocab, std::int64_t{1} << 31, where, "vocab_size");
-  require(shape.heads % shape.kv_heads == 0, where, "num_key_value_heads",
-          std::to_string(shape.kv_heads) + " does not divide num_attention_heads (" +
-              std::to_string(shape.heads) + ")");
-  require(shape.head_dim % 2 == 0, where, "head_dim",
-          std::to_string(shape.head_dim) + " is odd; rotary embeddings turn pairs");
+  require_in_shape(shape.heads % shape.kv_heads == 0, where, "num_key_value_heads",
+                   std::to_string(shape.kv_heads) + " does not divide num_attention_heads (" +
+                       std::to_string(shape.heads) + ")");
+  require_in_shape(shape.head_dim % 2 == 0, where, "head_dim",
+                   std::to_string(shape.head_dim) + " is odd; rotary embeddings turn pairs");
   require_positive(shape.rms_eps, where, "rms_norm_eps");
   require_positive(shape.rope_theta, where, "rope_theta");
-  require(std::isfinite(shape.init_std) && shape.init_std >= 0, where, "initializer_range",
-          "must be a number of at least 0");
-  require(!shape.sliding_window || *shape.sliding_window >= 1, where, "sliding_window",
-          "must be at least 1, or null");
+  require_in_shape(std::isfinite(shape.init_std) && shape.init_std >= 0, where, "initializer_range",
+                   "must be a number of at least 0");
+  require_in_shape(!shape.sliding_window || *shape.sliding_window >= 1, where, "sliding_window",
+                   "must be at least 1, or null");
   const auto attention = static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim);
   const double parameters = static_cast<double>(shape.hidden) *
                             (static_cast<double>(shape.layers) *
                                  (4 * attention + 3 * static_cast<double>(shape.intermediate)) +
                              2 * static_cast<double>(shape.vocab));
-  require(parameters < 1e15, where, "hidden_size",
-          "the sizes describe a model of more than 1e15 parameters");
+  require_in_shape(parameters < 1e15, where, "hidden_size",
+                   "the sizes describe a model of more than 1e15 parameters");
 }
 
 }  // namespace sluice::planner
