@@ -57,6 +57,7 @@ std::vector<Company> contention_companies(const std::vector<std::int64_t>& threa
 
 std::vector<Company> product_companies(const std::vector<std::int64_t>& threads) {
   std::vector<Company> companies;
+  companies.reserve((threads.size() + 1) * kAllCopies.size());
   for (const Copies copies : kAllCopies) companies.push_back({0, copies, Products::run});
   for (const std::int64_t count : threads) {
     for (const Copies copies : kAllCopies) companies.push_back({count, copies, Products::run});

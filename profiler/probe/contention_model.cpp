@@ -34,10 +34,12 @@ std::vector<double> shared_rates(const planner::ProfileCostModel& model,
                                  const std::vector<BusyLane>& lanes) {
   const auto links = model.links();
   std::vector<double> capacities;
+  capacities.reserve(links.size());
   for (const auto& link : links) capacities.push_back(link.capacity.count());
   const auto interference = model.interference();
   sim::FairShare share(capacities, lanes.size());
   std::vector<std::vector<sim::FrozenUse>> uses;  // Must outlive the flows.
+  uses.reserve(lanes.size());
   for (const BusyLane& lane : lanes) uses.push_back(bound_uses(lane.cost, links));
   for (std::uint32_t slot = 0; slot < lanes.size(); ++slot) {
     double cap = lanes[slot].cost.cap.count();
