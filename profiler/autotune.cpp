@@ -24,12 +24,6 @@ void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
   }
 }
 
-Seconds median_step(const planner::StepGraph& graph, const MeasuredRun& run) {
-  std::vector<double> times;
-  for (const Seconds time : step_times(graph, run)) times.push_back(time.count());
-  return Seconds(median(std::move(times)));
-}
-
 planner::Predictor with_calibration(const planner::Predictor& predictor,
                                     const planner::Calibration& calibration) {
   return {predictor.job(), predictor.machine(), calibration, predictor.residency()};
@@ -59,7 +53,7 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
       const planner::Predictor predictor = with_calibration(run.predictor, outcome.calibration);
       MeasuringSession session(predictor, outcome.step, options.steps, options.collector);
       const Measurement measured = session.measure(options.steps);
-      round.measured = median_step(outcome.step.graph, measured.untraced);
+      round.measured = median_step(outcome.step.graph, std::span(&measured.untraced, 1));
       round.refusal = measured.refusal;
       const RunResidual missed = residual(job, profile, outcome.calibration, measured.to_fit());
       if (!missed.keys.empty()) round.largest_miss = missed.keys.front();

@@ -97,4 +97,12 @@ double robust_deviation(const std::vector<double>& values) {
   return 1.4826 * median(std::move(distances));  // equals the deviation of a normal distribution
 }
 
+Seconds median_step(const planner::StepGraph& graph, std::span<const MeasuredRun> runs) {
+  std::vector<double> times;
+  for (const MeasuredRun& run : runs) {
+    for (const Seconds time : step_times(graph, run)) times.push_back(time.count());
+  }
+  return Seconds(median(std::move(times)));
+}
+
 }  // namespace sluice::profiler

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "planner/plan.hpp"
@@ -30,6 +31,10 @@ struct MeasuredRun {
 /// Step times: end of `grads` to end of `grads`, for every step but the first.
 [[nodiscard]] std::vector<Seconds> step_times(const planner::StepGraph& graph,
                                               const MeasuredRun& run);
+
+/// The middle one of the step times of all runs.
+[[nodiscard]] Seconds median_step(const planner::StepGraph& graph,
+                                  std::span<const MeasuredRun> runs);
 
 /// What each task of the periodic step waits for.
 class StepTemplate {

@@ -130,11 +130,8 @@ class Sweep {
 
   [[nodiscard]] Seconds measured(const planner::PredictedStep& step) const {
     MeasuringSession session(predictor_, step, options_.steps);
-    std::vector<double> times;
-    for (const Seconds time : step_times(step.graph, session.run(options_.steps))) {
-      times.push_back(time.count());
-    }
-    return Seconds(median(std::move(times)));
+    const MeasuredRun run = session.run(options_.steps);
+    return median_step(step.graph, std::span(&run, 1));
   }
 
   planner::Predictor predictor_;

@@ -52,24 +52,6 @@ std::vector<RateCheck> checks_of(const MachineProfile& profile, const Contention
   return checks;
 }
 
-/// Facts that points where one thing runs alone state, and both directions together.
-MachineProfile with_lone_rates(MachineProfile profile, const ContentionGrid& points) {
-  profile.update.clear();
-  for (const ContentionPoint& point : points) {
-    if (point.threads > 0 && point.copies == Copies::none) {
-      profile.update[point.threads] = point.update;
-    }
-    if (point.threads > 0) continue;
-    if (point.copies == Copies::h2d) profile.h2d = point.h2d;
-    if (point.copies == Copies::d2h) profile.d2h = point.d2h;
-    if (point.copies == Copies::both) {
-      profile.h2d_duplex = point.h2d;
-      profile.d2h_duplex = point.d2h;
-    }
-  }
-  return profile;
-}
-
 double cost_of(const MachineProfile& base, const ContentionGrid& points,
                const ContentionVector& start, const ContentionVector& at) {
   double sum = 0;
@@ -277,6 +259,23 @@ std::string misses_text(const ContentionFit& fit, std::size_t most) {
         100 * check.error());
   }
   return text;
+}
+
+MachineProfile with_lone_rates(MachineProfile profile, const ContentionGrid& points) {
+  profile.update.clear();
+  for (const ContentionPoint& point : points) {
+    if (point.threads > 0 && point.copies == Copies::none) {
+      profile.update[point.threads] = point.update;
+    }
+    if (point.threads > 0) continue;
+    if (point.copies == Copies::h2d) profile.h2d = point.h2d;
+    if (point.copies == Copies::d2h) profile.d2h = point.d2h;
+    if (point.copies == Copies::both) {
+      profile.h2d_duplex = point.h2d;
+      profile.d2h_duplex = point.d2h;
+    }
+  }
+  return profile;
 }
 
 }  // namespace sluice::profiler

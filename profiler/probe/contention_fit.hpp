@@ -70,4 +70,9 @@ struct ContentionFit {
 /// The `most` held-out rates with the largest errors, one a line.
 [[nodiscard]] std::string misses_text(const ContentionFit& fit, std::size_t most);
 
+/// `profile` with the rates that points state where one thing runs alone, and both directions
+/// together.
+[[nodiscard]] planner::MachineProfile with_lone_rates(planner::MachineProfile profile,
+                                                      const ContentionGrid& points);
+
 }  // namespace sluice::profiler

@@ -150,15 +150,6 @@ class Study {
     return std::move(std::get<planner::Planned>(found).best);
   }
 
-  static Seconds median_step(const planner::StepGraph& graph,
-                             const std::vector<MeasuredRun>& runs) {
-    std::vector<double> times;
-    for (const MeasuredRun& run : runs) {
-      for (const Seconds time : step_times(graph, run)) times.push_back(time.count());
-    }
-    return Seconds(median(std::move(times)));
-  }
-
   const StudySettings& settings_;
   planner::Calibration calibration_;
   std::string profile_;

@@ -66,18 +66,7 @@ void GpuProbe::fit() {
     return;
   }
   // Too few cores for a grid: the points themselves, and the triad as the memory's capacity.
-  for (const ContentionPoint& point : result_.grid) {
-    if (point.threads > 0 && point.copies == Copies::none) {
-      profile.update[point.threads] = point.update;
-    }
-    if (point.threads > 0) continue;
-    if (point.copies == Copies::h2d) profile.h2d = point.h2d;
-    if (point.copies == Copies::d2h) profile.d2h = point.d2h;
-    if (point.copies == Copies::both) {
-      profile.h2d_duplex = point.h2d;
-      profile.d2h_duplex = point.d2h;
-    }
-  }
+  profile = with_lone_rates(std::move(profile), result_.grid);
   for (Fact MachineProfile::*each : {&MachineProfile::h2d_dram, &MachineProfile::d2h_dram}) {
     profile.*each = {.value = 1,
                      .deviation = 0.3,
