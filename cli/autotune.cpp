@@ -210,6 +210,7 @@ int run_autotune(const Arguments& arguments) {
     print(round_line(round) + "       " + profiler::describe_plan(round.plan) + "\n");
     if (!round.refusal.empty()) print("       " + round.refusal + "\n");
   };
+  const auto pinned_once = engine::keep_host_memory();
   print(fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", "round", "plan", "predicted",
                     "measured", "error", "largest miss, a step"));
   const auto result = profiler::autotune(run, options);

@@ -1,5 +1,6 @@
 #include "engine/backend.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "engine/cuda/backend.hpp"
@@ -13,7 +14,8 @@ namespace {
 
 /// Pinned pages that are not there would end the process without a word.
 void require_host_memory(Bytes needed) {
-  const auto short_of = planner::shortage(needed, planner::host_memory());
+  const Bytes missing = std::max(Bytes(0), needed - cuda::kept_pinned_memory());
+  const auto short_of = planner::shortage(missing, planner::host_memory());
   if (!short_of) return;
   if (short_of->certain) throw EnvironmentError(short_of->line);
   // The system may still find some: caches, swap, a virtual machine that grows.
@@ -37,6 +39,8 @@ std::unique_ptr<Device> make_device(const planner::Job& job,
   }
   return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
 }
+
+std::shared_ptr<void> keep_host_memory() { return cuda::keep_pinned_memory(); }
 
 std::string numerics_id(const planner::Job& job, const planner::ResolvedMachine& machine) {
   return machine.profile.device == planner::DeviceKind::cuda ? cuda::numerics_id(job)

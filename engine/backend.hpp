@@ -22,6 +22,10 @@ void require_backend(planner::DeviceKind device);
                                                   const planner::Layout& layout,
                                                   std::int64_t threads);
 
+/// While what it returns lives, a device's host arena takes over the pages of one that is gone: for
+/// processes that run many plans. Null where this build's backends have no use for it.
+[[nodiscard]] std::shared_ptr<void> keep_host_memory();
+
 /// The numerics id of runs of `job` on the machine's backend here; throws as make_device.
 [[nodiscard]] std::string numerics_id(const planner::Job& job,
                                       const planner::ResolvedMachine& machine);

@@ -24,7 +24,6 @@ struct UnitState {
   Bytes copy_bytes{0};
 };
 
-/// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
 /// Where random weights start.
 struct InitialWeights {
   /*implicit*/ InitialWeights(std::uint64_t seed, bool alike_blocks = false)
@@ -35,6 +34,7 @@ struct InitialWeights {
   bool alike_blocks;
 };
 
+/// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
 class TrainingState {
  public:
   TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device);

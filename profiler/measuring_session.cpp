@@ -31,8 +31,8 @@ MeasuringSession::MeasuringSession(const planner::Predictor& predictor,
           predictor.job(), step.graph,
           engine::make_device(predictor.job(), predictor.machine(), step.graph.layout,
                               step.prediction.plan.threads),
-          tokens_, [lr = predictor.job().optimizer.lr](std::int64_t) { return lr; }, kSeed,
-          observer()) {}
+          tokens_, [lr = predictor.job().optimizer.lr](std::int64_t) { return lr; },
+          {kSeed, /*alike_blocks=*/true}, observer()) {}
 
 engine::Observer* MeasuringSession::observer() {
   if (collector_ == nullptr) return &recorder_;

@@ -20,6 +20,10 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& job, const Arena
                                                               .gemm = ensure_gemm_table(job)});
 }
 
+std::shared_ptr<void> keep_pinned_memory() { return std::make_shared<KeptPinnedMemory>(); }
+
+Bytes kept_pinned_memory() { return KeptPinnedMemory::held(); }
+
 std::string numerics_id(const planner::Job& job) {
   require_usable_device();
   cudaDeviceProp properties{};

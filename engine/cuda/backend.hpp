@@ -19,6 +19,12 @@ void require_backend();
                                                           const ArenaSizes& capacity, int threads,
                                                           bool staged);
 
+/// While what it returns lives, pinned memory of devices that are gone waits for the next
+/// (KeptPinnedMemory). Null in a build without CUDA.
+[[nodiscard]] std::shared_ptr<void> keep_pinned_memory();
+/// Of it, what waits now.
+[[nodiscard]] Bytes kept_pinned_memory();
+
 /// SHA-256 of backend, architecture, libraries with their engines, and kernel versions.
 [[nodiscard]] std::string numerics_id(const planner::Job& job);
 

@@ -22,6 +22,10 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
   refuse();
 }
 
+std::shared_ptr<void> keep_pinned_memory() { return nullptr; }
+
+Bytes kept_pinned_memory() { return Bytes(0); }
+
 std::string numerics_id(const planner::Job& /*job*/) { refuse(); }
 
 }  // namespace sluice::engine::cuda

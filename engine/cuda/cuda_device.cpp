@@ -308,8 +308,7 @@ void CudaDevice::read(const std::byte* source, std::span<std::byte> destination)
 
 void CudaDevice::write(std::span<const std::byte> source, std::byte* destination) {
   if (!on_device(destination)) {
-    std::memcpy(destination, source.data(), source.size());
-    return;
+    return copy_in_parallel(source.data(), destination, source.size());
   }
   const cudaStream_t own = stream(LaneKind::launch);
   check_cuda(

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "engine/cuda/check.hpp"
 #include "engine/zero.hpp"
@@ -17,23 +19,78 @@ namespace {
 
 constexpr unsigned kRegister = cudaHostRegisterPortable | cudaHostRegisterMapped;
 
+/// A whole registration that nobody uses.
+struct Range {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+void unpin(const Range& range) {
+  if (range.data == nullptr) return;
+  cudaHostUnregister(range.data);
+  munmap(range.data, range.bytes);
+}
+
+struct Keeper {
+  std::mutex mutex;
+  int wanted = 0;  ///< Lives of KeptPinnedMemory.
+  Range range;
+
+  /// What is kept, where `bytes` fit into it; what is too small is given back to the system first.
+  Range take(std::size_t bytes) {
+    const std::lock_guard lock(mutex);
+    const Range found = std::exchange(range, {});
+    if (found.bytes >= bytes) return found;
+    unpin(found);
+    return {};
+  }
+  void give(const Range& back) {
+    const std::lock_guard lock(mutex);
+    if (wanted == 0 || back.bytes <= range.bytes) return unpin(back);
+    unpin(std::exchange(range, back));
+  }
+};
+
+Keeper& keeper() {
+  static Keeper only;
+  return only;
+}
+
 }  // namespace
+
+KeptPinnedMemory::KeptPinnedMemory() {
+  const std::lock_guard lock(keeper().mutex);
+  ++keeper().wanted;
+}
+
+KeptPinnedMemory::~KeptPinnedMemory() {
+  const std::lock_guard lock(keeper().mutex);
+  if (--keeper().wanted == 0) unpin(std::exchange(keeper().range, {}));
+}
+
+Bytes KeptPinnedMemory::held() {
+  const std::lock_guard lock(keeper().mutex);
+  return Bytes(static_cast<std::int64_t>(keeper().range.bytes));
+}
 
 PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
     : size_(static_cast<std::size_t>(bytes.count())) {
   check(bytes.count() >= 0, "memory has no negative size");
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   mapped_ = std::max(page, (size_ + page - 1) / page * page);
-  void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping == MAP_FAILED) {
-    throw EnvironmentError("cannot map " + std::to_string(size_) + " bytes for the " + what + ": " +
-                           std::strerror(errno));
+  if (pinning == Pinning::none) {
+    map_and_touch(what);
+    return;
   }
-  data_ = static_cast<std::byte*>(mapping);
-  madvise(data_, mapped_, MADV_HUGEPAGE);  // Advice: without huge pages it is only slower to pin.
-  zero_in_parallel(data_, mapped_);
-  if (pinning == Pinning::none) return;
+  if (const Range kept = keeper().take(mapped_); kept.data != nullptr) {
+    data_ = kept.data;
+    mapped_ = kept.bytes;
+    registered_.push_back(data_);
+    whole_ = true;
+    zero_in_parallel(data_, size_);
+    return;
+  }
+  map_and_touch(what);
   // One registration: a copy that crosses from one into the next is an invalid argument.
   const cudaError_t status = cudaHostRegister(data_, mapped_, kRegister);
   if (status != cudaSuccess) {
@@ -43,6 +100,18 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
   }
   registered_.push_back(data_);
   whole_ = true;
+}
+
+void PinnedMemory::map_and_touch(const char* what) {
+  void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) {
+    throw EnvironmentError("cannot map " + std::to_string(size_) + " bytes for the " + what + ": " +
+                           std::strerror(errno));
+  }
+  data_ = static_cast<std::byte*>(mapping);
+  madvise(data_, mapped_, MADV_HUGEPAGE);  // Advice: without huge pages it is only slower to pin.
+  zero_in_parallel(data_, mapped_);
 }
 
 void PinnedMemory::pin_part(std::span<std::byte> part) {
@@ -59,9 +128,11 @@ void PinnedMemory::pin_part(std::span<std::byte> part) {
   }
 }
 
-PinnedMemory::~PinnedMemory() { release(); }
-
-void PinnedMemory::release() noexcept {
+PinnedMemory::~PinnedMemory() {
+  if (whole_) {
+    keeper().give({data_, mapped_});
+    return;
+  }
   for (std::byte* const start : registered_) cudaHostUnregister(start);
   munmap(data_, mapped_);
 }

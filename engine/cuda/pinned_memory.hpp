@@ -34,7 +34,7 @@ class PinnedMemory {
   void pin_part(std::span<std::byte> part);
 
  private:
-  void release() noexcept;
+  void map_and_touch(const char* what);
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
@@ -43,6 +43,20 @@ class PinnedMemory {
   std::vector<std::byte*> registered_;  ///< Starts of registered ranges.
   std::set<std::byte*> pages_;          ///< Pinned in parts.
   std::string refusal_;
+};
+
+/// While one lives, the largest memory that was pinned as a whole and then given back stays pinned,
+/// and the next that fits into it takes it over, zeroed: pinning 100 GiB takes tens of seconds, so
+/// a process that runs many plans pins once.
+class KeptPinnedMemory {
+ public:
+  KeptPinnedMemory();
+  ~KeptPinnedMemory();
+  KeptPinnedMemory(const KeptPinnedMemory&) = delete;  // Counts itself.
+  KeptPinnedMemory& operator=(const KeptPinnedMemory&) = delete;
+
+  /// Held now, and by nobody in use.
+  [[nodiscard]] static Bytes held();
 };
 
 }  // namespace sluice::engine

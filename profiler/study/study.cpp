@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
@@ -10,6 +12,8 @@
 #include "planner/units_text.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/measuring_session.hpp"
+#include "profiler/row/driver_memory.hpp"
+#include "profiler/study/study_record.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {
@@ -33,24 +37,25 @@ class Study {
   void calibrate(const StudyRun& run) {
     const planner::RunPlanning planning = planning_of(run);
     const Predictor predictor = with_calibration(planning);
-    const PredictedStep step = planned(run, planning, predictor);
-    MeasuringSession session(predictor, step, settings_.steps);
     std::vector<MeasuredRun> bursts;
-    for (std::int64_t i = 0; i < settings_.bursts; ++i)
-      bursts.push_back(session.run(settings_.steps));
+    const PredictedStep step =
+        replays() ? replayed(run, predictor, bursts) : planned(run, planning, predictor);
+    if (!replays()) bursts = measured(run, predictor, step);
     const auto& profile = predictor.machine().profile;
     const Seconds before = to_seconds(step.prediction.step);
     calibration_ = fit_calibration(predictor.job(), profile, calibration_, bursts).calibration;
-    const Seconds measured = median_step(step.graph, bursts);
+    const Seconds took = median_step(step.graph, bursts);
     settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
-                              planner::format_seconds(before), planner::format_seconds(measured),
-                              100 * (before / measured - 1)));
+                              planner::format_seconds(before), planner::format_seconds(took),
+                              100 * (before / took - 1)));
   }
 
-  void promise(const StudyRun& run, engine::Ledger& ledger) {
+  void promise(const StudyRun& run, engine::Ledger* ledger) {
     const planner::RunPlanning planning = planning_of(run);
     Predictor predictor = with_calibration(planning);
-    PredictedStep step = planned(run, planning, predictor);
+    std::vector<MeasuredRun> recorded;
+    PredictedStep step =
+        replays() ? replayed(run, predictor, recorded) : planned(run, planning, predictor);
     const planner::Prediction& p = step.prediction;
     StudyResult result;
     result.name = run.name;
@@ -58,6 +63,7 @@ class Study {
     result.point = {
         .job = p.job_hash, .predicted = to_seconds(p.step), .low = p.step_low, .high = p.step_high};
     result.measured_share = p.evidence.measured;
+    result.hbm_predicted = p.memory.at(static_cast<std::size_t>(planner::Tier::hbm)).peak;
     for (std::size_t i = 0; i < kSwitches.size(); ++i) {
       CostSwitches switches;
       switches.*kSwitches[i] = false;
@@ -65,41 +71,49 @@ class Study {
                             predictor.residency(), switches);
       result.without[i] = to_seconds(other.predict(p.plan).prediction.step);
     }
-    result.ledger_line = ledger.append(engine::LedgerPrediction{
-        .job_hash = p.job_hash,
-        .plan_hash = p.plan_hash,
-        .cost_model_hash = p.cost_model_hash,
-        .numerics_id = engine::numerics_id(predictor.job(), predictor.machine()),
-        .commit = settings_.commit,
-        .step = result.point.predicted,
-        .step_low = result.point.low,
-        .step_high = result.point.high});
+    if (ledger != nullptr) {
+      result.ledger_line = ledger->append(engine::LedgerPrediction{
+          .job_hash = p.job_hash,
+          .plan_hash = p.plan_hash,
+          .cost_model_hash = p.cost_model_hash,
+          .numerics_id = engine::numerics_id(predictor.job(), predictor.machine()),
+          .commit = settings_.commit,
+          .step = result.point.predicted,
+          .step_low = result.point.low,
+          .step_high = result.point.high});
+    }
     settings_.say(
         fmt::format("predicted {}: {}", run.name, planner::format_seconds(result.point.predicted)));
-    promised_.push_back({std::move(predictor), std::move(step), std::move(result)});
+    promised_.push_back(
+        {&run, std::move(predictor), std::move(step), std::move(result), std::move(recorded)});
   }
 
-  std::vector<StudyResult> run_promised(engine::Ledger& ledger) {
+  std::vector<StudyResult> run_promised(engine::Ledger* ledger) {
     std::vector<StudyResult> results;
     for (Promised& each : promised_) {
-      std::vector<MeasuredRun> bursts;
-      {
-        MeasuringSession session(each.predictor, each.step, settings_.steps);
-        for (std::int64_t i = 0; i < settings_.bursts; ++i) {
-          bursts.push_back(session.run(settings_.steps));
-        }
-      }
       StudyResult& result = each.result;
+      std::vector<MeasuredRun> bursts;
+      try {
+        bursts =
+            replays() ? std::move(each.recorded) : measured(*each.run, each.predictor, each.step);
+      } catch (const Error& error) {
+        // The others' predictions are worth their runs.
+        settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
+        continue;
+      }
+      result.hbm_in_use = std::exchange(hbm_in_use_, std::nullopt);
       result.point.measured = median_step(each.step.graph, bursts);
       for (const MeasuredRun& burst : bursts)
         result.steps += step_times(each.step.graph, burst).size();
-      ledger.append(engine::LedgerMeasurement{.prediction = result.ledger_line,
-                                              .steps = static_cast<std::int64_t>(result.steps),
-                                              .median_step = result.point.measured});
-      settings_.say(fmt::format("ran {}: {} predicted, {} measured ({:+.1f} %)", result.name,
-                                planner::format_seconds(result.point.predicted),
-                                planner::format_seconds(result.point.measured),
-                                100 * result.point.error()));
+      if (ledger != nullptr) {
+        ledger->append(engine::LedgerMeasurement{.prediction = result.ledger_line,
+                                                 .steps = static_cast<std::int64_t>(result.steps),
+                                                 .median_step = result.point.measured});
+      }
+      settings_.say(fmt::format(
+          "{} {}: {} predicted, {} measured ({:+.1f} %)", replays() ? "replayed" : "ran",
+          result.name, planner::format_seconds(result.point.predicted),
+          planner::format_seconds(result.point.measured), 100 * result.point.error()));
       results.push_back(result);
     }
     return results;
@@ -107,10 +121,46 @@ class Study {
 
  private:
   struct Promised {
+    const StudyRun* run;
     Predictor predictor;
     PredictedStep step;
     StudyResult result;
+    std::vector<MeasuredRun> recorded;  ///< Where it is replayed.
   };
+
+  [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
+
+  /// The recorded plan as predicted now, and what it took.
+  PredictedStep replayed(const StudyRun& run, const Predictor& predictor,
+                         std::vector<MeasuredRun>& bursts) const {
+    bursts = read_record(settings_.replay, run.name, planner::job_hash(predictor.job()));
+    return predictor.predict(bursts.front().plan);
+  }
+
+  std::vector<MeasuredRun> measured(const StudyRun& run, const Predictor& predictor,
+                                    const PredictedStep& step) {
+    const Seconds each = to_seconds(step.prediction.step);
+    std::int64_t steps = settings_.steps;
+    if (settings_.burst.count() > 0) {
+      steps = std::min(
+          steps, std::max<std::int64_t>(4, static_cast<std::int64_t>(settings_.burst / each)));
+    }
+    const auto before = static_cast<std::int64_t>(std::ceil(settings_.warm_up / each));
+    MeasuringSession session(predictor, step, before + steps);
+    std::vector<MeasuredRun> bursts;
+    for (std::int64_t i = 0; i < settings_.bursts; ++i) {
+      MeasuredRun& burst = bursts.emplace_back(session.run(before + steps));
+      burst.steps.erase(burst.steps.begin(), burst.steps.begin() + before);
+    }
+    // Everything is allocated before the first step, so any moment shows the most.
+    const auto in_use = device_memory_in_use();
+    if (in_use && hbm_before_) hbm_in_use_ = *in_use - *hbm_before_;
+    if (!settings_.record.empty()) {
+      write_record(settings_.record, run.name, step.prediction.job_hash,
+                   step.prediction.profile_hash, bursts);
+    }
+    return bursts;
+  }
 
   planner::RunPlanning planning_of(const StudyRun& run) {
     planner::RunPlanning planning = [&run] {
@@ -120,7 +170,7 @@ class Study {
         throw BadRequest(run.name + ": " + error.what());
       }
     }();
-    engine::require_backend(planning.predictor.machine().profile.device);
+    if (!replays()) engine::require_backend(planning.predictor.machine().profile.device);
     const std::string& profile = planning.predictor.machine().calibration_hash;
     if (!started_) {
       calibration_ = planning.calibration;
@@ -154,6 +204,8 @@ class Study {
   planner::Calibration calibration_;
   std::string profile_;
   bool started_ = false;
+  std::optional<Bytes> hbm_before_ = device_memory_in_use();
+  std::optional<Bytes> hbm_in_use_;  ///< Of the run before.
   std::vector<Promised> promised_;
 };
 
@@ -168,16 +220,19 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
     // What is learnt is keyed by the profile, and an estimate made anew would be another one.
     store.save(planner::here_estimate());
   }
-  engine::Ledger ledger(settings.ledger);
+  std::optional<engine::Ledger> ledger;
+  if (settings.replay.empty()) ledger.emplace(settings.ledger);
+  if (!settings.record.empty()) std::filesystem::create_directories(settings.record);
+  const auto pinned_once = engine::keep_host_memory();
   Study study(settings);
   for (const StudyRun& run : runs) study.examine(run);
   for (const StudyRun& run : runs) {
     if (run.calibrates) study.calibrate(run);
   }
   for (const StudyRun& run : runs) {
-    if (!run.calibrates) study.promise(run, ledger);
+    if (!run.calibrates) study.promise(run, ledger ? &*ledger : nullptr);
   }
-  return study.run_promised(ledger);
+  return study.run_promised(ledger ? &*ledger : nullptr);
 }
 
 }  // namespace sluice::profiler

@@ -5,6 +5,7 @@
 #include <array>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,10 @@ struct StudyResult {
   std::string plan_hash;
   std::string ledger_line;  ///< Of the prediction.
   StudyPoint point;
-  std::size_t steps = 0;                              ///< Measured.
+  std::size_t steps = 0;  ///< Measured.
+  Bytes hbm_predicted{0};
+  /// As the driver reports it, less what was in use before the study; none where it does not say.
+  std::optional<Bytes> hbm_in_use = {};
   std::array<Seconds, kStudyTerms.size()> without{};  ///< Predicted with that term off.
   double measured_share = 0;  ///< Of the predicted time, what rests on measured costs.
 };
@@ -42,8 +46,15 @@ struct StudyResult {
 struct StudySettings {
   std::filesystem::path ledger = "ledger.jsonl";
   std::string commit;
-  std::int64_t steps = 8;   ///< Of a burst; the first and the last are neighbours only.
-  std::int64_t bursts = 1;  ///< Of each run, with all their steps.
+  std::int64_t steps = 8;  ///< Of a burst; the first and the last are neighbours only.
+  /// Where positive, a burst has fewer steps if they take longer than this, but no fewer than four.
+  Seconds burst{0};
+  Seconds warm_up{0};  ///< Steps before a burst, not looked at: until a GPU's clocks have settled.
+  std::int64_t bursts = 1;            ///< Of each run, with all their steps.
+  std::filesystem::path record = {};  ///< Where not empty, what was measured goes to this folder.
+  /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and
+  /// today's model is judged by them. No ledger is written.
+  std::filesystem::path replay = {};
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };
 

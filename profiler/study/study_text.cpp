@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "planner/units_text.hpp"
@@ -22,6 +23,20 @@ std::vector<StudyPoint> points_without(const std::vector<StudyResult>& results, 
   std::vector<StudyPoint> points = points_of(results);
   for (std::size_t i = 0; i < points.size(); ++i) points[i].predicted = results[i].without[term];
   return points;
+}
+
+/// Of runs whose memory the driver told: "HBM in use over predicted: 0.9991 to 1.0006".
+std::string memory_line(const std::vector<StudyResult>& results) {
+  double least = 0, most = 0;
+  for (const StudyResult& r : results) {
+    if (!r.hbm_in_use || r.hbm_predicted.count() == 0) continue;
+    const double ratio =
+        static_cast<double>(r.hbm_in_use->count()) / static_cast<double>(r.hbm_predicted.count());
+    least = least == 0 ? ratio : std::min(least, ratio);
+    most = std::max(most, ratio);
+  }
+  if (most == 0) return "";
+  return fmt::format("\nHBM in use over predicted: {:.4f} to {:.4f}\n", least, most);
 }
 
 std::string statistics_line(const std::string& name, const StudyStatistics& s) {
@@ -64,7 +79,7 @@ std::string study_text(const std::vector<StudyResult>& results) {
     text += statistics_line(std::string("without ") + kStudyTerms[i],
                             study_statistics(points_without(results, i)));
   }
-  return text;
+  return text + memory_line(results);
 }
 
 std::string study_json(const std::vector<StudyResult>& results, const StudySettings& settings) {
@@ -89,7 +104,9 @@ std::string study_json(const std::vector<StudyResult>& results, const StudySetti
                             {"measured_s", r.point.measured.count()},
                             {"steps", r.steps},
                             {"measured_share", r.measured_share},
+                            {"hbm_predicted_bytes", r.hbm_predicted.count()},
                             {"predicted_s_without", without}});
+    if (r.hbm_in_use) json["runs"].back()["hbm_in_use_bytes"] = r.hbm_in_use->count();
   }
   return json.dump(1) + "\n";
 }

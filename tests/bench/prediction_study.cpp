@@ -1,5 +1,6 @@
 // Calibrates on a few runs, predicts others, then runs them (profiler/study/study.hpp):
 //   prediction_study RUNS [--ledger FILE] [--json FILE] [--commit COMMIT] [--steps N] [--bursts N]
+//     [--burst-seconds S] [--warm-up-seconds S] [--record DIR | --replay DIR]
 // RUNS: experiments/prediction_study/*.runs. Exit 2 for what cannot be read, 3 where a run does not
 // fit, 4 where the backend is not there.
 #include <CLI/CLI.hpp>
@@ -24,7 +25,18 @@ int main(int count, char** words) {
   app.add_option("--commit", settings.commit, "of the program");
   app.add_option("--steps", settings.steps, "a burst (8)")->check(CLI::Range(4, 1000));
   app.add_option("--bursts", settings.bursts, "of each run (1)")->check(CLI::Range(1, 100));
+  double burst = 0, warm_up = 0;
+  app.add_option("--burst-seconds", burst, "fewer steps, no fewer than 4, where they take longer")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--warm-up-seconds", warm_up, "of steps before each burst, not looked at (0)")
+      ->check(CLI::NonNegativeNumber);
+  auto* record = app.add_option("--record", settings.record, "keep every task's times in a folder");
+  app.add_option("--replay", settings.replay, "run nothing: judge today's model by such a folder")
+      ->excludes(record)
+      ->check(CLI::ExistingDirectory);
   CLI11_PARSE(app, count, words);
+  settings.burst = Seconds(burst);
+  settings.warm_up = Seconds(warm_up);
   settings.say = [](const std::string& line) {
     std::printf("%s\n", line.c_str());
     std::fflush(stdout);
