@@ -5,6 +5,7 @@
 #include "planner/hash.hpp"
 #include "planner/interval.hpp"
 #include "planner/sibling_costs.hpp"
+#include "planner/steady_state.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner {
@@ -82,7 +83,7 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
 PredictedStep Predictor::predict(const Plan& plan) const {
   validate(plan, job_);
   PredictedStep step{{}, build_step_graph(job_, plan, *costs_), {}};
-  const sim::Timeline timeline = sim::simulate(step.graph.graph);
+  const sim::Timeline timeline = simulate_steady(step.graph);
   step.times.reserve(timeline.spans.size());
   for (const auto& span : timeline.spans) step.times.push_back({span.start, span.end});
 
@@ -117,13 +118,13 @@ PredictedStep Predictor::predict(const Plan& plan) const {
 }
 
 PlanScore Predictor::score(const Plan& plan) const {
-  const StepGraph graph = build_step_graph(job_, plan, *costs_);
+  StepGraph graph = build_step_graph(job_, plan, *costs_);
   const Memory memory = memory_of(graph, machine_);
   PlanScore score;
   score.hbm = at(memory, Tier::hbm).peak;
   score.host = at(memory, Tier::host).peak;
   if (!fits(memory)) return score;
-  score.step = sim::simulate(graph.graph).period(*graph.graph.period());
+  score.step = simulate_steady(graph).period(*graph.graph.period());
   return score;
 }
 

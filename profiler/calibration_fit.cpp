@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "planner/cost_model.hpp"
+#include "planner/steady_state.hpp"
 #include "profiler/key_times.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"
@@ -32,8 +33,8 @@ double seconds_alone(const sim::Task& task) {
   return (task.latency + flow.amount / *flow.cap).count();
 }
 
-SimulatedKeys simulated_keys(const planner::StepGraph& graph) {
-  const sim::Timeline timeline = sim::simulate(graph.graph);
+SimulatedKeys simulated_keys(planner::StepGraph& graph) {
+  const sim::Timeline timeline = planner::simulate_steady(graph);
   SimulatedKeys simulated;
   const std::size_t period = graph.tasks_per_step;
   std::vector<Seconds> durations(period);
@@ -85,7 +86,7 @@ planner::CalibrationSample sample_of(const std::string& profile_hash, const Cost
   return sample;
 }
 
-RunResidual residual_of(const planner::StepGraph& graph, const MeasuredRun& run,
+RunResidual residual_of(planner::StepGraph& graph, const MeasuredRun& run,
                         const MeasuredKeys& measured) {
   const SimulatedKeys simulated = simulated_keys(graph);
   RunResidual result;
@@ -116,12 +117,46 @@ sim::SpanSource wider(sim::SpanSource a, sim::SpanSource b) {
   return known_to(a) > known_to(b) ? a : b;
 }
 
+bool is_cpu_update(const CostKey& key) { return key.name.starts_with("update/cpu/"); }
+
+double parameters_of(const sim::Task& update) {
+  return std::get<sim::Flow>(update.work).amount.count();
+}
+
+bool is_copy(const CostKey& key) { return key.name.starts_with("copy/"); }
+
+/// A GPU's copies are known by those that ran alone. They are not inferred from the others: where
+/// a full memory slows them, their own rate changes nothing, and a fixed point would chase it.
+void take_copies_alone(planner::Calibration& calibration, const std::string& profile_hash,
+                       const std::vector<MeasuredKeys>& measured, const std::string& source) {
+  constexpr std::size_t kEnough = 3;
+  std::map<CostKey, std::vector<double>> alone;
+  std::map<CostKey, sim::SpanSource> timing;
+  for (const MeasuredKeys& keys : measured) {
+    for (const auto& [key, times] : keys.alone) {
+      if (keys.short_copy.at(key)) continue;
+      alone[key].insert(alone[key].end(), times.begin(), times.end());
+      timing[key] = keys.source.at(key);
+    }
+  }
+  for (const auto& [key, times] : alone) {
+    if (times.size() < kEnough) continue;
+    auto sample = sample_of(profile_hash, key, median(times), source);
+    sample.count = static_cast<std::int64_t>(times.size());
+    sample.timing = timing.at(key);
+    sample.deviation = std::hypot(robust_deviation(times), known_to(sample.timing).count());
+    calibration[key] = std::move(sample);
+  }
+}
+
 /// One step of the fixed point; returns the largest relative change, weighted by share of the step.
-double improve(planner::Calibration& calibration, const std::string& profile_hash,
-               const std::vector<planner::StepGraph>& graphs,
-               const std::vector<MeasuredKeys>& measured, const std::string& source) {
+double improve(planner::Calibration& calibration, const planner::MachineProfile& profile,
+               std::vector<planner::StepGraph>& graphs, const std::vector<MeasuredKeys>& measured,
+               const std::string& source) {
+  const std::string profile_hash = planner::profile_hash(profile);
+  const bool on_gpu = profile.device == planner::DeviceKind::cuda;
   struct Evidence {
-    double measured = 0, simulated = 0, step = 0;
+    double measured = 0, simulated = 0, step = 0, quickest = INFINITY;
     const sim::Task* task = nullptr;
     std::vector<double> task_means;  ///< Of every step of every run.
     std::optional<sim::SpanSource> source;
@@ -132,6 +167,7 @@ double improve(planner::Calibration& calibration, const std::string& profile_has
     for (const auto& [key, steps] : measured[r].steps) {
       const KeyTime& time = simulated.keys.at(key);
       if (time.seconds <= 0 || measured[r].short_copy.at(key)) continue;
+      if (on_gpu && is_copy(key)) continue;
       Evidence& known = evidence[key];
       known.measured += median(steps);
       known.simulated += time.seconds;
@@ -139,6 +175,7 @@ double improve(planner::Calibration& calibration, const std::string& profile_has
       const sim::SpanSource source = measured[r].source.at(key);
       known.source = known.source ? wider(source, *known.source) : source;
       known.step += simulated.step.count();
+      known.quickest = std::min(known.quickest, measured[r].quickest.at(key));
       for (const double seconds : steps) {
         known.task_means.push_back(seconds / static_cast<double>(measured[r].tasks.at(key)));
       }
@@ -148,7 +185,15 @@ double improve(planner::Calibration& calibration, const std::string& profile_has
   for (const auto& [key, known] : evidence) {
     // Bounded: a first guess may be far off, and a simulated time need not follow its cost.
     const double ratio = std::clamp(known.measured / known.simulated, 0.2, 5.0);
-    const double value = calibrated_value(key, *known.task, ratio);
+    double value = calibrated_value(key, *known.task, ratio);
+    if (on_gpu && is_cpu_update(key)) {
+      // Likewise where a full memory slows the optimizer: alone, it is little quicker than the
+      // quickest that was seen.
+      constexpr double kQuicker = 1.1;
+      const double most = parameters_of(*known.task) / known.quickest * kQuicker;
+      value = planner::is_rate(key) ? std::min(value, most)
+                                    : std::max(value, parameters_of(*known.task) / most);
+    }
     planner::CalibrationSample sample = sample_of(profile_hash, key, value, source);
     sample.count = static_cast<std::int64_t>(known.task_means.size());
     sample.timing = *known.source;
@@ -178,7 +223,7 @@ std::vector<planner::StepGraph> build_graphs(const planner::Job& job,
 
 RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
                      const planner::Calibration& calibration, const MeasuredRun& run) {
-  const auto graphs = build_graphs(job, profile, calibration, std::span(&run, 1));
+  auto graphs = build_graphs(job, profile, calibration, std::span(&run, 1));
   return residual_of(graphs.front(), run, measured_keys(graphs.front(), profile, run));
 }
 
@@ -207,10 +252,13 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
     fit.calibration[key] = std::move(sample);
   }
 
+  if (profile.device == planner::DeviceKind::cuda) {
+    take_copies_alone(fit.calibration, profile_hash, measured, options.source);
+  }
   constexpr double kSettled = 1e-4;  // of a step
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     graphs = build_graphs(job, profile, fit.calibration, runs);
-    if (improve(fit.calibration, profile_hash, graphs, measured, options.source) < kSettled) break;
+    if (improve(fit.calibration, profile, graphs, measured, options.source) < kSettled) break;
   }
   graphs = build_graphs(job, profile, fit.calibration, runs);
   for (std::size_t r = 0; r < runs.size(); ++r) {

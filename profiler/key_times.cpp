@@ -20,6 +20,10 @@ KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& occ
 
 namespace {
 
+bool is_copy(planner::LaneKind lane) {
+  return lane == planner::LaneKind::h2d || lane == planner::LaneKind::d2h;
+}
+
 bool is_short_copy(const planner::StepTask& task, const planner::MachineProfile& profile) {
   constexpr Seconds kShort{2e-3};
   switch (task.lane) {
@@ -41,7 +45,7 @@ std::vector<Seconds> task_times(const planner::StepGraph& graph, const StepTempl
   std::vector<Seconds> times = step_template.occupancy(previous, current);
   for (std::size_t i = 0; i < times.size(); ++i) {
     const planner::LaneKind lane = graph.tasks[i].lane;
-    if (lane == planner::LaneKind::h2d || lane == planner::LaneKind::d2h) {
+    if (is_copy(lane)) {
       times[i] = to_seconds(current[i].end - current[i].start);
     }
   }
@@ -69,6 +73,66 @@ void clip_outliers(const planner::StepGraph& graph, std::vector<std::vector<Seco
   }
 }
 
+/// Busy intervals of one lane over all steps, in order: a lane runs one task at a time.
+std::vector<Recorder::Span> busy(const planner::StepGraph& graph, const MeasuredRun& run,
+                                 planner::LaneKind lane) {
+  std::vector<Recorder::Span> spans;
+  for (const auto& step : run.steps) {
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      if (graph.tasks[i].lane == lane) spans.push_back(step[i]);
+    }
+  }
+  std::sort(spans.begin(), spans.end(),
+            [](const auto& a, const auto& b) { return a.start < b.start; });
+  return spans;
+}
+
+/// Whether `lane` was busy during more than a fiftieth of `span`.
+bool beside(const std::vector<Recorder::Span>& lane, const Recorder::Span& span) {
+  Duration together{0};
+  auto at = std::partition_point(lane.begin(), lane.end(),
+                                 [&](const auto& other) { return other.end <= span.start; });
+  for (; at != lane.end() && at->start < span.end; ++at) {
+    together += std::min(at->end, span.end) - std::max(at->start, span.start);
+  }
+  return together * 50 > span.end - span.start;
+}
+
+std::map<CostKey, double> quickest_tenth(const planner::StepGraph& graph,
+                                         const std::vector<std::vector<Seconds>>& steps) {
+  std::map<CostKey, std::vector<double>> all;
+  for (const auto& step : steps) {
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      all[graph.tasks[i].cost].push_back(step[i].count());
+    }
+  }
+  std::map<CostKey, double> quickest;
+  for (auto& [key, times] : all) {
+    const auto tenth = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 10);
+    std::nth_element(times.begin(), tenth, times.end());
+    quickest[key] = *tenth;
+  }
+  return quickest;
+}
+
+std::map<CostKey, std::vector<double>> copies_alone(const planner::StepGraph& graph,
+                                                    const MeasuredRun& run) {
+  using planner::LaneKind;
+  const auto down = busy(graph, run, LaneKind::h2d), up = busy(graph, run, LaneKind::d2h);
+  const auto cpu = busy(graph, run, LaneKind::cpu);
+  std::map<CostKey, std::vector<double>> alone;
+  for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
+    for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+      const planner::StepTask& task = graph.tasks[i];
+      const Recorder::Span& span = run.steps[s][i];
+      if (!is_copy(task.lane) || beside(cpu, span)) continue;
+      if (beside(task.lane == LaneKind::h2d ? up : down, span)) continue;
+      alone[task.cost].push_back(to_seconds(span.end - span.start).count());
+    }
+  }
+  return alone;
+}
+
 }  // namespace
 
 MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::MachineProfile& profile,
@@ -76,6 +140,7 @@ MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::Machi
   check(run.steps.size() >= 3, "a measured run has a step with neighbours");
   const StepTemplate step_template(graph);
   MeasuredKeys keys;
+  if (profile.device == planner::DeviceKind::cuda) keys.alone = copies_alone(graph, run);
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
     keys.short_copy[graph.tasks[i].cost] = is_short_copy(graph.tasks[i], profile);
     keys.source[graph.tasks[i].cost] = time_source(run, graph.tasks[i]);
@@ -85,6 +150,7 @@ MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::Machi
     steps.push_back(task_times(graph, step_template, run.steps[s - 1], run.steps[s]));
   }
   clip_outliers(graph, steps);
+  keys.quickest = quickest_tenth(graph, steps);
   for (const std::vector<Seconds>& step : steps) {
     for (const auto& [key, time] : by_key(graph, step)) {
       keys.steps[key].push_back(time.seconds);

@@ -27,6 +27,11 @@ struct MeasuredKeys {
   /// sizes are read off the calibrated ones, so the profile's latency stands for them.
   std::map<planner::CostKey, bool> short_copy;
   std::map<planner::CostKey, sim::SpanSource> source;  ///< How its tasks were timed.
+  /// Seconds of each task of a GPU's copy during which neither the other direction nor the CPU
+  /// optimizer ran: what it takes alone, with nothing to infer. No entry where there was none.
+  std::map<planner::CostKey, std::vector<double>> alone;
+  /// Seconds of the quickest tenth of a key's tasks.
+  std::map<planner::CostKey, double> quickest;
 };
 
 /// Of every step but the first and the last. A compute task answers for its hand-off

@@ -48,6 +48,7 @@ class Study {
     settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
                               planner::format_seconds(before), planner::format_seconds(took),
                               100 * (before / took - 1)));
+    explain(predictor, bursts.front());
   }
 
   void promise(const StudyRun& run, engine::Ledger* ledger) {
@@ -114,6 +115,7 @@ class Study {
           "{} {}: {} predicted, {} measured ({:+.1f} %)", replays() ? "replayed" : "ran",
           result.name, planner::format_seconds(result.point.predicted),
           planner::format_seconds(result.point.measured), 100 * result.point.error()));
+      explain(each.predictor, bursts.front());
       results.push_back(result);
     }
     return results;
@@ -127,6 +129,20 @@ class Study {
     StudyResult result;
     std::vector<MeasuredRun> recorded;  ///< Where it is replayed.
   };
+
+  /// Where the time of a run went that was not promised.
+  void explain(const Predictor& predictor, const MeasuredRun& run) const {
+    if (settings_.misses == 0) return;
+    const RunResidual missed =
+        residual(predictor.job(), predictor.machine().profile, calibration_, run);
+    for (std::size_t i = 0;
+         i < missed.keys.size() && i < static_cast<std::size_t>(settings_.misses); ++i) {
+      const KeyResidual& key = missed.keys[i];
+      settings_.say(fmt::format("    {:<52}{:>12} predicted{:>12} measured", key.key.name,
+                                planner::format_seconds(key.predicted),
+                                planner::format_seconds(key.measured)));
+    }
+  }
 
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
 
@@ -230,7 +246,12 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
     if (run.calibrates) study.calibrate(run);
   }
   for (const StudyRun& run : runs) {
-    if (!run.calibrates) study.promise(run, ledger ? &*ledger : nullptr);
+    if (run.calibrates) continue;
+    if (!settings.replay.empty() && !has_record(settings.replay, run.name)) {
+      settings.say("not recorded: " + run.name);
+      continue;
+    }
+    study.promise(run, ledger ? &*ledger : nullptr);
   }
   return study.run_promised(ledger ? &*ledger : nullptr);
 }

@@ -62,6 +62,10 @@ void write_record(const std::filesystem::path& folder, const std::string& name,
   planner::write_whole_file(record_of(folder, name), json.dump() + "\n");
 }
 
+bool has_record(const std::filesystem::path& folder, const std::string& name) {
+  return std::filesystem::exists(record_of(folder, name));
+}
+
 std::vector<MeasuredRun> read_record(const std::filesystem::path& folder, const std::string& name,
                                      const std::string& job_hash) {
   const std::filesystem::path path = record_of(folder, name);

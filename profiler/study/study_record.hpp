@@ -17,6 +17,8 @@ void write_record(const std::filesystem::path& folder, const std::string& name,
                   const std::string& job_hash, const std::string& profile_hash,
                   const std::vector<MeasuredRun>& bursts);
 
+[[nodiscard]] bool has_record(const std::filesystem::path& folder, const std::string& name);
+
 /// The bursts of `name`. Throws EnvironmentError where the file is missing, BadRequest naming it
 /// where it is no record, or is of another job.
 [[nodiscard]] std::vector<MeasuredRun> read_record(const std::filesystem::path& folder,
