@@ -2,8 +2,11 @@
 #include "planner/buy.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <thread>
 #include <utility>
 
 #include "cli/parse_run.hpp"
@@ -58,32 +61,63 @@ std::string or_dash(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
 
-std::string rows_table(const BuyReport& report, planner::Payment payment) {
-  std::string text =
-      fmt::format("{:<20} {:>10} {:>10} {:>8} {:>10} {:>10}  {}\n", "machine", "step", "tokens/s",
-                  "days", payment == planner::Payment::rent ? "USD/hour" : "USD", "cost", "limit");
-  for (const BuyRow& row : report.rows) {
-    std::string limit = row.limit;
-    if (row.within_days == false) limit += ", too slow";
-    if (row.within_budget == false) limit += ", too dear";
-    text += fmt::format("{:<20} {:>10} {:>10} {:>8} {:>10} {:>10}  {}\n", row.machine,
-                        row.fits ? planner::format_seconds(to_seconds(row.step)) : "does not",
-                        row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "fit",
-                        or_dash(row.days, 1), or_dash(row.price, 2), or_dash(row.cost, 0), limit);
+std::string step_text(const BuyRow& row) {
+  if (!row.fits) return "does not fit";
+  if (row.kind == planner::RowKind::resident_node) {
+    return ">= " + planner::format_seconds(to_seconds(row.step));
   }
+  return planner::format_seconds(to_seconds(row.step));
+}
+
+std::string limit_text(const BuyRow& row) {
+  std::string text = row.limit;
+  if (row.kind != planner::RowKind::resident_node && !row.next_limit.empty()) {
+    text += ", next " + row.next_limit;
+  }
+  if (!row.fits && !row.remedy.empty()) text += "; " + row.remedy;
+  if (row.kind != planner::RowKind::resident_node && row.gpus > 1) {
+    text += fmt::format("; uses 1 of {} GPUs", row.gpus);
+  }
+  if (row.within_days == false) text += "; too slow";
+  if (row.within_budget == false) text += "; too dear";
   return text;
 }
 
-std::string base_table(const BuyReport& report) {
+std::string evidence_text(const BuyRow& row) {
+  if (!row.fits) return "";
+  if (row.kind == planner::RowKind::resident_node) return "roofline";
+  return fmt::format("{:.0f}/{:.0f}/{:.0f}", 100 * row.evidence.measured, 100 * row.evidence.fitted,
+                     100 * row.evidence.datasheet);
+}
+
+std::string rows_table(const BuyReport& report) {
+  std::size_t wide = 7;
+  for (const BuyRow& row : report.rows) wide = std::max(wide, row.machine.size());
+  std::string text = fmt::format("{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8} {:>10}  {}\n",
+                                 "machine", wide, "step", "tokens/s", "days", "90 %", "buy USD",
+                                 "USD/h", "rent USD", "evidence", "limit");
+  for (const BuyRow& row : report.rows) {
+    const std::string interval =
+        row.days ? fmt::format("{:.1f} to {:.1f}", *row.days_low, *row.days_high) : "-";
+    text += fmt::format(
+        "{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8} {:>10}  {}\n", row.machine, wide,
+        step_text(row), row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "-",
+        or_dash(row.days, 1), interval, or_dash(row.buy_usd, 0), or_dash(row.rent_usd_per_hour, 2),
+        or_dash(row.rent_usd, 0), evidence_text(row), limit_text(row));
+  }
+  return text +
+         "evidence: % of the step that rests on measurements / fits / datasheets and rules\n";
+}
+
+std::string upgrades_table(const BuyReport& report) {
   std::string text = "\nupgrades of " + report.base + "\n";
   for (const planner::Upgrade& upgrade : report.upgrades) {
-    text += fmt::format(
-        "  {:<58} {}\n", upgrade.what,
-        !upgrade.fits ? "still does not fit"
-        : !upgrade.speedup
-            ? "fits, " + planner::format_seconds(to_seconds(upgrade.step))
-            : fmt::format("{} ({:.2f} times as fast)",
-                          planner::format_seconds(to_seconds(upgrade.step)), *upgrade.speedup));
+    std::string effect = "still does not fit";
+    if (upgrade.fits) effect = planner::format_seconds(to_seconds(upgrade.step)) + " a step";
+    if (upgrade.speedup) effect += fmt::format(" ({:.2f} times as fast)", *upgrade.speedup);
+    if (upgrade.days_saved) effect += fmt::format(", {:+.1f} days", -*upgrade.days_saved + 0.0);
+    if (upgrade.price) effect += fmt::format(", {:.0f} USD", *upgrade.price);
+    text += fmt::format("  {}: {}\n    {}\n", upgrade.what, effect, upgrade.setting);
   }
   if (report.elasticity.empty()) return text;
   text += "step time of " + report.base + ", in % for 1 % more of\n ";
@@ -91,6 +125,51 @@ std::string base_table(const BuyReport& report) {
     text += fmt::format(" {} {:+.2f}", resource, value == 0 ? 0.0 : value);
   }
   return text + "\n";
+}
+
+std::string memory_text(const planner::PhaseNeed& need) {
+  const bool fits = need.fits();
+  return planner::format_bytes(need.peak) + " of " + planner::format_bytes(need.capacity) +
+         (fits ? ", " : ", short by ") +
+         planner::format_bytes(fits ? need.margin() : need.peak - need.capacity) +
+         (fits ? " free" : "");
+}
+
+/// Memory by phase, checkpoint and SSD wear of the base machine.
+std::string needs_table(const BuyReport& report) {
+  const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
+  if (row == report.rows.end() || !row->phases) return "";
+  std::string text = "\nmemory of " + report.base + "\n";
+  for (const planner::Phase phase : planner::kPhases) {
+    for (const planner::Tier tier :
+         {planner::Tier::hbm, planner::Tier::host, planner::Tier::disk}) {
+      text += fmt::format("  {:<5} {:<5} {}\n", to_string(phase), to_string(tier),
+                          memory_text(at(*row->phases, phase, tier)));
+    }
+  }
+  if (!row->wear) return text;
+  return text + fmt::format("SSD rated for {:.0f} TB written: {}, {:.0f} checkpoints\n",
+                            row->wear->endurance / 1e12,
+                            row->wear->steps ? fmt::format("{:.0f} steps", *row->wear->steps)
+                                             : "steps write nothing to it",
+                            row->wear->checkpoints);
+}
+
+std::string report_text(const BuyReport& report) {
+  std::string text;
+  for (const std::string& sentence : report.verdict) text += sentence + "\n";
+  return text + "\n" + rows_table(report) + needs_table(report) + upgrades_table(report);
+}
+
+/// One line on a terminal, overwritten; nothing elsewhere.
+void show_progress(std::size_t done, std::size_t of, const std::string& machine) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  if (done == of) {
+    std::fputs("\r\033[K", stderr);
+  } else {
+    std::fprintf(stderr, "\r\033[K%zu of %zu machines: %s", done, of, machine.c_str());
+  }
+  std::fflush(stderr);
 }
 
 }  // namespace
@@ -113,10 +192,10 @@ int run_buy(const Arguments& arguments) {
   request.budget_usd = number(asked, "--budget");
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
+  request.threads = std::max(1U, std::thread::hardware_concurrency());
+  request.progress = show_progress;
   const BuyReport report = planner::buy(asked.config, request);
-  const std::string text = asked.has("--json")
-                               ? to_json_text(report)
-                               : rows_table(report, request.payment) + base_table(report);
+  const std::string text = asked.has("--json") ? to_json_text(report) : report_text(report);
   std::fputs(text.c_str(), stdout);
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "planner/cost_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -23,14 +24,14 @@ constexpr const char* kCoresLink = "cores";
 constexpr double kH2dWeight = 1;
 constexpr double kD2hWeight = 2;
 
-/// Adds parts of one task: seconds, their deviation (independent between parts) and the weakest
-/// evidence.
+/// Adds parts of one task: seconds, their deviation (independent between parts) and the evidence
+/// that most of the time rests on.
 class Parts {
  public:
   void add(Seconds time, double relative_deviation, Evidence evidence) {
     total_ += time;
     variance_ += std::pow(time.count() * relative_deviation, 2);
-    if (time.count() > 0) evidence_ = std::max(evidence_, evidence);
+    by_evidence_[static_cast<std::size_t>(evidence)] += time;
   }
   /// `amount` at the rate of `fact`; nothing where the fact is absent.
   void add_rate(double amount, const Fact& fact) {
@@ -42,7 +43,10 @@ class Parts {
     add(Seconds(count * fact.value), deviation(fact), evidence(fact));
   }
   [[nodiscard]] Seconds total() const { return total_; }
-  [[nodiscard]] Evidence evidence() const { return evidence_; }
+  [[nodiscard]] Evidence evidence() const {
+    const auto most = std::ranges::max_element(by_evidence_);
+    return static_cast<Evidence>(most - by_evidence_.begin());
+  }
   [[nodiscard]] double relative_deviation() const {
     return total_.count() > 0 ? std::sqrt(variance_) / total_.count() : 0;
   }
@@ -56,7 +60,7 @@ class Parts {
  private:
   Seconds total_{0};
   double variance_ = 0;
-  Evidence evidence_ = Evidence::measured;
+  std::array<Seconds, 3> by_evidence_{};
 };
 
 Fact between(const Fact& a, const Fact& b, double share) {

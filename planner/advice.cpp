@@ -1,0 +1,269 @@
+#include "planner/advice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace sluice::planner {
+namespace {
+
+constexpr double kSameSpeed = 1.1;  ///< Longer by less is not worth money.
+
+std::string number(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+/// "12,345"
+std::string dollars(double value) {
+  std::string digits = number(value, 0);
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<std::size_t>(i), ",");
+  }
+  return digits + " USD";
+}
+
+std::string days_text(double days) {
+  return days < 2 ? number(days * 24, 1) + " hours" : number(days, days < 20 ? 1 : 0) + " days";
+}
+
+std::string time_text(const BuyRow& row) {
+  if (!row.days) return number(row.tokens_per_s, 0) + " tokens/s";
+  return days_text(*row.days) + " (" + days_text(*row.days_low) + " to " +
+         days_text(*row.days_high) + ")";
+}
+
+bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
+  if (!row.fits || row.kind == RowKind::resident_node) return false;
+  if (!within) return true;
+  if (request.days && row.days && *row.days > *request.days) return false;
+  if (!request.budget_usd) return true;
+  return row.buy_usd && *row.buy_usd <= *request.budget_usd;
+}
+
+/// Rows come fastest first.
+const BuyRow* best_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& request, bool within) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : rows) {
+    if (!buyable(row, request, within)) continue;
+    if (best == nullptr) {
+      best = &row;
+    } else if (row.buy_usd && best->buy_usd && *row.buy_usd < *best->buy_usd &&
+               to_seconds(row.step) < to_seconds(best->step) * kSameSpeed) {
+      best = &row;
+    }
+  }
+  return best;
+}
+
+const BuyRow* cheapest_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : rows) {
+    if (!buyable(row, request, false) || !row.buy_usd) continue;
+    if (best == nullptr || *row.buy_usd < *best->buy_usd) best = &row;
+  }
+  return best;
+}
+
+const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : rows) {
+    // A bound is no offer: resident nodes are compared on their own.
+    if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (request.days && *row.days > *request.days) continue;
+    if (best == nullptr || *row.rent_usd < *best->rent_usd) best = &row;
+  }
+  return best;
+}
+
+const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine) {
+  const auto found = std::ranges::find(rows, machine, &BuyRow::machine);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::string rent_text(const BuyRow& row) {
+  std::string text = row.machine + " at " + number(*row.rent_usd_per_hour, 2) +
+                     " USD an hour: " + time_text(row) + ", " + dollars(*row.rent_usd);
+  if (row.gpus > 1) text += " (it uses 1 of a node's " + std::to_string(row.gpus) + " GPUs)";
+  return text;
+}
+
+std::string buy_text(const BuyRow& row) {
+  std::string text = row.machine;
+  if (row.buy_usd) text += " for " + dollars(*row.buy_usd);
+  text += ": " + time_text(row);
+  if (row.gpus > 1) {
+    text += "; sold in nodes of " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
+  }
+  return text;
+}
+
+std::string limits_text(const BuyRequest& request) {
+  std::string text;
+  if (request.budget_usd) text += " within " + dollars(*request.budget_usd);
+  if (request.days) text += " in " + number(*request.days, 0) + " days";
+  return text;
+}
+
+/// The first sentences: what to do, and what the other choice costs.
+void conclude(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request) {
+  const BuyRow* buy = best_to_buy(report.rows, request, true);
+  const BuyRow* rent = cheapest_to_rent(report.rows, request);
+  const BuyRow* cheapest = cheapest_to_buy(report.rows, request);
+  const bool any = std::ranges::any_of(report.rows, [](const BuyRow& row) {
+    return row.fits && row.kind != RowKind::resident_node;
+  });
+  if (!any) {
+    said.emplace_back(
+        "No single-GPU machine of the list fits this job; the rows say what each lacks.");
+    return;
+  }
+  const bool affordable =
+      rent != nullptr && (!request.budget_usd || *rent->rent_usd <= *request.budget_usd);
+  const bool cheaper = affordable && (cheapest == nullptr || *rent->rent_usd < *cheapest->buy_usd);
+  if (cheaper) {
+    said.push_back("Rent, do not buy, for one such run: " + rent_text(*rent) + ".");
+    const BuyRow* own = buy != nullptr && buy->buy_usd ? buy : cheapest;
+    if (own != nullptr) {
+      const double runs = std::ceil(*own->buy_usd / *rent->rent_usd);
+      said.push_back("Buying pays after about " + number(runs, 0) +
+                     " such runs, electricity aside" +
+                     (own == buy ? ": then, " + buy_text(*own) + "."
+                                 : "; and nothing that fits is to be had" + limits_text(request) +
+                                       ": the cheapest is " + buy_text(*own) + "."));
+    }
+  } else if (buy != nullptr) {
+    said.push_back("Buy " + buy_text(*buy) + ".");
+    if (affordable) {
+      said.push_back("Renting costs more: " + rent_text(*rent) + ".");
+    } else if (rent != nullptr) {
+      said.push_back("Renting is beyond the budget: the cheapest is " + rent_text(*rent) + ".");
+    }
+  } else {
+    said.push_back("Nothing that fits is to be had" + limits_text(request) +
+                   (cheapest != nullptr ? ": the cheapest to buy is " + buy_text(*cheapest) + "."
+                                        : ": no machine that fits has a price to buy."));
+  }
+}
+
+void compare_nodes(std::vector<std::string>& said, const BuyReport& report) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : report.rows) {
+    if (row.kind != RowKind::resident_node || !row.fits) continue;
+    const bool cheaper =
+        best != nullptr && row.rent_usd && (!best->rent_usd || *row.rent_usd < *best->rent_usd);
+    if (best == nullptr || cheaper) best = &row;
+  }
+  if (best == nullptr) {
+    said.emplace_back("No node of eight GPUs holds this model resident.");
+    return;
+  }
+  std::string text = "Faster: rent " + best->machine + ", which holds the model resident: ";
+  if (best->days) {
+    text += "between " + days_text(*best->days) + " (no schedule is faster) and " +
+            days_text(*best->days_high);
+  } else {
+    text += "at most " + number(best->tokens_per_s, 0) + " tokens/s";
+  }
+  if (best->rent_usd) text += ", from " + dollars(*best->rent_usd);
+  said.push_back(text + (best->rent_usd_per_hour ? "." : "; no price of it is known."));
+}
+
+std::string plain(const std::string& resource) {
+  if (resource == "h2d" || resource == "d2h") return resource + " link rate";
+  if (resource == "dram") return "host memory bandwidth";
+  if (resource == "cpu") return "CPU optimizer speed";
+  if (resource == "hbm") return "device memory";
+  if (resource == "host") return "host memory";
+  if (resource == "hbm_bandwidth") return "device memory bandwidth";
+  return resource;
+}
+
+void say_what_binds(std::vector<std::string>& said, const BuyReport& report) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  if (row == nullptr || !row->fits || report.elasticity.empty()) return;
+  auto order = report.elasticity;
+  std::ranges::stable_sort(order, {}, [](const auto& one) { return one.second; });
+  std::string text = "What binds on " + report.base + ": " + row->limit +
+                     (row->next_limit.empty() ? "" : ", next " + row->next_limit) + ". 10 % more ";
+  bool first = true;
+  for (const auto& [resource, value] : order) {
+    if (value > -0.02 || (!first && value > -0.05)) break;
+    text += (first ? "" : ", of ") + plain(resource) + " takes " +
+            number(100 * (1 - std::pow(1.1, value)), 1) + " % off";
+    first = false;
+    if (&resource == &order[1].first) break;
+  }
+  if (first) text += "of any one resource takes nothing off";
+  said.push_back(text + ".");
+}
+
+void say_what_to_add(std::vector<std::string>& said, const BuyReport& report) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  const bool fits = row != nullptr && row->fits;
+  constexpr double kWorth = 1.03;
+  std::string text;
+  int count = 0;
+  for (const Upgrade& upgrade : report.upgrades) {
+    if (!upgrade.fits || (fits && upgrade.speedup.value_or(1) < kWorth)) continue;
+    if (++count > 2) break;
+    text += count == 1 ? "" : "; or ";
+    text += upgrade.what;
+    if (upgrade.days_saved) {
+      text += ": -" + days_text(*upgrade.days_saved);
+    } else if (upgrade.speedup) {
+      text += ": " + number(*upgrade.speedup, 2) + " times as fast";
+    } else if (upgrade.days) {
+      text += ": fits, " + days_text(*upgrade.days);
+    }
+    if (upgrade.price) text += " for " + dollars(*upgrade.price);
+  }
+  if (report.upgrades.empty()) return;
+  if (text.empty()) {
+    text =
+        fits ? "nothing: no order tried is worth 3 % of the step" : "no single order makes it fit";
+  }
+  said.push_back("What to add to " + report.base + ": " + text + ".");
+}
+
+void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  if (row == nullptr || !row->fits) return;
+  said.push_back("How sure: 90 % intervals above; " + number(100 * row->evidence.measured, 0) +
+                 " % of the step rests on measurements, " + number(100 * row->evidence.fitted, 0) +
+                 " % on fits, " + number(100 * row->evidence.datasheet, 0) +
+                 " % on datasheets and rules. Nearest validated case: " + row->nearest_case + ".");
+  if (!row->phases) return;
+  const PhaseNeed& disk = at(*row->phases, Phase::save, Tier::disk);
+  if (!disk.fits()) {
+    said.push_back("Its disk is too small to save: two checkpoints need " +
+                   number(static_cast<double>(disk.peak.count()) / 1e12, 2) + " TB.");
+  }
+}
+
+}  // namespace
+
+std::optional<std::string> advised_machine(const std::vector<BuyRow>& rows,
+                                           const BuyRequest& request) {
+  const BuyRow* row = best_to_buy(rows, request, true);
+  if (row == nullptr) row = cheapest_to_buy(rows, request);
+  if (row == nullptr) row = best_to_buy(rows, request, false);
+  if (row == nullptr) return std::nullopt;
+  return row->machine;
+}
+
+std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& request) {
+  std::vector<std::string> said;
+  conclude(said, report, request);
+  compare_nodes(said, report);
+  say_what_binds(said, report);
+  say_what_to_add(said, report);
+  say_how_sure(said, report);
+  if (request.prices.machines.empty() && request.prices.parts.empty()) {
+    said.emplace_back("No prices were given (--prices FILE): nothing here weighs money.");
+  }
+  return said;
+}
+
+}  // namespace sluice::planner
