@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <thread>
-#include <utility>
 
+#include "cli/money_flags.hpp"
+#include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
@@ -31,30 +33,6 @@ std::vector<std::string> split(const std::string& list, const std::string& flag)
     start = comma + 1;
   }
   return items;
-}
-
-std::optional<double> number(const planner::RunArguments& request, const char* flag) {
-  const auto text = request.value(flag);
-  if (!text) return std::nullopt;
-  const double value = planner::parse_number(*text, flag);
-  if (value <= 0) throw BadRequest(std::string(flag) + ": must be above 0");
-  return value;
-}
-
-/// "10G", "10B" (billion), "1.5T", "2e9".
-std::optional<double> token_count(const planner::RunArguments& request) {
-  auto text = request.value("--tokens");
-  if (!text || text->empty()) return std::nullopt;
-  constexpr std::pair<char, double> kFactors[] = {
-      {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}, {'T', 1e12}};
-  double factor = 1;
-  for (const auto& [letter, value] : kFactors) {
-    if (text->back() == letter) factor = value;
-  }
-  if (factor != 1) text->pop_back();
-  const double count = planner::parse_number(*text, "--tokens") * factor;
-  if (count <= 0) throw BadRequest("--tokens: must be above 0");
-  return count;
 }
 
 std::string or_dash(const std::optional<double>& value, int digits) {
@@ -111,7 +89,12 @@ std::string rows_table(const BuyReport& report) {
 
 std::string upgrades_table(const BuyReport& report) {
   std::string text = "\nupgrades of " + report.base + "\n";
+  std::string idle;
   for (const planner::Upgrade& upgrade : report.upgrades) {
+    if (upgrade.fits && upgrade.speedup && std::abs(*upgrade.speedup - 1) < 0.005) {
+      idle += (idle.empty() ? "" : "; ") + upgrade.what.substr(0, upgrade.what.find(':'));
+      continue;
+    }
     std::string effect = "still does not fit";
     if (upgrade.fits) effect = planner::format_seconds(to_seconds(upgrade.step)) + " a step";
     if (upgrade.speedup) effect += fmt::format(" ({:.2f} times as fast)", *upgrade.speedup);
@@ -119,6 +102,7 @@ std::string upgrades_table(const BuyReport& report) {
     if (upgrade.price) effect += fmt::format(", {:.0f} USD", *upgrade.price);
     text += fmt::format("  {}: {}\n    {}\n", upgrade.what, effect, upgrade.setting);
   }
+  if (!idle.empty()) text += "  no effect: " + idle + "\n";
   if (report.elasticity.empty()) return text;
   text += "step time of " + report.base + ", in % for 1 % more of\n ";
   for (const auto& [resource, value] : report.elasticity) {
@@ -127,38 +111,30 @@ std::string upgrades_table(const BuyReport& report) {
   return text + "\n";
 }
 
-std::string memory_text(const planner::PhaseNeed& need) {
-  const bool fits = need.fits();
-  return planner::format_bytes(need.peak) + " of " + planner::format_bytes(need.capacity) +
-         (fits ? ", " : ", short by ") +
-         planner::format_bytes(fits ? need.margin() : need.peak - need.capacity) +
-         (fits ? " free" : "");
-}
-
 /// Memory by phase, checkpoint and SSD wear of the base machine.
-std::string needs_table(const BuyReport& report) {
+std::string base_needs(const BuyReport& report) {
   const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
   if (row == report.rows.end() || !row->phases) return "";
-  std::string text = "\nmemory of " + report.base + "\n";
-  for (const planner::Phase phase : planner::kPhases) {
-    for (const planner::Tier tier :
-         {planner::Tier::hbm, planner::Tier::host, planner::Tier::disk}) {
-      text += fmt::format("  {:<5} {:<5} {}\n", to_string(phase), to_string(tier),
-                          memory_text(at(*row->phases, phase, tier)));
-    }
-  }
-  if (!row->wear) return text;
-  return text + fmt::format("SSD rated for {:.0f} TB written: {}, {:.0f} checkpoints\n",
-                            row->wear->endurance / 1e12,
-                            row->wear->steps ? fmt::format("{:.0f} steps", *row->wear->steps)
-                                             : "steps write nothing to it",
-                            row->wear->checkpoints);
+  std::string text = "\nmemory of " + report.base + "\n" + phases_table(*row->phases);
+  if (row->wear) text += "SSD " + wear_text(*row->wear) + "\n";
+  return text;
+}
+
+std::string verdict_text(const BuyReport& report) {
+  std::string text;
+  for (const std::string& sentence : report.verdict) text += sentence + "\n";
+  return text;
+}
+
+/// Of one more budget: the rows stand above.
+std::string advice_text(const BuyReport& report, double budget) {
+  return fmt::format("\nOn {:.0f} USD\n", budget) + verdict_text(report) + base_needs(report) +
+         upgrades_table(report);
 }
 
 std::string report_text(const BuyReport& report) {
-  std::string text;
-  for (const std::string& sentence : report.verdict) text += sentence + "\n";
-  return text + "\n" + rows_table(report) + needs_table(report) + upgrades_table(report);
+  return verdict_text(report) + "\n" + rows_table(report) + base_needs(report) +
+         upgrades_table(report);
 }
 
 /// One line on a terminal, overwritten; nothing elsewhere.
@@ -181,15 +157,26 @@ int run_buy(const Arguments& arguments) {
       {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
        {"--tokens", Takes::value, "to train on, such as 10B (billion)"},
        {"--days", Takes::value, "to train in"},
-       {"--budget", Takes::value, "US dollars"},
+       {"--budget", Takes::value,
+        "US dollars; several, separated by commas, are advised on in turn"},
        {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
   BuyRequest request;
   if (const auto names = asked.value("--machines")) request.machines = split(*names, "--machines");
   request.tokens = token_count(asked);
-  request.days = number(asked, "--days");
-  request.budget_usd = number(asked, "--budget");
+  request.days = positive_number(asked, "--days");
+  std::vector<double> budgets;
+  if (const auto list = asked.value("--budget")) {
+    for (const std::string& one : split(*list, "--budget")) {
+      budgets.push_back(planner::parse_number(one, "--budget"));
+      if (budgets.back() <= 0) throw BadRequest("--budget: must be above 0");
+    }
+    request.budget_usd = budgets.front();
+  }
+  if (budgets.size() > 1 && asked.has("--json")) {
+    throw BadRequest("--budget: with --json, one at a time");
+  }
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
   request.threads = std::max(1U, std::thread::hardware_concurrency());
@@ -197,6 +184,10 @@ int run_buy(const Arguments& arguments) {
   const BuyReport report = planner::buy(asked.config, request);
   const std::string text = asked.has("--json") ? to_json_text(report) : report_text(report);
   std::fputs(text.c_str(), stdout);
+  for (std::size_t i = 1; i < budgets.size(); ++i) {
+    request.budget_usd = budgets[i];
+    std::fputs(advice_text(advise(asked.config, request, report.rows), budgets[i]).c_str(), stdout);
+  }
   return 0;
 }
 

@@ -1,6 +1,8 @@
 // `sluice predict RUN`: what the best plan found (or a given one) does.
 #include <cstdio>
 
+#include "cli/money_flags.hpp"
+#include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
 #include "planner/prediction_json.hpp"
@@ -34,7 +36,12 @@ int run_predict(const Arguments& arguments) {
   const planner::RunArguments request =
       parse_run(arguments, "sluice predict RUN [--json] [--graph-out G.json] [run flags]",
                 {{"--json", Takes::nothing, "one JSON object (docs/schemas/predict.schema.json)"},
+                 {"--tokens", Takes::value, "to train on, such as 10B (billion): says the days"},
+                 {"--prices", Takes::value, "YAML or JSON file of dated prices: says the cost"},
                  {"--graph-out", Takes::value, "write the step graph, for sluice sim"}});
+  const std::optional<double> tokens = token_count(request);
+  planner::PriceList prices;
+  if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
   const planner::RunPlanning run = planner::planning_of(request.config);
   const planner::Job& job = run.predictor.job();
   planner::PredictedStep step;
@@ -59,10 +66,13 @@ int run_predict(const Arguments& arguments) {
   }
   std::vector<planner::Remedy> remedies;
   if (!prediction.fits) remedies = remedies_of(run);
+  const planner::RunNeeds needs = run_needs(prediction, run.predictor, request.config.machine);
+  const planner::RunMoney money = money_of(prediction, request.config.machine, tokens, prices);
   if (request.has("--json")) {
-    print(to_json_text(prediction, remedies));
+    print(to_json_text(prediction, remedies, needs, money));
   } else {
     print(prediction_table(prediction, job, run.predictor.machine().profile.name));
+    print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
     if (!prediction.fits) print("does not fit: " + remedies_table(remedies));
   }

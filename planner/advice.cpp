@@ -77,6 +77,20 @@ const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows, const BuyRequest
   return best;
 }
 
+/// The fastest to rent that costs at most twice as much and takes half as long.
+const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request,
+                             const BuyRow& cheapest) {
+  constexpr double kDearer = 2, kFaster = 0.5;
+  for (const BuyRow& row : rows) {
+    if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (*row.rent_usd > kDearer * *cheapest.rent_usd || *row.days > kFaster * *cheapest.days)
+      continue;
+    if (request.budget_usd && *row.rent_usd > *request.budget_usd) continue;
+    return &row;
+  }
+  return nullptr;
+}
+
 const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine) {
   const auto found = std::ranges::find(rows, machine, &BuyRow::machine);
   return found == rows.end() ? nullptr : &*found;
@@ -124,6 +138,11 @@ void conclude(std::vector<std::string>& said, const BuyReport& report, const Buy
   const bool cheaper = affordable && (cheapest == nullptr || *rent->rent_usd < *cheapest->buy_usd);
   if (cheaper) {
     said.push_back("Rent, do not buy, for one such run: " + rent_text(*rent) + ".");
+    if (const BuyRow* faster = faster_to_rent(report.rows, request, *rent)) {
+      said.push_back("For " + dollars(*faster->rent_usd - *rent->rent_usd) + " more, " +
+                     days_text(*rent->days - *faster->days) + " sooner: " + rent_text(*faster) +
+                     ".");
+    }
     const BuyRow* own = buy != nullptr && buy->buy_usd ? buy : cheapest;
     if (own != nullptr) {
       const double runs = std::ceil(*own->buy_usd / *rent->rent_usd);
@@ -205,7 +224,9 @@ void say_what_to_add(std::vector<std::string>& said, const BuyReport& report) {
   constexpr double kWorth = 1.03;
   std::string text;
   int count = 0;
-  for (const Upgrade& upgrade : report.upgrades) {
+  auto upgrades = report.upgrades;
+  std::ranges::stable_partition(upgrades, [](const Upgrade& one) { return one.price.has_value(); });
+  for (const Upgrade& upgrade : upgrades) {
     if (!upgrade.fits || (fits && upgrade.speedup.value_or(1) < kWorth)) continue;
     if (++count > 2) break;
     text += count == 1 ? "" : "; or ";
@@ -235,10 +256,15 @@ void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
                  " % on fits, " + number(100 * row->evidence.datasheet, 0) +
                  " % on datasheets and rules. Nearest validated case: " + row->nearest_case + ".");
   if (!row->phases) return;
-  const PhaseNeed& disk = at(*row->phases, Phase::save, Tier::disk);
-  if (!disk.fits()) {
-    said.push_back("Its disk is too small to save: two checkpoints need " +
-                   number(static_cast<double>(disk.peak.count()) / 1e12, 2) + " TB.");
+  for (const Phase phase : kPhases) {
+    for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
+      const PhaseNeed& need = at(*row->phases, phase, tier);
+      if (need.fits()) continue;
+      constexpr double kGiB = 1 << 30;
+      said.push_back(std::string("Mind: to ") + to_string(phase) + ", " + report.base + " lacks " +
+                     number(static_cast<double>((need.peak - need.capacity).count()) / kGiB, 1) +
+                     " GiB of " + to_string(tier) + ".");
+    }
   }
 }
 

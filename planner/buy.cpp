@@ -21,7 +21,7 @@ constexpr double kNudge = 1.1;  ///< Elasticities compare with this much more of
 
 std::variant<Planned, Infeasible> quick_search(const RunConfig& config) {
   RunPlanning run = planning_of(config);
-  run.search.effort = kQuickEffort;
+  run.search.effort = kRankEffort;
   run.search.threads = 1;
   return search(run.predictor, run.search);
 }
@@ -96,7 +96,7 @@ class BaseMachine {
     }
     if (!search_again) return best;
     SearchSettings quick = run_.search;
-    quick.effort = kQuickEffort;
+    quick.effort = kRankEffort;
     const auto found = search(predictor, quick);
     if (const auto* planned = std::get_if<Planned>(&found)) {
       const Duration step = planned->best.prediction.step;
@@ -193,7 +193,7 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 
 void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
   RunPlanning run = planning_of(config);
-  run.search.effort = kQuickEffort;
+  run.search.effort = kRankEffort;
   const auto found = search(run.predictor, run.search);
   const auto* planned = std::get_if<Planned>(&found);
   const BaseMachine base(config, run, planned);
@@ -228,9 +228,12 @@ const char* to_string(RowKind kind) {
   return "";
 }
 
-BuyReport buy(const RunConfig& config, const BuyRequest& request) {
-  BuyReport report;
-  report.rows = buy_rows(config, request);
+BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector<BuyRow> rows) {
+  BuyReport report{.rows = std::move(rows)};
+  for (BuyRow& row : report.rows) {
+    row.within_budget.reset();
+    if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
+  }
   RunConfig base = config;
   if (base.machine == RunConfig().machine) {
     base.machine = advised_machine(report.rows, request).value_or(base.machine);
@@ -239,6 +242,10 @@ BuyReport buy(const RunConfig& config, const BuyRequest& request) {
   add_base(report, base, request);
   report.verdict = verdict(report, request);
   return report;
+}
+
+BuyReport buy(const RunConfig& config, const BuyRequest& request) {
+  return advise(config, request, buy_rows(config, request));
 }
 
 }  // namespace sluice::planner

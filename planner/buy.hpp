@@ -75,17 +75,21 @@ struct Upgrade {
 
 struct BuyReport {
   std::vector<BuyRow> rows;  ///< Fitting ones first, fastest first.
-  std::string base;          ///< The machine of upgrades and elasticity.
-  std::vector<Upgrade> upgrades;
+  std::string base = {};     ///< The machine of upgrades and elasticity.
+  std::vector<Upgrade> upgrades = {};
   /// d ln(step) / d ln(resource) of the base machine: rates with the plan as it is, capacities with
   /// the best plan found. Empty where the job does not fit there.
-  std::vector<std::pair<std::string, double>> elasticity;
-  std::vector<std::string> verdict;  ///< Sentences, the conclusion first (planner/advice.hpp).
+  std::vector<std::pair<std::string, double>> elasticity = {};
+  std::vector<std::string> verdict = {};  ///< Sentences, the conclusion first (planner/advice.hpp).
 };
 
 /// `config.machine` is the base of upgrades and elasticity; where it is the default ("here"), the
 /// machine the verdict is about. Throws BadRequest for an unknown machine.
 [[nodiscard]] BuyReport buy(const RunConfig& config, const BuyRequest& request);
+
+/// The rows of an earlier report under another budget or number of days.
+[[nodiscard]] BuyReport advise(const RunConfig& config, const BuyRequest& request,
+                               std::vector<BuyRow> rows);
 
 /// docs/schemas/buy.schema.json.
 [[nodiscard]] std::string to_json_text(const BuyReport& report);

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/buy.hpp"
+#include "planner/run_needs_json.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {
@@ -15,29 +16,6 @@ Json or_null(const std::optional<T>& value) {
 
 Json seconds_if(bool known, Duration time) {
   return known ? Json(to_seconds(time).count()) : Json(nullptr);
-}
-
-Json to_json(const PhaseMemory& memory) {
-  Json json = Json::object();
-  for (const Phase phase : kPhases) {
-    Json tiers = Json::object();
-    for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
-      const PhaseNeed& need = at(memory, phase, tier);
-      tiers[to_string(tier)] = {{"peak_bytes", need.peak.count()},
-                                {"capacity_bytes", need.capacity.count()},
-                                {"margin_bytes", need.margin().count()},
-                                {"fits", need.fits()}};
-    }
-    json[to_string(phase)] = std::move(tiers);
-  }
-  return json;
-}
-
-Json to_json(const SsdWear& wear) {
-  return {{"written_a_step_bytes", wear.written_a_step.count()},
-          {"endurance_bytes", wear.endurance},
-          {"steps", or_null(wear.steps)},
-          {"checkpoints", wear.checkpoints}};
 }
 
 Json to_json(const BuyRow& row) {
@@ -62,8 +40,8 @@ Json to_json(const BuyRow& row) {
           {"next_limit", row.next_limit},
           {"remedy", row.remedy},
           {"gpus", row.gpus},
-          {"phases", row.phases ? to_json(*row.phases) : Json(nullptr)},
-          {"ssd_wear", row.wear ? to_json(*row.wear) : Json(nullptr)},
+          {"phases", row.phases ? phases_json(*row.phases) : Json(nullptr)},
+          {"ssd_wear", row.wear ? wear_json(*row.wear) : Json(nullptr)},
           {"within_days", or_null(row.within_days)},
           {"within_budget", or_null(row.within_budget)},
           {"evidence",

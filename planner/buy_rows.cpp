@@ -9,10 +9,10 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/resident_node.hpp"
+#include "planner/run_needs.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/units_text.hpp"
 #include "planner/upgrades.hpp"
-#include "planner/validated_case.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -129,13 +129,11 @@ class RowMaker {
     config.machine = machine;
     BuyRow row{.machine = machine, .kind = kind};
     RunPlanning run = planning_of(config);
-    run.search.effort = kQuickEffort;
+    run.search.effort = kRankEffort;
     run.search.threads = 1;
     const auto found = search(run.predictor, run.search);
-    const auto parts = composition_of(machine);
-    if (parts) row.gpus = find_gpu(parts->gpu).node_gpus;
     if (const auto* planned = std::get_if<Planned>(&found)) {
-      describe(row, planned->best.prediction, run.predictor, parts);
+      describe(row, planned->best.prediction, run.predictor);
     } else {
       shortage = std::get<Infeasible>(found);
       row.limit =
@@ -148,8 +146,7 @@ class RowMaker {
     return row;
   }
 
-  static void describe(BuyRow& row, const Prediction& p, const Predictor& predictor,
-                       const std::optional<Composition>& parts) {
+  static void describe(BuyRow& row, const Prediction& p, const Predictor& predictor) {
     row.fits = true;
     row.step = p.step;
     row.step_low = std::chrono::duration_cast<Duration>(p.step_low);
@@ -158,12 +155,11 @@ class RowMaker {
     row.limit = to_string(p.bound.by);
     row.next_limit = next_limit(p.bound, p.step);
     row.evidence = p.evidence;
-    row.nearest_case = to_text(nearest_case(predictor.job(), predictor.machine().profile));
-    row.phases = phase_memory(predictor.job(), p.memory);
-    if (!parts) return;
-    const SsdPart& ssd = find_ssd(parts->ssd.kind);
-    row.wear = ssd_wear(predictor.job(), p.plan,
-                        static_cast<double>(parts->ssd.count * ssd.size.count()) * ssd.endurance);
+    const RunNeeds needs = run_needs(p, predictor, row.machine);
+    row.nearest_case = needs.nearest_case;
+    row.phases = needs.phases;
+    row.wear = needs.wear;
+    row.gpus = needs.gpus;
   }
 
   const RunConfig& config_;

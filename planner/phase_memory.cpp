@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::int64_t kStateBytes = 12;    ///< Master, m and v of a parameter.
 constexpr std::int64_t kGradientBytes = 4;  ///< fp32.
+constexpr std::int64_t kLargestPiece = 1 << 30;
 
 }  // namespace
 
@@ -29,7 +30,7 @@ PhaseMemory phase_memory(const Job& job, const Memory& step) {
   for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
     largest = std::max(largest, unit_tensors(job.model, unit).padded_size);
   }
-  const Bytes window(kStateBytes * largest);
+  const Bytes window(std::min(kStateBytes * largest, kLargestPiece));
   const Bytes checkpoint = checkpoint_bytes(job);
   PhaseMemory memory;
   for (const Phase phase : kPhases) {

@@ -31,9 +31,9 @@ using PhaseMemory = std::array<std::array<PhaseNeed, kTiers>, kPhases.size()>;  
 [[nodiscard]] Bytes checkpoint_bytes(const Job& job);
 
 /// The arenas have their addresses before the first kernel, so that every phase holds them whole.
-/// Load and save pass one unit's state at a time through host memory beside them (a window of the
-/// largest unit's 12 bytes a parameter). Load reads a checkpoint that lies on the disk; save writes
-/// a second one before it drops the first.
+/// Load and save pass state through host memory beside them in pieces of at most a GiB (a rule:
+/// the largest unit's 12 bytes a parameter where that is less). Load reads a checkpoint that lies
+/// on the disk; save writes a second one before it drops the first.
 [[nodiscard]] PhaseMemory phase_memory(const Job& job, const Memory& step);
 
 /// Writes of the run to the SSD against its rating.

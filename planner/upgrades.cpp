@@ -88,12 +88,18 @@ void add_gpus(std::vector<PartChange>& changes, const Composition& parts) {
       faster.push_back(&gpu);
   }
   std::ranges::sort(faster, {}, [](const GpuPart* gpu) { return product_rate(*gpu).count(); });
-  constexpr std::size_t kOffered = 2;
-  for (std::size_t i = 0; i < std::min(kOffered, faster.size()); ++i) {
-    PartChange change{.what = faster[i]->name + " instead of " + now.name,
-                      .setting = "--gpu " + faster[i]->name,
+  // A step up, and a large one.
+  const GpuPart* last = nullptr;
+  for (const double times : {1.25, 1.9}) {
+    const auto found = std::ranges::find_if(faster, [&](const GpuPart* gpu) {
+      return gpu != last && product_rate(*gpu).count() >= times * product_rate(now).count();
+    });
+    if (found == faster.end()) break;
+    last = *found;
+    PartChange change{.what = last->name + " instead of " + now.name,
+                      .setting = "--gpu " + last->name,
                       .parts = parts};
-    change.parts.gpu = faster[i]->name;
+    change.parts.gpu = last->name;
     changes.push_back(std::move(change));
   }
 }

@@ -15,8 +15,8 @@ struct PartChange {
   Composition parts;
 };
 
-/// More modules, larger ones, faster ones; a board with the next wider memory; the next two faster
-/// GPUs; one more drive. Each differs from `parts` by one order.
+/// More modules, larger ones, faster ones; a board with the next wider memory; a GPU a step
+/// faster and one about twice as fast; one more drive. Each differs from `parts` by one order.
 [[nodiscard]] std::vector<PartChange> part_changes(const Composition& parts);
 
 /// The smallest kit that holds `needed` usable bytes, on the same board; none where no kit does.
