@@ -65,7 +65,9 @@ constexpr double kMostOfPeak = 0.95;
 /// Curves of the measured GPU that this one is like, scaled to its own large products.
 void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
   const MachineProfile like = reference(gpu.like);
-  machine.peak_bf16 = datasheet(gpu.peak.count(), 0, gpu.source);
+  machine.peak_bf16 = gpu.peak_deviation > 0
+                          ? estimated(gpu.peak.count(), gpu.peak_deviation, gpu.source)
+                          : datasheet(gpu.peak.count(), 0, gpu.source);
   machine.gemm = like.gemm;
   machine.attention_forward = like.attention_forward;
   machine.attention_backward = like.attention_backward;

@@ -39,6 +39,7 @@ GpuPart read_gpu(const sim::JsonObject& json, const sim::JsonObject& rules) {
   gpu.inline_ecc = json.find_text("ecc").has_value();
   gpu.bandwidth = BytesPerSecond(json.number("bandwidth_gb_s") * kGiga);
   gpu.peak = FlopsPerSecond(json.number("peak_tflops") * kTera);
+  gpu.peak_deviation = json.find_number("peak_deviation").value_or(0);
   gpu.link = parse_choice(
       json.text("link"), json.where() + ": link",
       {HostLink::pcie3, HostLink::pcie4, HostLink::pcie5, HostLink::c2c, HostLink::c2c_shared});

@@ -25,7 +25,8 @@ struct GpuPart {
   Bytes memory{0};
   bool inline_ecc = false;  ///< A sixteenth of the memory holds check bits.
   BytesPerSecond bandwidth{0};
-  FlopsPerSecond peak{0};  ///< Dense bf16 with fp32 accumulate.
+  FlopsPerSecond peak{0};     ///< Dense bf16 with fp32 accumulate.
+  double peak_deviation = 0;  ///< Relative; above 0 where it is derived from another number.
   HostLink link = HostLink::pcie4;
   double watts = 0;
   std::string like;  ///< The measured GPU whose kernel curves it takes.
