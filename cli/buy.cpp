@@ -181,7 +181,12 @@ int run_buy(const Arguments& arguments) {
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
   request.threads = std::max(1U, std::thread::hardware_concurrency());
   request.progress = show_progress;
-  const BuyReport report = planner::buy(asked.config, request);
+  BuyReport report = planner::buy(asked.config, request);
+  if (budgets.size() > 1) {
+    // The rows are those of all budgets.
+    for (BuyRow& row : report.rows) row.within_budget.reset();
+    std::fputs(fmt::format("On {:.0f} USD\n", budgets.front()).c_str(), stdout);
+  }
   const std::string text = asked.has("--json") ? to_json_text(report) : report_text(report);
   std::fputs(text.c_str(), stdout);
   for (std::size_t i = 1; i < budgets.size(); ++i) {

@@ -99,7 +99,11 @@ const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machi
 std::string rent_text(const BuyRow& row) {
   std::string text = row.machine + " at " + number(*row.rent_usd_per_hour, 2) +
                      " USD an hour: " + time_text(row) + ", " + dollars(*row.rent_usd);
-  if (row.gpus > 1) text += " (it uses 1 of a node's " + std::to_string(row.gpus) + " GPUs)";
+  if (row.phases) {
+    const Bytes host = at(*row.phases, Phase::save, Tier::host).peak;
+    text += ", with " + std::to_string((host.count() >> 30) + 1) + " GiB of host memory";
+  }
+  if (row.gpus > 1) text += " (1 of a node's " + std::to_string(row.gpus) + " GPUs)";
   return text;
 }
 

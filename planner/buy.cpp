@@ -19,13 +19,6 @@ namespace {
 constexpr double kSecondsPerDay = 86400;
 constexpr double kNudge = 1.1;  ///< Elasticities compare with this much more of a resource.
 
-std::variant<Planned, Infeasible> quick_search(const RunConfig& config) {
-  RunPlanning run = planning_of(config);
-  run.search.effort = kRankEffort;
-  run.search.threads = 1;
-  return search(run.predictor, run.search);
-}
-
 /// A change of the base machine's numbers.
 struct Variant {
   std::string what = {};
@@ -118,33 +111,60 @@ class BaseMachine {
   const Planned* planned_;
 };
 
-/// The base machine with one order more, planned anew.
-Upgrade ordered(const RunConfig& config, const PartChange& change) {
-  Upgrade upgrade{.what = change.what, .setting = change.setting};
+/// The base machine with one order more.
+struct Ordered {
+  Upgrade upgrade;
+  std::optional<Plan> plan;  ///< The best found for it.
+};
+
+/// The faster of the base's plan there and the best a quick search finds.
+Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base) {
+  Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
   RunConfig other = config;
   other.machine = to_text(change.parts);
-  const auto found = quick_search(other);
+  RunPlanning run = planning_of(other);
+  run.search.effort = kRankEffort;
+  run.search.threads = 1;
+  const auto found = search(run.predictor, run.search);
+  std::optional<Duration> best;
   if (const auto* planned = std::get_if<Planned>(&found)) {
-    upgrade.fits = true;
-    upgrade.step = planned->best.prediction.step;
+    best = planned->best.prediction.step;
+    result.plan = planned->best.prediction.plan;
   }
-  return upgrade;
+  if (base != nullptr) {
+    const Duration step = run.predictor.score(base->best.prediction.plan).step;
+    if (step.count() > 0 && (!best || step < *best)) best = step;
+  }
+  result.upgrade.fits = best.has_value();
+  result.upgrade.step = best.value_or(Duration(0));
+  return result;
 }
 
-void add_upgrades(BuyReport& report, const RunConfig& config, const BuyRequest& request,
-                  const BaseMachine& base, const ResolvedMachine& machine) {
+/// Returns the base machine's step: its own plan's, or that of a plan found for an upgrade where it
+/// is faster here too; a longer search would have found it, and no upgrade may take credit for it.
+std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
+                                     const BuyRequest& request, const BaseMachine& base,
+                                     const Predictor& predictor, const Planned* planned) {
+  std::optional<Duration> before;
+  if (planned != nullptr) before = planned->best.prediction.step;
   const std::optional<Composition> parts =
       config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
   if (parts) {
     const std::vector<PartChange> changes = part_changes(*parts);
-    report.upgrades.resize(changes.size());
+    std::vector<Ordered> found(changes.size());
     in_parallel(changes.size(), request.threads, [&](std::size_t i) {
-      report.upgrades[i] = ordered(config, changes[i]);
-      report.upgrades[i].price = request.prices.change(*parts, changes[i].parts);
+      found[i] = ordered(config, changes[i], planned);
+      found[i].upgrade.price = request.prices.change(*parts, changes[i].parts);
     });
-    return;
+    for (Ordered& one : found) {
+      report.upgrades.push_back(one.upgrade);
+      if (!before || !one.plan) continue;
+      const Duration here = predictor.score(*one.plan).step;
+      if (here.count() > 0) before = std::min(*before, here);
+    }
+    return before;
   }
-  const std::vector<Variant> variants = what_ifs(machine);
+  const std::vector<Variant> variants = what_ifs(predictor.machine());
   report.upgrades.resize(variants.size());
   in_parallel(variants.size(), request.threads, [&](std::size_t i) {
     const auto step = base.step_of(variants[i], true);
@@ -154,6 +174,7 @@ void add_upgrades(BuyReport& report, const RunConfig& config, const BuyRequest& 
                           .fits = step.has_value(),
                           .step = step.value_or(Duration(0))};
   });
+  return before;
 }
 
 /// What upgrades do to the step and the days, best first.
@@ -197,13 +218,10 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
   const auto found = search(run.predictor, run.search);
   const auto* planned = std::get_if<Planned>(&found);
   const BaseMachine base(config, run, planned);
-  const ResolvedMachine& machine = run.predictor.machine();
-  add_upgrades(report, config, request, base, machine);
-  judge_upgrades(report, request,
-                 planned ? std::optional(planned->best.prediction.step) : std::nullopt,
-                 run.predictor.job().tokens());
+  const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
+  judge_upgrades(report, request, before, run.predictor.job().tokens());
   if (planned == nullptr) return;
-  const auto resources = nudges(machine);
+  const auto resources = nudges(run.predictor.machine());
   std::vector<double> values(resources.size());
   in_parallel(resources.size(), request.threads, [&](std::size_t i) {
     const Variant& variant = resources[i].second;
