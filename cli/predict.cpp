@@ -5,6 +5,7 @@
 #include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
+#include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "sim/error.hpp"
@@ -47,6 +48,7 @@ int run_predict(const Arguments& arguments) {
   planner::PredictedStep step;
   if (const auto plan = planner::given_plan(request.config, job)) {
     step = run.predictor.predict(*plan);
+    apply_policy_memory(request.config, job, step.prediction);
   } else {
     auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
     if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
@@ -74,6 +76,9 @@ int run_predict(const Arguments& arguments) {
     print(prediction_table(prediction, job, run.predictor.machine().profile.name));
     print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
+    for (const std::string& change : planner::policy_changes(request.config)) {
+      print("policy       states " + change + "\n");
+    }
     if (!prediction.fits) print("does not fit: " + remedies_table(remedies));
   }
   return static_cast<int>(prediction.fits ? ExitCode::done : ExitCode::does_not_fit);

@@ -44,6 +44,7 @@ constexpr std::array kRunFlags = {
             "host keeps master, m and v out of HBM (auto)"},
     RunFlag{"--backend", "backend", "cuda|host", "what executes"},
     RunFlag{"--plan", "plan", "FILE", "a plan to use as it is"},
+    RunFlag{"--policy", "policy", "NAME", "a peer's schedule or FILE.yaml (docs/policies.md)"},
     RunFlag{"--out", "out", "DIR", "run folder"},
 };
 
@@ -156,10 +157,8 @@ class Reader {
   }
 
   [[noreturn]] void refuse(const std::string& name) const {
-    if (name == "--policy" || name == "--free") {
-      throw BadRequest(name +
-                       ": is not available in this version; pin plan fields with --set "
-                       "plan.NAME=VALUE, or state the sizes");
+    if (name == "--free") {
+      throw BadRequest(name + ": is not available in this version; state the sizes");
     }
     std::vector<std::string> known = {"--set", "--help"};
     for (const RunFlag& flag : kRunFlags) known.emplace_back(flag.name);
@@ -198,7 +197,7 @@ std::string run_flags_help() {
   for (const RunFlag& flag : kRunFlags) {
     line(std::string(flag.name) + " " + flag.value, flag.help);
   }
-  line("--set PATH=VALUE", "job., machine. (\"12 GB/s\", 0.5x) or plan. fields");
+  line("--set PATH=VALUE", "job., machine. (\"12 GB/s\", 0.5x), plan. or policy. fields");
   return text;
 }
 
