@@ -152,6 +152,10 @@ TEST(Config, RopeIsReadFromBothPlaces) {
 TEST(Config, ReadsBackWhatItWrites) {
   for (const CatalogueModel& model : catalogue_models()) {
     const ModelShape shape = find_model(model.name);
+    if (shape.experts) {
+      EXPECT_REFUSED(config_from_shape(shape), "mixture of experts is not written");
+      continue;
+    }
     EXPECT_EQ(shape_from_config(config_from_shape(shape), "config.json"), shape) << model.name;
   }
   ModelShape biased = read("llama", R"("attention_bias": true, "mlp_bias": true)");
