@@ -208,18 +208,20 @@ void say_what_binds(std::vector<std::string>& said, const BuyReport& report) {
   if (row == nullptr || !row->fits || report.elasticity.empty()) return;
   auto order = report.elasticity;
   std::ranges::stable_sort(order, {}, [](const auto& one) { return one.second; });
-  std::string text = "What binds on " + report.base + ": " + row->limit +
-                     (row->next_limit.empty() ? "" : ", next " + row->next_limit) + ". 10 % more ";
-  bool first = true;
-  for (const auto& [resource, value] : order) {
-    if (value > -0.02 || (!first && value > -0.05)) break;
-    text += (first ? "" : ", of ") + plain(resource) + " takes " +
-            number(100 * (1 - std::pow(1.1, value)), 1) + " % off";
-    first = false;
-    if (&resource == &order[1].first) break;
+  std::string text = "What binds on " + report.base + ": ";
+  constexpr double kFelt = -0.05;
+  if (order.front().second > kFelt) {
+    text += "no one resource alone";
+  } else {
+    const auto felt = [](const std::pair<std::string, double>& one) {
+      return plain(one.first) + " (10 % more takes " +
+             number(100 * (1 - std::pow(1.1, one.second)), 1) + " % off the step)";
+    };
+    text += felt(order[0]);
+    if (order.size() > 1 && order[1].second <= kFelt) text += ", then " + felt(order[1]);
   }
-  if (first) text += "of any one resource takes nothing off";
-  said.push_back(text + ".");
+  said.push_back(text + ". No plan there beats its " + row->limit + " bound" +
+                 (row->next_limit.empty() ? "" : "; next is " + row->next_limit) + ".");
 }
 
 void say_what_to_add(std::vector<std::string>& said, const BuyReport& report) {

@@ -117,12 +117,16 @@ struct Ordered {
   std::optional<Plan> plan;  ///< The best found for it.
 };
 
+RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
+  RunConfig other = config;
+  other.machine = to_text(change.parts);
+  return planning_of(other);
+}
+
 /// The faster of the base's plan there and the best a quick search finds.
 Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
-  RunConfig other = config;
-  other.machine = to_text(change.parts);
-  RunPlanning run = planning_of(other);
+  RunPlanning run = machine_with(config, change);
   run.search.effort = kRankEffort;
   run.search.threads = 1;
   const auto found = search(run.predictor, run.search);
@@ -156,12 +160,23 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
       found[i] = ordered(config, changes[i], planned);
       found[i].upgrade.price = request.prices.change(*parts, changes[i].parts);
     });
-    for (Ordered& one : found) {
-      report.upgrades.push_back(one.upgrade);
+    // The best plan found for any of them, on the base and on each.
+    const Plan* best = nullptr;
+    for (const Ordered& one : found) {
       if (!before || !one.plan) continue;
       const Duration here = predictor.score(*one.plan).step;
-      if (here.count() > 0) before = std::min(*before, here);
+      if (here.count() == 0 || here >= *before) continue;
+      before = here;
+      best = &*one.plan;
     }
+    if (best != nullptr) {
+      in_parallel(changes.size(), request.threads, [&](std::size_t i) {
+        const Duration step = machine_with(config, changes[i]).predictor.score(*best).step;
+        Upgrade& upgrade = found[i].upgrade;
+        if (step.count() > 0 && upgrade.fits) upgrade.step = std::min(upgrade.step, step);
+      });
+    }
+    for (const Ordered& one : found) report.upgrades.push_back(one.upgrade);
     return before;
   }
   const std::vector<Variant> variants = what_ifs(predictor.machine());

@@ -77,14 +77,23 @@ class RowMaker {
     std::optional<Infeasible> shortage;
     rows.push_back(row_of(machine, RowKind::machine, shortage));
     const std::optional<Composition> parts = composition_of(machine);
-    if (!shortage || shortage->tier != Tier::host || !parts || config_.limits.host) return rows;
-    const Bytes had = at(shortage->memory, Tier::host).capacity;
-    const auto larger = with_memory_for(*parts, had + shortage->short_by);
-    if (!larger) {
-      rows[0].remedy = "its board takes too little memory; a board with more slots (--cpu NAME)";
-      return rows;
+    if (!shortage || !parts || config_.limits.host) return rows;
+    // A device that lacks much of what it has would hold what has no room on the host.
+    const TierMemory& device = at(shortage->memory, Tier::hbm);
+    const bool both =
+        shortage->tier == Tier::hbm && shortage->short_by.count() > device.capacity.count() / 4;
+    if (shortage->tier != Tier::host && !both) return rows;
+    if (both) rows[0].limit = "hbm and host short by " + format_bytes(shortage->short_by);
+    const Bytes needed = at(shortage->memory, Tier::host).capacity + shortage->short_by;
+    auto larger = with_memory_for(*parts, needed);
+    if (larger) {
+      rows[0].remedy = "--ram \"" + to_text(larger->ram) + "\"";
+    } else {
+      rows[0].remedy = "its board takes too little memory";
+      larger = with_board_for(*parts, needed);
+      if (!larger) return rows;
+      rows[0].remedy += ": --cpu " + larger->cpu + " --ram \"" + to_text(larger->ram) + "\"";
     }
-    rows[0].remedy = "--ram \"" + to_text(larger->ram) + "\"";
     std::optional<Infeasible> still;
     BuyRow more = row_of(to_text(*larger), RowKind::more_memory, still);
     if (more.fits) rows.push_back(std::move(more));

@@ -9,7 +9,7 @@
 namespace sluice::planner {
 
 /// Of every search here: which machine is faster shows long before which plan is best.
-inline constexpr std::int64_t kRankEffort = 250'000;
+inline constexpr std::int64_t kRankEffort = 150'000;
 
 /// Of the request's machines, those that need more memory with it, and resident nodes; fitting ones
 /// first, fastest first.

@@ -158,4 +158,29 @@ std::optional<Composition> with_memory_for(const Composition& parts, Bytes neede
   return best;
 }
 
+std::optional<Composition> with_board_for(const Composition& parts, Bytes needed) {
+  constexpr std::int64_t kUsualModule = 128;
+  const CpuPart& now = find_cpu(parts.cpu);
+  std::optional<Composition> best;
+  for (const CpuPart& cpu : cpu_parts()) {
+    if (cpu.c2c || now.c2c || cpu.pcie < now.pcie || cpu.cores < now.cores) continue;
+    if (best && cpu.channels >= find_cpu(best->cpu).channels) continue;
+    Composition other = parts;
+    other.cpu = cpu.name;
+    other.ram = {.count = cpu.channels,
+                 .module_gib = cpu.module_gib.front(),
+                 .kind = cpu.memory,
+                 .speed = cpu.speeds.front()};
+    const auto larger = with_memory_for(other, needed);
+    if (!larger || larger->ram.module_gib > kUsualModule) continue;
+    try {
+      check(*larger);
+    } catch (const BadRequest&) {
+      continue;  // Its drives do not fit that board.
+    }
+    best = larger;
+  }
+  return best;
+}
+
 }  // namespace sluice::planner

@@ -22,6 +22,10 @@ struct PartChange {
 /// The smallest kit that holds `needed` usable bytes, on the same board; none where no kit does.
 [[nodiscard]] std::optional<Composition> with_memory_for(const Composition& parts, Bytes needed);
 
+/// The same on the narrowest other board that takes it, where the machine's own does not; modules
+/// of at most 128 GiB.
+[[nodiscard]] std::optional<Composition> with_board_for(const Composition& parts, Bytes needed);
+
 /// Large products a second: what GPUs are ranked by.
 [[nodiscard]] FlopsPerSecond product_rate(const GpuPart& gpu);
 

@@ -39,6 +39,15 @@ TEST(WithMemoryFor, FindsTheSmallestKitThatRunsFastest) {
   EXPECT_FALSE(with_memory_for(parts, Bytes(400ll << 30)).has_value());
 }
 
+TEST(WithBoardFor, GoesToTheNarrowestBoardThatHoldsIt) {
+  const Composition parts = find_composition("rtx-5090").value();  // AM5: at most 256 GiB.
+  const Composition larger = with_board_for(parts, Bytes(480ll << 30)).value();
+  EXPECT_EQ(find_cpu(larger.cpu).channels, 4);
+  EXPECT_EQ(larger.ram.total(), Bytes(512ll << 30));
+  EXPECT_EQ(larger.gpu, "rtx-5090");
+  EXPECT_FALSE(with_board_for(parts, Bytes(1ll << 50)).has_value());
+}
+
 TEST(PhaseMemory, LoadAndSaveHoldTheArenasAndAWindow) {
   Job job;
   job.model = test::tiny_shape();
