@@ -66,6 +66,19 @@ const BuyRow* cheapest_to_buy(const std::vector<BuyRow>& rows, const BuyRequest&
   return best;
 }
 
+/// Least dollars times days: what to look at where nothing is within the budget.
+const BuyRow* best_for_the_money(const std::vector<BuyRow>& rows, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  const auto price_of = [](const BuyRow& row) {
+    return *row.buy_usd * to_seconds(row.step).count();
+  };
+  for (const BuyRow& row : rows) {
+    if (!buyable(row, request, false) || !row.buy_usd) continue;
+    if (best == nullptr || price_of(row) < price_of(*best)) best = &row;
+  }
+  return best;
+}
+
 const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request) {
   const BuyRow* best = nullptr;
   for (const BuyRow& row : rows) {
@@ -124,6 +137,14 @@ std::string limits_text(const BuyRequest& request) {
   return text;
 }
 
+/// What is better for the money than the cheapest, if anything is.
+std::string better_text(const BuyReport& report, const BuyRequest& request,
+                        const BuyRow& cheapest) {
+  const BuyRow* better = best_for_the_money(report.rows, request);
+  if (better == nullptr || better == &cheapest) return "";
+  return "; the best for the money is " + buy_text(*better);
+}
+
 /// The first sentences: what to do, and what the other choice costs.
 void conclude(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request) {
   const BuyRow* buy = best_to_buy(report.rows, request, true);
@@ -154,7 +175,8 @@ void conclude(std::vector<std::string>& said, const BuyReport& report, const Buy
                      " such runs, electricity aside" +
                      (own == buy ? ": then, " + buy_text(*own) + "."
                                  : "; and nothing that fits is to be had" + limits_text(request) +
-                                       ": the cheapest is " + buy_text(*own) + "."));
+                                       ": the cheapest is " + buy_text(*own) +
+                                       better_text(report, request, *own) + "."));
     }
   } else if (buy != nullptr) {
     said.push_back("Buy " + buy_text(*buy) + ".");
@@ -165,7 +187,8 @@ void conclude(std::vector<std::string>& said, const BuyReport& report, const Buy
     }
   } else {
     said.push_back("Nothing that fits is to be had" + limits_text(request) +
-                   (cheapest != nullptr ? ": the cheapest to buy is " + buy_text(*cheapest) + "."
+                   (cheapest != nullptr ? ": the cheapest to buy is " + buy_text(*cheapest) +
+                                              better_text(report, request, *cheapest) + "."
                                         : ": no machine that fits has a price to buy."));
   }
 }
@@ -279,7 +302,7 @@ void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
 std::optional<std::string> advised_machine(const std::vector<BuyRow>& rows,
                                            const BuyRequest& request) {
   const BuyRow* row = best_to_buy(rows, request, true);
-  if (row == nullptr) row = cheapest_to_buy(rows, request);
+  if (row == nullptr) row = best_for_the_money(rows, request);
   if (row == nullptr) row = best_to_buy(rows, request, false);
   if (row == nullptr) return std::nullopt;
   return row->machine;

@@ -220,7 +220,11 @@ std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request)
   });
   std::vector<BuyRow> rows = maker.node_rows();
   for (std::vector<BuyRow>& some : found) {
-    for (BuyRow& row : some) rows.push_back(std::move(row));
+    for (BuyRow& row : some) {
+      // With more memory one machine may be another of the catalogue.
+      if (std::ranges::find(rows, row.machine, &BuyRow::machine) != rows.end()) continue;
+      rows.push_back(std::move(row));
+    }
   }
   std::stable_sort(rows.begin(), rows.end(), [](const BuyRow& a, const BuyRow& b) {
     if (a.fits != b.fits) return a.fits;
