@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "planner/advice.hpp"
+#include "planner/buy_choice.hpp"
 #include "planner/buy_rows.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/profile_file.hpp"
