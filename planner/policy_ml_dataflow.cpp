@@ -115,34 +115,37 @@ void level_records(Slots& slots, const Sizes& sizes, double host) {
 std::int64_t usual_chunks(const Job& job) {
   const Sizes one(job, 1);
   const std::int64_t each = job.chunks_per_sequence();
-  const auto groups =
-      static_cast<std::int64_t>(std::lround(one.block / one.record / static_cast<double>(each)));
-  return each * std::max<std::int64_t>(1, groups);
+  auto groups =
+      std::clamp<std::int64_t>(std::lround(one.block / one.record / static_cast<double>(each)), 1,
+                               std::max<std::int64_t>(1, job.micro_batches() / each));
+  // Rounds are equal: where the rule leaves a shorter last one, fewer chunks.
+  while (groups > 1 && job.micro_batches() % (each * groups) != 0) --groups;
+  return each * groups;
 }
 
 std::vector<Keep> levels_of(const Slots& slots, const Sizes& sizes) {
   const auto home = static_cast<std::size_t>(slots.home());
-  if (slots.input == 0) {
-    // Whole ones and the others in turn, so that the link is loaded evenly.
-    std::vector<Keep> levels(home, Keep::attention);
-    std::int64_t full = slots.full, attention = slots.attention;
-    for (std::size_t i = 0; i < home; ++i) {
-      const bool whole = full > 0 && (i % 2 == 0 || attention == 0);
-      if (whole) levels[i] = Keep::all;
-      --(whole ? full : attention);
-    }
-    return levels;
-  }
   // Attention is computed again where it is short: at the front of the sequences.
-  std::vector<Keep> levels(home, Keep::attention);
+  std::vector<bool> least(home, false);
   std::int64_t left = slots.input;
   for (std::int64_t chunk = 0; chunk < sizes.chunks && left > 0; ++chunk) {
     for (std::int64_t layer = 0; layer < sizes.layers && left > 0; ++layer) {
       const auto at = static_cast<std::size_t>(layer * sizes.chunks + chunk);
       if (at >= home) break;
-      levels[at] = Keep::input_kv;
+      least[at] = true;
       --left;
     }
+  }
+  // Whole ones and those with attention in turn, so that the link is loaded evenly.
+  std::vector<Keep> levels(home, Keep::input_kv);
+  std::int64_t full = slots.full, attention = slots.attention;
+  bool whole = true;
+  for (std::size_t i = 0; i < home; ++i) {
+    if (least[i]) continue;
+    const bool now = full > 0 && (whole || attention == 0);
+    levels[i] = now ? Keep::all : Keep::attention;
+    --(now ? full : attention);
+    whole = !whole;
   }
   return levels;
 }
@@ -230,7 +233,7 @@ PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
   const Bytes host = cap(columns.host_mem_gb, machine.host);
   const std::int64_t chunks = columns.num_rounds_per_step && *columns.num_rounds_per_step > 0
                                   ? job.micro_batches() / *columns.num_rounds_per_step
-                                  : std::min(job.micro_batches(), usual_chunks(job));
+                                  : usual_chunks(job);
   if (chunks < 1 || job.micro_batches() % chunks != 0) {
     throw BadRequest("policy.num_rounds_per_step: must divide the " +
                      std::to_string(job.micro_batches()) + " chunks of a step");

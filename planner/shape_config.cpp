@@ -256,6 +256,34 @@ nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
   return nullptr;
 }
 
+const char* architecture_name(Family family) {
+  switch (family) {
+    case Family::llama:
+      return "LlamaForCausalLM";
+    case Family::mistral:
+      return "MistralForCausalLM";
+    case Family::qwen2:
+      return "Qwen2ForCausalLM";
+    case Family::qwen3:
+      return "Qwen3ForCausalLM";
+    case Family::qwen3_moe:
+      return "Qwen3MoeForCausalLM";
+    case Family::mixtral:
+      return "MixtralForCausalLM";
+    case Family::gpt_oss:
+      return "GptOssForCausalLM";
+  }
+  return "";
+}
+
+void write_experts(const ModelShape& shape, nlohmann::ordered_json& json) {
+  if (!shape.experts) return;
+  const bool qwen = shape.family == Family::qwen3_moe;
+  json[qwen ? "num_experts" : "num_local_experts"] = shape.experts->count;
+  json["num_experts_per_tok"] = shape.experts->active;
+  json[qwen ? "moe_intermediate_size" : "intermediate_size"] = shape.experts->intermediate;
+}
+
 }  // namespace
 
 const char* to_string(Family family) {
@@ -307,15 +335,7 @@ ModelShape shape_from_config(const std::string& json_text, const std::string& wh
 }
 
 std::string config_from_shape(const ModelShape& shape) {
-  if (shape.experts) {
-    throw BadRequest("model " + shape.name +
-                     ": a config.json of a mixture of experts is not written");
-  }
-  const char* architecture = shape.family == Family::llama     ? "LlamaForCausalLM"
-                             : shape.family == Family::mistral ? "MistralForCausalLM"
-                             : shape.family == Family::qwen2   ? "Qwen2ForCausalLM"
-                                                               : "Qwen3ForCausalLM";
-  nlohmann::ordered_json json = {{"architectures", {architecture}},
+  nlohmann::ordered_json json = {{"architectures", {architecture_name(shape.family)}},
                                  {"model_type", to_string(shape.family)},
                                  {"vocab_size", shape.vocab},
                                  {"hidden_size", shape.hidden},
@@ -330,18 +350,20 @@ std::string config_from_shape(const ModelShape& shape) {
                                  {"rope_theta", shape.rope_theta},
                                  {"rope_scaling", rope_json(shape.rope_scaling)},
                                  {"tie_word_embeddings", shape.tied_head}};
-  if (shape.family == Family::llama || shape.family == Family::qwen3) {
+  const bool qwen3 = shape.family == Family::qwen3 || shape.family == Family::qwen3_moe;
+  if (shape.family == Family::llama || shape.family == Family::gpt_oss || qwen3) {
     json["attention_bias"] = shape.o_bias;
   }
   if (shape.family == Family::llama) json["mlp_bias"] = shape.mlp_bias;
-  if (shape.family != Family::llama) {
+  if (shape.family != Family::llama && shape.family != Family::gpt_oss) {
     json["sliding_window"] =
         shape.sliding_window ? nlohmann::ordered_json(*shape.sliding_window) : nullptr;
   }
-  if (shape.family == Family::qwen2 || shape.family == Family::qwen3) {
+  if (shape.family == Family::qwen2 || qwen3) {
     json["use_sliding_window"] = shape.sliding_window.has_value();
     json["max_window_layers"] = shape.sliding_window ? 0 : shape.layers;
   }
+  write_experts(shape, json);
   if (!shape.name.empty()) json["_name_or_path"] = shape.name;
   return json.dump(2) + "\n";
 }
