@@ -2,10 +2,15 @@
 #include "planner/buy.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
-#include <utility>
+#include <thread>
 
+#include "cli/money_flags.hpp"
+#include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
@@ -30,67 +35,117 @@ std::vector<std::string> split(const std::string& list, const std::string& flag)
   return items;
 }
 
-std::optional<double> number(const planner::RunArguments& request, const char* flag) {
-  const auto text = request.value(flag);
-  if (!text) return std::nullopt;
-  const double value = planner::parse_number(*text, flag);
-  if (value <= 0) throw BadRequest(std::string(flag) + ": must be above 0");
-  return value;
-}
-
-/// "10G", "10B" (billion), "1.5T", "2e9".
-std::optional<double> token_count(const planner::RunArguments& request) {
-  auto text = request.value("--tokens");
-  if (!text || text->empty()) return std::nullopt;
-  constexpr std::pair<char, double> kFactors[] = {
-      {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}, {'T', 1e12}};
-  double factor = 1;
-  for (const auto& [letter, value] : kFactors) {
-    if (text->back() == letter) factor = value;
-  }
-  if (factor != 1) text->pop_back();
-  const double count = planner::parse_number(*text, "--tokens") * factor;
-  if (count <= 0) throw BadRequest("--tokens: must be above 0");
-  return count;
-}
-
 std::string or_dash(const std::optional<double>& value, int digits) {
   return value ? fmt::format("{:.{}f}", *value, digits) : "-";
 }
 
-std::string rows_table(const BuyReport& report, planner::Payment payment) {
-  std::string text =
-      fmt::format("{:<20} {:>10} {:>10} {:>8} {:>10} {:>10}  {}\n", "machine", "step", "tokens/s",
-                  "days", payment == planner::Payment::rent ? "USD/hour" : "USD", "cost", "limit");
-  for (const BuyRow& row : report.rows) {
-    std::string limit = row.limit;
-    if (row.within_days == false) limit += ", too slow";
-    if (row.within_budget == false) limit += ", too dear";
-    text += fmt::format("{:<20} {:>10} {:>10} {:>8} {:>10} {:>10}  {}\n", row.machine,
-                        row.fits ? planner::format_seconds(to_seconds(row.step)) : "does not",
-                        row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "fit",
-                        or_dash(row.days, 1), or_dash(row.price, 2), or_dash(row.cost, 0), limit);
+std::string step_text(const BuyRow& row) {
+  if (!row.fits) return "does not fit";
+  if (row.kind == planner::RowKind::resident_node) {
+    return ">= " + planner::format_seconds(to_seconds(row.step));
   }
+  return planner::format_seconds(to_seconds(row.step));
+}
+
+std::string limit_text(const BuyRow& row) {
+  std::string text = row.limit;
+  if (row.kind != planner::RowKind::resident_node && !row.next_limit.empty()) {
+    text += ", next " + row.next_limit;
+  }
+  if (!row.fits && !row.remedy.empty()) text += "; " + row.remedy;
+  if (row.kind != planner::RowKind::resident_node && row.gpus > 1) {
+    text += fmt::format("; uses 1 of {} GPUs", row.gpus);
+  }
+  if (row.within_days == false) text += "; too slow";
+  if (row.within_budget == false) text += "; too dear";
   return text;
 }
 
-std::string base_table(const BuyReport& report) {
-  std::string text = "\nupgrades of " + report.base + "\n";
-  for (const planner::Upgrade& upgrade : report.upgrades) {
+std::string evidence_text(const BuyRow& row) {
+  if (!row.fits) return "";
+  if (row.kind == planner::RowKind::resident_node) return "roofline";
+  return fmt::format("{:.0f}/{:.0f}/{:.0f}", 100 * row.evidence.measured, 100 * row.evidence.fitted,
+                     100 * row.evidence.datasheet);
+}
+
+std::string rows_table(const BuyReport& report) {
+  std::size_t wide = 7;
+  for (const BuyRow& row : report.rows) wide = std::max(wide, row.machine.size());
+  std::string text = fmt::format("{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8} {:>10}  {}\n",
+                                 "machine", wide, "step", "tokens/s", "days", "90 %", "buy USD",
+                                 "USD/h", "rent USD", "evidence", "limit");
+  for (const BuyRow& row : report.rows) {
+    const std::string interval =
+        row.days ? fmt::format("{:.1f} to {:.1f}", *row.days_low, *row.days_high) : "-";
     text += fmt::format(
-        "  {:<58} {}\n", upgrade.what,
-        !upgrade.fits ? "still does not fit"
-        : !upgrade.speedup
-            ? "fits, " + planner::format_seconds(to_seconds(upgrade.step))
-            : fmt::format("{} ({:.2f} times as fast)",
-                          planner::format_seconds(to_seconds(upgrade.step)), *upgrade.speedup));
+        "{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8} {:>10}  {}\n", row.machine, wide,
+        step_text(row), row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "-",
+        or_dash(row.days, 1), interval, or_dash(row.buy_usd, 0), or_dash(row.rent_usd_per_hour, 2),
+        or_dash(row.rent_usd, 0), evidence_text(row), limit_text(row));
   }
+  return text +
+         "evidence: % of the step that rests on measurements / fits / datasheets and rules\n";
+}
+
+std::string upgrades_table(const BuyReport& report) {
+  std::string text = "\nupgrades of " + report.base + "\n";
+  std::string idle;
+  for (const planner::Upgrade& upgrade : report.upgrades) {
+    if (upgrade.fits && upgrade.speedup && std::abs(*upgrade.speedup - 1) < 0.005) {
+      idle += (idle.empty() ? "" : "; ") + upgrade.what.substr(0, upgrade.what.find(':'));
+      continue;
+    }
+    std::string effect = "still does not fit";
+    if (upgrade.fits) effect = planner::format_seconds(to_seconds(upgrade.step)) + " a step";
+    if (upgrade.speedup) effect += fmt::format(" ({:.2f} times as fast)", *upgrade.speedup);
+    if (upgrade.days_saved) effect += fmt::format(", {:+.1f} days", -*upgrade.days_saved + 0.0);
+    if (upgrade.price) effect += fmt::format(", {:.0f} USD", *upgrade.price);
+    text += fmt::format("  {}: {}\n    {}\n", upgrade.what, effect, upgrade.setting);
+  }
+  if (!idle.empty()) text += "  no effect: " + idle + "\n";
   if (report.elasticity.empty()) return text;
   text += "step time of " + report.base + ", in % for 1 % more of\n ";
   for (const auto& [resource, value] : report.elasticity) {
     text += fmt::format(" {} {:+.2f}", resource, value == 0 ? 0.0 : value);
   }
   return text + "\n";
+}
+
+/// Memory by phase, checkpoint and SSD wear of the base machine.
+std::string base_needs(const BuyReport& report) {
+  const auto row = std::ranges::find(report.rows, report.base, &BuyRow::machine);
+  if (row == report.rows.end() || !row->phases) return "";
+  std::string text = "\nmemory of " + report.base + "\n" + phases_table(*row->phases);
+  if (row->wear) text += "SSD " + wear_text(*row->wear) + "\n";
+  return text;
+}
+
+std::string verdict_text(const BuyReport& report) {
+  std::string text;
+  for (const std::string& sentence : report.verdict) text += sentence + "\n";
+  return text;
+}
+
+/// Of one more budget: the rows stand above.
+std::string advice_text(const BuyReport& report, double budget) {
+  return fmt::format("\nOn {:.0f} USD\n", budget) + verdict_text(report) + base_needs(report) +
+         upgrades_table(report);
+}
+
+std::string report_text(const BuyReport& report) {
+  return verdict_text(report) + "\n" + rows_table(report) + base_needs(report) +
+         upgrades_table(report);
+}
+
+/// One line on a terminal, overwritten; nothing elsewhere.
+void show_progress(std::size_t done, std::size_t of, const std::string& machine) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  if (done == of) {
+    std::fputs("\r\033[K", stderr);
+  } else {
+    std::fprintf(stderr, "\r\033[K%zu of %zu machines: %s", done, of, machine.c_str());
+  }
+  std::fflush(stderr);
 }
 
 }  // namespace
@@ -102,22 +157,42 @@ int run_buy(const Arguments& arguments) {
       {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
        {"--tokens", Takes::value, "to train on, such as 10B (billion)"},
        {"--days", Takes::value, "to train in"},
-       {"--budget", Takes::value, "US dollars"},
+       {"--budget", Takes::value,
+        "US dollars; several, separated by commas, are advised on in turn"},
        {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
   BuyRequest request;
   if (const auto names = asked.value("--machines")) request.machines = split(*names, "--machines");
   request.tokens = token_count(asked);
-  request.days = number(asked, "--days");
-  request.budget_usd = number(asked, "--budget");
+  request.days = positive_number(asked, "--days");
+  std::vector<double> budgets;
+  if (const auto list = asked.value("--budget")) {
+    for (const std::string& one : split(*list, "--budget")) {
+      budgets.push_back(planner::parse_number(one, "--budget"));
+      if (budgets.back() <= 0) throw BadRequest("--budget: must be above 0");
+    }
+    request.budget_usd = budgets.front();
+  }
+  if (budgets.size() > 1 && asked.has("--json")) {
+    throw BadRequest("--budget: with --json, one at a time");
+  }
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
-  const BuyReport report = planner::buy(asked.config, request);
-  const std::string text = asked.has("--json")
-                               ? to_json_text(report)
-                               : rows_table(report, request.payment) + base_table(report);
+  request.threads = std::max(1U, std::thread::hardware_concurrency());
+  request.progress = show_progress;
+  BuyReport report = planner::buy(asked.config, request);
+  if (budgets.size() > 1) {
+    // The rows are those of all budgets.
+    for (BuyRow& row : report.rows) row.within_budget.reset();
+    std::fputs(fmt::format("On {:.0f} USD\n", budgets.front()).c_str(), stdout);
+  }
+  const std::string text = asked.has("--json") ? to_json_text(report) : report_text(report);
   std::fputs(text.c_str(), stdout);
+  for (std::size_t i = 1; i < budgets.size(); ++i) {
+    request.budget_usd = budgets[i];
+    std::fputs(advice_text(advise(asked.config, request, report.rows), budgets[i]).c_str(), stdout);
+  }
   return 0;
 }
 

@@ -41,7 +41,9 @@ std::optional<ChosenPlan> stored_plan(const planner::RunConfig& config,
 
 std::variant<ChosenPlan, planner::Infeasible> choose_plan(const planner::RunConfig& config,
                                                           const planner::RunPlanning& run) {
+  require_executable(run.predictor.job());
   if (const auto plan = planner::given_plan(config, run.predictor.job())) {
+    require_executable(*plan);
     planner::PredictedStep step = run.predictor.predict(*plan);
     if (const auto lack = planner::shortage_of(step.prediction.memory)) {
       planner::Infeasible infeasible{.tier = lack->first,
@@ -57,7 +59,9 @@ std::variant<ChosenPlan, planner::Infeasible> choose_plan(const planner::RunConf
       }
       return infeasible;
     }
-    return ChosenPlan{std::move(step), "given", "the plan of " + config.plan->string()};
+    return ChosenPlan{std::move(step), "given",
+                      config.policy ? "the plan of policy " + *config.policy
+                                    : "the plan of " + config.plan->string()};
   }
   if (auto stored = stored_plan(config, run)) return std::move(*stored);
   auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);

@@ -9,6 +9,7 @@
 #include "cli/listing.hpp"
 #include "cli/machine_calibration.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/parts.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
@@ -32,10 +33,10 @@ struct Support {
 constexpr std::array kSupport = {
     Support{"host", "any x86-64 or Arm computer", "tested"},
     Support{"sm_80", "A100", "compiled"},
-    Support{"sm_86", "RTX 3090", "predicted only"},
-    Support{"sm_89", "RTX 4090, L40S", "predicted only"},
+    Support{"sm_86", "RTX 3090, A6000", "predicted only"},
+    Support{"sm_89", "RTX 4090, L40S, L4", "predicted only"},
     Support{"sm_90", "H100, H200, GH200", "tested"},
-    Support{"sm_100", "B200", "predicted only"},
+    Support{"sm_100", "B200, GB200", "predicted only"},
     Support{"sm_120", "RTX 5090, RTX PRO 6000", "predicted only"},
 };
 
@@ -86,11 +87,11 @@ void list_json() {
 
 void list_text() {
   const auto text = [](const Fact& fact, FactUnit unit) { return format_fact(fact, unit); };
-  std::printf("%-14s %-16s %9s %9s %6s %10s %10s %13s   %s\n", "machine", "architecture", "hbm",
+  std::printf("%-18s %-16s %9s %9s %6s %10s %10s %13s   %s\n", "machine", "architecture", "hbm",
               "host", "cores", "h2d", "dram", "bf16 peak", "numbers: measured/datasheet/estimated");
   for (const MachineProfile& machine : all_machines()) {
     std::map<std::string, int> counts = sources(machine);
-    std::printf("%-14s %-16s %9s %9s %6s %10s %10s %13s   %d/%d/%d\n", machine.name.c_str(),
+    std::printf("%-18s %-16s %9s %9s %6s %10s %10s %13s   %d/%d/%d\n", machine.name.c_str(),
                 machine.architecture.c_str(), text(machine.hbm, FactUnit::bytes).c_str(),
                 text(machine.host, FactUnit::bytes).c_str(),
                 std::to_string(static_cast<int>(machine.cores.value)).c_str(),
@@ -146,12 +147,52 @@ bool change_calibration(const std::vector<std::string>& words) {
   return true;
 }
 
+/// `parts`: what --gpu, --cpu, --ram and --ssd take.
+bool list_parts(const std::vector<std::string>& words) {
+  if (words != std::vector<std::string>{"parts"}) return false;
+  const auto joined = [](const std::vector<std::int64_t>& numbers) {
+    std::string text;
+    for (const std::int64_t number : numbers)
+      text += (text.empty() ? "" : ",") + std::to_string(number);
+    return text;
+  };
+  std::printf("%-20s %-8s %9s %10s %13s %-10s %s\n", "--gpu", "", "memory", "bandwidth",
+              "bf16 peak", "link", "source");
+  for (const planner::GpuPart& gpu : planner::gpu_parts()) {
+    std::printf("%-20s %-8s %9s %10s %13s %-10s %s\n", gpu.name.c_str(), gpu.architecture.c_str(),
+                planner::format_bytes(gpu.memory).c_str(),
+                planner::format_rate(gpu.bandwidth).c_str(), planner::format_rate(gpu.peak).c_str(),
+                to_string(gpu.link), gpu.source.c_str());
+  }
+  std::printf("\n%-24s %5s %5s %6s %-8s %8s %-20s %-10s %s\n", "--cpu", "cores", "PCIe", "lanes",
+              "memory", "channels", "--ram: modules", "MT/s", "GiB each");
+  for (const planner::CpuPart& cpu : planner::cpu_parts()) {
+    std::printf("%-24s %5s %5d %6s %-8s %8s %-20s %-10s %s\n", cpu.name.c_str(),
+                std::to_string(cpu.cores).c_str(), cpu.pcie, std::to_string(cpu.lanes).c_str(),
+                cpu.memory.c_str(), std::to_string(cpu.channels).c_str(),
+                joined(cpu.counts).c_str(), joined(cpu.speeds).c_str(),
+                joined(cpu.module_gib).c_str());
+  }
+  std::printf("\n%-8s %9s %10s %10s %16s  %s\n", "--ssd", "size", "read", "write", "rated to write",
+              "source");
+  for (const planner::SsdPart& ssd : planner::ssd_parts()) {
+    std::printf("%-8s %9s %10s %10s %16s  %s\n", ssd.name.c_str(),
+                planner::format_bytes(ssd.size).c_str(), planner::format_rate(ssd.read).c_str(),
+                planner::format_rate(ssd.write).c_str(),
+                (std::to_string(static_cast<int>(ssd.endurance)) + " times over").c_str(),
+                ssd.source.c_str());
+  }
+  return true;
+}
+
 }  // namespace
 
 int run_machines(const Arguments& arguments) {
   if (change_calibration(arguments.strings)) return 0;
+  if (list_parts(arguments.strings)) return 0;
   const Listing listing = parse_listing(arguments, "machines", "NAME|FILE|here",
-                                        "list, show NAME with its calibration, reset NAME (forget "
+                                        "list, parts (what composed machines take), show NAME with "
+                                        "its calibration, reset NAME (forget "
                                         "that), or merge NAME FILE (add to it)");
   if (listing.shown) {
     const MachineProfile machine = planner::find_machine(*listing.shown);

@@ -1,8 +1,11 @@
 // `sluice predict RUN`: what the best plan found (or a given one) does.
 #include <cstdio>
 
+#include "cli/money_flags.hpp"
+#include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
+#include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "sim/error.hpp"
@@ -34,12 +37,18 @@ int run_predict(const Arguments& arguments) {
   const planner::RunArguments request =
       parse_run(arguments, "sluice predict RUN [--json] [--graph-out G.json] [run flags]",
                 {{"--json", Takes::nothing, "one JSON object (docs/schemas/predict.schema.json)"},
+                 {"--tokens", Takes::value, "to train on, such as 10B (billion): says the days"},
+                 {"--prices", Takes::value, "YAML or JSON file of dated prices: says the cost"},
                  {"--graph-out", Takes::value, "write the step graph, for sluice sim"}});
+  const std::optional<double> tokens = token_count(request);
+  planner::PriceList prices;
+  if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
   const planner::RunPlanning run = planner::planning_of(request.config);
   const planner::Job& job = run.predictor.job();
   planner::PredictedStep step;
   if (const auto plan = planner::given_plan(request.config, job)) {
     step = run.predictor.predict(*plan);
+    apply_policy_memory(request.config, job, step.prediction);
   } else {
     auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
     if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
@@ -59,11 +68,17 @@ int run_predict(const Arguments& arguments) {
   }
   std::vector<planner::Remedy> remedies;
   if (!prediction.fits) remedies = remedies_of(run);
+  const planner::RunNeeds needs = run_needs(prediction, run.predictor, request.config.machine);
+  const planner::RunMoney money = money_of(prediction, request.config.machine, tokens, prices);
   if (request.has("--json")) {
-    print(to_json_text(prediction, remedies));
+    print(to_json_text(prediction, remedies, needs, money));
   } else {
     print(prediction_table(prediction, job, run.predictor.machine().profile.name));
+    print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
+    for (const std::string& change : planner::policy_changes(request.config)) {
+      print("policy       states " + change + "\n");
+    }
     if (!prediction.fits) print("does not fit: " + remedies_table(remedies));
   }
   return static_cast<int>(prediction.fits ? ExitCode::done : ExitCode::does_not_fit);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/cost_key.hpp"
+#include "planner/fastest_rates.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -15,47 +16,9 @@ Seconds alone(const TaskCost& cost) {
 
 Seconds seconds(double count) { return Seconds(count); }
 
-/// The fastest bytes/s of copies of up to `largest` bytes. A line through samples is fastest at one
-/// of its ends, so the smallest chunk and the largest copy stand for all sizes.
-double fastest_copy(const ProfileCostModel& costs, CopyDirection direction,
-                    const std::vector<std::int64_t>& sizes) {
-  double best = 0;
-  for (const std::int64_t size : sizes) {
-    const Bytes bytes(size);
-    best = std::max(best, costs.copy(copy_key(direction, bytes), direction, bytes).cap.count());
-  }
-  return best;
-}
-
-struct UpdateLimits {
-  double rate = 0;  ///< Parameters/s, the most of any thread count.
-  double cores = std::numeric_limits<double>::infinity();  ///< Core-seconds a parameter, the least.
-};
-
-UpdateLimits fastest_update(const Job& job, const ProfileCostModel& costs,
-                            const std::vector<std::int64_t>& sizes) {
-  UpdateLimits limits;
-  const auto& rates = costs.profile().update;
-  const std::int64_t most_profiled = rates.empty() ? 1 : rates.rbegin()->first;
-  const auto most =
-      std::max<std::int64_t>(most_profiled, static_cast<std::int64_t>(costs.profile().cores.value));
-  for (std::int64_t threads = 1; threads <= most; ++threads) {
-    for (const std::int64_t size : sizes) {
-      Work work;
-      work.parameters = size;
-      work.threads = threads;
-      const double rate = costs.cpu_update(cpu_update_key(job, threads, size), work).cap.count();
-      limits.rate = std::max(limits.rate, rate);
-      limits.cores = std::min(limits.cores, static_cast<double>(threads) / rate);
-    }
-  }
-  return limits;
-}
-
 /// Parameters by where they can be.
 struct ParameterCounts {
   double embed = 0, blocks = 0, all = 0;
-  std::vector<std::int64_t> units;  ///< Distinct.
 };
 
 ParameterCounts parameter_counts(const ModelShape& shape) {
@@ -68,15 +31,8 @@ ParameterCounts parameter_counts(const ModelShape& shape) {
     if (unit == 0) sizes.embed = static_cast<double>(size);
     if (block) sizes.blocks += count * static_cast<double>(size);
     sizes.all += count * static_cast<double>(size);
-    sizes.units.push_back(size);
   }
   return sizes;
-}
-
-std::vector<std::int64_t> copy_sizes(const ParameterCounts& sizes, std::int64_t element) {
-  std::vector<std::int64_t> all{4096};
-  for (const std::int64_t size : sizes.units) all.push_back(size * element);
-  return all;
 }
 
 /// What every plan of a job needs of a machine, by how much of the state is staged.
@@ -97,11 +53,10 @@ class MachineLimits {
     streamed_blocks_ = std::max(0.0, sizes_.blocks - resident_);
     weight_ = static_cast<double>(job.weight_element().count());
     wire_ = static_cast<double>(job.gradient_wire_element().count());
-    h2d_rate_ =
-        fastest_copy(costs, CopyDirection::h2d, copy_sizes(sizes_, job.weight_element().count()));
-    d2h_rate_ = fastest_copy(costs, CopyDirection::d2h,
-                             copy_sizes(sizes_, job.gradient_wire_element().count()));
-    update_ = fastest_update(job, costs, sizes_.units);
+    const FastestRates fastest = fastest_rates(job, costs);
+    h2d_rate_ = fastest.h2d;
+    d2h_rate_ = fastest.d2h;
+    update_ = {fastest.update, fastest.update_cores};
   }
 
   /// Parameters whose state may be staged.
@@ -166,7 +121,9 @@ class MachineLimits {
   Seconds tail_{0}, compute_{0};
   double hbm_ = 0, resident_ = 0, streamed_ = 0, streamed_blocks_ = 0;
   double weight_ = 0, wire_ = 0, h2d_rate_ = 0, d2h_rate_ = 0;
-  UpdateLimits update_;
+  struct {
+    double rate = 0, cores = 0;
+  } update_;
 };
 
 }  // namespace

@@ -1,12 +1,17 @@
+// Upgrades of one machine, and what its step depends on.
 #include "planner/buy.hpp"
 
 #include <algorithm>
 #include <cmath>
 
+#include "planner/advice.hpp"
+#include "planner/buy_choice.hpp"
+#include "planner/buy_rows.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/units_text.hpp"
+#include "planner/upgrades.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -15,60 +20,12 @@ namespace {
 constexpr double kSecondsPerDay = 86400;
 constexpr double kNudge = 1.1;  ///< Elasticities compare with this much more of a resource.
 
-std::variant<Planned, Infeasible> quick_search(const RunConfig& config) {
-  RunPlanning run = planning_of(config);
-  run.search.effort = kQuickEffort;
-  return search(run.predictor, run.search);
-}
-
-std::string shortage_text(const Infeasible& infeasible) {
-  return std::string(to_string(infeasible.tier)) + " short by " + format_bytes(infeasible.short_by);
-}
-
-void add_money(BuyRow& row, const BuyRequest& request) {
-  if (row.fits && request.tokens) row.days = *request.tokens / row.tokens_per_s / kSecondsPerDay;
-  const auto price = request.prices.find(row.machine);
-  if (price != request.prices.end()) {
-    row.price =
-        request.payment == Payment::rent ? price->second.rent_usd_per_hour : price->second.buy_usd;
-    if (row.price) row.price_date = price->second.date;
-  }
-  if (row.price && request.payment == Payment::buy) row.cost = row.price;
-  if (row.price && request.payment == Payment::rent && row.days) {
-    row.cost = *row.price * *row.days * 24;
-  }
-  if (row.days && request.days) row.within_days = *row.days <= *request.days;
-  if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
-}
-
-BuyRow row_of(const RunConfig& base, const std::string& machine, const BuyRequest& request) {
-  RunConfig config = base;
-  config.machine = machine;
-  BuyRow row;
-  row.machine = machine;
-  const auto found = quick_search(config);
-  if (const auto* planned = std::get_if<Planned>(&found)) {
-    const Prediction& p = planned->best.prediction;
-    row.fits = true;
-    row.step = p.step;
-    row.step_low = std::chrono::duration_cast<Duration>(p.step_low);
-    row.step_high = std::chrono::duration_cast<Duration>(p.step_high);
-    row.tokens_per_s = p.tokens_per_s;
-    row.limit = to_string(p.bound.by);
-    row.evidence = p.evidence;
-  } else {
-    row.limit = shortage_text(std::get<Infeasible>(found));
-  }
-  add_money(row, request);
-  return row;
-}
-
-/// A change of the base machine.
+/// A change of the base machine's numbers.
 struct Variant {
-  std::string what;
-  std::string setting;
-  std::vector<std::pair<std::string, std::string>> facts;  ///< machine.NAME = VALUE.
-  std::optional<Bytes> hbm, host;
+  std::string what = {};
+  std::string setting = {};
+  std::vector<std::pair<std::string, std::string>> facts = {};  ///< machine.NAME = VALUE.
+  std::optional<Bytes> hbm = {}, host = {};
 };
 
 ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) {
@@ -79,7 +36,8 @@ ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) 
   return result;
 }
 
-std::vector<Variant> upgrades_of(const ResolvedMachine& machine) {
+/// Of a machine whose parts are unknown: what if.
+std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
   std::vector<Variant> all;
   const auto memory = format_bytes(machine.host * 2);
   all.push_back({"host memory " + memory + " instead of " + format_bytes(machine.host),
@@ -132,7 +90,7 @@ class BaseMachine {
     }
     if (!search_again) return best;
     SearchSettings quick = run_.search;
-    quick.effort = kQuickEffort;
+    quick.effort = kRankEffort;
     const auto found = search(predictor, quick);
     if (const auto* planned = std::get_if<Planned>(&found)) {
       const Duration step = planned->best.prediction.step;
@@ -154,56 +112,174 @@ class BaseMachine {
   const Planned* planned_;
 };
 
-void add_base(BuyReport& report, const RunConfig& config) {
-  RunPlanning run = planning_of(config);
-  run.search.effort = kQuickEffort;
+/// The base machine with one order more.
+struct Ordered {
+  Upgrade upgrade;
+  std::optional<Plan> plan;  ///< The best found for it.
+};
+
+RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
+  RunConfig other = config;
+  other.machine = to_text(change.parts);
+  return planning_of(other);
+}
+
+/// The faster of the base's plan there and the best a quick search finds.
+Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base) {
+  Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
+  RunPlanning run = machine_with(config, change);
+  run.search.effort = kRankEffort;
+  run.search.threads = 1;
   const auto found = search(run.predictor, run.search);
-  const auto* planned = std::get_if<Planned>(&found);
-  const BaseMachine base(config, run, planned);
-  const ResolvedMachine& machine = run.predictor.machine();
-  for (const Variant& variant : upgrades_of(machine)) {
-    const auto step = base.step_of(variant, true);
-    Upgrade upgrade{
-        variant.what, variant.setting, step.has_value(), step.value_or(Duration(0)), {}};
-    if (step && planned != nullptr) {
-      upgrade.speedup = to_seconds(planned->best.prediction.step) / to_seconds(*step);
-    }
-    report.upgrades.push_back(std::move(upgrade));
+  std::optional<Duration> best;
+  if (const auto* planned = std::get_if<Planned>(&found)) {
+    best = planned->best.prediction.step;
+    result.plan = planned->best.prediction.plan;
   }
-  if (planned == nullptr) return;
+  if (base != nullptr) {
+    const Duration step = run.predictor.score(base->best.prediction.plan).step;
+    if (step.count() > 0 && (!best || step < *best)) best = step;
+  }
+  result.upgrade.fits = best.has_value();
+  result.upgrade.step = best.value_or(Duration(0));
+  return result;
+}
+
+/// Returns the base machine's step: its own plan's, or that of a plan found for an upgrade where it
+/// is faster here too; a longer search would have found it, and no upgrade may take credit for it.
+std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
+                                     const BuyRequest& request, const BaseMachine& base,
+                                     const Predictor& predictor, const Planned* planned) {
+  std::optional<Duration> before;
+  if (planned != nullptr) before = planned->best.prediction.step;
+  const std::optional<Composition> parts =
+      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  if (parts) {
+    const std::vector<PartChange> changes = part_changes(*parts);
+    std::vector<Ordered> found(changes.size());
+    in_parallel(changes.size(), request.threads, [&](std::size_t i) {
+      found[i] = ordered(config, changes[i], planned);
+      found[i].upgrade.price = request.prices.change(*parts, changes[i].parts);
+    });
+    // The best plan found for any of them, on the base and on each.
+    const Plan* best = nullptr;
+    for (const Ordered& one : found) {
+      if (!before || !one.plan) continue;
+      const Duration here = predictor.score(*one.plan).step;
+      if (here.count() == 0 || here >= *before) continue;
+      before = here;
+      best = &*one.plan;
+    }
+    if (best != nullptr) {
+      in_parallel(changes.size(), request.threads, [&](std::size_t i) {
+        const Duration step = machine_with(config, changes[i]).predictor.score(*best).step;
+        Upgrade& upgrade = found[i].upgrade;
+        if (step.count() > 0 && upgrade.fits) upgrade.step = std::min(upgrade.step, step);
+      });
+    }
+    for (const Ordered& one : found) report.upgrades.push_back(one.upgrade);
+    return before;
+  }
+  const std::vector<Variant> variants = what_ifs(predictor.machine());
+  report.upgrades.resize(variants.size());
+  in_parallel(variants.size(), request.threads, [&](std::size_t i) {
+    const auto step = base.step_of(variants[i], true);
+    report.upgrades[i] = {.what = variants[i].what,
+                          .setting = variants[i].setting,
+                          .orderable = false,
+                          .fits = step.has_value(),
+                          .step = step.value_or(Duration(0))};
+  });
+  return before;
+}
+
+/// What upgrades do to the step and the days, best first.
+void judge_upgrades(BuyReport& report, const BuyRequest& request, std::optional<Duration> before,
+                    std::int64_t tokens_a_step) {
+  const auto days = [&](Duration step) {
+    return *request.tokens / static_cast<double>(tokens_a_step) * to_seconds(step).count() /
+           kSecondsPerDay;
+  };
+  for (Upgrade& upgrade : report.upgrades) {
+    if (!upgrade.fits) continue;
+    if (before) upgrade.speedup = to_seconds(*before) / to_seconds(upgrade.step);
+    if (!request.tokens) continue;
+    upgrade.days = days(upgrade.step);
+    if (before) upgrade.days_saved = days(*before) - *upgrade.days;
+  }
+  std::ranges::stable_sort(report.upgrades, [](const Upgrade& a, const Upgrade& b) {
+    if (a.fits != b.fits) return a.fits;
+    return a.fits && a.step < b.step;
+  });
+}
+
+std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machine) {
+  std::vector<std::pair<std::string, Variant>> all;
   for (const auto& [name, facts] : rates()) {
     Variant variant;
     for (const std::string& fact : facts) variant.facts.emplace_back(fact, "1.1x");
-    report.elasticity.emplace_back(name, base.elasticity(variant, false));
+    all.emplace_back(name, variant);
   }
   const auto more = [](Bytes bytes) {
     return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * kNudge));
   };
-  Variant hbm, host;
-  hbm.hbm = more(machine.hbm);
-  host.host = more(machine.host);
-  report.elasticity.emplace_back("hbm", base.elasticity(hbm, true));
-  report.elasticity.emplace_back("host", base.elasticity(host, true));
+  all.emplace_back("hbm", Variant{.hbm = more(machine.hbm)});
+  all.emplace_back("host", Variant{.host = more(machine.host)});
+  return all;
+}
+
+void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
+  RunPlanning run = planning_of(config);
+  run.search.effort = kRankEffort;
+  const auto found = search(run.predictor, run.search);
+  const auto* planned = std::get_if<Planned>(&found);
+  const BaseMachine base(config, run, planned);
+  const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
+  judge_upgrades(report, request, before, run.predictor.job().tokens());
+  if (planned == nullptr) return;
+  const auto resources = nudges(run.predictor.machine());
+  std::vector<double> values(resources.size());
+  in_parallel(resources.size(), request.threads, [&](std::size_t i) {
+    const Variant& variant = resources[i].second;
+    values[i] = base.elasticity(variant, variant.hbm || variant.host);
+  });
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    report.elasticity.emplace_back(resources[i].first, values[i]);
+  }
 }
 
 }  // namespace
 
-BuyReport buy(const RunConfig& config, const BuyRequest& request) {
-  std::vector<std::string> machines = request.machines;
-  if (machines.empty()) {
-    for (const CatalogueMachine& machine : catalogue_machines()) machines.push_back(machine.name);
+const char* to_string(RowKind kind) {
+  switch (kind) {
+    case RowKind::machine:
+      return "machine";
+    case RowKind::more_memory:
+      return "more memory";
+    case RowKind::resident_node:
+      return "resident node";
   }
-  BuyReport report;
-  for (const std::string& machine : machines) {
-    report.rows.push_back(row_of(config, machine, request));
+  return "";
+}
+
+BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector<BuyRow> rows) {
+  BuyReport report{.rows = std::move(rows)};
+  for (BuyRow& row : report.rows) {
+    row.within_budget.reset();
+    if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
   }
-  std::stable_sort(report.rows.begin(), report.rows.end(), [](const BuyRow& a, const BuyRow& b) {
-    if (a.fits != b.fits) return a.fits;
-    return a.fits && a.step < b.step;
-  });
-  report.base = config.machine;
-  add_base(report, config);
+  RunConfig base = config;
+  if (base.machine == RunConfig().machine) {
+    base.machine = advised_machine(report.rows, request).value_or(base.machine);
+  }
+  report.base = base.machine;
+  add_base(report, base, request);
+  report.verdict = verdict(report, request);
   return report;
+}
+
+BuyReport buy(const RunConfig& config, const BuyRequest& request) {
+  return advise(config, request, buy_rows(config, request));
 }
 
 }  // namespace sluice::planner

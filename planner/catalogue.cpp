@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue_files.hpp"
+#include "planner/composed_machine.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
@@ -30,11 +31,20 @@ std::vector<CatalogueModel> read_models() {
 
 std::vector<CatalogueMachine> read_machines() {
   std::vector<CatalogueMachine> machines;
-  for (const CatalogueFile& file : catalogue_machines_files()) {
-    machines.push_back({.name = file.name, .profile = file.text});
-  }
-  std::ranges::sort(machines, {}, &CatalogueMachine::name);
+  for (const Build& build : builds()) machines.push_back({build.name});
   return machines;
+}
+
+MachineProfile machine_of(const Build& build) {
+  if (!build.profile) {
+    MachineProfile machine = compose(build.parts);
+    machine.name = build.name;
+    return machine;
+  }
+  for (const CatalogueFile& file : catalogue_machines_files()) {
+    if (file.name == *build.profile) return profile_from_json(file.text, "machine " + build.name);
+  }
+  throw std::logic_error("the catalogue has no profile " + *build.profile);
 }
 
 template <class Entry>
@@ -110,10 +120,12 @@ MachineProfile find_machine(const std::string& name, std::optional<DeviceKind> b
     }
     return here_estimate();
   }
-  if (const CatalogueMachine* machine = find_entry(catalogue_machines(), name)) {
-    return profile_from_json(machine->profile, "machine " + name);
-  }
+  if (const Build* build = find_build(name)) return machine_of(*build);
   if (std::filesystem::is_regular_file(name)) return read_profile(name);
+  if (const auto parts = looks_like_path(name) ? std::nullopt : find_composition(name)) {
+    if (const Build* build = find_build(to_text(*parts))) return machine_of(*build);
+    return compose(*parts);
+  }
   if (looks_like_path(name)) {
     throw BadRequest("machine: there is no file " + name +
                      ": give a catalogue name (sluice machines), here, or a profile file");

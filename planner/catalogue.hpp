@@ -19,8 +19,7 @@ struct CatalogueModel {
 };
 
 struct CatalogueMachine {
-  std::string name;     ///< "h200"
-  std::string profile;  ///< Profile JSON text.
+  std::string name;  ///< "h200"; planner/composed_machine.hpp has its parts.
 };
 
 [[nodiscard]] const std::vector<CatalogueModel>& catalogue_models();      ///< Sorted by name.
@@ -34,7 +33,8 @@ struct CatalogueMachine {
 /// The newest config.json of "OWNER/NAME" in the local Hugging Face cache; none where absent.
 [[nodiscard]] std::optional<std::filesystem::path> cached_config(const std::string& hf_id);
 
-/// A catalogue name, a profile file, or "here": the newest probe in the user's store, else
+/// A catalogue name, one with parts replaced ("rtx-4090 + 4x64 GiB DDR5-5600", find_composition), a
+/// profile file, or "here": the newest probe in the user's store, else
 /// estimates from what the operating system says (here_estimate). Throws BadRequest.
 [[nodiscard]] MachineProfile find_machine(const std::string& name,
                                           std::optional<DeviceKind> backend = std::nullopt);

@@ -37,6 +37,10 @@ template <class Enum>
 [[nodiscard]] inline Keep parse_keep(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {Keep::input, Keep::selective, Keep::all});
 }
+[[nodiscard]] inline Keep parse_record_level(const std::string& text, const std::string& where) {
+  return parse_choice(text, where,
+                      {Keep::input, Keep::selective, Keep::all, Keep::input_kv, Keep::attention});
+}
 [[nodiscard]] inline Executor parse_executor(const std::string& text, const std::string& where) {
   return parse_choice(text, where, {Executor::cpu, Executor::gpu});
 }

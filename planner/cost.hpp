@@ -25,6 +25,7 @@ struct Gemm {
 struct AttentionWork {
   std::int64_t sequences = 0, length = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool backward = false;
+  std::int64_t prior = 0;  ///< Keys before the first query, of earlier chunks of the sequences.
   std::optional<std::int64_t> window = std::nullopt;  ///< Keys a query sees, itself included.
 };
 
@@ -50,6 +51,8 @@ enum class Pass {
   loss,
   block_recompute_input,
   block_recompute_selective,
+  block_recompute_attention,  ///< From x, k, v and the attention output.
+  block_recompute_kv,         ///< From x, k and v.
   block_backward,
   embed_backward,
   combine,
@@ -57,7 +60,8 @@ enum class Pass {
 };
 
 /// Work of `pass` for one micro-batch (for combine and norm: of `unit`, once).
-[[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit);
+/// `position`: which chunk of its sequence the micro-batch is, where sequences are split.
+[[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position = 0);
 
 /// Tasks of one key have one cost: "forward/block", "update/block/t1", "copy/h2d", ... plus the
 /// sizes that matter.

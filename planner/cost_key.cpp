@@ -15,6 +15,10 @@ const char* name_of(Pass pass) {
       return "recompute/input";
     case Pass::block_recompute_selective:
       return "recompute/selective";
+    case Pass::block_recompute_attention:
+      return "recompute/attention";
+    case Pass::block_recompute_kv:
+      return "recompute/kv";
     case Pass::block_backward:
       return "backward/block";
     case Pass::embed_backward:
@@ -39,6 +43,11 @@ const char* kind_of(const Job& job, std::size_t unit) {
   return "";
 }
 
+std::string state_suffix(const Job& job) {
+  if (job.optimizer.state == StateType::fp32) return "";
+  return std::string(".s") + to_string(job.optimizer.state);
+}
+
 /// Sizes of a job that compute costs depend on.
 std::string cost_signature(const Job& job) {
   const ModelShape& m = job.model;
@@ -50,19 +59,25 @@ std::string cost_signature(const Job& job) {
   if (m.mlp_bias) text += ".mb";
   if (m.qk_norm) text += ".qkn";
   if (m.tied_head) text += ".tied";
+  if (m.experts) {
+    text += ".e" + std::to_string(m.experts->count) + "." + std::to_string(m.experts->active) +
+            "." + std::to_string(m.experts->intermediate);
+  }
   if (m.sliding_window) text += ".w" + std::to_string(*m.sliding_window);
   return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
          std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
-         (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "");
+         (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
+         (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") + state_suffix(job);
 }
 
 }  // namespace
 
 bool per_unit_kind(Pass pass) { return pass == Pass::norm; }
 
-CostKey compute_key(const Job& job, Pass pass, std::size_t unit) {
+CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
   std::string name = name_of(pass);
   if (per_unit_kind(pass)) name += std::string("/") + kind_of(job, unit);
+  if (position > 0) name += "/p" + std::to_string(position);
   return CostKey{name + cost_signature(job)};
 }
 
@@ -73,12 +88,12 @@ CostKey copy_key(CopyDirection direction, Bytes bytes) {
 
 CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters) {
   return CostKey{"update/cpu/t" + std::to_string(threads) + "/" + std::to_string(parameters) +
-                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "")};
+                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
 }
 
 CostKey device_update_key(const Job& job, std::int64_t parameters) {
   return CostKey{"update/device/" + std::to_string(parameters) +
-                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "")};
+                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
 }
 
 }  // namespace sluice::planner

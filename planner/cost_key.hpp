@@ -10,7 +10,9 @@
 namespace sluice::planner {
 
 /// Units of one kind (embed, block, head) have one cost: `unit` only says which kind.
-[[nodiscard]] CostKey compute_key(const Job& job, Pass pass, std::size_t unit);
+/// `position`: which chunk of a split sequence.
+[[nodiscard]] CostKey compute_key(const Job& job, Pass pass, std::size_t unit,
+                                  std::int64_t position = 0);
 [[nodiscard]] CostKey copy_key(CopyDirection direction, Bytes bytes);
 [[nodiscard]] CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters);
 [[nodiscard]] CostKey device_update_key(const Job& job, std::int64_t parameters);

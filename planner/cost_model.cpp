@@ -1,6 +1,7 @@
 #include "planner/cost_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -23,14 +24,14 @@ constexpr const char* kCoresLink = "cores";
 constexpr double kH2dWeight = 1;
 constexpr double kD2hWeight = 2;
 
-/// Adds parts of one task: seconds, their deviation (independent between parts) and the weakest
-/// evidence.
+/// Adds parts of one task: seconds, their deviation (independent between parts) and the evidence
+/// that most of the time rests on.
 class Parts {
  public:
   void add(Seconds time, double relative_deviation, Evidence evidence) {
     total_ += time;
     variance_ += std::pow(time.count() * relative_deviation, 2);
-    if (time.count() > 0) evidence_ = std::max(evidence_, evidence);
+    by_evidence_[static_cast<std::size_t>(evidence)] += time;
   }
   /// `amount` at the rate of `fact`; nothing where the fact is absent.
   void add_rate(double amount, const Fact& fact) {
@@ -42,7 +43,10 @@ class Parts {
     add(Seconds(count * fact.value), deviation(fact), evidence(fact));
   }
   [[nodiscard]] Seconds total() const { return total_; }
-  [[nodiscard]] Evidence evidence() const { return evidence_; }
+  [[nodiscard]] Evidence evidence() const {
+    const auto most = std::ranges::max_element(by_evidence_);
+    return static_cast<Evidence>(most - by_evidence_.begin());
+  }
   [[nodiscard]] double relative_deviation() const {
     return total_.count() > 0 ? std::sqrt(variance_) / total_.count() : 0;
   }
@@ -56,7 +60,7 @@ class Parts {
  private:
   Seconds total_{0};
   double variance_ = 0;
-  Evidence evidence_ = Evidence::measured;
+  std::array<Seconds, 3> by_evidence_{};
 };
 
 Fact between(const Fact& a, const Fact& b, double share) {
@@ -66,6 +70,21 @@ Fact between(const Fact& a, const Fact& b, double share) {
   if (a.source != Source::measured) fact.source = a.source;
   if (b.source != Source::measured) fact.source = b.source;
   return fact;
+}
+
+/// Rate of attention by shape over the profile's: L / (L + half) over the same at the length that
+/// the profile's rate is of, times the head dimension's share. L: keys that the last query sees.
+/// Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head dimension 128: 309,
+/// 544, 654 TFLOP/s at 1024, 4096, 16384 tokens; 64: 486), within 5 % from 1024 tokens on; backward
+/// follows FlashAttention-3 (arXiv 2407.08608, H100: 316 to 561 TFLOP/s at 128, 272 to 474 at 64).
+double attention_share(const AttentionWork& attention) {
+  const std::int64_t seen = attention.length + attention.prior;
+  const auto keys = static_cast<double>(std::min(seen, attention.window.value_or(seen)));
+  const double half = attention.backward ? 800 : 1100;
+  const double usual = attention.backward ? 1800 : 3900;
+  const double small_heads = attention.backward ? 0.845 : 0.74;
+  const double by_length = keys / (keys + half) * (usual + half) / usual;
+  return by_length * (attention.head_dim <= 64 ? small_heads : 1);
 }
 
 }  // namespace
@@ -131,6 +150,19 @@ Fact ProfileCostModel::gemm_rate(Flops flops) const {
   return between(below->rate, above->rate, share);
 }
 
+Fact ProfileCostModel::attention_rate(const AttentionWork& attention) const {
+  Fact rate = attention.backward ? profile_.attention_backward : profile_.attention_forward;
+  if (!(rate.value > 0)) return gemm_rate(flops(attention));
+  const Fact& ceiling =
+      attention.backward ? profile_.attention_backward_ceiling : profile_.attention_forward_ceiling;
+  // A rate without a ceiling above it is of all shapes.
+  if (profile_.device == DeviceKind::host || rate.value >= ceiling.value) return rate;
+  const double share = std::min(attention_share(attention), ceiling.value / rate.value);
+  rate.value *= share;
+  rate.deviation *= share;
+  return rate;
+}
+
 Fact ProfileCostModel::update_rate(std::int64_t threads) const {
   const auto& rates = profile_.update;
   if (rates.empty()) {
@@ -180,8 +212,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     }
     parts.add(products.total(), product_deviation, products.evidence());
     for (const AttentionWork& a : work.attention) {
-      const Fact& own = a.backward ? profile_.attention_backward : profile_.attention_forward;
-      parts.add_rate(flops(a).count(), own.value > 0 ? own : gemm_rate(flops(a)));
+      parts.add_rate(flops(a).count(), attention_rate(a));
     }
     if (work.parameters > 0 && profile_.device_update.value > 0) {
       parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);

@@ -73,6 +73,9 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] const CostSwitches& switches() const { return switches_; }
   /// Rate of a product of `flops`.
   [[nodiscard]] Fact gemm_rate(Flops flops) const;
+  /// Rate of causal attention of that shape: the profile's by keys seen and head dimension, at most
+  /// its ceiling.
+  [[nodiscard]] Fact attention_rate(const AttentionWork& attention) const;
   /// Rate of the CPU optimizer: between the profile's thread counts linearly, beyond them the
   /// nearest.
   [[nodiscard]] Fact update_rate(std::int64_t threads) const;

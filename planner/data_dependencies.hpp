@@ -12,17 +12,28 @@ namespace sluice::planner {
 
 class DataDependencies {
  public:
-  /// Tasks that must end before a task with `accesses` starts, in no order and possibly repeated.
+  /// Tasks that must end before a task of `lane` with `accesses` starts, in no order and possibly
+  /// repeated; of tasks that share a lane, whose order is that of adding, perhaps the last alone.
   /// Records the accesses as made by `task`.
-  void add(sim::TaskId task, std::span<const Access> accesses, std::vector<sim::TaskId>& before);
+  void add(sim::TaskId task, LaneKind lane, std::span<const Access> accesses,
+           std::vector<sim::TaskId>& before);
 
  private:
   struct Touch {
     std::int64_t begin, end;
     sim::TaskId task;
-    bool writes;
   };
-  std::vector<std::vector<Touch>> by_tensor_;
+  /// Touches of one lane, all reading or all writing, in the order of adding: the chunks of a copy.
+  /// Whoever covers them all waits for the last.
+  struct Run {
+    std::int64_t begin, end;  ///< Hull.
+    LaneKind lane;
+    bool writes;
+    std::vector<Touch> touches;
+  };
+  void record(std::vector<Run>& runs, const Touch& touch, LaneKind lane, bool writes);
+
+  std::vector<std::vector<Run>> by_tensor_;
 };
 
 }  // namespace sluice::planner

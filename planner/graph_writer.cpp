@@ -86,12 +86,13 @@ sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
                                      const std::vector<sim::TaskId>& after) {
   const std::size_t representative =
       class_representative(job_, static_cast<std::size_t>(place.unit));
-  auto known = passes_.find({pass, representative});
+  const std::int64_t position = place.micro_batch % job_.chunks_per_sequence();
+  auto known = passes_.find({pass, representative, position});
   if (known == passes_.end()) {
     known = passes_
-                .emplace(std::pair(pass, representative),
-                         PassWork{work_of(job_, pass, representative),
-                                  compute_key(job_, pass, representative)})
+                .emplace(std::tuple(pass, representative, position),
+                         PassWork{work_of(job_, pass, representative, position),
+                                  compute_key(job_, pass, representative, position)})
                 .first;
   }
   StepTask task{.kind = place.kind, .lane = place.lane};
@@ -111,7 +112,11 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   task.work.threads = threads;
   task.work.kernels = 1;
   if (on_device) {
-    task.work.streamed = Bytes(28 * parameters);
+    task.work.streamed = job_.update_bytes(parameters);
+  }
+  // Rates are of fp32 state: an update of fewer bytes takes as long as one of fewer parameters.
+  if (job_.optimizer.state != StateType::fp32) {
+    task.work.parameters = job_.update_bytes(parameters).count() / 28;
   }
   task.cost =
       on_device ? device_update_key(job_, parameters) : cpu_update_key(job_, threads, parameters);
@@ -203,7 +208,7 @@ sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const TaskCo
   task.micro_batch = place.micro_batch;
   task.first = place.first;
   std::vector<sim::TaskId> before = after;
-  dependencies_.add(id, task.accesses, before);
+  dependencies_.add(id, task.lane, task.accesses, before);
   for (const Access& access : task.accesses)
     last_access_[static_cast<std::size_t>(access.tensor)] = id;
   sim::Task timed = sim_task(cost, links_);

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "planner/data_dependencies.hpp"
@@ -83,7 +84,8 @@ class GraphWriter {
     Work work;
     CostKey key;
   };
-  std::map<std::pair<Pass, std::size_t>, PassWork> passes_;  ///< By pass and kind of unit.
+  /// By pass, kind of unit and place in the sequence.
+  std::map<std::tuple<Pass, std::size_t, std::int64_t>, PassWork> passes_;
   int step_ = 1;
 };
 

@@ -53,6 +53,11 @@ void add_shape(CanonicalText& text, const ModelShape& shape) {
       .add("rope_original", shape.rope_scaling.original_max_positions)
       .add("sliding_window", shape.sliding_window.value_or(0))
       .add("init_std", shape.init_std);
+  if (shape.experts) {
+    text.add("experts", shape.experts->count)
+        .add("experts_active", shape.experts->active)
+        .add("expert_intermediate", shape.experts->intermediate);
+  }
 }
 
 }  // namespace
@@ -66,6 +71,11 @@ void validate(const Job& job) {
   require(job.batch_size % job.micro_batch == 0, "micro_batch",
           std::to_string(job.micro_batch) + " does not divide batch_size (" +
               std::to_string(job.batch_size) + ")");
+  require(!job.sequence_chunk || (*job.sequence_chunk >= 1 && job.micro_batch == 1 &&
+                                  job.seq_len % *job.sequence_chunk == 0),
+          "sequence_chunk", "must divide seq_len, with a micro_batch of 1");
+  require(job.optimizer.state != StateType::bf16 || job.compute == ComputeType::bf16,
+          "optimizer.state", "bf16 needs compute bf16");
   require(static_cast<double>(job.seq_len) * static_cast<double>(job.batch_size) <= 0x1p31,
           "batch_size", "seq_len x batch_size is more than 2147483648 tokens a step");
   validate(job.optimizer);
@@ -89,7 +99,51 @@ std::string job_hash(const Job& job) {
   } else {
     text.add("clip", "off");
   }
+  // Jobs stated before there was a choice keep their hash.
+  if (job.optimizer.state != StateType::fp32) text.add("state", to_string(job.optimizer.state));
+  if (job.sequence_chunk) text.add("sequence_chunk", *job.sequence_chunk);
   return text.hash();
+}
+
+Bytes Job::moment_bytes(std::int64_t parameters) const {
+  constexpr std::int64_t kScaleBlock = 256;
+  switch (optimizer.state) {
+    case StateType::fp32:
+      return Bytes(4 * parameters);
+    case StateType::bf16:
+      return Bytes(2 * parameters);
+    case StateType::int8:
+      return Bytes(parameters + (parameters + kScaleBlock - 1) / kScaleBlock * 4);
+  }
+  return Bytes(0);
+}
+
+bool Job::executable() const {
+  return optimizer.state == StateType::fp32 && !sequence_chunk && !model.experts;
+}
+
+void require_executable(const Job& job) {
+  const auto only_predicted = [](const char* field, const std::string& fix) {
+    throw BadRequest(std::string(field) + " is predicted and not executed in this version: " + fix);
+  };
+  if (job.model.experts) {
+    only_predicted("model", to_string(job.model.family) +
+                                std::string(" routes tokens to experts; train a dense model"));
+  }
+  if (job.optimizer.state != StateType::fp32) only_predicted("optimizer.state", "set it to fp32");
+  if (job.sequence_chunk) only_predicted("sequence_chunk", "leave it out");
+}
+
+const char* to_string(StateType type) {
+  switch (type) {
+    case StateType::fp32:
+      return "fp32";
+    case StateType::bf16:
+      return "bf16";
+    case StateType::int8:
+      return "int8";
+  }
+  return "";
 }
 
 }  // namespace sluice::planner

@@ -11,6 +11,12 @@ namespace sluice::planner {
 
 enum class ComputeType { fp32, bf16 };
 enum class GradientWire { fp32, bf16 };
+/// What the optimizer keeps of a parameter. Only fp32 is executed; the others are predicted.
+enum class StateType {
+  fp32,  ///< fp32 master, m and v: 12 bytes, and fp32 gradients.
+  bf16,  ///< bf16 weights updated in place, bf16 m, v and gradients: 6 bytes, and 2.
+  int8,  ///< fp32 master; m and v in 8 bits with an fp32 scale for every 256 (arXiv 2110.02861).
+};
 
 struct AdamWSettings {
   double lr = 1e-4;
@@ -19,6 +25,7 @@ struct AdamWSettings {
   double eps = 1e-8;
   double weight_decay = 0.01;
   std::optional<double> clip = 1.0;  ///< Global norm; none turns the norm barrier off.
+  StateType state = StateType::fp32;
   friend bool operator==(const AdamWSettings&, const AdamWSettings&) = default;
 };
 
@@ -31,19 +38,51 @@ struct Job {
   ComputeType compute = ComputeType::bf16;
   GradientWire gradient_wire = GradientWire::fp32;
   AdamWSettings optimizer;
+  /// Tokens of a sequence that pass a layer at one time, where sequences are split (only
+  /// predicted): a micro-batch is then one such chunk, which attends to the keys of those before
+  /// it.
+  std::optional<std::int64_t> sequence_chunk;
 
   [[nodiscard]] std::int64_t tokens() const { return seq_len * batch_size; }  ///< A step.
-  [[nodiscard]] std::int64_t micro_tokens() const { return seq_len * micro_batch; }
-  [[nodiscard]] std::int64_t micro_batches() const { return batch_size / micro_batch; }
+  [[nodiscard]] std::int64_t micro_tokens() const {
+    return sequence_chunk.value_or(seq_len * micro_batch);
+  }
+  [[nodiscard]] std::int64_t micro_batches() const { return tokens() / micro_tokens(); }
+  /// Micro-batches that one sequence is split into.
+  [[nodiscard]] std::int64_t chunks_per_sequence() const {
+    return sequence_chunk ? seq_len / *sequence_chunk : 1;
+  }
   [[nodiscard]] Bytes compute_element() const {
     return Bytes(compute == ComputeType::bf16 ? 2 : 4);
   }
   /// Bytes a parameter takes on the h2d link: the high halves, or both halves for fp32 compute.
   [[nodiscard]] Bytes weight_element() const { return compute_element(); }
-  [[nodiscard]] Bytes gradient_wire_element() const {
-    return Bytes(gradient_wire == GradientWire::bf16 ? 2 : 4);
+  /// Bytes of an element of the running sum of gradients.
+  [[nodiscard]] Bytes gradient_element() const {
+    return Bytes(optimizer.state == StateType::bf16 ? 2 : 4);
   }
+  [[nodiscard]] Bytes gradient_wire_element() const {
+    return gradient_wire == GradientWire::bf16 ? Bytes(2) : gradient_element();
+  }
+  /// Bytes of the weights that the optimizer updates.
+  [[nodiscard]] Bytes master_bytes(std::int64_t parameters) const {
+    return Bytes((optimizer.state == StateType::bf16 ? 2 : 4) * parameters);
+  }
+  /// Bytes of m, or of v.
+  [[nodiscard]] Bytes moment_bytes(std::int64_t parameters) const;
+  /// Bytes an update reads and writes: master, m and v both ways, the gradient once.
+  [[nodiscard]] Bytes update_bytes(std::int64_t parameters) const {
+    return (master_bytes(parameters) + moment_bytes(parameters) * 2) * 2 +
+           gradient_element() * parameters;
+  }
+  /// Whether the engine can execute it; otherwise it is predicted only.
+  [[nodiscard]] bool executable() const;
 };
+
+const char* to_string(StateType type);
+
+/// Throws BadRequest naming the first thing that this version predicts and does not execute.
+void require_executable(const Job& job);
 
 /// Throws BadRequest naming the field: non-positive sizes, micro_batch not dividing batch_size, ...
 void validate(const Job& job);

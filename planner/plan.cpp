@@ -57,8 +57,25 @@ void validate_tiers(const UnitPlan& unit, const std::string& at) {
   }
   require_in_plan(unit.weights == Tier::hbm || unit.state == Tier::host, at + "weights",
                   "host does not go with state hbm: set weights to hbm, or state to host");
-  require_in_plan(unit.gradients == Tier::hbm, at + "gradients",
-                  "host does not go with executor gpu: set gradients to hbm");
+  require_in_plan(unit.gradients == Tier::hbm || unit.state == Tier::host, at + "gradients",
+                  "host does not go with executor gpu and state hbm: set gradients to hbm");
+}
+
+void validate_records(const Plan& plan, const Job& job) {
+  if (plan.saved_records.empty()) {
+    require_in_plan(
+        !job.sequence_chunk || plan.micro_batches_per_round % job.chunks_per_sequence() == 0,
+        "micro_batches_per_round",
+        "must be a multiple of the " + std::to_string(job.chunks_per_sequence()) +
+            " chunks of a sequence");
+    return;
+  }
+  const std::int64_t all = job.model.layers * plan.micro_batches_per_round;
+  const auto saved = static_cast<std::int64_t>(plan.saved_records.size());
+  require_in_plan(saved + plan.activation_buffers == all, "saved_records",
+                  std::to_string(saved) + " saved and " + std::to_string(plan.activation_buffers) +
+                      " in activation_buffers must make the " + std::to_string(all) +
+                      " records of a round");
 }
 
 void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
@@ -73,6 +90,8 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
                   "forward does not go with executor gpu: set when to after");
   require_in_plan(unit.when == When::after || !stages_state(unit), at + "when",
                   "backward does not go with executor gpu and state host: set when to after");
+  require_in_plan(unit.keep != Keep::input_kv && unit.keep != Keep::attention, at + "keep",
+                  std::string(to_string(unit.keep)) + " is a level of saved_records alone");
   if (unit_at(job.model, index).kind != UnitKind::block) {
     require_in_plan(unit.keep == Keep::input && unit.keep_tier == Tier::hbm, at + "keep",
                     "embed and head keep nothing: leave keep at input and keep_tier at hbm");
@@ -102,11 +121,26 @@ void validate(const Plan& plan, const Job& job) {
                       " blocks, head)");
   validate_counts(plan, job);
   for (std::size_t index = 0; index < units; ++index) validate_unit(plan, job, index);
+  validate_records(plan, job);
   if (job.model.tied_head) {
     require_in_plan(
         plan.units.back().gradients == plan.units.front().gradients,
         "layers[" + std::to_string(units - 1) + "].gradients",
         "must equal layers[0].gradients, for the tied head's gradient joins the embedding's");
+  }
+}
+
+void require_executable(const Plan& plan) {
+  const auto only_predicted = [](const std::string& field, const char* fix) {
+    throw BadRequest("plan: " + field + " is predicted and not executed in this version: " + fix);
+  };
+  if (!plan.saved_records.empty()) {
+    only_predicted("saved_records", "choose keep and keep_tier of each layer");
+  }
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    if (!rotates_state(plan.units[i])) continue;
+    only_predicted("layers[" + std::to_string(i) + "].gradients host with executor gpu",
+                   "set gradients to hbm, or executor to cpu");
   }
 }
 
@@ -122,6 +156,7 @@ std::string plan_hash(const Plan& plan) {
       .add("threads", plan.threads);
   // Plans made before there was a choice keep their hash.
   if (plan.state_buffers != 0) text.add("state_buffers", plan.state_buffers);
+  for (const Keep level : plan.saved_records) text.add("saved", to_string(level));
   for (const UnitPlan& unit : plan.units) {
     text.add("weights", to_string(unit.weights))
         .add("gradients", to_string(unit.gradients))
@@ -154,6 +189,10 @@ const char* to_string(Keep keep) {
       return "selective";
     case Keep::all:
       return "all";
+    case Keep::input_kv:
+      return "input_kv";
+    case Keep::attention:
+      return "attention";
   }
   return "";
 }

@@ -17,6 +17,8 @@ enum class Keep {
   selective,  ///< Also q, k, v, the attention output and its log-sum-exp: attention is never
               ///< recomputed.
   all,        ///< Every matrix product's result.
+  input_kv,   ///< Input, k and v: of `saved_records` alone, only predicted.
+  attention,  ///< Also the attention output and its log-sum-exp; likewise.
 };
 enum class Executor { cpu, gpu };
 /// When a unit's optimizer update runs.
@@ -50,6 +52,10 @@ struct Plan {
       1;                    ///< Weight loads that may run ahead; at most weight_buffers - 1.
   std::int64_t rounds = 1;  ///< rounds x micro_batches_per_round = micro-batches of the job.
   std::int64_t micro_batches_per_round = 1;
+  /// Where not empty, records of a round go through `activation_buffers` slots in forward order,
+  /// whatever the blocks' keep and keep_tier say: these many are stored to the host at these
+  /// levels, the rest, as many as there are slots, stays. Only predicted.
+  std::vector<Keep> saved_records;
   Bytes copy_chunk{0};       ///< Largest single copy; zero copies whole tensors.
   std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
@@ -59,6 +65,15 @@ struct Plan {
 [[nodiscard]] inline bool stages_state(const UnitPlan& unit) {
   return unit.executor == Executor::gpu && unit.state == Tier::host;
 }
+
+/// Does the state wait on the host and the gradient, too, so that both pass through the state
+/// buffers at the end of the step? Only predicted.
+[[nodiscard]] inline bool rotates_state(const UnitPlan& unit) {
+  return stages_state(unit) && unit.gradients == Tier::host;
+}
+
+/// Throws BadRequest naming what this version predicts and does not execute.
+void require_executable(const Plan& plan);
 
 /// A plan of one UnitPlan for every unit.
 [[nodiscard]] Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds);

@@ -98,6 +98,11 @@ Plan to_plan(const JsonObject& json) {
   plan.gradient_buffers = not_negative(json, "gradient_buffers");
   plan.activation_buffers = not_negative(json, "activation_buffers");
   if (json.has("state_buffers")) plan.state_buffers = not_negative(json, "state_buffers");
+  if (json.has("saved_records")) {
+    for (const std::string& level : json.texts("saved_records")) {
+      plan.saved_records.push_back(parse_record_level(level, json.where() + ": saved_records"));
+    }
+  }
   plan.prefetch_depth = not_negative(json, "prefetch_depth");
   plan.rounds = not_negative(json, "rounds");
   plan.micro_batches_per_round = not_negative(json, "micro_batches_per_round");
@@ -125,6 +130,7 @@ std::string to_json_text(const PlanFile& file) {
                {"threads", plan.threads},
                {"layers", Json::array()},
                {"layout", Json::array()}};
+  for (const Keep level : plan.saved_records) json["saved_records"].push_back(to_string(level));
   for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
   for (const LayoutRow& row : file.layout) json["layout"].push_back(to_json(row));
   if (file.prediction) json["prediction"] = to_json(*file.prediction);
@@ -140,8 +146,8 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
   }
   json.refuse_unknown({"schema", "job_hash", "profile_hash", "numerics_id", "layers",
                        "weight_buffers", "gradient_buffers", "activation_buffers", "state_buffers",
-                       "prefetch_depth", "rounds", "micro_batches_per_round", "copy_chunk_bytes",
-                       "threads", "layout", "prediction"});
+                       "saved_records", "prefetch_depth", "rounds", "micro_batches_per_round",
+                       "copy_chunk_bytes", "threads", "layout", "prediction"});
   PlanFile file;
   file.job_hash = json.text("job_hash");
   file.profile_hash = json.text("profile_hash");

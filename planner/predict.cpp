@@ -60,6 +60,13 @@ std::vector<LayoutRow> layout_rows(const StepGraph& graph) {
   return rows;
 }
 
+Bound only(const Bound& bound, BoundBy by) {
+  Bound kept;
+  kept.by = by;
+  kept.time = kept.each[static_cast<std::size_t>(by)] = bound.each[static_cast<std::size_t>(by)];
+  return kept;
+}
+
 bool fits(const Memory& memory) {
   return std::all_of(memory.begin(), memory.end(),
                      [](const TierMemory& tier) { return tier.fits(); });
@@ -78,6 +85,8 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
   validate(job_);
   pass_times_ = planner::pass_times(job_, *costs_);
   bound_ = bound_of(job_, *costs_, machine_, residency_);
+  // Bounds of links and memory count the bytes of fp32 state and dense blocks.
+  if (!job_.executable()) bound_ = only(bound_, BoundBy::compute);
 }
 
 PredictedStep Predictor::predict(const Plan& plan) const {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "planner/run_needs_json.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {
@@ -111,11 +112,37 @@ std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory) {
   return worst;
 }
 
-std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>& remedies) {
+namespace {
+
+Json with_shortage(const Prediction& prediction, const std::vector<Remedy>& remedies) {
   Json json = to_json(prediction);
   if (const auto shortage = shortage_of(prediction.memory)) {
     add_shortage(json, shortage->first, shortage->second, remedies);
   }
+  return json;
+}
+
+Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+}  // namespace
+
+std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>& remedies) {
+  return with_shortage(prediction, remedies).dump(kIndent) + "\n";
+}
+
+std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>& remedies,
+                         const RunNeeds& needs, const RunMoney& money) {
+  Json json = with_shortage(prediction, remedies);
+  json["phases"] = phases_json(needs.phases);
+  json["checkpoint_bytes"] = needs.checkpoint.count();
+  json["ssd_wear"] = needs.wear ? wear_json(*needs.wear) : Json(nullptr);
+  json["gpus"] = needs.gpus;
+  json["nearest_case"] = needs.nearest_case;
+  json["days"] = or_null(money.days);
+  json["buy_usd"] = or_null(money.buy_usd);
+  json["rent_usd_per_hour"] = or_null(money.rent_usd_per_hour);
+  json["rent_usd"] = or_null(money.rent_usd);
+  json["price_date"] = money.price_date.empty() ? Json(nullptr) : Json(money.price_date);
   return json.dump(kIndent) + "\n";
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/predict.hpp"
+#include "planner/run_needs.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::planner {
@@ -12,6 +13,16 @@ namespace sluice::planner {
 /// for a prediction that does not fit.
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies = {});
+
+/// What tokens and prices add to a prediction; absent fields print as null.
+struct RunMoney {
+  std::optional<double> days = {};
+  std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};
+  std::string price_date = {};
+};
+[[nodiscard]] std::string to_json_text(const Prediction& prediction,
+                                       const std::vector<Remedy>& remedies, const RunNeeds& needs,
+                                       const RunMoney& money);
 /// docs/schemas/plan-result.schema.json.
 [[nodiscard]] std::string to_json_text(const Planned& planned);
 /// `fits: false, tier, short_bytes, remedies` (docs/schemas/predict.schema.json).

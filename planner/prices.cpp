@@ -2,7 +2,9 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "planner/store.hpp"
 #include "sim/error.hpp"
@@ -49,9 +51,76 @@ Price read_price(const YAML::Node& node, const std::string& where) {
   return price;
 }
 
+std::map<std::string, Price> read_section(const YAML::Node& section, const std::string& where) {
+  if (!section.IsMap()) fail(where, "must be a map of names");
+  std::map<std::string, Price> prices;
+  for (const auto& entry : section) {
+    const auto name = entry.first.as<std::string>();
+    const std::string field = where + "." + name;
+    try {
+      prices[name] = read_price(entry.second, field);
+    } catch (const YAML::Exception& error) {
+      fail(field, error.msg);
+    }
+  }
+  return prices;
+}
+
+/// What a machine is bought as: part names of a price list, and how many.
+std::vector<std::pair<std::string, std::int64_t>> parts_of(const Composition& parts) {
+  return {{"gpu " + parts.gpu, 1},
+          {"cpu " + parts.cpu, 1},
+          {module_text(parts.ram), parts.ram.count},
+          {"ssd " + parts.ssd.kind, parts.ssd.count}};
+}
+
 }  // namespace
 
-std::map<std::string, Price> read_prices(const std::filesystem::path& file) {
+std::optional<double> PriceList::buy(const std::string& part, std::int64_t count) const {
+  const auto found = parts.find(part);
+  if (found == parts.end() || !found->second.buy_usd) return std::nullopt;
+  return *found->second.buy_usd * static_cast<double>(count);
+}
+
+Price PriceList::of(const std::string& machine) const {
+  Price price;
+  if (const auto found = machines.find(machine); found != machines.end()) price = found->second;
+  if (price.buy_usd) return price;
+  const std::optional<Composition> composition =
+      machine.ends_with(".json") ? std::nullopt : find_composition(machine);
+  if (!composition) return price;
+  double sum = 0;
+  std::string oldest;
+  for (const auto& [part, count] : parts_of(*composition)) {
+    const auto cost = buy(part, count);
+    if (!cost) return price;
+    sum += *cost;
+    const std::string& date = parts.at(part).date;
+    if (oldest.empty() || date < oldest) oldest = date;
+  }
+  price.buy_usd = sum;
+  if (price.date.empty() || oldest < price.date) price.date = oldest;
+  price.source += price.source.empty() ? "sum of its parts" : "; to buy, the sum of its parts";
+  return price;
+}
+
+std::optional<double> PriceList::change(const Composition& from, const Composition& to) const {
+  double sum = 0;
+  const auto old_parts = parts_of(from);
+  for (const auto& [part, count] : parts_of(to)) {
+    std::int64_t more = count;
+    for (const auto& [had, number] : old_parts) {
+      if (had == part) more = std::max<std::int64_t>(0, count - number);
+    }
+    if (more == 0) continue;
+    const auto cost = buy(part, more);
+    if (!cost) return std::nullopt;
+    sum += *cost;
+  }
+  return sum;
+}
+
+PriceList read_prices(const std::filesystem::path& file) {
   const std::string where = file.string();
   YAML::Node root;
   try {
@@ -59,19 +128,19 @@ std::map<std::string, Price> read_prices(const std::filesystem::path& file) {
   } catch (const YAML::Exception& error) {
     fail(where, "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);
   }
-  if (!root.IsMap() || root.size() != 1 || !root["prices"] || !root["prices"].IsMap()) {
-    fail(where, "must hold one map, \"prices\", of machine names");
+  if (!root.IsMap() || (!root["prices"] && !root["parts"])) {
+    fail(where, "must hold a map \"prices\" of machine names, \"parts\" of part names, or both");
   }
-  std::map<std::string, Price> prices;
-  for (const auto& entry : root["prices"]) {
-    const auto machine = entry.first.as<std::string>();
-    try {
-      prices[machine] = read_price(entry.second, where + ": prices." + machine);
-    } catch (const YAML::Exception& error) {
-      fail(where + ": prices." + machine, error.msg);
+  PriceList list;
+  for (const auto& section : root) {
+    const auto name = section.first.as<std::string>();
+    if (name != "prices" && name != "parts") {
+      fail(where, name + ": unknown key" + sim::did_you_mean(name, {"prices", "parts"}));
     }
+    (name == "prices" ? list.machines : list.parts) =
+        read_section(section.second, where + ": " + name);
   }
-  return prices;
+  return list;
 }
 
 }  // namespace sluice::planner

@@ -50,6 +50,8 @@ BlockRecord block_record(const Job& job) {
   record.gate = offsets.take(tokens * shape.intermediate * element);
   record.up = offsets.take(tokens * shape.intermediate * element);
   record.all_bytes = offsets.end();
+  record.kv_bytes = record.input_bytes + (record.q_rstd - record.k);
+  record.attention_bytes = record.kv_bytes + (record.selective_bytes - record.attention);
   return record;
 }
 

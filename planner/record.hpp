@@ -29,9 +29,23 @@ struct BlockRecord {
   Bytes input_bytes;  ///< Prefix kept at Keep::input: x.
   Bytes selective_bytes;  ///< Prefix kept at Keep::selective: x .. lse.
   Bytes all_bytes;        ///< Whole record.
+  /// What the levels that are only predicted hold; no prefix of the record.
+  Bytes kv_bytes, attention_bytes;
 
   [[nodiscard]] Bytes kept(Keep keep) const {
-    return keep == Keep::all ? all_bytes : keep == Keep::selective ? selective_bytes : input_bytes;
+    switch (keep) {
+      case Keep::all:
+        return all_bytes;
+      case Keep::selective:
+        return selective_bytes;
+      case Keep::attention:
+        return attention_bytes;
+      case Keep::input_kv:
+        return kv_bytes;
+      case Keep::input:
+        break;
+    }
+    return input_bytes;
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "planner/composed_machine.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -29,6 +30,11 @@ constexpr std::array kRunFlags = {
     RunFlag{"--gradient-wire", "gradient_wire", "TYPE", "fp32 or bf16 (fp32)"},
     RunFlag{"--lr", "optimizer.lr", "X", "learning rate (1e-4)"},
     RunFlag{"--machine", "machine", "X", "catalogue name, profile file or here (here)"},
+    RunFlag{"--gpu", "part.gpu", "NAME", "a machine of parts: its GPU (sluice machines parts)"},
+    RunFlag{"--cpu", "part.cpu", "NAME",
+            "its CPU and board; each part else the machine's or GPU's usual"},
+    RunFlag{"--ram", "part.ram", "KIT", "its memory, \"4x32 GiB DDR5-5600\""},
+    RunFlag{"--ssd", "part.ssd", "SET", "its drives, \"1x gen4\""},
     RunFlag{"--hbm", "limits.hbm", "SIZE", "device memory to use, such as \"24 GiB\""},
     RunFlag{"--host", "limits.host", "SIZE", "host memory to use"},
     RunFlag{"--disk", "limits.disk", "SIZE", "disk to use"},
@@ -38,6 +44,7 @@ constexpr std::array kRunFlags = {
             "host keeps master, m and v out of HBM (auto)"},
     RunFlag{"--backend", "backend", "cuda|host", "what executes"},
     RunFlag{"--plan", "plan", "FILE", "a plan to use as it is"},
+    RunFlag{"--policy", "policy", "NAME", "a peer's schedule or FILE.yaml (docs/policies.md)"},
     RunFlag{"--out", "out", "DIR", "run folder"},
 };
 
@@ -59,11 +66,33 @@ class Reader {
     while (next_ < arguments_.size()) read_one();
     if (result_.has("--help")) return std::move(result_);
     if (result_.run_file) result_.config = read_run(*result_.run_file);
-    for (const auto& [path, value] : overrides_) set_path(result_.config, path, value);
+    for (const auto& [path, value] : overrides_) apply(path, value);
+    if (parts_.any()) put_together();
     return std::move(result_);
   }
 
  private:
+  void apply(const std::string& path, const std::string& value) {
+    for (const auto& [part, text] : {std::pair{"part.gpu", &parts_.gpu},
+                                     {"part.cpu", &parts_.cpu},
+                                     {"part.ram", &parts_.ram},
+                                     {"part.ssd", &parts_.ssd}}) {
+      if (path == part) {
+        *text = value;
+        return;
+      }
+    }
+    set_path(result_.config, path, value);
+  }
+
+  /// Parts replace those of the machine named, or of the GPU's usual one where only the default
+  /// ("here") stands.
+  void put_together() {
+    RunConfig& config = result_.config;
+    const bool named = config.machine != RunConfig().machine;
+    config.machine = composed_text(named ? std::optional(config.machine) : std::nullopt, parts_);
+  }
+
   void read_one() {
     const std::string word = arguments_[next_++];
     if (word.size() > 1 && word.front() == '-') return read_flag(word);
@@ -128,10 +157,8 @@ class Reader {
   }
 
   [[noreturn]] void refuse(const std::string& name) const {
-    if (name == "--policy" || name == "--free") {
-      throw BadRequest(name +
-                       ": is not available in this version; pin plan fields with --set "
-                       "plan.NAME=VALUE, or state the sizes");
+    if (name == "--free") {
+      throw BadRequest(name + ": is not available in this version; state the sizes");
     }
     std::vector<std::string> known = {"--set", "--help"};
     for (const RunFlag& flag : kRunFlags) known.emplace_back(flag.name);
@@ -143,6 +170,7 @@ class Reader {
   const std::vector<VerbFlag>& own_;
   std::size_t next_ = 0;
   std::vector<std::pair<std::string, std::string>> overrides_;
+  PartFlags parts_;
   RunArguments result_;
 };
 
@@ -169,7 +197,7 @@ std::string run_flags_help() {
   for (const RunFlag& flag : kRunFlags) {
     line(std::string(flag.name) + " " + flag.value, flag.help);
   }
-  line("--set PATH=VALUE", "job., machine. (\"12 GB/s\", 0.5x) or plan. fields");
+  line("--set PATH=VALUE", "job., machine. (\"12 GB/s\", 0.5x), plan. or policy. fields");
   return text;
 }
 

@@ -6,6 +6,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/choice.hpp"
+#include "planner/policy.hpp"
 #include "planner/profile_file.hpp"
 #include "sim/error.hpp"
 
@@ -71,6 +72,7 @@ Job to_job(const RunConfig& config) {
   job.compute = config.compute;
   job.gradient_wire = config.gradient_wire;
   job.optimizer = config.optimizer;
+  job = with_policy(std::move(job), config);
   validate(job);
   return job;
 }

@@ -65,6 +65,9 @@ struct RunConfig {
   std::map<std::string, std::string> machine_overrides;
   /// `set plan.NAME = VALUE` by NAME: plan fields the search must keep (apply_plan_overrides).
   std::map<std::string, std::string> plan_overrides;
+  std::optional<std::string> policy;  ///< A schedule rule instead of a search (planner/policy.hpp).
+  /// `set policy.KEY = VALUE` by KEY: settings of the policy.
+  std::map<std::string, std::string> policy_overrides;
 };
 
 /// The run of RUN.yaml text. Throws BadRequest with `where`, the line and the nearest known key.

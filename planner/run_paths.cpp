@@ -130,6 +130,11 @@ constexpr std::array kPaths = {
         "optimizer.weight_decay",
         [](RunConfig& run, Text v, Text p) { run.optimizer.weight_decay = at_least_zero(v, p); }},
     RunPath{"optimizer.clip", set_clip},
+    RunPath{"optimizer.state",
+            [](RunConfig& run, Text v, Text p) {
+              run.optimizer.state =
+                  parse_choice(v, p, {StateType::fp32, StateType::bf16, StateType::int8});
+            }},
     RunPath{"schedule", set_schedule},
     RunPath{"schedule.kind", set_schedule},
     RunPath{"schedule.warmup_steps",
@@ -150,6 +155,8 @@ constexpr std::array kPaths = {
            Text
                p) { run.residency = parse_choice(v, p, {Residency::automatic, Residency::host}); }},
     RunPath{"plan", [](RunConfig& run, Text v, Text) { run.plan = file(v); }},
+    RunPath{"policy", [](RunConfig& run, Text v,
+                         Text) { run.policy = is_none(v) ? std::nullopt : std::optional(v); }},
     RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = file(v); }},
     RunPath{"threads", set_threads},
     RunPath{"backend", set_backend},
@@ -171,6 +178,10 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
     MachineProfile scratch;
     set_fact(scratch, fact, value);
     config.machine_overrides[fact] = value;
+    return;
+  }
+  if (path.starts_with("policy.")) {
+    config.policy_overrides[path.substr(7)] = value;
     return;
   }
   if (path.starts_with("plan.")) {

@@ -2,6 +2,7 @@
 
 #include <string_view>
 
+#include "planner/policy.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -67,6 +68,7 @@ RunPlanning planning_of(const RunConfig& config, const Store& store) {
 }
 
 std::optional<Plan> given_plan(const RunConfig& config, const Job& job) {
+  if (config.policy) return policy_plan(config, job).plan;
   if (!config.plan) return std::nullopt;
   const PlanFile file = read_plan_file(*config.plan);
   check_plan_for(file, job);

@@ -42,7 +42,7 @@ class RunReader {
     if (value.IsMap()) {
       if (path == "set") return read_map(value, "");
       if (path != "optimizer" && path != "schedule" && path != "limits") {
-        if (path == "machine" || path == "plan") {
+        if (path == "machine" || path == "plan" || path == "policy") {
           refuse(key, path + ": must be one value; put numbers of it under set: (" + path +
                           ".NAME: VALUE)");
         }
@@ -140,12 +140,15 @@ void write_limits(YamlText& yaml, const Limits& limits) {
 }
 
 void write_overrides(YamlText& yaml, const RunConfig& run) {
-  if (run.machine_overrides.empty() && run.plan_overrides.empty()) return;
+  if (run.machine_overrides.empty() && run.plan_overrides.empty() && run.policy_overrides.empty()) {
+    return;
+  }
   yaml.begin("set");
   for (const auto& [name, value] : run.machine_overrides) yaml.quoted("machine." + name, value);
   for (const auto& [name, value] : run.plan_overrides) {
     yaml.quoted("\"plan." + name + "\"", value);
   }
+  for (const auto& [name, value] : run.policy_overrides) yaml.quoted("policy." + name, value);
   yaml.end();
 }
 
@@ -189,6 +192,7 @@ std::string to_yaml(const RunConfig& run) {
       .bare("eps", text_of(adam.eps))
       .bare("weight_decay", text_of(adam.weight_decay))
       .bare("clip", adam.clip ? text_of(*adam.clip) : "off")
+      .bare("state", to_string(adam.state))
       .end();
   yaml.begin("schedule")
       .bare("kind", to_string(run.schedule.kind))
@@ -198,6 +202,7 @@ std::string to_yaml(const RunConfig& run) {
   yaml.quoted("machine", run.machine);
   write_limits(yaml, run.limits);
   yaml.bare("residency", to_string(run.residency));
+  if (run.policy) yaml.quoted("policy", *run.policy);
   if (run.plan) yaml.quoted("plan", run.plan->string());
   if (run.out) yaml.quoted("out", run.out->string());
   if (run.threads) yaml.number("threads", *run.threads);

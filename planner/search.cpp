@@ -1,18 +1,22 @@
 #include "planner/search.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
 #include <limits>
-#include <mutex>
 #include <set>
-#include <thread>
 
+#include "planner/every_plan.hpp"
+#include "planner/guided_search.hpp"
+#include "planner/parallel_for.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
 
+/// Plans of the guided search that are predicted exactly, and the gap that ends a search.
+constexpr std::size_t kTried = 4;
+constexpr double kNearEnough = 0.02;
+/// Tasks above which a plan is no longer one of many that may be tried.
+constexpr std::int64_t kLarge = 30'000;
 /// Structures whose buffers are varied.
 constexpr std::size_t kRefined = 3;
 /// Tasks that a plan counts for at least, so that a small job's search is over at once.
@@ -31,31 +35,12 @@ struct Scored {
 std::vector<PlanScore> score_all(const Predictor& predictor, const std::vector<Candidate>& plans,
                                  std::int64_t threads) {
   std::vector<PlanScore> scores(plans.size());
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex mutex;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < plans.size(); i = next++) {
-      try {
-        scores[i] = predictor.score(plans[i].plan);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        failure = std::current_exception();
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    const auto count = std::min<std::size_t>(static_cast<std::size_t>(threads), plans.size());
-    for (std::size_t i = 1; i < count; ++i) workers.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
+  parallel_for(plans.size(), threads,
+               [&](std::size_t i) { scores[i] = predictor.score(plans[i].plan); });
   return scores;
 }
 
-/// Simulates candidates in the order they come, keeps the fastest, and remembers the least bound of
-/// what was left out.
+/// Simulates candidates in the order they come and ranks them.
 class Tournament {
  public:
   Tournament(const Predictor& predictor, const SearchSettings& settings)
@@ -82,13 +67,58 @@ class Tournament {
     play(batch, effort);
   }
 
+  /// Simulates every plan that could be the fastest, by bound; true where any fits.
+  bool run_all(const std::vector<Plan>& plans, const Pins& pins) {
+    const PlanRelaxation relaxation(predictor_, pins);
+    const PlanEstimator estimator(predictor_);
+    std::vector<Candidate> all;
+    for (const Plan& plan : plans) {
+      Candidate candidate{plan, estimator.estimate(plan)};
+      candidate.estimate.bound = relaxation.bound_of(plan);
+      all.push_back(std::move(candidate));
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+      return a.estimate.bound < b.estimate.bound;
+    });
+    std::int64_t effort = kUnlimited / 2;
+    std::vector<Candidate> batch;
+    for (const Candidate& candidate : all) {
+      if (take(candidate, effort)) batch.push_back(candidate);
+      if (batch.size() == kBatch) play(batch, effort);
+    }
+    play(batch, effort);
+    for (const Candidate& candidate : all) {
+      const ResolvedMachine& machine = predictor_.machine();
+      if (candidate.estimate.hbm_at_least > machine.hbm) continue;
+      if (candidate.estimate.host_at_least > machine.host) continue;
+      least_bound_ = candidate.estimate.bound;
+      break;
+    }
+    return !ranked_.empty();
+  }
+  [[nodiscard]] Seconds least_bound() const { return least_bound_; }
+
+  /// Simulates these in their order, a few at a time, until enough fit; true where any did.
+  bool try_in_order(const std::vector<GuidedPlan>& plans, std::size_t enough) {
+    std::int64_t effort = kUnlimited / 2;
+    std::vector<Candidate> batch;
+    const std::size_t fitted = ranked_.size();
+    for (const GuidedPlan& each : plans) {
+      if (ranked_.size() - fitted >= enough) break;
+      const Candidate candidate{each.plan, each.estimate};
+      if (take(candidate, effort)) batch.push_back(candidate);
+      if (batch.size() >= static_cast<std::size_t>(threads_)) play(batch, effort);
+    }
+    play(batch, effort);
+    return ranked_.size() > fitted;
+  }
+
   /// Fastest first; equals in the order they were simulated.
   [[nodiscard]] const std::vector<Scored>& ranked() const { return ranked_; }
   [[nodiscard]] std::int64_t simulated() const { return simulated_; }
   [[nodiscard]] std::int64_t considered() const {
     return static_cast<std::int64_t>(considered_.size());
   }
-  [[nodiscard]] Seconds left_out() const { return left_out_; }
 
  private:
   [[nodiscard]] bool could_win(const Candidate& candidate) const {
@@ -102,10 +132,7 @@ class Tournament {
     if (candidate.estimate.hbm_at_least > machine.hbm) return false;
     if (candidate.estimate.host_at_least > machine.host || !could_win(candidate)) return false;
     const bool heavy = candidate.estimate.tasks > kHeavy && !ranked_.empty();
-    if (effort <= 0 || heavy) {
-      left_out_ = std::min(left_out_, candidate.estimate.bound);
-      return false;
-    }
+    if (effort <= 0 || heavy) return false;
     effort -= std::max(candidate.estimate.tasks, kLeastCharge);
     return true;
   }
@@ -132,7 +159,7 @@ class Tournament {
   std::set<std::string> considered_;
   std::vector<Scored> ranked_;
   std::int64_t simulated_ = 0;
-  Seconds left_out_{std::numeric_limits<double>::infinity()};
+  Seconds least_bound_{0};
 };
 
 /// The tier that the leanest plan exceeds by the least.
@@ -171,23 +198,59 @@ std::vector<Candidate> least_memory(std::vector<Candidate> plans, std::size_t co
   return plans;
 }
 
+/// What the tournament found, and how far from the best it can be.
+Planned concluded(const Predictor& predictor, const Tournament& tournament, Seconds bound,
+                  Seconds relaxed) {
+  const Scored& best = tournament.ranked().front();
+  const Seconds step = to_seconds(best.score.step);
+  Planned planned{predictor.predict(best.candidate.plan),
+                  space_log10(predictor),
+                  tournament.considered(),
+                  tournament.simulated(),
+                  0,
+                  std::min(bound, step),
+                  relaxed};
+  planned.optimality_gap = (step - planned.bound) / step;
+  return planned;
+}
+
 }  // namespace
 
 std::variant<Planned, Infeasible> search(const Predictor& predictor,
                                          const SearchSettings& settings) {
-  const PlanEstimator estimator(predictor);
   const std::int64_t effort = settings.effort > 0 ? settings.effort : kUsualEffort;
-  std::vector<Candidate> all = structures(estimator, predictor, settings.pins);
+  Tournament tournament(predictor, settings);
+  if (const auto whole = every_plan(predictor, settings.pins, settings.exhaustive)) {
+    if (!whole->empty() && tournament.run_all(*whole, settings.pins)) {
+      const Seconds least = to_seconds(tournament.ranked().front().score.step);
+      return concluded(predictor, tournament, least, tournament.least_bound());
+    }
+  }
+  GuidedSearch guided(predictor, settings.pins, settings.threads,
+                      std::max<std::int64_t>(1, effort / 2));
+  const Seconds bound = guided.bound().value_or(Seconds(0));
+  const auto near = [&](double gap) {
+    return !tournament.ranked().empty() &&
+           to_seconds(tournament.ranked().front().score.step) * (1 - gap) <= bound;
+  };
+  if (guided.bound()) tournament.try_in_order(guided.run(), kTried);
+  // Of large graphs enumeration could afford too few to be of use.
+  const bool large =
+      !tournament.ranked().empty() && tournament.ranked().front().candidate.estimate.tasks > kLarge;
+  if (near(kNearEnough) || large) return concluded(predictor, tournament, bound, bound);
+
+  const PlanEstimator estimator(predictor);
   const std::vector<Candidate> lean = leanest(estimator, predictor, settings.pins);
-  if (all.empty() && lean.empty()) {
+  if (!guided.bound() && !lean.empty()) return shortage(predictor, lean);
+  std::vector<Candidate> all = structures(estimator, predictor, settings.pins);
+  if (all.empty() && lean.empty() && tournament.ranked().empty()) {
     Plan plan = uniform_plan(predictor.job(), {}, 1);
     if (settings.pins) settings.pins(plan);
     validate(plan, predictor.job());  // Says which field.
     throw BadRequest("plan: no plan of this job has the fields that were set; set fewer");
   }
-  Tournament tournament(predictor, settings);
   const std::vector<Candidate> structural = all;
-  tournament.run(std::move(all), effort / 2);
+  tournament.run(std::move(all), std::max<std::int64_t>(1, effort / 4));
   if (tournament.ranked().empty()) {
     // Nothing fits with the usual buffers: the plans that take least, then fewer buffers.
     tournament.run(lean, kUnlimited);
@@ -199,7 +262,7 @@ std::variant<Planned, Infeasible> search(const Predictor& predictor,
         }
       }
     }
-    tournament.run(std::move(small), effort / 4);
+    tournament.run(std::move(small), std::max<std::int64_t>(1, effort / 4));
   }
   if (tournament.ranked().empty()) {
     return shortage(predictor, lean.empty() ? least_memory(structural, 4) : lean);
@@ -213,15 +276,9 @@ std::variant<Planned, Infeasible> search(const Predictor& predictor,
         refined.push_back(std::move(each));
       }
     }
-    tournament.run(std::move(refined), effort / 4);
+    tournament.run(std::move(refined), effort / 8);
   }
-
-  const Scored& best = tournament.ranked().front();
-  const Seconds step = to_seconds(best.score.step);
-  Planned planned{predictor.predict(best.candidate.plan), space_log10(predictor),
-                  tournament.considered(), tournament.simulated(), 0};
-  if (tournament.left_out() < step) planned.optimality_gap = (step - tournament.left_out()) / step;
-  return planned;
+  return concluded(predictor, tournament, bound, bound);
 }
 
 }  // namespace sluice::planner

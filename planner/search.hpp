@@ -1,4 +1,4 @@
-// The first search: plain enumeration, bounded, of structures and then of their buffers.
+// The search for the fastest plan that fits, with how far from the best it can be.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,14 @@
 
 namespace sluice::planner {
 
+inline constexpr std::int64_t kSmallSpace = 1'000'000;
+
 struct SearchSettings {
   Pins pins;                 ///< Plan fields the user fixed.
   std::int64_t effort = 0;   ///< Tasks that may be built and simulated in all; 0: kUsualEffort.
   std::int64_t threads = 2;  ///< That simulate at a time; the result does not depend on it.
+  /// Spaces of up to so many plans are gone through as a whole: the gap is then 0.
+  std::int64_t exhaustive = kSmallSpace;
 };
 
 /// Some seconds on two cores.
@@ -28,9 +32,10 @@ struct Planned {
   double space_log10 = 0;
   std::int64_t considered = 0;  ///< Plans enumerated.
   std::int64_t simulated = 0;
-  /// (best - best admissible bound of any considered plan that was not simulated) / best; 0 where
-  /// all that could be faster were simulated.
+  /// (best - bound) / best.
   double optimality_gap = 0;
+  Seconds bound{0};          ///< No plan of the space (with the pins) is faster.
+  Seconds relaxed_bound{0};  ///< Before anything was simulated.
 };
 
 /// A change of the request after which it fits.

@@ -27,6 +27,20 @@ class TensorList {
   UnitTensors unit_;
 };
 
+/// Router and experts, stacked as transformers stacks them: [experts x rows, cols].
+void add_experts(TensorList& list, const ModelShape& shape, const std::string& mlp) {
+  const Experts& experts = *shape.experts;
+  const std::int64_t wide = experts.count * 2 * experts.intermediate;
+  list.matrix(mlp + "router.weight", experts.count, shape.hidden);
+  if (experts.router_bias) list.vector(mlp + "router.bias", experts.count);
+  list.matrix(mlp + "experts.gate_up_proj", wide, shape.hidden);
+  if (shape.mlp_bias) list.vector(mlp + "experts.gate_up_proj_bias", wide);
+  list.matrix(mlp + "experts.down_proj", experts.count * shape.hidden, experts.intermediate);
+  if (shape.mlp_bias) {
+    list.vector(mlp + "experts.down_proj_bias", experts.count * shape.hidden);
+  }
+}
+
 UnitTensors block_tensors(const ModelShape& shape, std::int64_t layer) {
   const std::string prefix = "model.layers." + std::to_string(layer) + ".";
   const std::string attention = prefix + "self_attn.";
@@ -49,9 +63,14 @@ UnitTensors block_tensors(const ModelShape& shape, std::int64_t layer) {
     list.vector(attention + "q_norm.weight", shape.head_dim);
     list.vector(attention + "k_norm.weight", shape.head_dim);
   }
+  if (shape.attention_sinks) list.vector(attention + "sinks", shape.heads);
   list.matrix(attention + "o_proj.weight", shape.hidden, q_size);
   if (shape.o_bias) list.vector(attention + "o_proj.bias", shape.hidden);
   list.vector(prefix + "post_attention_layernorm.weight", shape.hidden);
+  if (shape.experts) {
+    add_experts(list, shape, mlp);
+    return list.take();
+  }
   list.matrix(mlp + "gate_proj.weight", shape.intermediate, shape.hidden);
   list.matrix(mlp + "up_proj.weight", shape.intermediate, shape.hidden);
   if (shape.mlp_bias) {
@@ -131,10 +150,19 @@ std::int64_t parameter_count(const ModelShape& shape) {
          unit_tensors(shape, head).parameters();
 }
 
+std::int64_t active_parameter_count(const ModelShape& shape) {
+  if (!shape.experts) return parameter_count(shape);
+  const Experts& experts = *shape.experts;
+  const std::int64_t biases = shape.mlp_bias ? 2 * experts.intermediate + shape.hidden : 0;
+  const std::int64_t expert = 3 * shape.hidden * experts.intermediate + biases;
+  return parameter_count(shape) - shape.layers * (experts.count - experts.active) * expert;
+}
+
 std::int64_t matmul_parameters(const ModelShape& shape) {
   const std::int64_t attention =
       2 * shape.hidden * shape.head_dim * (shape.heads + shape.kv_heads);  // q and o; k and v.
-  const std::int64_t mlp = 3 * shape.hidden * shape.intermediate;
+  const std::int64_t router = shape.experts ? shape.experts->count * shape.hidden : 0;
+  const std::int64_t mlp = 3 * shape.hidden * shape.intermediate + router;
   return shape.layers * (attention + mlp) + shape.vocab * shape.hidden;
 }
 
@@ -149,6 +177,11 @@ void validate(const ModelShape& shape, const std::string& where) {
   require_size(shape.layers, 1 << 16, where, "num_hidden_layers");
   require_size(shape.hidden, kMost, where, "hidden_size");
   require_size(shape.intermediate, kMost, where, "intermediate_size");
+  if (shape.experts) {
+    require_size(shape.experts->count, 1 << 16, where, "num_experts");
+    require_size(shape.experts->active, shape.experts->count, where, "num_experts_per_tok");
+    require_size(shape.experts->intermediate, kMost, where, "moe_intermediate_size");
+  }
   require_size(shape.heads, 1 << 16, where, "num_attention_heads");
   require_size(shape.kv_heads, 1 << 16, where, "num_key_value_heads");
   require_size(shape.head_dim, 1 << 16, where, "head_dim");
@@ -165,10 +198,13 @@ void validate(const ModelShape& shape, const std::string& where) {
   require_in_shape(!shape.sliding_window || *shape.sliding_window >= 1, where, "sliding_window",
                    "must be at least 1, or null");
   const auto attention = static_cast<double>(shape.heads) * static_cast<double>(shape.head_dim);
-  const double parameters = static_cast<double>(shape.hidden) *
-                            (static_cast<double>(shape.layers) *
-                                 (4 * attention + 3 * static_cast<double>(shape.intermediate)) +
-                             2 * static_cast<double>(shape.vocab));
+  const double feed_forward = shape.experts ? static_cast<double>(shape.experts->count) *
+                                                  static_cast<double>(shape.experts->intermediate)
+                                            : static_cast<double>(shape.intermediate);
+  const double parameters =
+      static_cast<double>(shape.hidden) *
+      (static_cast<double>(shape.layers) * (4 * attention + 3 * feed_forward) +
+       2 * static_cast<double>(shape.vocab));
   require_in_shape(parameters < 1e15, where, "hidden_size",
                    "the sizes describe a model of more than 1e15 parameters");
 }

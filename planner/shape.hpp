@@ -11,7 +11,7 @@
 
 namespace sluice::planner {
 
-enum class Family { llama, mistral, qwen2, qwen3 };
+enum class Family { llama, mistral, qwen2, qwen3, qwen3_moe, mixtral, gpt_oss };
 
 /// RoPE frequency scaling as in config.json's rope_scaling.
 struct RopeScaling {
@@ -23,7 +23,18 @@ struct RopeScaling {
   friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };
 
-/// A dense decoder: sizes are element counts.
+/// Feed-forward networks of which each token uses a few, chosen by a router.
+struct Experts {
+  std::int64_t count = 0;         ///< Of a block.
+  std::int64_t active = 0;        ///< That a token goes through.
+  std::int64_t intermediate = 0;  ///< Elements between a single expert's products.
+  bool router_bias = false;       ///< Biases on the router (gpt_oss).
+  friend bool operator==(const Experts&, const Experts&) = default;
+};
+
+/// A decoder: sizes are element counts. Where `experts` is set, they take the place of the dense
+/// feed-forward network, and `intermediate` is what one token passes through, active experts
+/// together.
 struct ModelShape {
   std::string name;
   Family family = Family::llama;
@@ -38,10 +49,12 @@ struct ModelShape {
   bool qkv_bias = false;
   bool o_bias = false;
   bool mlp_bias = false;
-  bool qk_norm = false;  ///< RMSNorm over head_dim on q and k (qwen3).
+  bool attention_sinks = false;  ///< A learned logit of each head (gpt_oss).
+  bool qk_norm = false;          ///< RMSNorm over head_dim on q and k (qwen3).
   double rms_eps = 1e-6;
   double rope_theta = 10000;
   RopeScaling rope_scaling;
+  std::optional<Experts> experts;
   std::optional<std::int64_t> sliding_window;  ///< Keys visible to a query, itself included.
   double init_std = 0.02;
   friend bool operator==(const ModelShape&, const ModelShape&) = default;
@@ -85,6 +98,8 @@ struct UnitTensors {
 [[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
 
 [[nodiscard]] std::int64_t parameter_count(const ModelShape& shape);  ///< Tied head counted once.
+/// Parameters that one token meets: of experts, the active ones.
+[[nodiscard]] std::int64_t active_parameter_count(const ModelShape& shape);
 /// Parameters that take part in a matrix product per token (lm_head included, embedding lookup
 /// not).
 [[nodiscard]] std::int64_t matmul_parameters(const ModelShape& shape);

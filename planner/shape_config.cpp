@@ -13,8 +13,14 @@ namespace {
 
 using sim::JsonObject;
 
-constexpr std::array kFamilies = {Family::llama, Family::mistral, Family::qwen2, Family::qwen3};
-constexpr const char* kSupported = "llama, mistral, qwen2, qwen3";
+constexpr std::array kFamilies = {Family::llama,     Family::mistral, Family::qwen2,  Family::qwen3,
+                                  Family::qwen3_moe, Family::mixtral, Family::gpt_oss};
+constexpr const char* kSupported =
+    "llama, mistral, qwen2, qwen3 (dense), qwen3_moe, mixtral, gpt_oss (predicted only)";
+
+bool routes(Family family) {
+  return family == Family::qwen3_moe || family == Family::mixtral || family == Family::gpt_oss;
+}
 
 Family family_of(const JsonObject& config) {
   const std::string type = config.text("model_type");
@@ -22,7 +28,9 @@ Family family_of(const JsonObject& config) {
     if (type == to_string(family)) {
       for (const char* key : {"num_experts", "num_local_experts", "n_routed_experts"}) {
         if (config.has(key)) {
-          config.fail(key, "mixtures of experts are not supported, only dense models are");
+          if (routes(family)) return family;
+          config.fail(key, std::string("a mixture of experts is not supported for model_type ") +
+                               type + "; supported: " + kSupported);
         }
       }
       return family;
@@ -30,13 +38,13 @@ Family family_of(const JsonObject& config) {
   }
   const bool experts =
       type.find("moe") != std::string::npos ||
-      std::ranges::any_of(std::array{"mixtral", "deepseek_v2", "deepseek_v3", "gpt_oss", "llama4",
-                                     "dbrx", "arctic", "jamba", "grok-1", "minimax"},
+      std::ranges::any_of(std::array{"deepseek_v2", "deepseek_v3", "llama4", "dbrx", "arctic",
+                                     "jamba", "grok-1", "minimax"},
                           [&type](const char* name) { return type == name; });
   config.fail("model_type", "\"" + type + "\" is " +
                                 (experts ? "a mixture of experts, which is not supported"
                                          : "not a supported family") +
-                                "; supported: " + kSupported + " (dense)");
+                                "; supported: " + kSupported);
 }
 
 /// Absent means the class default, null means as many as heads.
@@ -48,7 +56,8 @@ std::int64_t kv_heads_of(const JsonObject& config, Family family, std::int64_t h
 
 std::int64_t head_dim_of(const JsonObject& config, const ModelShape& shape) {
   if (const auto given = config.find_integer("head_dim")) return *given;
-  if (shape.family == Family::qwen3) return 128;
+  if (shape.family == Family::qwen3 || shape.family == Family::qwen3_moe) return 128;
+  if (shape.family == Family::gpt_oss) return 64;
   if (shape.heads < 1 || shape.hidden % shape.heads != 0) {
     config.fail("head_dim", "is missing and num_attention_heads (" + std::to_string(shape.heads) +
                                 ") does not divide hidden_size (" + std::to_string(shape.hidden) +
@@ -83,12 +92,16 @@ std::optional<std::int64_t> sliding_window_of(const JsonObject& config, const Mo
   const auto given = config.find_integer("sliding_window");
   switch (shape.family) {
     case Family::llama:
+    case Family::gpt_oss:  // Every other layer has one; full attention in all is an upper bound.
       return std::nullopt;
+    case Family::mixtral:
+      return given;
     case Family::mistral:
       if (given || config.json().contains("sliding_window")) return given;
       return 4096;
     case Family::qwen2:
     case Family::qwen3:
+    case Family::qwen3_moe:
       break;
   }
   if (!config.find_boolean("use_sliding_window").value_or(false)) return std::nullopt;
@@ -125,7 +138,8 @@ RopeScaling yarn_of(const JsonObject& config, const JsonObject& scaling) {
       scaling.fail(key, "only the default is supported for yarn: remove it");
     }
   }
-  if (!scaling.find_boolean("truncate").value_or(true)) {
+  const bool executed = !routes(family_of(config));
+  if (executed && !scaling.find_boolean("truncate").value_or(true)) {
     scaling.fail("truncate", "only true is supported");
   }
   RopeScaling rope;
@@ -190,10 +204,36 @@ void read_biases(const JsonObject& config, ModelShape& shape) {
       shape.qkv_bias = true;
       break;
     case Family::qwen3:
+    case Family::qwen3_moe:
       shape.qkv_bias = shape.o_bias = attention;
       shape.qk_norm = true;
       break;
+    case Family::mixtral:
+      break;
+    case Family::gpt_oss:
+      shape.qkv_bias = shape.o_bias = config.find_boolean("attention_bias").value_or(true);
+      shape.mlp_bias = shape.attention_sinks = true;
+      break;
   }
+}
+
+/// Experts in every block: models that mix blocks with and without are refused.
+void read_experts(const JsonObject& config, ModelShape& shape) {
+  if (!routes(shape.family)) return;
+  const bool qwen = shape.family == Family::qwen3_moe;
+  Experts experts;
+  experts.count = config.integer(qwen ? "num_experts" : "num_local_experts");
+  experts.active = config.integer("num_experts_per_tok");
+  experts.intermediate = config.integer(qwen ? "moe_intermediate_size" : "intermediate_size");
+  experts.router_bias = shape.family == Family::gpt_oss;
+  if (config.find_integer("decoder_sparse_step").value_or(1) != 1) {
+    config.fail("decoder_sparse_step", "only 1 is supported: experts in every block");
+  }
+  if (config.has("mlp_only_layers") && !config.json().at("mlp_only_layers").empty()) {
+    config.fail("mlp_only_layers", "only an empty list is supported: experts in every block");
+  }
+  shape.experts = experts;
+  shape.intermediate = experts.active * experts.intermediate;
 }
 
 nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
@@ -216,6 +256,34 @@ nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
   return nullptr;
 }
 
+const char* architecture_name(Family family) {
+  switch (family) {
+    case Family::llama:
+      return "LlamaForCausalLM";
+    case Family::mistral:
+      return "MistralForCausalLM";
+    case Family::qwen2:
+      return "Qwen2ForCausalLM";
+    case Family::qwen3:
+      return "Qwen3ForCausalLM";
+    case Family::qwen3_moe:
+      return "Qwen3MoeForCausalLM";
+    case Family::mixtral:
+      return "MixtralForCausalLM";
+    case Family::gpt_oss:
+      return "GptOssForCausalLM";
+  }
+  return "";
+}
+
+void write_experts(const ModelShape& shape, nlohmann::ordered_json& json) {
+  if (!shape.experts) return;
+  const bool qwen = shape.family == Family::qwen3_moe;
+  json[qwen ? "num_experts" : "num_local_experts"] = shape.experts->count;
+  json["num_experts_per_tok"] = shape.experts->active;
+  json[qwen ? "moe_intermediate_size" : "intermediate_size"] = shape.experts->intermediate;
+}
+
 }  // namespace
 
 const char* to_string(Family family) {
@@ -228,6 +296,12 @@ const char* to_string(Family family) {
       return "qwen2";
     case Family::qwen3:
       return "qwen3";
+    case Family::qwen3_moe:
+      return "qwen3_moe";
+    case Family::mixtral:
+      return "mixtral";
+    case Family::gpt_oss:
+      return "gpt_oss";
   }
   return "";
 }
@@ -253,6 +327,7 @@ ModelShape shape_from_config(const std::string& json_text, const std::string& wh
   shape.rms_eps = config.find_number("rms_norm_eps").value_or(1e-6);
   shape.init_std = config.find_number("initializer_range").value_or(0.02);
   read_biases(config, shape);
+  read_experts(config, shape);
   read_rope(config, shape);
   shape.sliding_window = sliding_window_of(config, shape);
   validate(shape, where);
@@ -260,11 +335,7 @@ ModelShape shape_from_config(const std::string& json_text, const std::string& wh
 }
 
 std::string config_from_shape(const ModelShape& shape) {
-  const char* architecture = shape.family == Family::llama     ? "LlamaForCausalLM"
-                             : shape.family == Family::mistral ? "MistralForCausalLM"
-                             : shape.family == Family::qwen2   ? "Qwen2ForCausalLM"
-                                                               : "Qwen3ForCausalLM";
-  nlohmann::ordered_json json = {{"architectures", {architecture}},
+  nlohmann::ordered_json json = {{"architectures", {architecture_name(shape.family)}},
                                  {"model_type", to_string(shape.family)},
                                  {"vocab_size", shape.vocab},
                                  {"hidden_size", shape.hidden},
@@ -279,18 +350,20 @@ std::string config_from_shape(const ModelShape& shape) {
                                  {"rope_theta", shape.rope_theta},
                                  {"rope_scaling", rope_json(shape.rope_scaling)},
                                  {"tie_word_embeddings", shape.tied_head}};
-  if (shape.family == Family::llama || shape.family == Family::qwen3) {
+  const bool qwen3 = shape.family == Family::qwen3 || shape.family == Family::qwen3_moe;
+  if (shape.family == Family::llama || shape.family == Family::gpt_oss || qwen3) {
     json["attention_bias"] = shape.o_bias;
   }
   if (shape.family == Family::llama) json["mlp_bias"] = shape.mlp_bias;
-  if (shape.family != Family::llama) {
+  if (shape.family != Family::llama && shape.family != Family::gpt_oss) {
     json["sliding_window"] =
         shape.sliding_window ? nlohmann::ordered_json(*shape.sliding_window) : nullptr;
   }
-  if (shape.family == Family::qwen2 || shape.family == Family::qwen3) {
+  if (shape.family == Family::qwen2 || qwen3) {
     json["use_sliding_window"] = shape.sliding_window.has_value();
     json["max_window_layers"] = shape.sliding_window ? 0 : shape.layers;
   }
+  write_experts(shape, json);
   if (!shape.name.empty()) json["_name_or_path"] = shape.name;
   return json.dump(2) + "\n";
 }

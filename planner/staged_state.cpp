@@ -58,13 +58,14 @@ class FreedRecords {
 
 Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters) {
   const std::int64_t resident = unit.weights == Tier::hbm ? job.weight_element().count() : 0;
-  return Bytes((12 - resident) * parameters);
+  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2 -
+         Bytes(resident * parameters);
 }
 
 std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   std::vector<std::size_t> units;
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
-    if (stages_state(plan.units[unit])) units.push_back(unit);
+    if (stages_state(plan.units[unit]) && !rotates_state(plan.units[unit])) units.push_back(unit);
   }
   const auto count = static_cast<std::int64_t>(units.size());
   auto sharing = static_cast<std::size_t>(std::max<std::int64_t>(0, count - plan.state_buffers));
@@ -72,7 +73,7 @@ std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
   const UnitSizes sizes(job);
   std::vector<StagedLoad> in_records;
   // With several rounds gradients were there before.
-  FreedRecords freed(job, plan, Bytes(plan.rounds == 1 ? 4 * sizes.block : 0));
+  FreedRecords freed(job, plan, plan.rounds == 1 ? job.gradient_element() * sizes.block : Bytes(0));
   Bytes needed{0};
   while (sharing > 0) {
     const std::size_t unit = units[sharing - 1];

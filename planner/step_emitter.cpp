@@ -20,15 +20,17 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       staged_(staged_loads(job, plan)),
       staged_stores_(plan.units.size()) {
   gradient_slot_.assign(plan.units.size(), 0);
-  std::int64_t streamed_gradients = 0, staged_gradients = 0;
+  state_slot_.assign(plan.units.size(), 0);
+  std::int64_t streamed_gradients = 0, staged_gradients = 0, rotating = 0;
   for (std::size_t unit = 0; unit <= head(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
+    if (rotates_state(choice)) state_slot_[unit] = rotating++;
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu)
       gradient_slot_[unit] = staged_gradients++;
   }
   for (std::size_t unit = head() - 1; unit >= 1; --unit) {
     if (plan.units[unit].gradients == Tier::host) gradient_slot_[unit] = streamed_gradients++;
-    if (plan.units[unit].keep_tier != Tier::host) continue;
+    if (plan.units[unit].keep_tier != Tier::host || in_slots()) continue;
     for (std::int64_t m = 0; m < plan.micro_batches_per_round; ++m) {
       offloaded_.push_back({unit, static_cast<std::size_t>(m)});
     }
@@ -102,12 +104,18 @@ void StepEmitter::emit_use(std::size_t index) {
              static_cast<std::int64_t>(next_item_) + 1 < plan_.activation_buffers) {
         emit_record_load(next_item_++, use.round);
       }
+    } else if (is_block(use.unit) && in_slots()) {
+      emit_slot_forward(use);
     } else {
       emit_forward(use);
     }
     return;
   }
-  emit_backward(use);
+  if (in_slots()) {
+    emit_slot_backward(use);
+  } else {
+    emit_backward(use);
+  }
   emit_state_loads_after(use);
   if (use.unit == 1) {
     emit_embed_backward(use.round);
@@ -181,8 +189,8 @@ TensorIndex StepEmitter::gradient_tensor(std::size_t unit) const {
 }
 
 Access StepEmitter::gradient_access(std::size_t unit, bool first) const {
-  return {Role::gradient, gradient_tensor(unit), Bytes(0),
-          Bytes(4 * tensors_.units[unit].parameters), first ? Mode::write : Mode::update};
+  return {Role::gradient, gradient_tensor(unit), Bytes(0), gradient_bytes(unit),
+          first ? Mode::write : Mode::update};
 }
 
 Bytes StepEmitter::norm_blocks_bytes(std::size_t unit) const {

@@ -38,6 +38,12 @@ class StepEmitter {
   void emit_tokens();
   void emit_use(std::size_t use);
   void emit_forward(const UnitUse& use);
+  /// Of plans whose records go through slots (planner/step_slots.cpp).
+  void emit_slot_forward(const UnitUse& use);
+  void emit_slot_backward(const UnitUse& use);
+  void emit_slot_fetch(std::int64_t record, int round);
+  void emit_context_load(std::int64_t record, int round);
+  [[nodiscard]] std::vector<Access> context_accesses(std::int64_t m, Direction direction) const;
   void emit_loss(const UnitUse& use);
   void emit_backward(const UnitUse& use);
   void emit_embed_backward(int round);
@@ -56,6 +62,8 @@ class StepEmitter {
   void emit_state_load(const StagedLoad& load);
   void emit_state_loads_after(const UnitUse& use);
   void emit_state_store(std::size_t unit);
+  /// Update of a unit whose gradient and state rotate (planner/step_rotation.cpp).
+  void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
@@ -70,6 +78,18 @@ class StepEmitter {
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
   [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
   [[nodiscard]] std::string name(std::size_t unit) const { return unit_name(job_.model, unit); }
+  [[nodiscard]] Bytes gradient_bytes(std::size_t unit) const {
+    return job_.gradient_element() * tensors_.units[unit].parameters;
+  }
+  [[nodiscard]] bool in_slots() const { return !plan_.saved_records.empty(); }
+  [[nodiscard]] std::int64_t saved() const {
+    return static_cast<std::int64_t>(plan_.saved_records.size());
+  }
+  [[nodiscard]] TensorIndex host_record(std::int64_t record) const {
+    const std::int64_t round = plan_.micro_batches_per_round;
+    return tensors_.units[static_cast<std::size_t>(1 + record / round)]
+        .host_records[static_cast<std::size_t>(record % round)];
+  }
   [[nodiscard]] std::size_t head() const { return plan_.units.size() - 1; }
   [[nodiscard]] bool is_block(std::size_t unit) const { return unit > 0 && unit < head(); }
   [[nodiscard]] bool last_round(int round) const { return round + 1 == plan_.rounds; }
@@ -86,7 +106,8 @@ class StepEmitter {
   std::vector<std::vector<std::size_t>> offloaded_;  ///< Per item of a round's backward: {unit, m}.
   std::vector<sim::TaskId> use_ends_;  ///< Last compute task of every use so far, all steps.
   std::vector<std::int64_t>
-      gradient_slot_;  ///< Of a unit: in the gradient ring, or the host stage.
+      gradient_slot_;                     ///< Of a unit: in the gradient ring, or the host stage.
+  std::vector<std::int64_t> state_slot_;  ///< Of a unit that rotates: in the state ring.
   std::vector<StagedLoad> staged_;
   std::vector<std::optional<sim::TaskId>> staged_stores_;  ///< Last of a unit, in the step before.
   std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.

@@ -12,8 +12,9 @@ std::string compute_id(int round, const char* pass, const std::string& unit,
   return "r" + std::to_string(round) + "/" + pass + "/" + unit + "/m" + std::to_string(micro_batch);
 }
 
-void extend(std::vector<sim::TaskId>& tasks, const std::vector<sim::TaskId>& more) {
-  tasks.insert(tasks.end(), more.begin(), more.end());
+template <class Item>
+void extend(std::vector<Item>& items, const std::vector<Item>& more) {
+  items.insert(items.end(), more.begin(), more.end());
 }
 
 std::vector<sim::TaskId> only_for_first(std::int64_t m, sim::TaskId launch) {
@@ -52,6 +53,7 @@ void StepEmitter::emit_forward(const UnitUse& use) {
                             record_.all_bytes - kept, Mode::write});
       }
       accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
+      extend(accesses, context_accesses(m, Direction::forward));
     } else {
       accesses.push_back(tokens_access(micro, false));
     }
@@ -137,7 +139,7 @@ void StepEmitter::emit_loss(const UnitUse& use) {
 }
 
 void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
-  const Bytes bytes(4 * tensors_.units[unit].parameters);
+  const Bytes bytes = gradient_bytes(unit);
   const TensorIndex destination = gradient_tensor(unit);
   const bool in_ring = !tensors_.units[unit].device_gradient;
   const auto copied = writer_.add_copy(
@@ -202,6 +204,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
       read.push_back({Role::full_record, tensors_.full_record.value(), Bytes(0),
                       record_.all_bytes - kept, Mode::read});
     }
+    extend(read, context_accesses(m, Direction::backward));
     read.push_back(gradient_access(unit, first));
     read.push_back(whole(Role::stream_gradient, tensors_.stream_gradient[number], Mode::update));
     read.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
@@ -210,8 +213,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
          use.round, static_cast<int>(unit), static_cast<int>(micro), first},
         Pass::block_backward, std::move(read), only_for_first(m, launch));
     if (m == 0 && gradient_streams && use.round == 0) {
-      writer_.acquire(task, *tensors_.gradient_ring.pool,
-                      Bytes(4 * tensors_.units[unit].parameters));
+      writer_.acquire(task, *tensors_.gradient_ring.pool, gradient_bytes(unit));
     }
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }

@@ -29,7 +29,12 @@ Ring make_ring(GraphWriter& writer, Arena arena, const std::string& name, const 
 }  // namespace
 
 bool input_in_stream(const Plan& plan, std::size_t unit) {
-  return unit + 1 == plan.units.size() || offloads_record(plan, unit);
+  return unit + 1 == plan.units.size() || offloads_record(plan, unit) ||
+         !plan.saved_records.empty();
+}
+
+Bytes context_part(const Job& job) {
+  return job.compute_element() * (2 * job.micro_tokens() * job.model.kv_heads * job.model.head_dim);
 }
 
 StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) {
@@ -47,14 +52,16 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   add_units(writer, job, plan);
   add_norm_blocks(writer);
   add_streams(writer, job, plan);
+  add_slots(writer, job, plan);
   add_rings(writer, job, plan);
 }
 
 void StepTensors::add_units(GraphWriter& writer, const Job& job, const Plan& plan) {
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) add_unit(writer, job, plan, unit);
   if (job.model.tied_head) {
-    tied_gradient = writer.add_tensor(
-        {Arena::device, "gradient.tied", Bytes(4 * units.front().parameters), "gradients"});
+    tied_gradient =
+        writer.add_tensor({Arena::device, "gradient.tied",
+                           job.gradient_element() * units.front().parameters, "gradients"});
   }
 }
 
@@ -64,37 +71,39 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   const std::string name = unit_name(job.model, unit);
   UnitTensorSet set;
   set.parameters = unit_tensors(job.model, unit).padded_size;
-  const auto sized = [&](std::int64_t element) { return Bytes(element * set.parameters); };
+  const auto sized = [&](Bytes element) { return element * set.parameters; };
+  const Bytes master_size = job.master_bytes(set.parameters);
+  const Bytes moment_size = job.moment_bytes(set.parameters);
   const bool resident_state = choice.state == Tier::hbm;
   const Arena state_arena = resident_state ? Arena::device : Arena::host;
   if (resident_state) {
     set.device_weights =
-        writer.add_tensor({Arena::device, "master/" + name, sized(4), "weights", true});
+        writer.add_tensor({Arena::device, "master/" + name, master_size, "weights", true});
   } else {
-    set.master = writer.add_tensor({Arena::host, "master/" + name, sized(4), "weights", true});
+    set.master = writer.add_tensor({Arena::host, "master/" + name, master_size, "weights", true});
     if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
       set.device_weights =
-          writer.add_tensor({Arena::device, "weights/" + name, sized(job.weight_element().count()),
+          writer.add_tensor({Arena::device, "weights/" + name, sized(job.weight_element()),
                              "weights", choice.weights == Tier::hbm});
     }
   }
-  set.moment1 = writer.add_tensor({state_arena, "moment1/" + name, sized(4), "state", true});
-  set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, sized(4), "state", true});
-  if (stages_state(choice)) {
+  set.moment1 = writer.add_tensor({state_arena, "moment1/" + name, moment_size, "state", true});
+  set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, moment_size, "state", true});
+  if (stages_state(choice) && !rotates_state(choice)) {
     const auto stage = [&](const char* plane, Bytes bytes) {
       return writer.add_tensor(
           {Arena::device, std::string("staged.") + plane + "/" + name, bytes, "staged state"});
     };
-    const Bytes master = staged_bytes(choice, job, set.parameters) - sized(8);
+    const Bytes master = staged_bytes(choice, job, set.parameters) - moment_size * 2;
     if (master.count() > 0) set.staged_master = stage("master", master);
-    set.staged_moment1 = stage("moment1", sized(4));
-    set.staged_moment2 = stage("moment2", sized(4));
+    set.staged_moment1 = stage("moment1", moment_size);
+    set.staged_moment2 = stage("moment2", moment_size);
   }
   if (choice.gradients == Tier::hbm) {
-    set.device_gradient =
-        writer.add_tensor({Arena::device, "gradient/" + name, sized(4), "gradients"});
+    set.device_gradient = writer.add_tensor(
+        {Arena::device, "gradient/" + name, sized(job.gradient_element()), "gradients"});
   } else {
-    const std::int64_t element = plan.rounds > 1 ? 4 : job.gradient_wire_element().count();
+    const Bytes element = plan.rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
     set.host_gradient =
         writer.add_tensor({Arena::host, "gradient.host/" + name, sized(element), "gradients"});
   }
@@ -111,11 +120,12 @@ void StepTensors::add_norm_blocks(GraphWriter& writer) {
 void StepTensors::add_streams(GraphWriter& writer, const Job& job, const Plan& plan) {
   const BlockRecord record = block_record(job);
   const Bytes stream_size = stream_bytes(job);
+  const bool in_slots = !plan.saved_records.empty();
   Bytes largest_rest{0};
   bool stream_used[2] = {false, false};
   for (std::size_t unit = 1; unit < plan.units.size(); ++unit) {
     if (input_in_stream(plan, unit)) stream_used[unit % 2] = true;
-    if (!is_block(plan, unit)) continue;
+    if (!is_block(plan, unit) || in_slots) continue;
     const UnitPlan& choice = plan.units[unit];
     const Bytes kept = record.kept(choice.keep);
     largest_rest = std::max(largest_rest, record.all_bytes - kept);
@@ -147,6 +157,26 @@ void StepTensors::add_streams(GraphWriter& writer, const Job& job, const Plan& p
   }
 }
 
+void StepTensors::add_slots(GraphWriter& writer, const Job& job, const Plan& plan) {
+  if (job.sequence_chunk) {
+    const Bytes size = context_part(job) * job.chunks_per_sequence();
+    context = writer.add_tensor({Arena::device, "context", size, "activations"});
+    context_gradient = writer.add_tensor({Arena::device, "context_gradient", size, "activations"});
+  }
+  if (plan.saved_records.empty()) return;
+  const BlockRecord record = block_record(job);
+  const auto round = static_cast<std::size_t>(plan.micro_batches_per_round);
+  for (std::size_t i = 0; i < plan.saved_records.size(); ++i) {
+    const std::size_t unit = 1 + i / round;
+    units[unit].host_records.push_back(writer.add_tensor(
+        {Arena::host,
+         "record.host/" + unit_name(job.model, unit) + "/m" + std::to_string(i % round),
+         record.kept(plan.saved_records[i]), "activations"}));
+  }
+  activation_ring = make_ring(writer, Arena::device, "activation_buffer", "activations",
+                              plan.activation_buffers, record.all_bytes, false);
+}
+
 void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& plan) {
   // What passes through a ring: how many occupants, and the largest of them.
   struct Traffic {
@@ -156,11 +186,14 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
       largest = std::max(largest, size);
     }
   };
-  Traffic weights, gradients, staged, records, io_gradients;
+  Traffic weights, gradients, staged, records, io_gradients, states;
   const BlockRecord record = block_record(job);
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const std::int64_t size = units[unit].parameters;
+    if (rotates_state(choice)) {
+      states.add((staged_bytes(choice, job, size) + job.gradient_wire_element() * size).count());
+    }
     if (is_block(plan, unit)) {
       if (choice.weights == Tier::host) weights.add(size);
       if (choice.gradients == Tier::host) gradients.add(size);
@@ -181,14 +214,17 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
   weight_ring = ring(Arena::device, "weight_buffer", "weights", plan.weight_buffers, weights,
                      job.weight_element().count(), true);
   gradient_ring = ring(Arena::device, "gradient_buffer", "gradients", plan.gradient_buffers,
-                       gradients, 4, true);
-  activation_ring = ring(Arena::device, "activation_buffer", "activations", plan.activation_buffers,
-                         records, 1, false);
+                       gradients, job.gradient_element().count(), true);
+  state_ring = ring(Arena::device, "state_buffer", "staged state",
+                    std::max<std::int64_t>(1, plan.state_buffers), states, 1, false);
+  if (plan.saved_records.empty())
+    activation_ring = ring(Arena::device, "activation_buffer", "activations",
+                           plan.activation_buffers, records, 1, false);
   host_gradient_ring = ring(Arena::host, "gradient_stage", "gradients", plan.gradient_buffers,
                             staged, job.gradient_wire_element().count(), false);
   if (io_gradients.occupants > 0) {
     const TensorIndex shared = writer.add_tensor(
-        {Arena::device, "gradient.io", Bytes(4 * io_gradients.largest), "gradients"});
+        {Arena::device, "gradient.io", job.gradient_element() * io_gradients.largest, "gradients"});
     for (const std::size_t unit : {std::size_t{0}, plan.units.size() - 1}) {
       if (plan.units[unit].gradients == Tier::host) units[unit].device_gradient = shared;
     }

@@ -48,11 +48,15 @@ struct StepTensors {
   std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.
   std::vector<TensorIndex> stream_gradient;  ///< By micro-batch of the round.
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
+  Ring state_ring;  ///< Of units whose gradient and state rotate through the device.
+  /// k and v of a split sequence, and their gradients, [seq_len, 2 x kv_heads x head_dim].
+  std::optional<TensorIndex> context, context_gradient;
 
  private:
   void add_units(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_unit(GraphWriter& writer, const Job& job, const Plan& plan, std::size_t unit);
   void add_norm_blocks(GraphWriter& writer);
+  void add_slots(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_streams(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_rings(GraphWriter& writer, const Job& job, const Plan& plan);
 };
@@ -63,5 +67,8 @@ inline constexpr std::int64_t kNormBlock = 4096;
 /// Does the input stream of `unit` lie outside its record? True for the head and for blocks whose
 /// record is offloaded.
 [[nodiscard]] bool input_in_stream(const Plan& plan, std::size_t unit);
+
+/// Bytes of k and v of one micro-batch: its part of the context.
+[[nodiscard]] Bytes context_part(const Job& job);
 
 }  // namespace sluice::planner

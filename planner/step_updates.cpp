@@ -27,32 +27,32 @@ void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
 
 void StepEmitter::emit_store(std::size_t unit, int round, TensorIndex destination,
                              const std::vector<sim::TaskId>& after) {
-  const std::int64_t element = last_round(round) ? job_.gradient_wire_element().count() : 4;
-  const Bytes bytes(element * tensors_.units[unit].parameters);
+  const Bytes bytes = last_round(round)
+                          ? job_.gradient_wire_element() * tensors_.units[unit].parameters
+                          : gradient_bytes(unit);
   const auto copied = writer_.add_copy(
       {TaskKind::store_gradient, LaneKind::d2h,
        "r" + std::to_string(round) + "/store/" + name(unit), round, static_cast<int>(unit)},
       {gradient_tensor(unit), Bytes(0), bytes}, {destination, Bytes(0), bytes}, plan_.copy_chunk,
       after);
   const bool in_ring = !tensors_.units[unit].device_gradient;
-  const Bytes held(4 * tensors_.units[unit].parameters);
+  const Bytes held = gradient_bytes(unit);
   if (in_ring) writer_.release(copied, *tensors_.gradient_ring.pool, held - bytes);
 }
 
 std::vector<StepEmitter::StagedPart> StepEmitter::staged_parts(std::size_t unit) const {
   const UnitTensorSet& set = tensors_.units[unit];
-  const Bytes half(2 * set.parameters);
+  const Bytes master = job_.master_bytes(set.parameters);
+  const Bytes moment = job_.moment_bytes(set.parameters);
   std::vector<StagedPart> parts;
   if (set.staged_master) {
     const Bytes bytes = writer_.graph().tensors[static_cast<std::size_t>(*set.staged_master)].bytes;
     // Low halves alone are the second half of the master.
-    const Bytes start = half * 2 - bytes;
+    const Bytes start = master - bytes;
     parts.push_back({"master", {*set.master, start, bytes}, {*set.staged_master, Bytes(0), bytes}});
   }
-  parts.push_back(
-      {"m", {*set.moment1, Bytes(0), half * 2}, {*set.staged_moment1, Bytes(0), half * 2}});
-  parts.push_back(
-      {"v", {*set.moment2, Bytes(0), half * 2}, {*set.staged_moment2, Bytes(0), half * 2}});
+  parts.push_back({"m", {*set.moment1, Bytes(0), moment}, {*set.staged_moment1, Bytes(0), moment}});
+  parts.push_back({"v", {*set.moment2, Bytes(0), moment}, {*set.staged_moment2, Bytes(0), moment}});
   return parts;
 }
 
@@ -113,6 +113,8 @@ std::vector<Access> StepEmitter::master_accesses(std::size_t unit) const {
   if (choice.executor == Executor::gpu) {
     high = choice.weights == Tier::hbm ? set.device_weights.value() : set.staged_master.value();
   }
+  if (job_.master_bytes(1) == Bytes(2))
+    return {{Role::weights, high, Bytes(0), half, Mode::update}};
   // Low halves follow the high ones, unless the copy that computes is of high halves alone.
   const bool apart = writer_.graph().tensors[static_cast<std::size_t>(high)].bytes == half;
   const Access low = apart ? whole(Role::low, set.staged_master.value(), Mode::update)
@@ -123,6 +125,7 @@ std::vector<Access> StepEmitter::master_accesses(std::size_t unit) const {
 void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& after) {
   const UnitPlan& choice = plan_.units[unit];
   const UnitTensorSet& set = tensors_.units[unit];
+  if (rotates_state(choice)) return emit_rotating_update(unit, after);
   const bool on_device = choice.executor == Executor::gpu;
   const Bytes gradient_bytes(set.parameters * job_.gradient_wire_element().count());
   TensorIndex gradient{};

@@ -4,6 +4,8 @@
 //   causal attention of one head, L tokens  P = visible (query, key) pairs = L (L + 1) / 2, fewer
 //                                           under a sliding window; forward 4 d P FLOPs (scores and
 //                                           values), backward 10 d P (scores again, dV, dP, dQ, dK)
+//   ... of chunks that attend to `prior` keys before them: P = L (L + 1) / 2 + L prior
+//   experts: every one gets its equal share of the tokens that go to `active` of them
 //   element-wise kernels                    bytes read + bytes written, each operand once
 // Backward of a weight product is two products: d input [m, n] x [n, k], d weight [n, m] x [m, k].
 #include <algorithm>
@@ -29,10 +31,11 @@ struct MicroBatchSizes {
   }
 };
 
-AttentionWork attention_of(const Job& job, bool backward) {
+AttentionWork attention_of(const Job& job, bool backward, std::int64_t position) {
   AttentionWork work;
   work.sequences = job.micro_batch;
-  work.length = job.seq_len;
+  work.length = job.sequence_chunk.value_or(job.seq_len);
+  work.prior = position * work.length;
   work.heads = job.model.heads;
   work.kv_heads = job.model.kv_heads;
   work.head_dim = job.model.head_dim;
@@ -42,25 +45,49 @@ AttentionWork attention_of(const Job& job, bool backward) {
 }
 
 /// Norm, q, k and v products, biases, q/k norms and RoPE, attention.
-void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s) {
+void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
+                        std::int64_t position) {
   work.gemms.push_back({s.tokens, s.query, s.hidden});
   work.gemms.push_back({s.tokens, s.key_value, s.hidden, 2});
-  work.attention.push_back(attention_of(job, false));
+  work.attention.push_back(attention_of(job, false, position));
   work.streamed += s.streams(s.hidden, 2) + s.streams(s.query + s.key_value, 2);
   work.kernels += 6;
 }
 
+enum class Side { in, out };
+
+/// gate and up, or down: of all experts where there are any.
+Gemm feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
+  std::int64_t tokens = s.tokens, wide = s.intermediate, networks = 1;
+  if (const auto& experts = job.model.experts) {
+    networks = experts->count;
+    tokens = std::max<std::int64_t>(1, s.tokens * experts->active / experts->count);
+    wide = experts->intermediate;
+  }
+  return side == Side::in ? Gemm{tokens, wide, s.hidden, 2 * networks}
+                          : Gemm{tokens, s.hidden, wide, networks};
+}
+
+/// The router's product, and tokens gathered for their experts.
+void add_router(Work& work, const Job& job, const MicroBatchSizes& s) {
+  if (!job.model.experts) return;
+  work.gemms.push_back({s.tokens, job.model.experts->count, s.hidden});
+  work.streamed += s.streams(s.hidden, 2 * job.model.experts->active);
+  work.kernels += 3;
+}
+
 /// o product, residual, norm, gate and up products.
-void add_residual_gate_up(Work& work, const MicroBatchSizes& s) {
+void add_residual_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
   work.gemms.push_back({s.tokens, s.hidden, s.query});
-  work.gemms.push_back({s.tokens, s.intermediate, s.hidden, 2});
+  add_router(work, job, s);
+  work.gemms.push_back(feed_forward(job, s, Side::in));
   work.streamed += s.streams(s.hidden, 3) + s.streams(s.hidden, 2);
   work.kernels += 5;
 }
 
 /// SwiGLU, down product, residual.
-void add_down(Work& work, const MicroBatchSizes& s) {
-  work.gemms.push_back({s.tokens, s.hidden, s.intermediate});
+void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
+  work.gemms.push_back(feed_forward(job, s, Side::out));
   work.streamed += s.streams(s.intermediate, 3) + s.streams(s.hidden, 3);
   work.kernels += 3;
 }
@@ -72,20 +99,20 @@ void add_backward_of(Work& work, const Gemm& g) {
   work.kernels += 2 * g.count;
 }
 
-Work block_backward(const Job& job, const MicroBatchSizes& s) {
+Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t position) {
   Work work;
-  for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.intermediate},     // down
-                        Gemm{s.tokens, s.intermediate, s.hidden, 2},  // gate, up
+  for (const Gemm& g : {feed_forward(job, s, Side::out), feed_forward(job, s, Side::in),
                         Gemm{s.tokens, s.hidden, s.query},            // o
                         Gemm{s.tokens, s.query, s.hidden},            // q
                         Gemm{s.tokens, s.key_value, s.hidden, 2}}) {  // k, v
     add_backward_of(work, g);
   }
-  work.attention.push_back(attention_of(job, true));
-  work.streamed = s.streams(s.intermediate, 6)  // gate, up, d act; act, d gate, d up
-                  + s.streams(s.hidden, 4)      // both norms' outputs again
-                  + s.streams(s.hidden, 8)      // both norms' backward onto the residual's gradient
-                  + s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
+  add_router(work, job, s);
+  work.attention.push_back(attention_of(job, true, position));
+  work.streamed += s.streams(s.intermediate, 6)  // gate, up, d act; act, d gate, d up
+                   + s.streams(s.hidden, 4)      // both norms' outputs again
+                   + s.streams(s.hidden, 8)  // both norms' backward onto the residual's gradient
+                   + s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
   work.kernels += 7;
   return work;
 }
@@ -112,7 +139,8 @@ double visible_pairs(const AttentionWork& a) {
   const double length = static_cast<double>(a.length);
   const double hidden_from =
       static_cast<double>(std::max<std::int64_t>(0, a.length - a.window.value_or(a.length)));
-  return length * (length + 1) / 2 - hidden_from * (hidden_from + 1) / 2;
+  return length * (length + 1) / 2 - hidden_from * (hidden_from + 1) / 2 +
+         length * static_cast<double>(a.prior);
 }
 
 }  // namespace
@@ -134,7 +162,7 @@ Flops flops(const AttentionWork& a) {
                static_cast<double>(a.head_dim) * visible_pairs(a));
 }
 
-Work work_of(const Job& job, Pass pass, std::size_t unit) {
+Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
   const MicroBatchSizes s(job);
   Work work;
   switch (pass) {
@@ -143,21 +171,29 @@ Work work_of(const Job& job, Pass pass, std::size_t unit) {
       work.kernels = 1;
       return work;
     case Pass::block_forward:
-      add_attention_half(work, job, s);
-      add_residual_gate_up(work, s);
-      add_down(work, s);
+      add_attention_half(work, job, s, position);
+      add_residual_gate_up(work, job, s);
+      add_down(work, job, s);
       return work;
     case Pass::loss:
       return loss(job, s);
     case Pass::block_recompute_input:
-      add_attention_half(work, job, s);
-      add_residual_gate_up(work, s);
+      add_attention_half(work, job, s, position);
+      add_residual_gate_up(work, job, s);
       return work;
+    case Pass::block_recompute_kv:
+      work.attention.push_back(attention_of(job, false, position));
+      [[fallthrough]];
+    case Pass::block_recompute_attention:
+      work.gemms.push_back({s.tokens, s.query, s.hidden});
+      work.streamed += s.streams(s.hidden, 2) + s.streams(s.query, 2);
+      work.kernels += 3;
+      [[fallthrough]];
     case Pass::block_recompute_selective:
-      add_residual_gate_up(work, s);
+      add_residual_gate_up(work, job, s);
       return work;
     case Pass::block_backward:
-      return block_backward(job, s);
+      return block_backward(job, s, position);
     case Pass::embed_backward:  // rows are sorted by token, then added onto fp32 rows
       work.streamed = s.streams(s.hidden, 1) + Bytes(s.tokens * s.hidden * 2 * 4);
       work.kernels = 2;
@@ -167,7 +203,7 @@ Work work_of(const Job& job, Pass pass, std::size_t unit) {
       work.kernels = 1;
       return work;
     case Pass::norm:
-      work.streamed = Bytes(unit_tensors(job.model, unit).padded_size * 4);
+      work.streamed = job.gradient_element() * unit_tensors(job.model, unit).padded_size;
       work.kernels = 1;
       return work;
   }

@@ -1,13 +1,10 @@
 # Writes the catalogue's JSON files into one C++ source, so that the program needs none of them at
 # run time.
-file(GLOB catalogue_models CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/models/*.json)
-file(GLOB catalogue_machines CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/machines/*.json)
-file(GLOB catalogue_kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/kernels/*.json)
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue_models} ${catalogue_machines}
-             ${catalogue_kernels})
-
+set(catalogue_kinds models machines gpus parts kernels)
 set(catalogue_source "#include \"planner/catalogue_files.hpp\"\n\nnamespace sluice::planner {\n")
-foreach(kind IN ITEMS models machines kernels)
+foreach(kind IN LISTS catalogue_kinds)
+  file(GLOB catalogue_${kind} CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/${kind}/*.json)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue_${kind}})
   string(APPEND catalogue_source "\nconst std::vector<CatalogueFile>& catalogue_${kind}_files() {\n"
                                  "  static const std::vector<CatalogueFile> files = {\n")
   foreach(path IN LISTS catalogue_${kind})

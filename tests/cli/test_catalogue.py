@@ -35,6 +35,21 @@ def test_machines_lists_names_sources_and_support(run_sluice, validate):
     assert support["host"] == "tested"
 
 
+def test_parts_are_listed_and_the_catalogue_spans_them(run_sluice):
+    document = run_sluice("machines", "--json").json()
+    machines = {machine["name"]: machine for machine in document["machines"]}
+    assert len(machines) >= 25
+    wanted = {"rtx-3090", "rtx-4070-ti-super", "rtx-4080", "rtx-4090", "rtx-5080", "rtx-5090", "rtx-a4000",
+              "rtx-a5000", "rtx-a6000", "rtx-4000-ada", "rtx-5000-ada", "rtx-6000-ada", "rtx-pro-4000",
+              "rtx-pro-4500", "rtx-pro-5000", "rtx-pro-6000", "l4", "l40s", "a100-40-pcie", "a100-40-sxm",
+              "a100-80-pcie", "a100-80-sxm", "h100-pcie", "h100-sxm", "h100-nvl", "h200", "gh200", "b200",
+              "gb200"}
+    assert wanted <= set(machines)
+    text = run_sluice("machines", "parts").out
+    for word in ["ryzen-9-9950x", "gen4", "rtx-4090", "DDR5", "--ram", "c2c"]:
+        assert word in text
+
+
 @pytest.mark.parametrize("name", ["here", "h200", "rtx-4090"])
 def test_a_shown_machine_is_a_profile_file(run_sluice, validate, tmp_path, name):
     document = run_sluice("machines", "show", name, "--json").json()

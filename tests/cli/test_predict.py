@@ -122,6 +122,10 @@ def test_a_slower_link_never_helps(run_sluice, tiny):
     assert slow >= fast
 
 
+def machine_rows(document):
+    return [row for row in document["rows"] if row["kind"] != "resident node"]
+
+
 def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, tiny):
     prices = tmp_path / "prices.yaml"
     prices.write_text("prices:\n  h200: {rent_usd_per_hour: 3.5, date: 2026-01-31}\n")
@@ -129,20 +133,55 @@ def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, ti
                    "--prices", prices, "--rent", "--json").json()
     validate(b, "buy")
     steps = [row["step_s"] for row in b["rows"]]
-    assert steps == sorted(steps) and {r["machine"] for r in b["rows"]} == {"h200", "rtx-4090"}
+    assert steps == sorted(steps) and {r["machine"] for r in machine_rows(b)} == {"h200", "rtx-4090"}
     h200 = next(r for r in b["rows"] if r["machine"] == "h200")
     other = next(r for r in b["rows"] if r["machine"] == "rtx-4090")
-    assert h200["cost"] == pytest.approx(3.5 * 24 * h200["days"])
-    assert other["price"] is None and other["cost"] is None
+    node = next(r for r in b["rows"] if r["kind"] == "resident node")
+    assert h200["cost"] == pytest.approx(3.5 * 24 * h200["days"]) and h200["gpus"] == 8
+    assert other["price"] is None and other["cost"] is None and node["rent_usd"] is None
+    save = h200["phases"]["save"]["disk"]
+    assert save["peak_bytes"] == 2 * h200["phases"]["load"]["disk"]["peak_bytes"] > 0
+    assert h200["ssd_wear"]["steps"] is None and h200["nearest_case"]
     assert b["upgrades"] and set(b["elasticity"]) >= {"compute", "h2d", "d2h", "dram", "cpu", "hbm"}
+    assert all(upgrade["orderable"] for upgrade in b["upgrades"])
     text = run_sluice("buy", *tiny, "--machines", "h200").out
-    assert " - " in text and "upgrades of h200" in text
+    assert " - " in text and "upgrades of h200" in text and "No prices were given" in text
+    assert text.startswith("Buy h200") and "uses 1 of 8 GPUs" in text
 
 
 def test_buy_keeps_a_machine_that_does_not_fit_as_a_row(run_sluice, tiny):
     b = run_sluice("buy", *tiny, "--hbm", "640 MiB", "--machines", "h200", "--json").json()
-    assert b["rows"][0]["fits"] is False and "hbm" in b["rows"][0]["limit"]
-    assert b["elasticity"] == {}
+    row = machine_rows(b)[0]
+    assert row["fits"] is False and "hbm" in row["limit"] and row["remedy"]
+    assert b["elasticity"] == {} and "does" not in row["machine"]
+
+
+def test_a_composed_machine_is_predicted_and_shown(run_sluice, validate, refuses, tiny, tmp_path):
+    parts = ["--gpu", "rtx-4090", "--cpu", "threadripper-9970x", "--ram", "4x32 GiB DDR5-5600",
+             "--ssd", "1x gen4"]
+    run = [word for word in tiny if word not in ("--machine", "h200")]
+    p = run_sluice("predict", *run, *parts, "--tokens", "1B", "--json").json()
+    validate(p, "predict")
+    assert p["fits"] and p["days"] == pytest.approx(1e9 / p["tokens_per_s"] / 86400)
+    assert p["phases"]["step"]["host"]["capacity_bytes"] == int(0.98 * 4 * 32 * 2**30)
+    name = "rtx-4090 + threadripper-9970x + 4x32 GiB DDR5-5600"
+    shown = run_sluice("machines", "show", name, "--json").json()
+    validate(shown, "profile")
+    assert shown["name"] == name
+    again = run_sluice("predict", *run, "--machine", name, "--json").json()
+    assert again["step_s"] == p["step_s"] and again["profile_hash"] == p["profile_hash"]
+    text = run_sluice("predict", *run, *parts).out
+    assert "checkpoint" in text and "validated" in text and "save" in text
+    for word, value, *told in [
+        ("--ram", "3x32 GiB DDR5-5600", "3 modules", "1, 2, 4"),
+        ("--ram", "4x40 GiB DDR5-5600", "40 GiB", "32, 48"),
+        ("--ram", "4x32 GiB DDR5-5601", "DDR5-5601", "5600"),
+        ("--ram", "4x32 GiB DDR4-3200", "takes DDR5"),
+        ("--ssd", "12x gen4", "PCIe lanes", "at most 8"),
+        ("--cpu", "threadriper-9970x", "did you mean"),
+        ("--gpu", "rtx-4091", "did you mean"),
+    ]:
+        refuses(["predict", *run, *parts, word, value], *told)
 
 
 def test_wrong_requests_are_refused(refuses, tmp_path, tiny):

@@ -48,6 +48,15 @@ class Buy : public testing::Test {
   RunConfig config_;
 };
 
+/// Rows but resident nodes.
+std::vector<BuyRow> machines_of(const BuyReport& report) {
+  std::vector<BuyRow> rows;
+  for (const BuyRow& row : report.rows) {
+    if (row.kind != RowKind::resident_node) rows.push_back(row);
+  }
+  return rows;
+}
+
 TEST_F(Buy, RanksByStepTimeAndKeepsWhatDoesNotFitAsARow) {
   const std::string slow = machine("slow", 1, 1 << 30);
   const std::string fast = machine("fast", 4, 1 << 30);
@@ -58,20 +67,24 @@ TEST_F(Buy, RanksByStepTimeAndKeepsWhatDoesNotFitAsARow) {
   request.tokens = 1e6;
   request.days = 1e9;
   request.budget_usd = 10;
-  request.prices[fast] = {
+  request.prices.machines[fast] = {
       .buy_usd = 20, .rent_usd_per_hour = 1, .date = "2026-01-31", .source = ""};
   const BuyReport report = buy(config_, request);
-  ASSERT_EQ(report.rows.size(), 3u);
-  EXPECT_EQ(report.rows[0].machine, fast);
-  EXPECT_EQ(report.rows[1].machine, slow);
-  EXPECT_EQ(report.rows[2].machine, small);
-  EXPECT_FALSE(report.rows[2].fits);
-  EXPECT_NE(report.rows[2].limit.find("hbm"), std::string::npos);
-  EXPECT_NEAR(*report.rows[0].days, 1e6 / report.rows[0].tokens_per_s / 86400, 1e-9);
-  EXPECT_EQ(report.rows[0].cost, 20);
-  EXPECT_EQ(report.rows[0].within_budget, false);
-  EXPECT_EQ(report.rows[0].within_days, true);
-  EXPECT_FALSE(report.rows[1].price.has_value());  // Never guessed.
+  const std::vector<BuyRow> rows = machines_of(report);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].machine, fast);
+  EXPECT_EQ(rows[1].machine, slow);
+  EXPECT_EQ(rows[2].machine, small);
+  EXPECT_FALSE(rows[2].fits);
+  EXPECT_NE(rows[2].limit.find("hbm"), std::string::npos);
+  EXPECT_NEAR(*rows[0].days, 1e6 / rows[0].tokens_per_s / 86400, 1e-9);
+  EXPECT_LE(*rows[0].days_low, *rows[0].days);
+  EXPECT_GE(*rows[0].days_high, *rows[0].days);
+  EXPECT_EQ(rows[0].cost, 20);
+  EXPECT_EQ(rows[0].within_budget, false);
+  EXPECT_EQ(rows[0].within_days, true);
+  EXPECT_FALSE(rows[1].price.has_value());  // Never guessed.
+  EXPECT_FALSE(rows[0].nearest_case.empty());
 }
 
 TEST_F(Buy, RentIsPriceTimesHours) {
@@ -81,10 +94,11 @@ TEST_F(Buy, RentIsPriceTimesHours) {
   request.machines = {only};
   request.tokens = 1e6;
   request.payment = Payment::rent;
-  request.prices[only] = {
+  request.prices.machines[only] = {
       .buy_usd = {}, .rent_usd_per_hour = 2, .date = "2026-01-31", .source = ""};
   const BuyReport report = buy(config_, request);
-  EXPECT_NEAR(*report.rows[0].cost, 2 * 24 * *report.rows[0].days, 1e-9);
+  const std::vector<BuyRow> rows = machines_of(report);
+  EXPECT_NEAR(*rows[0].cost, 2 * 24 * *rows[0].days, 1e-9);
 }
 
 TEST_F(Buy, ElasticityOfAComputeBoundStepIsThatOfCompute) {
@@ -107,10 +121,84 @@ TEST_F(Buy, ElasticityOfAComputeBoundStepIsThatOfCompute) {
   }
 }
 
+TEST_F(Buy, AlwaysComparesARentedNodeAndNeverGuessesItsPrice) {
+  const std::string only = machine("only", 1, 1 << 30);
+  config_.machine = only;
+  BuyRequest request;
+  request.machines = {only};
+  request.tokens = 1e9;
+  request.prices.machines["h100-sxm"] = {
+      .buy_usd = {}, .rent_usd_per_hour = 2, .date = "2026-01-31", .source = ""};
+  const auto node_of = [](const BuyReport& report) {
+    std::vector<BuyRow> nodes;
+    for (const BuyRow& row : report.rows) {
+      if (row.kind == RowKind::resident_node) nodes.push_back(row);
+    }
+    return nodes;
+  };
+  const std::vector<BuyRow> unpriced = node_of(buy(config_, request));
+  ASSERT_EQ(unpriced.size(), 1u);
+  EXPECT_EQ(unpriced[0].machine, "8x-h100-sxm");
+  EXPECT_EQ(unpriced[0].gpus, 8);
+  EXPECT_FALSE(unpriced[0].rent_usd.has_value());
+  request.prices.machines["8x-b200"] = {
+      .buy_usd = {}, .rent_usd_per_hour = 40, .date = "2026-01-31", .source = ""};
+  EXPECT_EQ(node_of(buy(config_, request)).size(), 2u);
+}
+
+// One run costs 2 USD/h for some hours; the machine costs 20,000: renting wins until enough runs.
+TEST_F(Buy, VerdictComesFirstAndWeighsRentAgainstPrice) {
+  const std::string only = machine("only", 1, 1 << 30);
+  config_.machine = only;
+  BuyRequest request;
+  request.machines = {only};
+  request.tokens = 1e6;
+  request.prices.machines[only] = {
+      .buy_usd = 20000, .rent_usd_per_hour = 2, .date = "2026-01-31", .source = ""};
+  EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Rent, do not buy"));
+  request.prices.machines[only].rent_usd_per_hour = 1e12;
+  EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Buy " + only));
+  request.budget_usd = 5;
+  EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Nothing that fits"));
+  request.prices = {};
+  request.budget_usd.reset();
+  EXPECT_NE(buy(config_, request).verdict.back().find("No prices were given"), std::string::npos);
+}
+
+TEST_F(Buy, DoesNotDependOnTheThreads) {
+  BuyRequest request;
+  request.machines = {"rtx-4090", "h200", "l40s"};
+  request.tokens = 1e9;
+  config_.machine = "rtx-4090";
+  request.threads = 1;
+  const std::string one = to_json_text(buy(config_, request));
+  request.threads = 3;
+  EXPECT_EQ(to_json_text(buy(config_, request)), one);
+}
+
+TEST_F(Buy, AMachineIsTheSumOfItsPartsWhereEachHasAPrice) {
+  const auto file = write("parts.yaml", R"(parts:
+  gpu rtx-4090: {buy_usd: 1600, date: 2026-02-01}
+  cpu ryzen-9-9950x: {buy_usd: 1000, date: 2026-01-01}
+  64 GiB DDR5-5600: {buy_usd: 200, date: 2026-02-01}
+  ssd gen4: {buy_usd: 150, date: 2026-02-01}
+)");
+  const PriceList prices = read_prices(file);
+  EXPECT_EQ(prices.of("rtx-4090").buy_usd, 1600 + 1000 + 2 * 200 + 150);
+  EXPECT_EQ(prices.of("rtx-4090").date, "2026-01-01");
+  EXPECT_EQ(prices.of("rtx-4090 + 4x64 GiB DDR5-5600").buy_usd, 1600 + 1000 + 4 * 200 + 150);
+  EXPECT_FALSE(prices.of("rtx-5090").buy_usd.has_value());
+  const Composition now = find_composition("rtx-4090").value();
+  // Two modules more; a whole new kit of another size has no price here.
+  EXPECT_EQ(prices.change(now, find_composition("rtx-4090 + 4x64 GiB DDR5-5600").value()), 400);
+  EXPECT_FALSE(prices.change(now, find_composition("rtx-4090 + 2x48 GiB DDR5-5600").value()));
+  EXPECT_THROW((void)read_prices(write("e.yaml", "part: {x: {buy_usd: 1, date: d}}")), BadRequest);
+}
+
 TEST_F(Buy, PricesNeedADateAndKnownKeys) {
   const auto good =
       write("good.json", R"({"prices": {"h200": {"buy_usd": 1, "date": "2026-01-31"}}})");
-  EXPECT_EQ(read_prices(good).at("h200").buy_usd, 1);
+  EXPECT_EQ(read_prices(good).machines.at("h200").buy_usd, 1);
   EXPECT_THROW((void)read_prices(write("a.yaml", "prices: {h200: {buy_usd: 1}}")), BadRequest);
   EXPECT_THROW((void)read_prices(write("b.yaml", "prices: {h200: {buy: 1, date: 2026-01-31}}")),
                BadRequest);

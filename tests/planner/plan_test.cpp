@@ -66,6 +66,21 @@ TEST(Plan, TheCombinationsThatRunAreAccepted) {
   EXPECT_NO_THROW(validate(uniform_plan(job, {.when = When::backward}, 4), job));
 }
 
+TEST(Plan, WhatIsOnlyPredictedIsValidAndNotExecuted) {
+  const Job job = small_job();
+  Plan rotating = uniform_plan(job, {.executor = Executor::gpu, .when = When::after}, 1);
+  EXPECT_NO_THROW(validate(rotating, job));
+  EXPECT_REFUSED(require_executable(rotating), "layers[0].gradients host with executor gpu");
+  Plan slots = uniform_plan(job, {}, job.micro_batches());
+  slots.activation_buffers = 2;
+  const auto saved = static_cast<std::size_t>(job.model.layers - 2);
+  slots.saved_records.assign(saved, Keep::attention);
+  EXPECT_NO_THROW(validate(slots, job));
+  EXPECT_REFUSED(require_executable(slots), "saved_records is predicted and not executed");
+  slots.saved_records.push_back(Keep::input_kv);
+  EXPECT_REFUSED(validate(slots, job), "saved_records");
+}
+
 TEST(Plan, EveryOtherCombinationIsRefusedNamingTheField) {
   const Job job = small_job();
   const auto refused = [&job](UnitPlan unit, const char* part) {
@@ -77,8 +92,6 @@ TEST(Plan, EveryOtherCombinationIsRefusedNamingTheField) {
   refused({.gradients = Tier::disk}, "layers[3].gradients");
   refused({.keep_tier = Tier::disk}, "layers[3].keep_tier");
   refused({.state = Tier::hbm}, "layers[3].state: hbm does not go with executor cpu");
-  refused({.weights = Tier::hbm, .executor = Executor::gpu, .when = When::after},
-          "layers[3].gradients: host does not go with executor gpu");
   refused({.state = Tier::hbm, .executor = Executor::gpu, .when = When::after},
           "layers[3].weights: host does not go with state hbm");
   refused(

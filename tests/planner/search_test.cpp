@@ -16,7 +16,7 @@ using test::tiny_job;
 constexpr std::int64_t kEffort = 1'600'000;
 
 SearchSettings quick(Pins pins = {}) {
-  return {.pins = std::move(pins), .effort = kEffort, .threads = 2};
+  return {.pins = std::move(pins), .effort = kEffort, .threads = 2, .exhaustive = 1000};
 }
 
 Planned planned(const Predictor& predictor, const SearchSettings& settings) {
@@ -38,7 +38,7 @@ TEST(Search, FindsAPlanNoSlowerThanRandomOnes) {
   const Predictor predictor(job, round_machine(), {});
   const Planned found = planned(predictor, quick());
   EXPECT_TRUE(found.best.prediction.fits);
-  EXPECT_GT(found.simulated, 10);
+  EXPECT_GT(found.simulated, 0);
   EXPECT_GT(found.space_log10, 6);
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const PlanScore score = predictor.score(random_plan(job, seed));

@@ -1,0 +1,32 @@
+// About how long a step takes, many times faster than a prediction: the same graph of fewer, larger
+// tasks. A search orders plans by it; what it finds is then predicted exactly.
+#pragma once
+
+#include <memory>
+
+#include "planner/predict.hpp"
+
+namespace sluice::planner {
+
+struct CoarseStep {
+  Duration step{0};
+  Bytes hbm{0};  ///< Peak, about: where the larger tasks would take more, that is left out.
+};
+
+class CoarseSteps {
+ public:
+  explicit CoarseSteps(const Predictor& predictor);
+
+  /// The period of the plan with several micro-batches taken together, each as long as its parts
+  /// are. Throws BadRequest where the plan is not one of this job's.
+  [[nodiscard]] CoarseStep step(const Plan& plan) const;
+  /// How many micro-batches go together.
+  [[nodiscard]] std::int64_t together(const Plan& plan) const;
+
+ private:
+  [[nodiscard]] Bytes enlarged(const Plan& plan, const Plan& coarse, const Job& together) const;
+
+  const Predictor* predictor_;
+};
+
+}  // namespace sluice::planner

@@ -1,0 +1,16 @@
+// The fastest rates that any copy or update of a job can have on a machine: what bounds rest on.
+#pragma once
+
+#include "planner/cost_model.hpp"
+#include "planner/job.hpp"
+
+namespace sluice::planner {
+
+struct FastestRates {
+  double h2d = 0, d2h = 0;  ///< Bytes/s, of copies of any size.
+  double update = 0;        ///< Parameters/s, of any number of threads.
+  double update_cores = 0;  ///< Core-seconds a parameter, the least.
+};
+[[nodiscard]] FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs);
+
+}  // namespace sluice::planner

@@ -1,0 +1,187 @@
+#include "planner/guided_search.hpp"
+
+#include <algorithm>
+
+#include "planner/parallel_for.hpp"
+#include "planner/usual_values.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Nodes whose bound is this much above the least are not worth a sketch of their own.
+constexpr double kWorthwhile = 1.12;
+/// Plans that are improved, and how little is no improvement.
+constexpr std::size_t kImproved = 2;
+constexpr double kLeastGain = 2e-4;
+constexpr std::size_t kBatch = 8;
+bool valid(const Plan& plan, const Job& job) {
+  try {
+    validate(plan, job);
+  } catch (const BadRequest&) {
+    return false;
+  }
+  return true;
+}
+
+std::int64_t parameters_of_block(const Job& job) { return unit_tensors(job.model, 1).padded_size; }
+
+}  // namespace
+
+GuidedSearch::GuidedSearch(const Predictor& predictor, const Pins& pins, std::int64_t threads,
+                           std::int64_t effort)
+    : predictor_(predictor),
+      pins_(pins),
+      threads_(threads),
+      effort_(effort),
+      estimator_(predictor),
+      steps_(predictor),
+      relaxation_(predictor, pins) {
+  relax();
+}
+
+void GuidedSearch::relax() {
+  for (const std::int64_t rounds : relaxation_.rounds()) {
+    RelaxedNode node;
+    node.rounds = rounds;
+    RelaxedPlan relaxed = relaxation_.solve(node);
+    if (relaxed.feasible) nodes_.push_back({node, std::move(relaxed)});
+  }
+  std::stable_sort(nodes_.begin(), nodes_.end(),
+                   [](const Node& a, const Node& b) { return a.relaxed.bound < b.relaxed.bound; });
+  if (nodes_.empty()) return;
+  bound_ = nodes_.front().relaxed.bound;
+  // The machine's bound counts the bytes of fp32 state.
+  if (predictor_.job().optimizer.state == StateType::fp32) {
+    bound_ = std::max(*bound_, predictor_.bound().time);
+  }
+}
+
+Plan GuidedSearch::usual_plan() const {
+  const Job& job = predictor_.job();
+  Plan plan = uniform_plan(job, {}, 1);
+  plan.weight_buffers = std::min<std::int64_t>(3, job.model.layers);
+  plan.prefetch_depth = plan.weight_buffers - 1;
+  plan.gradient_buffers = 2;
+  plan.threads = usual_threads(predictor_);
+  plan.copy_chunk = usual_chunk(predictor_);
+  return plan;
+}
+
+bool GuidedSearch::may_fit(const PlanEstimate& estimate) const {
+  const ResolvedMachine& machine = predictor_.machine();
+  return estimate.host_at_least <= machine.host && estimate.hbm_at_least <= machine.hbm;
+}
+
+void GuidedSearch::add(PlanSketch sketch) {
+  Plan plan = to_plan(sketch);
+  if (predictor_.job().model.tied_head &&
+      plan.units.front().gradients != plan.units.back().gradients) {
+    return;
+  }
+  if (pins_) pins_(plan);
+  if (!valid(plan, predictor_.job()) || !seen_.insert(plan_hash(plan)).second) return;
+  const PlanEstimate estimate = estimator_.estimate(plan);
+  if (!may_fit(estimate)) return;
+  if (!ranked_.empty() && estimate.bound >= to_seconds(ranked_.front().coarse)) return;
+  waiting_.push_back({std::move(sketch), std::move(plan), estimate, Duration(0)});
+}
+
+bool GuidedSearch::play() {
+  std::stable_sort(waiting_.begin(), waiting_.end(), [](const GuidedPlan& a, const GuidedPlan& b) {
+    return a.estimate.expected < b.estimate.expected;
+  });
+  const Duration before = ranked_.empty() ? Duration::max() : ranked_.front().coarse;
+  const auto better = [&] {
+    return !ranked_.empty() &&
+           to_seconds(ranked_.front().coarse) < (1 - kLeastGain) * to_seconds(before);
+  };
+  const bool first_time = ranked_.empty();
+  for (std::size_t first = 0; first < waiting_.size() && effort_ > 0; first += kBatch) {
+    const std::size_t count = std::min(kBatch, waiting_.size() - first);
+    parallel_for(count, threads_, [&](std::size_t i) {
+      GuidedPlan& each = waiting_[first + i];
+      const CoarseStep step = steps_.step(each.plan);
+      each.coarse = step.step;
+      each.hbm = step.hbm;
+    });
+    for (std::size_t i = first; i < first + count; ++i) {
+      effort_ -= waiting_[i].estimate.tasks / steps_.together(waiting_[i].plan);
+      if (waiting_[i].hbm > predictor_.machine().hbm) continue;
+      const auto place = std::upper_bound(
+          ranked_.begin(), ranked_.end(), waiting_[i],
+          [](const GuidedPlan& a, const GuidedPlan& b) { return a.coarse < b.coarse; });
+      ranked_.insert(place, waiting_[i]);
+    }
+    // Moves that help are followed at once.
+    if (!first_time && better()) break;
+  }
+  waiting_.clear();
+  return better();
+}
+
+void GuidedSearch::sketch_node(const Node& node) {
+  const Job& job = predictor_.job();
+  const std::int64_t per_round = job.micro_batches() / node.node.rounds;
+  const double block = static_cast<double>(parameters_of_block(job));
+  for (const double slack : {0.4, 0.8, 1.3, 2.2}) {
+    Plan usual = usual_plan();
+    // Records come and go in bursts beside whole blocks of weights: room for a pass of a block.
+    usual.activation_buffers = std::clamp<std::int64_t>(
+        predictor_.machine().hbm.count() / 16 / block_record(job).all_bytes.count(), 2,
+        std::max<std::int64_t>(2, per_round));
+    RelaxedNode reserved = node.node;
+    const double weight = static_cast<double>(job.weight_element().count());
+    const Bytes free = predictor_.machine().hbm - context_bytes(predictor_.machine().profile);
+    const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
+                                  4 * static_cast<double>(usual.gradient_buffers));
+    reserved.reserve = Bytes(
+        static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count()))));
+    RelaxedPlan relaxed = relaxation_.solve(reserved);
+    if (!relaxed.feasible) continue;
+    PlanSketch sketch = sketch_of(relaxation_, reserved, relaxed, usual);
+    const bool offloads =
+        std::any_of(sketch.records.begin(), sketch.records.end(),
+                    [](const BlockCount& c) { return c.choice.keep_tier == Tier::host; });
+    if (offloads) {
+      reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
+      relaxed = relaxation_.solve(reserved);
+      if (!relaxed.feasible) continue;
+      sketch = sketch_of(relaxation_, reserved, relaxed, usual);
+    }
+    for (const auto records : {PlanSketch::Order::spread, PlanSketch::Order::grouped}) {
+      for (const auto residencies : {PlanSketch::Order::grouped, PlanSketch::Order::reversed}) {
+        sketch.record_order = records;
+        sketch.residency_order = residencies;
+        add(sketch);
+      }
+    }
+  }
+}
+
+void GuidedSearch::sketch_nodes() {
+  for (const Node& node : nodes_) {
+    if (node.relaxed.bound > kWorthwhile * nodes_.front().relaxed.bound) break;
+    sketch_node(node);
+  }
+  play();
+}
+
+bool GuidedSearch::improve(std::size_t rank) {
+  const PlanSketch sketch = ranked_[rank].sketch;
+  for (PlanSketch& moved : moves(sketch, ranked_[rank].plan.rounds)) add(std::move(moved));
+  return play();
+}
+
+std::vector<GuidedPlan> GuidedSearch::run() {
+  if (nodes_.empty()) return {};
+  sketch_nodes();
+  for (std::size_t rank = 0; rank < kImproved && rank < ranked_.size() && effort_ > 0;) {
+    const bool near = to_seconds(ranked_.front().coarse) <= (1 + 2 * kLeastGain) * *bound_;
+    if (near) break;
+    rank = improve(rank) ? 0 : rank + 1;
+  }
+  return ranked_;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,67 @@
+// Plans near a relaxation's optimum, made better step by step: the part of a search that proves how
+// far it is from the best.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "planner/coarse_step.hpp"
+#include "planner/plan_sketch.hpp"
+#include "planner/plan_space.hpp"
+
+namespace sluice::planner {
+
+/// A plan and about how long its step takes.
+struct GuidedPlan {
+  PlanSketch sketch;
+  Plan plan;  ///< With the pins.
+  PlanEstimate estimate;
+  Duration coarse{0};
+  Bytes hbm{0};  ///< Peak, about.
+};
+
+class GuidedSearch {
+ public:
+  /// `effort`: tasks that may be simulated, about.
+  GuidedSearch(const Predictor& predictor, const Pins& pins, std::int64_t threads,
+               std::int64_t effort);
+
+  /// No valid plan with the pins is faster; none where the relaxation proves that none fits.
+  [[nodiscard]] const std::optional<Seconds>& bound() const { return bound_; }
+  /// The relaxed optimum behind the bound, and its node.
+  [[nodiscard]] const RelaxedNode& best_node() const { return nodes_.front().node; }
+  [[nodiscard]] const RelaxedPlan& relaxed() const { return nodes_.front().relaxed; }
+
+  /// Fastest first by coarse time, surely or perhaps fitting. Deterministic.
+  [[nodiscard]] std::vector<GuidedPlan> run();
+
+ private:
+  struct Node {
+    RelaxedNode node;
+    RelaxedPlan relaxed;
+  };
+  void relax();
+  [[nodiscard]] Plan usual_plan() const;
+  void sketch_nodes();
+  void sketch_node(const Node& node);
+  bool improve(std::size_t rank);
+  [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
+  void add(PlanSketch sketch);
+  /// Simulates what was added; true where the best became better.
+  bool play();
+  [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
+
+  const Predictor& predictor_;
+  const Pins& pins_;
+  std::int64_t threads_, effort_;
+  PlanEstimator estimator_;
+  CoarseSteps steps_;
+  PlanRelaxation relaxation_;
+  std::optional<Seconds> bound_;
+  std::vector<Node> nodes_;  ///< By bound.
+  std::vector<GuidedPlan> waiting_, ranked_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace sluice::planner

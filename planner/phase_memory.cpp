@@ -1,0 +1,64 @@
+#include "planner/phase_memory.hpp"
+
+#include <algorithm>
+
+namespace sluice::planner {
+namespace {
+
+constexpr std::int64_t kStateBytes = 12;    ///< Master, m and v of a parameter.
+constexpr std::int64_t kGradientBytes = 4;  ///< fp32.
+constexpr std::int64_t kLargestPiece = 1 << 30;
+
+}  // namespace
+
+const char* to_string(Phase phase) {
+  switch (phase) {
+    case Phase::load:
+      return "load";
+    case Phase::step:
+      return "step";
+    case Phase::save:
+      return "save";
+  }
+  return "";
+}
+
+Bytes checkpoint_bytes(const Job& job) { return Bytes(kStateBytes * parameter_count(job.model)); }
+
+PhaseMemory phase_memory(const Job& job, const Memory& step) {
+  std::int64_t largest = 0;
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    largest = std::max(largest, unit_tensors(job.model, unit).padded_size);
+  }
+  const Bytes window(std::min(kStateBytes * largest, kLargestPiece));
+  const Bytes checkpoint = checkpoint_bytes(job);
+  PhaseMemory memory;
+  for (const Phase phase : kPhases) {
+    for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
+      const TierMemory& used = at(step, tier);
+      PhaseNeed& need = memory[static_cast<std::size_t>(phase)][static_cast<std::size_t>(tier)];
+      need = {.peak = used.peak, .capacity = used.capacity};
+      if (phase != Phase::step && tier == Tier::host) need.peak += window;
+      if (tier == Tier::disk) need.peak += phase == Phase::save ? checkpoint * 2 : checkpoint;
+    }
+  }
+  return memory;
+}
+
+SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {
+  SsdWear wear{.endurance = endurance};
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+    const std::int64_t size = unit_tensors(job.model, unit).padded_size;
+    if (plan.units[unit].state == Tier::disk) wear.written_a_step += Bytes(kStateBytes * size);
+    if (plan.units[unit].gradients == Tier::disk) {
+      wear.written_a_step += Bytes(kGradientBytes * size);
+    }
+  }
+  if (wear.written_a_step.count() > 0) {
+    wear.steps = endurance / static_cast<double>(wear.written_a_step.count());
+  }
+  wear.checkpoints = endurance / static_cast<double>(checkpoint_bytes(job).count());
+  return wear;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,124 @@
+// Plans without their order in time: what every schedule of a plan must move, compute and hold,
+// as rows of a linear program over how many units make each choice. docs/design/search.md derives
+// the rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/linear_program.hpp"
+#include "planner/plan.hpp"
+#include "planner/predict.hpp"
+
+namespace sluice::planner {
+
+/// What one unit's choices use in a step; sums over units are what a plan uses.
+enum class Use : std::uint8_t {
+  compute,         ///< Seconds of the compute lane.
+  forward,         ///< Seconds of it before the loss,
+  tail,            ///< and from the loss to the norm.
+  h2d,             ///< Bytes.
+  d2h,             ///< Bytes.
+  update,          ///< Parameters updated on the CPU.
+  refresh,         ///< Bytes of weights that come between the norm and the loss.
+  embed_wait,      ///< Seconds before the first forward pass: the embedding's own update and copy.
+  staged,          ///< Bytes of state that visits the device.
+  resident,        ///< Bytes that stay on the device.
+  records,         ///< Bytes of a round's records, wherever they wait,
+  device_records,  ///< and of those that stay on the device.
+  streamed,        ///< Bytes of blocks' weights that do not stay.
+  scratch,         ///< Bytes of device slots that its unit has a share of.
+  waiting,         ///< Bytes of gradients that wait on the device.
+  reloads,         ///< Bytes of running gradient sums that come back between rounds.
+  host             ///< Bytes of host memory.
+};
+inline constexpr std::size_t kUses = 17;
+using UseSum = std::array<double, kUses>;
+
+/// What limits a step, in the order of the rows.
+enum class Limit : std::uint8_t {
+  compute,
+  h2d,
+  d2h,
+  cpu,
+  dram,
+  cores,
+  update_chain,    ///< All CPU updates, then loss and backward.
+  refresh_chain,   ///< All updated weights copied, then loss and backward.
+  embed_chain,     ///< The embedding's update and copy, then everything.
+  forward_stores,  ///< What the device cannot hold when the loss begins leaves during forward.
+  backward_loads,  ///< What it could not hold then comes during backward.
+  hbm_at_loss,
+  hbm_at_norm,
+  host_memory
+};
+inline constexpr std::size_t kLimits = 14;
+inline constexpr std::size_t kTimeLimits = 11;
+const char* to_string(Limit limit);
+
+/// One way to treat a unit, and what that uses.
+struct UnitChoice {
+  UnitPlan unit;
+  UseSum use{};
+};
+
+/// A plan space cut down: one number of rounds, perhaps fixed choices of embedding and head.
+struct RelaxedNode {
+  std::int64_t rounds = 1;
+  std::optional<std::size_t> embed, head;  ///< Index of the choice.
+  Bytes reserve{0};                        ///< Device memory that is left alone.
+};
+
+struct RelaxedPlan {
+  Seconds bound{0};  ///< No plan of the node is faster: checked by weak duality.
+  bool feasible = true;
+  /// Counts by choice: of `records`, `residencies`, `embeds`, `heads`.
+  std::vector<double> records, residencies, embeds, heads;
+  std::array<double, kLimits> prices{};  ///< Of each row: its share of the bound, or s a byte.
+};
+
+/// Writes what is fixed into a plan.
+using PlanPins = std::function<void(Plan&)>;
+
+/// The linear program of one predictor. Immutable; safe to share between threads.
+class PlanRelaxation {
+ public:
+  PlanRelaxation(const Predictor& predictor, const PlanPins& pins);
+
+  [[nodiscard]] const std::vector<std::int64_t>& rounds() const { return rounds_; }
+  /// Choices for a node's number of rounds.
+  [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds) const;
+  [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
+                                                          std::int64_t rounds) const;
+  [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
+  /// No execution of this plan is faster.
+  [[nodiscard]] Seconds bound_of(const Plan& plan) const;
+
+ private:
+  struct Row {
+    UseSum weights{};
+    double constant = 0;
+  };
+  [[nodiscard]] std::array<Row, kLimits> rows(std::int64_t rounds, Bytes reserve) const;
+  void allow(const PlanPins& pins);
+  [[nodiscard]] UseSum base(std::int64_t rounds) const;
+  [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds) const;
+  /// `kind`: 0 embedding, 1 block, 2 head.
+  [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds) const;
+  [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,
+                                     std::int64_t rounds) const;
+
+  const Predictor* predictor_;
+  std::vector<std::int64_t> rounds_;
+  std::vector<UnitPlan> kept_;                            ///< Allowed keep levels and tiers.
+  std::array<std::vector<UnitPlan>, 3> placed_;           ///< Allowed for embed, block, head.
+  std::array<std::int64_t, 3> parameters_{};              ///< Of embed, block, head.
+  double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;  ///< The fastest there are.
+  double update_cores_ = 0;
+};
+
+}  // namespace sluice::planner

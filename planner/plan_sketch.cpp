@@ -1,0 +1,125 @@
+#include "planner/plan_sketch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace sluice::planner {
+namespace {
+
+/// Whole numbers of the same sum: rounded down, then up where most was lost.
+std::vector<std::int64_t> whole_counts(const std::vector<double>& values) {
+  std::vector<std::int64_t> counts;
+  for (const double value : values) {
+    counts.push_back(static_cast<std::int64_t>(std::floor(value + 1e-6)));
+  }
+  const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+  auto missing = static_cast<std::int64_t>(std::llround(sum)) -
+                 std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+  std::vector<std::size_t> by_loss(values.size());
+  std::iota(by_loss.begin(), by_loss.end(), std::size_t{0});
+  std::stable_sort(by_loss.begin(), by_loss.end(), [&](std::size_t a, std::size_t b) {
+    return values[a] - static_cast<double>(counts[a]) > values[b] - static_cast<double>(counts[b]);
+  });
+  for (std::size_t i = 0; missing > 0; ++i, --missing) ++counts[by_loss[i % by_loss.size()]];
+  return counts;
+}
+
+std::vector<BlockCount> counted(const std::vector<UnitChoice>& choices,
+                                const std::vector<double>& values) {
+  const std::vector<std::int64_t> counts = whole_counts(values);
+  std::vector<BlockCount> blocks;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) blocks.push_back({choices[i].unit, counts[i]});
+  }
+  return blocks;
+}
+
+std::vector<UnitPlan> in_order(const std::vector<BlockCount>& counts, PlanSketch::Order order) {
+  std::vector<UnitPlan> blocks;
+  if (order != PlanSketch::Order::spread) {
+    std::vector<BlockCount> groups = counts;
+    if (order == PlanSketch::Order::reversed) std::reverse(groups.begin(), groups.end());
+    for (const BlockCount& group : groups) {
+      blocks.insert(blocks.end(), static_cast<std::size_t>(group.blocks), group.choice);
+    }
+    return blocks;
+  }
+  std::int64_t all = 0;
+  for (const BlockCount& group : counts) all += group.blocks;
+  std::vector<std::int64_t> placed(counts.size(), 0);
+  for (std::int64_t i = 0; i < all; ++i) {
+    std::size_t next = 0;
+    double most = -1;
+    for (std::size_t g = 0; g < counts.size(); ++g) {
+      const double due =
+          static_cast<double>(counts[g].blocks * (i + 1)) / static_cast<double>(all) -
+          static_cast<double>(placed[g]);
+      if (due <= most || placed[g] == counts[g].blocks) continue;
+      most = due;
+      next = g;
+    }
+    ++placed[next];
+    blocks.push_back(counts[next].choice);
+  }
+  return blocks;
+}
+
+std::size_t largest(const std::vector<double>& values) {
+  return static_cast<std::size_t>(std::max_element(values.begin(), values.end()) - values.begin());
+}
+
+void place(UnitPlan& unit, const UnitPlan& choice) {
+  const UnitPlan kept = unit;
+  unit = choice;
+  unit.keep = kept.keep;
+  unit.keep_tier = kept.keep_tier;
+}
+
+}  // namespace
+
+Plan to_plan(const PlanSketch& sketch) {
+  Plan plan = sketch.rest;
+  const auto records = in_order(sketch.records, sketch.record_order);
+  const auto residencies = in_order(sketch.residencies, sketch.residency_order);
+  for (std::size_t block = 0; block < residencies.size(); ++block) {
+    UnitPlan& unit = plan.units[block + 1];
+    unit = residencies[block];
+    unit.keep = records[block].keep;
+    unit.keep_tier = records[block].keep_tier;
+  }
+  return plan;
+}
+
+PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
+                     const RelaxedPlan& relaxed, const Plan& usual) {
+  PlanSketch sketch;
+  sketch.rest = usual;
+  sketch.rest.rounds = node.rounds;
+  sketch.rest.micro_batches_per_round = usual.rounds * usual.micro_batches_per_round / node.rounds;
+  sketch.records = counted(relaxation.record_choices(node.rounds), relaxed.records);
+  sketch.residencies = counted(relaxation.residency_choices(1, node.rounds), relaxed.residencies);
+  std::stable_sort(
+      sketch.records.begin(), sketch.records.end(), [](const BlockCount& a, const BlockCount& b) {
+        const auto key = [](const BlockCount& c) {
+          return std::pair(c.choice.keep_tier != Tier::host, static_cast<int>(c.choice.keep));
+        };
+        return key(a) < key(b);
+      });
+  std::stable_sort(sketch.residencies.begin(), sketch.residencies.end(),
+                   [](const BlockCount& a, const BlockCount& b) {
+                     const auto key = [](const BlockCount& c) {
+                       return std::pair(c.choice.executor != Executor::gpu,
+                                        c.choice.state != Tier::hbm);
+                     };
+                     return key(a) < key(b);
+                   });
+  std::vector<UnitPlan*> ends{&sketch.rest.units.front(), &sketch.rest.units.back()};
+  const auto embeds = relaxation.residency_choices(0, node.rounds);
+  const auto heads = relaxation.residency_choices(usual.units.size() - 1, node.rounds);
+  place(*ends[0], node.embed ? embeds[*node.embed].unit : embeds[largest(relaxed.embeds)].unit);
+  place(*ends[1], node.head ? heads[*node.head].unit : heads[largest(relaxed.heads)].unit);
+  return sketch;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,38 @@
+// A plan by counts: how many blocks make each choice and in which order, for equal blocks need no
+// more. What a relaxation finds becomes a plan here.
+#pragma once
+
+#include <vector>
+
+#include "planner/plan_relaxation.hpp"
+
+namespace sluice::planner {
+
+/// Blocks that make one choice.
+struct BlockCount {
+  UnitPlan choice;
+  std::int64_t blocks = 0;
+};
+
+struct PlanSketch {
+  /// How blocks of several choices follow each other.
+  enum class Order {
+    grouped,   ///< In the order of the list.
+    reversed,  ///< In the other.
+    spread     ///< As evenly as they go, so that no link has all its work at once.
+  };
+  std::vector<BlockCount> records;      ///< keep and keep_tier count.
+  std::vector<BlockCount> residencies;  ///< The other fields.
+  Order record_order = Order::spread, residency_order = Order::grouped;
+  Plan rest;  ///< Embedding, head, rounds and everything that is not by unit.
+};
+
+[[nodiscard]] Plan to_plan(const PlanSketch& sketch);
+
+/// Whole counts near a relaxed solution. Records: what leaves the device first, what keeps most
+/// last. Residencies: what the GPU updates first, so that the CPU has its forward pass for the
+/// rest. `rest` starts from `usual`.
+[[nodiscard]] PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
+                                   const RelaxedPlan& relaxed, const Plan& usual);
+
+}  // namespace sluice::planner

@@ -1,0 +1,128 @@
+#include "planner/policy.hpp"
+
+#include <algorithm>
+
+#include "planner/plan_overrides.hpp"
+#include "planner/policy_file.hpp"
+#include "planner/policy_ml_dataflow.hpp"
+#include "planner/store.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr const char* kMlDataflow = "ml_dataflow";
+
+bool is_policy_file(const std::string& name) {
+  return name.ends_with(".yaml") || name.ends_with(".yml");
+}
+
+PolicyFile find_policy(const RunConfig& config) {
+  const std::string& name = *config.policy;
+  PolicyFile policy;
+  if (is_policy_file(name)) {
+    policy = policy_from_yaml(read_whole_file(name), name);
+  } else if (const PolicyFile* known = built_in_policy(name)) {
+    policy = *known;
+  } else {
+    std::string all;
+    for (const std::string& each : policy_names()) all += (all.empty() ? "" : ", ") + each;
+    throw BadRequest("--policy: \"" + name + "\" is not one of " + all + ", nor a FILE.yaml" +
+                     sim::did_you_mean(name, policy_names()));
+  }
+  // Settings of a policy made of plan fields are those fields.
+  for (const auto& [field, value] : config.policy_overrides) {
+    check_plan_override(field, value);
+    policy.plan[field] = value;
+  }
+  return policy;
+}
+
+bool is_ml_dataflow(const RunConfig& config) { return *config.policy == kMlDataflow; }
+
+}  // namespace
+
+std::vector<std::string> policy_names() {
+  std::vector<std::string> names{kMlDataflow};
+  for (const auto& [name, policy] : built_in_policies()) names.push_back(name);
+  return names;
+}
+
+std::string policy_summary(const std::string& name) {
+  if (name == kMlDataflow) {
+    return "layers outer, bf16 state, optimizer on the GPU layer by layer after the last backward";
+  }
+  const PolicyFile* policy = built_in_policy(name);
+  return policy ? policy->summary : "";
+}
+
+Job with_policy(Job job, const RunConfig& config) {
+  if (!config.policy) return job;
+  if (is_ml_dataflow(config)) {
+    return ml_dataflow_job(std::move(job), ml_dataflow_columns(config.policy_overrides),
+                           to_machine(config).profile);
+  }
+  RunConfig stated;
+  stated.optimizer = job.optimizer;
+  stated.micro_batch = job.micro_batch;
+  stated.loss_chunk = job.loss_chunk;
+  stated.compute = job.compute;
+  stated.gradient_wire = job.gradient_wire;
+  for (const auto& [path, value] : find_policy(config).job) set_path(stated, path, value);
+  job.optimizer = stated.optimizer;
+  job.micro_batch = stated.micro_batch;
+  job.loss_chunk = stated.loss_chunk;
+  job.compute = stated.compute;
+  job.gradient_wire = stated.gradient_wire;
+  return job;
+}
+
+std::vector<std::string> policy_changes(const RunConfig& config) {
+  if (!config.policy) return {};
+  RunConfig plain = config;
+  plain.policy.reset();
+  const Job before = to_job(plain), after = to_job(config);
+  std::vector<std::string> changes;
+  const auto note = [&](bool changed, const std::string& text) {
+    if (changed) changes.push_back(text);
+  };
+  note(before.optimizer.state != after.optimizer.state,
+       std::string("optimizer.state ") + to_string(after.optimizer.state));
+  note(before.optimizer.clip != after.optimizer.clip,
+       after.optimizer.clip ? "optimizer.clip " + std::to_string(*after.optimizer.clip)
+                            : "optimizer.clip off");
+  note(before.gradient_wire != after.gradient_wire,
+       after.gradient_wire == GradientWire::bf16 ? "gradient_wire bf16" : "gradient_wire fp32");
+  note(before.batch_size != after.batch_size, "batch_size " + std::to_string(after.batch_size));
+  note(before.micro_batch != after.micro_batch, "micro_batch " + std::to_string(after.micro_batch));
+  note(before.loss_chunk != after.loss_chunk, "loss_chunk " + std::to_string(after.loss_chunk));
+  note(after.sequence_chunk.has_value() && before.sequence_chunk != after.sequence_chunk,
+       "sequence_chunk " + std::to_string(after.sequence_chunk.value_or(0)));
+  return changes;
+}
+
+PolicyPlan policy_plan(const RunConfig& config, const Job& job) {
+  PolicyPlan made;
+  if (is_ml_dataflow(config)) {
+    made = ml_dataflow_plan(job, ml_dataflow_columns(config.policy_overrides), to_machine(config));
+  } else {
+    made.plan = plan_of(find_policy(config), job);
+    made.plan.threads =
+        static_cast<std::int64_t>(std::max(1.0, to_machine(config).profile.cores.value));
+  }
+  apply_plan_overrides(made.plan, job, config);
+  validate(made.plan, job);
+  return made;
+}
+
+void apply_policy_memory(const RunConfig& config, const Job& job, Prediction& prediction) {
+  if (!config.policy) return;
+  const auto memory = policy_plan(config, job).memory;
+  if (!memory) return;
+  prediction.memory = *memory;
+  prediction.fits =
+      std::ranges::all_of(*memory, [](const TierMemory& tier) { return tier.fits(); });
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,37 @@
+// Policies: schedule rules that yield a plan. Peers' schedules are built in by name; others are
+// FILE.yaml (docs/policies.md).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/memory.hpp"
+#include "planner/predict.hpp"
+#include "planner/run_config.hpp"
+
+namespace sluice::planner {
+
+/// What a policy makes of a run.
+struct PolicyPlan {
+  Plan plan;
+  /// By the peer's own rule, where it has one; otherwise memory is what the layout takes.
+  std::optional<Memory> memory;
+};
+
+[[nodiscard]] std::vector<std::string> policy_names();
+/// One line that says what the built-in policy does.
+[[nodiscard]] std::string policy_summary(const std::string& name);
+
+/// The job with what the policy states of it (state type, clipping, micro-batch, chunks): these
+/// change bits, and `policy_changes` says each. Throws BadRequest for an unknown policy or setting.
+[[nodiscard]] Job with_policy(Job job, const RunConfig& config);
+/// "optimizer.state bf16 (policy ml_dataflow)": what the policy made of the job.
+[[nodiscard]] std::vector<std::string> policy_changes(const RunConfig& config);
+
+/// The plan of the run's policy, with the run's pins. `job` is to_job's. Throws BadRequest.
+[[nodiscard]] PolicyPlan policy_plan(const RunConfig& config, const Job& job);
+/// Memory by the policy's own rule in place of the layout's, where the run's policy has one.
+void apply_policy_memory(const RunConfig& config, const Job& job, Prediction& prediction);
+
+}  // namespace sluice::planner

@@ -1,0 +1,23 @@
+#include "planner/run_needs.hpp"
+
+#include "planner/composed_machine.hpp"
+#include "planner/validated_case.hpp"
+
+namespace sluice::planner {
+
+RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
+                   const std::string& machine) {
+  const Job& job = predictor.job();
+  RunNeeds needs{.phases = phase_memory(job, prediction.memory),
+                 .checkpoint = checkpoint_bytes(job),
+                 .nearest_case = to_text(nearest_case(job, predictor.machine().profile))};
+  const auto parts = machine.ends_with(".json") ? std::nullopt : find_composition(machine);
+  if (!parts) return needs;
+  const SsdPart& ssd = find_ssd(parts->ssd.kind);
+  needs.gpus = find_gpu(parts->gpu).node_gpus;
+  needs.wear = ssd_wear(job, prediction.plan,
+                        static_cast<double>(parts->ssd.count * ssd.size.count()) * ssd.endurance);
+  return needs;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,25 @@
+// What a prediction says of a run beside its step: memory by phase, checkpoints, SSD wear, and the
+// validated case to judge it by.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "planner/phase_memory.hpp"
+#include "planner/predict.hpp"
+
+namespace sluice::planner {
+
+struct RunNeeds {
+  PhaseMemory phases = {};
+  Bytes checkpoint{0};
+  std::optional<SsdWear> wear = {};  ///< Where the drives are known: machines of parts.
+  std::int64_t gpus = 1;             ///< In the smallest host the GPU is sold in.
+  std::string nearest_case = {};
+};
+
+/// `machine` as find_machine takes it.
+[[nodiscard]] RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
+                                 const std::string& machine);
+
+}  // namespace sluice::planner

@@ -1,0 +1,14 @@
+// Memory by phase and SSD wear as `buy --json` and `predict --json` print them.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "planner/run_needs.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+
+[[nodiscard]] sim::Json phases_json(const PhaseMemory& memory);
+[[nodiscard]] sim::Json wear_json(const SsdWear& wear);
+
+}  // namespace sluice::planner

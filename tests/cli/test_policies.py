@@ -1,0 +1,72 @@
+"""--policy, optimizer.state and mixtures of experts: predicted, said, and refused by train."""
+
+import pytest
+
+RUN = ["--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "8"]
+NAMES = ["fsdp2-offload", "ml_dataflow", "resident", "resident-recompute", "zero-infinity",
+         "zero-offload"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_policy_is_predicted_and_said(run_sluice, validate, name):
+    chunk = ["--set", "policy.chunk_size=64"] if name == "ml_dataflow" else []
+    p = run_sluice("predict", *RUN, "--policy", name, *chunk, "--json").json()
+    validate(p, "predict")
+    assert p["fits"] is True
+    text = run_sluice("predict", *RUN, "--policy", name, *chunk).out
+    assert ("optimizer.state bf16" in text) == (name == "ml_dataflow")
+
+
+def test_columns_of_the_public_tables_are_accepted(run_sluice, validate):
+    columns = {"chunk_size": 16384, "num_rounds_per_step": 2, "total_dev_acts": 14, "total_home_acts": 50,
+               "num_inp_only_saved": 0, "num_inp_attn_saved": 35, "num_full_saved": 15,
+               "seqs_per_step": 64, "host_mem_gb": 400, "dev_mem_gb": 78}
+    words = [word for name, value in columns.items() for word in ("--set", f"policy.{name}={value}")]
+    p = run_sluice("predict", "--model", "llama-3.1-8b", "--machine", "h100-sxm", "--seq-len", "1024",
+                   "--batch-size", "1", "--policy", "ml_dataflow", *words, "--json").json()
+    validate(p, "predict")
+    levels = p["plan"]["saved_records"]
+    assert levels.count("attention") == 35 and levels.count("all") == 15
+    assert p["plan"]["activation_buffers"] == 14 and p["plan"]["rounds"] == 2
+    assert p["memory"]["host"]["capacity_bytes"] == 400 << 30
+
+
+def test_a_policy_of_ones_own(run_sluice, refuses, tmp_path):
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\njob: {gradient_wire: bf16}\nplan: {keep: all, weight_buffers: 2}\n")
+    p = run_sluice("predict", *RUN, "--policy", file, "--json").json()
+    assert p["plan"]["weight_buffers"] == 2 and p["plan"]["layers"][1]["keep"] == "all"
+    assert "gradient_wire bf16" in run_sluice("predict", *RUN, "--policy", file).out
+    file.write_text("name: mine\nplan: {wieght_buffers: 2}\n")
+    refuses(["predict", *RUN, "--policy", file], "mine.yaml", "wieght_buffers", 'did you mean "weight_buffers"?')
+    refuses(["predict", *RUN, "--policy", "megatrian"], "megatrian", "nor a FILE.yaml")
+
+
+def test_bf16_state_takes_half_the_bytes_of_fp32_and_is_the_jobs_alone(run_sluice):
+    args = ["predict", *RUN, "--policy", "zero-infinity", "--json"]
+    usual = run_sluice(*args).json()
+    small = run_sluice(*args, "--set", "optimizer.state=bf16").json()
+    assert run_sluice(*args, "--set", "optimizer.state=fp32").json() == usual
+    saved = usual["memory"]["host"]["peak_bytes"] - small["memory"]["host"]["peak_bytes"]
+    assert saved / usual["parameters"] == pytest.approx(16 - 8, abs=0.05)
+
+
+@pytest.mark.parametrize("state", ["bf16", "int8"])
+def test_train_refuses_other_state_in_one_line(refuses, tmp_path, state):
+    data = tmp_path / "text"
+    data.write_text("a b c d " * 400)
+    run = ["--model", "bytes-2m", "--machine", "here", "--backend", "host", "--seq-len", "64", "--batch-size", "8",
+           "--data", data]
+    refuses(["train", *run, "--set", f"optimizer.state={state}"], "optimizer.state", "fp32")
+
+
+def test_mixtures_of_experts_are_listed_and_predicted(run_sluice, validate):
+    for name, total in (("qwen3-30b-a3b", 30_532_122_624), ("mixtral-8x7b", 46_702_792_704),
+                        ("gpt-oss-20b", 20_914_757_184)):
+        shown = run_sluice("models", name, "--json").json()
+        validate(shown, "model")
+        assert shown["parameters"] == total
+        p = run_sluice("predict", "--model", name, "--machine", "h200", "--host", "2 TiB", "--seq-len", "1024",
+                       "--batch-size", "16", "--policy", "zero-infinity", "--json").json()
+        validate(p, "predict")
+        assert p["parameters"] == total
