@@ -157,7 +157,7 @@ void GpuProbe::peak() {
   for (const auto& machine : planner::catalogue_machines()) {
     if (machine.name.size() <= longest || !names_gpu(machine.name, gpu_)) continue;
     longest = machine.name.size();
-    peak = planner::profile_from_json(machine.profile, machine.name).peak_bf16;
+    peak = planner::find_machine(machine.name).peak_bf16;
   }
 }
 
