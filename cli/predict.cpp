@@ -67,7 +67,9 @@ int run_predict(const Arguments& arguments) {
     planner::write_whole_file(*path, sim::write_graph(step.graph.graph));
   }
   std::vector<planner::Remedy> remedies;
-  if (!prediction.fits) remedies = remedies_of(run);
+  // A search would answer for a job that the policy made and nothing executes.
+  const bool another_job = request.config.policy && !job.executable();
+  if (!prediction.fits && !another_job) remedies = remedies_of(run);
   const planner::RunNeeds needs = run_needs(prediction, run.predictor, request.config.machine);
   const planner::RunMoney money = money_of(prediction, request.config.machine, tokens, prices);
   if (request.has("--json")) {
@@ -79,7 +81,9 @@ int run_predict(const Arguments& arguments) {
     for (const std::string& change : planner::policy_changes(request.config)) {
       print("policy       states " + change + "\n");
     }
-    if (!prediction.fits) print("does not fit: " + remedies_table(remedies));
+    if (!prediction.fits) {
+      print(another_job ? "does not fit\n" : "does not fit: " + remedies_table(remedies));
+    }
   }
   return static_cast<int>(prediction.fits ? ExitCode::done : ExitCode::does_not_fit);
 }

@@ -75,6 +75,30 @@ std::string better_text(const BuyReport& report, const BuyRequest& request,
   return "; the best for the money is " + buy_text(*better);
 }
 
+/// Nothing that fits has a rent: the cheapest whose GPU has one on a host with less memory, and on
+/// what condition; empty where there is none.
+std::string conditional_rent(const BuyReport& report, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  double least = 0, rate = 0;
+  for (const BuyRow& row : report.rows) {
+    if (!row.fits || row.kind != RowKind::more_memory || !row.days || !row.phases) continue;
+    if (request.days && *row.days > *request.days) continue;
+    const auto known = request.prices.machines.find(row.machine.substr(0, row.machine.find(" + ")));
+    if (known == request.prices.machines.end() || !known->second.rent_usd_per_hour) continue;
+    const double cost = *known->second.rent_usd_per_hour * *row.days * 24;
+    if (best != nullptr && cost >= least) continue;
+    best = &row;
+    least = cost;
+    rate = *known->second.rent_usd_per_hour;
+  }
+  if (best == nullptr || (request.budget_usd && least > *request.budget_usd)) return "";
+  const Bytes host = at(*best->phases, Phase::save, Tier::host).peak;
+  return "Rent, if a lessor gives " + std::to_string((host.count() >> 30) + 1) +
+         " GiB of host memory with it: " + best->machine.substr(0, best->machine.find(" + ")) +
+         ", " + time_text(*best) + ", " + dollars(least) + " at the " + number(rate, 2) +
+         " USD an hour that it costs with less.";
+}
+
 /// The first sentences: what to do, and what the other choice costs.
 void conclude(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request) {
   const BuyRow* buy = best_to_buy(report.rows, request, true);
@@ -91,6 +115,11 @@ void conclude(std::vector<std::string>& said, const BuyReport& report, const Buy
   const bool affordable =
       rent != nullptr && (!request.budget_usd || *rent->rent_usd <= *request.budget_usd);
   const bool cheaper = affordable && (cheapest == nullptr || *rent->rent_usd < *cheapest->buy_usd);
+  if (rent == nullptr) {
+    if (std::string text = conditional_rent(report, request); !text.empty()) {
+      said.push_back(std::move(text));
+    }
+  }
   if (cheaper) {
     said.push_back("Rent, do not buy, for one such run: " + rent_text(*rent) + ".");
     if (const BuyRow* faster = faster_to_rent(report.rows, request, *rent)) {
@@ -109,7 +138,7 @@ void conclude(std::vector<std::string>& said, const BuyReport& report, const Buy
                                        better_text(report, request, *own) + "."));
     }
   } else if (buy != nullptr) {
-    said.push_back("Buy " + buy_text(*buy) + ".");
+    said.push_back((said.empty() ? "Buy " : "Else buy ") + buy_text(*buy) + ".");
     if (affordable) {
       said.push_back("Renting costs more: " + rent_text(*rent) + ".");
     } else if (rent != nullptr) {
@@ -132,7 +161,7 @@ void compare_nodes(std::vector<std::string>& said, const BuyReport& report) {
     if (best == nullptr || cheaper) best = &row;
   }
   if (best == nullptr) {
-    said.emplace_back("No node of eight GPUs holds this model resident.");
+    said.emplace_back("No node of eight GPUs of the catalogue holds this model resident.");
     return;
   }
   std::string text = "Faster: rent " + best->machine + ", which holds the model resident: ";

@@ -103,9 +103,21 @@ class RowMaker {
   [[nodiscard]] std::vector<BuyRow> node_rows() const {
     const Job job = to_job(config_);
     std::vector<BuyRow> rows;
-    for (const ResidentNode& node : resident_nodes(job)) {
-      // The one everybody can rent, and those the user has a price of.
-      if (node.name != "8x-h100-sxm" && !request_.prices.machines.contains(node.name)) continue;
+    const std::vector<ResidentNode> nodes = resident_nodes(job);
+    // The one everybody can rent; where it does not hold the model, the smallest that does; and
+    // those the user has a price of.
+    const auto usual = std::ranges::find(nodes, "8x-h100-sxm", &ResidentNode::name);
+    const bool holds = usual != nodes.end() && usual->fits;
+    std::string smallest;
+    Bytes least{0};
+    for (const ResidentNode& node : nodes) {
+      if (holds || !node.fits || (!smallest.empty() && node.capacity >= least)) continue;
+      smallest = node.name;
+      least = node.capacity;
+    }
+    for (const ResidentNode& node : nodes) {
+      const bool named = node.name == "8x-h100-sxm" || node.name == smallest;
+      if (!named && !request_.prices.machines.contains(node.name)) continue;
       BuyRow row{.machine = node.name, .kind = RowKind::resident_node, .fits = node.fits};
       row.gpus = 8;
       row.limit = node.fits ? node.limit + " (roofline)"

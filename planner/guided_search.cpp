@@ -123,38 +123,46 @@ bool GuidedSearch::play() {
 void GuidedSearch::sketch_node(const Node& node) {
   const Job& job = predictor_.job();
   const std::int64_t per_round = job.micro_batches() / node.node.rounds;
-  const double block = static_cast<double>(parameters_of_block(job));
+  // Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or
+  // for what a sixteenth of the memory holds.
+  const std::int64_t few = std::clamp<std::int64_t>(
+      predictor_.machine().hbm.count() / 16 / block_record(job).all_bytes.count(), 2,
+      std::max<std::int64_t>(2, per_round));
   for (const double slack : {0.4, 0.8, 1.3, 2.2}) {
-    Plan usual = usual_plan();
-    // Records come and go in bursts beside whole blocks of weights: room for a pass of a block.
-    usual.activation_buffers = std::clamp<std::int64_t>(
-        predictor_.machine().hbm.count() / 16 / block_record(job).all_bytes.count(), 2,
-        std::max<std::int64_t>(2, per_round));
-    RelaxedNode reserved = node.node;
-    const double weight = static_cast<double>(job.weight_element().count());
-    const Bytes free = predictor_.machine().hbm - context_bytes(predictor_.machine().profile);
-    const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
-                                  4 * static_cast<double>(usual.gradient_buffers));
-    reserved.reserve = Bytes(
-        static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count()))));
-    RelaxedPlan relaxed = relaxation_.solve(reserved);
-    if (!relaxed.feasible) continue;
-    PlanSketch sketch = sketch_of(relaxation_, reserved, relaxed, usual);
-    const bool offloads =
-        std::any_of(sketch.records.begin(), sketch.records.end(),
-                    [](const BlockCount& c) { return c.choice.keep_tier == Tier::host; });
-    if (offloads) {
-      reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
-      relaxed = relaxation_.solve(reserved);
-      if (!relaxed.feasible) continue;
-      sketch = sketch_of(relaxation_, reserved, relaxed, usual);
-    }
-    for (const auto records : {PlanSketch::Order::spread, PlanSketch::Order::grouped}) {
-      for (const auto residencies : {PlanSketch::Order::grouped, PlanSketch::Order::reversed}) {
-        sketch.record_order = records;
-        sketch.residency_order = residencies;
-        add(sketch);
-      }
+    sketch_with(node, slack, few);
+    if (few < per_round) sketch_with(node, slack, per_round);
+  }
+}
+
+void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers) {
+  const Job& job = predictor_.job();
+  const double block = static_cast<double>(parameters_of_block(job));
+  Plan usual = usual_plan();
+  usual.activation_buffers = activation_buffers;
+  RelaxedNode reserved = node.node;
+  const double weight = static_cast<double>(job.weight_element().count());
+  const Bytes free = predictor_.machine().hbm - context_bytes(predictor_.machine().profile);
+  const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
+                                4 * static_cast<double>(usual.gradient_buffers));
+  reserved.reserve =
+      Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count()))));
+  RelaxedPlan relaxed = relaxation_.solve(reserved);
+  if (!relaxed.feasible) return;
+  PlanSketch sketch = sketch_of(relaxation_, reserved, relaxed, usual);
+  const bool offloads =
+      std::any_of(sketch.records.begin(), sketch.records.end(),
+                  [](const BlockCount& c) { return c.choice.keep_tier == Tier::host; });
+  if (offloads) {
+    reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
+    relaxed = relaxation_.solve(reserved);
+    if (!relaxed.feasible) return;
+    sketch = sketch_of(relaxation_, reserved, relaxed, usual);
+  }
+  for (const auto records : {PlanSketch::Order::spread, PlanSketch::Order::grouped}) {
+    for (const auto residencies : {PlanSketch::Order::grouped, PlanSketch::Order::reversed}) {
+      sketch.record_order = records;
+      sketch.residency_order = residencies;
+      add(sketch);
     }
   }
 }

@@ -45,6 +45,8 @@ class GuidedSearch {
   [[nodiscard]] Plan usual_plan() const;
   void sketch_nodes();
   void sketch_node(const Node& node);
+  /// `slack`: memory set aside, in sizes of the rings.
+  void sketch_with(const Node& node, double slack, std::int64_t activation_buffers);
   bool improve(std::size_t rank);
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
   void add(PlanSketch sketch);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "planner/plan_relaxation.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -18,6 +19,17 @@ struct Change {
   ResolvedMachine machine;
 };
 
+/// False where the relaxation proves that no plan fits.
+bool may_fit(const Predictor& predictor, const Pins& pins) {
+  const PlanRelaxation relaxation(predictor, pins);
+  return std::any_of(relaxation.rounds().begin(), relaxation.rounds().end(),
+                     [&](std::int64_t rounds) {
+                       RelaxedNode node;
+                       node.rounds = rounds;
+                       return relaxation.solve(node).feasible;
+                     });
+}
+
 /// Step time of the best plan after a change; none where it still does not fit.
 std::optional<Duration> step_after(const Change& change, const Predictor& predictor,
                                    const Calibration& calibration, const SearchSettings& settings) {
@@ -25,6 +37,7 @@ std::optional<Duration> step_after(const Change& change, const Predictor& predic
     validate(change.job);
     const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
                             predictor.costs().switches());
+    if (!may_fit(changed, settings.pins)) return std::nullopt;
     SearchSettings quick = settings;
     quick.effort = kQuickEffort;
     const auto found = search(changed, quick);

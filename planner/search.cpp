@@ -163,7 +163,18 @@ class Tournament {
 };
 
 /// The tier that the leanest plan exceeds by the least.
-Infeasible shortage(const Predictor& predictor, const std::vector<Candidate>& plans) {
+Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans) {
+  // Of large graphs only the one that by estimate lacks least is built.
+  const auto lacks = [&](const Candidate& candidate) {
+    const auto share = [](Bytes needed, Bytes capacity) {
+      return static_cast<double>((needed - capacity).count()) / static_cast<double>(needed.count());
+    };
+    return std::max(share(candidate.estimate.hbm_at_least, predictor.machine().hbm),
+                    share(candidate.estimate.host_at_least, predictor.machine().host));
+  };
+  std::stable_sort(plans.begin(), plans.end(),
+                   [&](const Candidate& a, const Candidate& b) { return lacks(a) < lacks(b); });
+  if (!plans.empty() && plans.front().estimate.tasks > kLarge) plans.resize(1);
   std::optional<Infeasible> least;
   double least_share = 0;
   for (const Candidate& candidate : plans) {

@@ -123,6 +123,7 @@ def main():
         steps = pool.map(lambda key: predict(arguments.program, folder, groups[key][0], True), keys)
         predicted = dict(zip(keys, steps))
         print_times(groups, predicted)
+        sys.stdout.flush()
         if arguments.memory:
             print_memory(arguments.program, folder, rows, pool)
     if arguments.out:
