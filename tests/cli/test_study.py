@@ -67,6 +67,25 @@ def test_what_was_taught_predicts_what_never_ran(tmp_path, validate):
     assert pairs["right"] >= 0.9 * pairs["pairs"], done.stdout
 
 
+def test_what_was_recorded_is_judged_again_without_running(tmp_path, validate):
+    runs = "\n".join([DEFAULTS, f"teach calibrate {plan(1, 1, 'all')}", f"flat predict {plan(0, 1, 'all')}"])
+    done = study(tmp_path, runs, "--record", "recorded")
+    assert done.returncode == 0, done.stderr
+    first = json.loads((tmp_path / "study.json").read_text())
+    for name in ("teach", "flat"):
+        validate(tmp_path / "recorded" / f"{name}.json", "measured")
+    lines = (tmp_path / "ledger.jsonl").read_text()
+    again = study(tmp_path, runs, "--replay", "recorded", "--misses", "2")
+    assert again.returncode == 0, again.stderr
+    second = json.loads((tmp_path / "study.json").read_text())
+    assert second["runs"][0]["measured_s"] == first["runs"][0]["measured_s"]
+    assert second["runs"][0]["predicted_s"] == pytest.approx(first["runs"][0]["predicted_s"], rel=1e-9)
+    assert (tmp_path / "ledger.jsonl").read_text() == lines, "nothing was promised"
+    (tmp_path / "recorded" / "flat.json").write_text("{}")
+    refused = study(tmp_path, runs, "--replay", "recorded")
+    assert refused.returncode == 2 and "flat.json" in refused.stderr
+
+
 def test_a_run_that_cannot_be_read_is_refused_by_name(tmp_path):
     refused = study(tmp_path, f"{DEFAULTS}\na calibrate\nb predict --machine nowhere\n")
     assert refused.returncode == 2
