@@ -35,6 +35,21 @@ plan:
   prefetch_depth: 1
   gradient_buffers: 2
 )",
+    R"(name: megatrain
+summary: weights streamed forward and backward, bf16 state, clip and CPU Adam after (MegaTrain)
+job: {optimizer.state: bf16}
+plan:
+  weights: host
+  gradients: host
+  state: host
+  keep: input
+  executor: cpu
+  when: after
+  rounds: 1
+  weight_buffers: 2
+  prefetch_depth: 1
+  gradient_buffers: 2
+)",
     R"(name: fsdp2-offload
 summary: PyTorch FSDP2 with CPUOffloadPolicy, recomputing, Adam on the CPU after the clipped step
 plan:
