@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "planner/run_needs_json.hpp"
 
 namespace sluice::planner {

@@ -1,8 +1,6 @@
 // Memory by phase and SSD wear as `buy --json` and `predict --json` print them.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include "planner/run_needs.hpp"
 #include "sim/json_object.hpp"
 
