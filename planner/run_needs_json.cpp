@@ -1,6 +1,6 @@
-#include <nlohmann/json.hpp>
-
 #include "planner/run_needs_json.hpp"
+
+#include <nlohmann/json.hpp>
 
 namespace sluice::planner {
 
