@@ -162,15 +162,22 @@ class Tournament {
   Seconds least_bound_{0};
 };
 
-/// The tier that the leanest plan exceeds by the least.
+/// How grave it is that `share` of what a plan needs of a tier is not there. Host memory can be
+/// added to, a device's cannot: a little of it missing is as grave as half the host's.
+double gravity(Tier tier, double share) {
+  return tier == Tier::hbm && share > 0 ? (1 + share) / 2 : share;
+}
+
+/// The tier that the leanest plan exceeds, of the plan whose shortage is least grave.
 Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans) {
   // Of large graphs only the one that by estimate lacks least is built.
   const auto lacks = [&](const Candidate& candidate) {
     const auto share = [](Bytes needed, Bytes capacity) {
       return static_cast<double>((needed - capacity).count()) / static_cast<double>(needed.count());
     };
-    return std::max(share(candidate.estimate.hbm_at_least, predictor.machine().hbm),
-                    share(candidate.estimate.host_at_least, predictor.machine().host));
+    return std::max(
+        gravity(Tier::hbm, share(candidate.estimate.hbm_at_least, predictor.machine().hbm)),
+        gravity(Tier::host, share(candidate.estimate.host_at_least, predictor.machine().host)));
   };
   std::stable_sort(plans.begin(), plans.end(),
                    [&](const Candidate& a, const Candidate& b) { return lacks(a) < lacks(b); });
@@ -185,8 +192,8 @@ Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans) {
     double share = 0;
     for (const Tier tier : {Tier::hbm, Tier::host}) {
       const TierMemory& at_tier = at(memory, tier);
-      const double missing = static_cast<double>(at_tier.missing().count()) /
-                             static_cast<double>(at_tier.peak.count());
+      const double missing = gravity(tier, static_cast<double>(at_tier.missing().count()) /
+                                               static_cast<double>(at_tier.peak.count()));
       if (missing > share) {
         share = missing;
         worst.tier = tier;
