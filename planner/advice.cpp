@@ -82,6 +82,7 @@ std::string conditional_rent(const BuyReport& report, const BuyRequest& request)
   double least = 0, rate = 0;
   for (const BuyRow& row : report.rows) {
     if (!row.fits || row.kind != RowKind::more_memory || !row.days || !row.phases) continue;
+    if (row.gpus == 1) continue;  // Hosts of nodes have memory to give; a card's have not.
     if (request.days && *row.days > *request.days) continue;
     const auto known = request.prices.machines.find(row.machine.substr(0, row.machine.find(" + ")));
     if (known == request.prices.machines.end() || !known->second.rent_usd_per_hour) continue;
