@@ -99,6 +99,14 @@ def test_too_little_memory_is_exit_3_with_remedies_that_fit(run_sluice, validate
     assert "does not fit" in run_sluice("plan", *tiny, "--hbm", "640 MiB", exit_code=3).out
 
 
+def test_a_model_that_fits_nowhere_lacks_host_memory(run_sluice):
+    # All state on the device would lack a smaller share of it than streaming lacks of the host's memory, but nobody can
+    # add to a device's.
+    words = ["--model", "qwen2.5-0.5b", "--machine", "h200", "--seq-len", "1024", "--batch-size", "8"]
+    short = run_sluice("plan", *words, "--hbm", "819 MiB", "--host", "546 MiB", "--json", exit_code=3, timeout=300)
+    assert short.json()["tier"] == "host"
+
+
 def test_a_plan_above_capacity_is_exit_3_and_the_search_is_the_remedy(run_sluice, tmp_path, tiny):
     out = tmp_path / "plan.json"
     roomy = run_sluice("plan", *tiny, "--set", "plan.keep=all", "-o", out, "--json").json()

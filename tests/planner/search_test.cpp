@@ -48,17 +48,6 @@ TEST(Search, FindsAPlanNoSlowerThanRandomOnes) {
   }
 }
 
-TEST(Search, AModelThatFitsNowhereLacksHostMemoryNotDeviceMemory) {
-  // All state in device memory would lack a little less of it, but nobody can add that.
-  const Job job = tiny_job();
-  ResolvedMachine machine = round_machine();
-  machine.host = Bytes(4096);
-  machine.hbm = 2 * least_hbm(job);
-  const auto found = search(Predictor(job, machine, {}), quick());
-  if (std::holds_alternative<Planned>(found)) GTEST_FAIL() << "it fits without the host";
-  EXPECT_EQ(std::get<Infeasible>(found).tier, Tier::host);
-}
-
 TEST(Search, GapIsBetweenZeroAndOneAndTheSameEveryTime) {
   const Job job = tiny_job();
   const Predictor predictor(job, round_machine(), {});
