@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "planner/buy.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -32,15 +33,14 @@ std::optional<double> token_count(const planner::RunArguments& request) {
 
 planner::RunMoney money_of(const planner::Prediction& prediction, const std::string& machine,
                            std::optional<double> tokens, const planner::PriceList& prices) {
-  constexpr double kSecondsPerDay = 86400, kHoursPerDay = 24;
   planner::RunMoney money;
-  if (tokens) money.days = *tokens / prediction.tokens_per_s / kSecondsPerDay;
+  if (tokens) money.days = *tokens / prediction.tokens_per_s / planner::kSecondsPerDay;
   const planner::Price price = prices.of(machine);
   money.buy_usd = price.buy_usd;
   money.rent_usd_per_hour = price.rent_usd_per_hour;
   if (money.buy_usd || money.rent_usd_per_hour) money.price_date = price.date;
   if (money.rent_usd_per_hour && money.days) {
-    money.rent_usd = *money.rent_usd_per_hour * *money.days * kHoursPerDay;
+    money.rent_usd = *money.rent_usd_per_hour * *money.days * planner::kHoursPerDay;
   }
   return money;
 }

@@ -214,7 +214,8 @@ void say_what_to_add(std::vector<std::string>& said, const BuyReport& report) {
   std::string text;
   int count = 0;
   auto upgrades = report.upgrades;
-  std::ranges::stable_partition(upgrades, [](const Upgrade& one) { return one.price.has_value(); });
+  std::stable_partition(upgrades.begin(), upgrades.end(),
+                        [](const Upgrade& one) { return one.price.has_value(); });
   for (const Upgrade& upgrade : upgrades) {
     if (!upgrade.fits || (fits && upgrade.speedup.value_or(1) < kWorth)) continue;
     if (++count > 2) break;

@@ -17,7 +17,6 @@
 namespace sluice::planner {
 namespace {
 
-constexpr double kSecondsPerDay = 86400;
 constexpr double kNudge = 1.1;  ///< Elasticities compare with this much more of a resource.
 
 /// A change of the base machine's numbers.

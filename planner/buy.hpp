@@ -18,6 +18,9 @@ namespace sluice::planner {
 
 enum class Payment { buy, rent };
 
+/// Of time that is paid for.
+inline constexpr double kSecondsPerDay = 86400, kHoursPerDay = 24;
+
 struct BuyRequest {
   std::vector<std::string> machines;  ///< Names or files; empty: the whole catalogue.
   std::optional<double> tokens;       ///< To train on.

@@ -19,12 +19,10 @@ const BuyRow* best_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& req
   const BuyRow* best = nullptr;
   for (const BuyRow& row : rows) {
     if (!buyable(row, request, within)) continue;
-    if (best == nullptr) {
-      best = &row;
-    } else if (row.buy_usd && best->buy_usd && *row.buy_usd < *best->buy_usd &&
-               to_seconds(row.step) < to_seconds(best->step) * kSameSpeed) {
-      best = &row;
-    }
+    const bool cheaper = best != nullptr && row.buy_usd && best->buy_usd &&
+                         *row.buy_usd < *best->buy_usd &&
+                         to_seconds(row.step) < to_seconds(best->step) * kSameSpeed;
+    if (best == nullptr || cheaper) best = &row;
   }
   return best;
 }

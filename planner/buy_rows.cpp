@@ -17,8 +17,6 @@
 namespace sluice::planner {
 namespace {
 
-constexpr double kSecondsPerDay = 86400, kHoursPerDay = 24;
-
 void add_money(BuyRow& row, const BuyRequest& request) {
   if (row.fits && request.tokens) {
     const double steps = *request.tokens / (row.tokens_per_s * to_seconds(row.step).count());

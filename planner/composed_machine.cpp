@@ -132,7 +132,7 @@ const Build* find_build(const std::string& name) {
   return found == builds().end() ? nullptr : &*found;
 }
 
-void check(const Composition& parts) {
+void check_parts(const Composition& parts) {
   const GpuPart& gpu = find_gpu(parts.gpu);
   const CpuPart& cpu = find_cpu(parts.cpu);
   if (needs_c2c(gpu) != cpu.c2c) {
@@ -163,7 +163,7 @@ std::optional<Composition> find_composition(const std::string& text) {
   if (build == nullptr) return std::nullopt;
   Composition parts = build->parts;
   for (std::size_t i = 1; i < words.size(); ++i) replace(parts, words[i]);
-  check(parts);
+  check_parts(parts);
   return parts;
 }
 
@@ -207,7 +207,7 @@ std::string composed_text(const std::optional<std::string>& base, const PartFlag
                   .kind = cpu.memory,
                   .speed = cpu.speeds.front()};
   }
-  check(*parts);
+  check_parts(*parts);
   return to_text(*parts);
 }
 

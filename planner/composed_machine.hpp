@@ -49,7 +49,7 @@ struct PartFlags {
 /// Throws BadRequest naming what does not go together, with the valid values: modules of another
 /// kind, a count or a size the board does not take, a speed no such module has, more PCIe lanes
 /// than the CPU has, a GPU that needs another CPU.
-void check(const Composition& parts);
+void check_parts(const Composition& parts);
 
 /// MT/s at which the CPU runs the kit: the module's, at most what it does with one or two modules a
 /// channel.

@@ -206,7 +206,7 @@ void set_disk(MachineProfile& machine, const CpuPart& cpu, const SsdSet& ssd) {
 }  // namespace
 
 MachineProfile compose(const Composition& parts) {
-  check(parts);
+  check_parts(parts);
   const GpuPart& gpu = find_gpu(parts.gpu);
   const CpuPart& cpu = find_cpu(parts.cpu);
   MachineProfile machine;

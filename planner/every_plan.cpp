@@ -63,7 +63,7 @@ class SmallSpace {
       if (micro % r == 0) rounds.push_back(r);
     }
     add<std::int64_t>(
-        rounds, [micro](Plan& plan) { return plan.rounds; },
+        rounds, [](Plan& plan) { return plan.rounds; },
         [micro](Plan& plan, std::int64_t r) {
           plan.rounds = r;
           plan.micro_batches_per_round = micro / r;

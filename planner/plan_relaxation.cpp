@@ -85,7 +85,8 @@ std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t round
     put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
     if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
   }
-  const double per_round = static_cast<double>(job.micro_batches() / rounds);
+  const std::int64_t a_round = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(a_round);
   const auto stream = static_cast<double>(stream_bytes(job).count());
   const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
   double fixed = static_cast<double>(

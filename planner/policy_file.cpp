@@ -61,12 +61,12 @@ class PolicyReader {
       }
     };
     RunConfig scratch;
-    for (const auto& [path, value] : policy.job) {
-      guarded([&] { set_path(scratch, path, value); });
+    for (const auto& field : policy.job) {
+      guarded([&] { set_path(scratch, field.first, field.second); });
     }
     for (const auto* fields : {&policy.plan, &policy.ends}) {
-      for (const auto& [name, value] : *fields) {
-        guarded([&] { check_plan_override(name, value); });
+      for (const auto& field : *fields) {
+        guarded([&] { check_plan_override(field.first, field.second); });
       }
     }
   }

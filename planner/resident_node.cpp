@@ -42,8 +42,8 @@ ResidentNode node_of(const Job& job, const Build& build) {
   const Seconds one = ceilings_of(job, machine, {}, Residency::automatic).compute();
   // Whole micro-batches go to a GPU: the last ones may leave some of the eight idle.
   const std::int64_t micro = job.micro_batches();
-  const double share =
-      static_cast<double>((micro + kNode - 1) / kNode) / static_cast<double>(micro);
+  const std::int64_t busiest = (micro + kNode - 1) / kNode;
+  const double share = static_cast<double>(busiest) / static_cast<double>(micro);
   const Seconds compute = one * share;
   const Seconds link(3 * 2 * static_cast<double>(parameter_count(job.model)) / nvlink(gpu));
   node.step = std::max(compute, link);

@@ -8,7 +8,7 @@
 namespace sluice::planner {
 namespace {
 
-Duration rounded(Seconds time) { return std::chrono::round<Duration>(time); }
+Duration whole_ns(Seconds time) { return std::chrono::round<Duration>(time); }
 
 /// The term that time of the compute lane under a task of this kind belongs to.
 WaterfallTerm term_of(TaskKind kind) {
@@ -89,10 +89,10 @@ std::string milliseconds(Duration time, Duration step) {
 }  // namespace
 
 Waterfall waterfall(const StallTimes& stalls, const Ceilings& ceilings) {
-  const Duration compute = rounded(ceilings.compute());
+  const Duration compute = whole_ns(ceilings.compute());
   Waterfall fall;
   fall.step = stalls.period;
-  fall.bound = rounded(ceilings.bound.time);
+  fall.bound = whole_ns(ceilings.bound.time);
   fall.bound_by = ceilings.bound.by;
   fall.at(WaterfallTerm::not_compute) = compute - fall.bound;
   for (const auto& [kind, time] : stalls.kinds) fall.at(term_of(kind)) += time;
