@@ -108,7 +108,7 @@ void add_drive(std::vector<PartChange>& changes, const Composition& parts) {
   PartChange change{.what = {}, .setting = {}, .parts = parts};
   ++change.parts.ssd.count;
   try {
-    check(change.parts);
+    check_parts(change.parts);
   } catch (const BadRequest&) {
     return;  // No lanes left.
   }
@@ -174,7 +174,7 @@ std::optional<Composition> with_board_for(const Composition& parts, Bytes needed
     const auto larger = with_memory_for(other, needed);
     if (!larger || larger->ram.module_gib > kUsualModule) continue;
     try {
-      check(*larger);
+      check_parts(*larger);
     } catch (const BadRequest&) {
       continue;  // Its drives do not fit that board.
     }
