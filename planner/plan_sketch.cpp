@@ -10,6 +10,7 @@ namespace {
 /// Whole numbers of the same sum: rounded down, then up where most was lost.
 std::vector<std::int64_t> whole_counts(const std::vector<double>& values) {
   std::vector<std::int64_t> counts;
+  counts.reserve(values.size());
   for (const double value : values) {
     counts.push_back(static_cast<std::int64_t>(std::floor(value + 1e-6)));
   }

@@ -29,6 +29,7 @@ struct PassOfUnit {
 std::vector<PassOfUnit> passes_of(const Job& job) {
   const std::size_t head = unit_count(job.model) - 1;
   std::vector<PassOfUnit> passes;
+  passes.reserve(kBlockPasses.size() + 6);
   for (const Pass pass : kBlockPasses) passes.push_back({pass, 1});
   passes.push_back({Pass::embed_forward, 0});
   passes.push_back({Pass::embed_backward, 0});
