@@ -8,6 +8,7 @@
 #include "planner/buy_choice.hpp"
 #include "planner/buy_rows.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/parallel_for.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/units_text.hpp"
@@ -156,7 +157,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
   if (parts) {
     const std::vector<PartChange> changes = part_changes(*parts);
     std::vector<Ordered> found(changes.size());
-    in_parallel(changes.size(), request.threads, [&](std::size_t i) {
+    parallel_for(changes.size(), request.threads, [&](std::size_t i) {
       found[i] = ordered(config, changes[i], planned);
       found[i].upgrade.price = request.prices.change(*parts, changes[i].parts);
     });
@@ -170,7 +171,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
       best = &*one.plan;
     }
     if (best != nullptr) {
-      in_parallel(changes.size(), request.threads, [&](std::size_t i) {
+      parallel_for(changes.size(), request.threads, [&](std::size_t i) {
         const Duration step = machine_with(config, changes[i]).predictor.score(*best).step;
         Upgrade& upgrade = found[i].upgrade;
         if (step.count() > 0 && upgrade.fits) upgrade.step = std::min(upgrade.step, step);
@@ -181,7 +182,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
   }
   const std::vector<Variant> variants = what_ifs(predictor.machine());
   report.upgrades.resize(variants.size());
-  in_parallel(variants.size(), request.threads, [&](std::size_t i) {
+  parallel_for(variants.size(), request.threads, [&](std::size_t i) {
     const auto step = base.step_of(variants[i], true);
     report.upgrades[i] = {.what = variants[i].what,
                           .setting = variants[i].setting,
@@ -238,7 +239,7 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
   if (planned == nullptr) return;
   const auto resources = nudges(run.predictor.machine());
   std::vector<double> values(resources.size());
-  in_parallel(resources.size(), request.threads, [&](std::size_t i) {
+  parallel_for(resources.size(), request.threads, [&](std::size_t i) {
     const Variant& variant = resources[i].second;
     values[i] = base.elasticity(variant, variant.hbm || variant.host);
   });

@@ -1,13 +1,11 @@
 #include "planner/buy_rows.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
-#include <exception>
 #include <mutex>
-#include <thread>
 
 #include "planner/catalogue.hpp"
+#include "planner/parallel_for.hpp"
 #include "planner/resident_node.hpp"
 #include "planner/run_needs.hpp"
 #include "planner/run_planning.hpp"
@@ -187,32 +185,6 @@ class RowMaker {
 
 }  // namespace
 
-void in_parallel(std::size_t count, std::int64_t threads,
-                 const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next{0};
-  std::exception_ptr failure;
-  std::mutex mutex;
-  const auto run = [&] {
-    for (std::size_t i = next++; i < count; i = next++) {
-      try {
-        work(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!failure) failure = std::current_exception();
-        next = count;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> workers;
-    const auto helpers =
-        std::min<std::size_t>(static_cast<std::size_t>(std::max<std::int64_t>(threads, 1)), count);
-    for (std::size_t i = 1; i < helpers; ++i) workers.emplace_back(run);
-    run();
-  }
-  if (failure) std::rethrow_exception(failure);
-}
-
 std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request) {
   std::vector<std::string> machines = request.machines;
   if (machines.empty()) {
@@ -223,7 +195,7 @@ std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request)
   std::vector<std::vector<BuyRow>> found(machines.size());
   std::mutex mutex;
   std::size_t done = 0;
-  in_parallel(machines.size(), request.threads, [&](std::size_t i) {
+  parallel_for(machines.size(), request.threads, [&](std::size_t i) {
     found[i] = maker.rows_of(machines[i]);
     const std::lock_guard lock(mutex);
     if (request.progress) request.progress(++done, machines.size(), machines[i]);

@@ -15,8 +15,4 @@ inline constexpr std::int64_t kRankEffort = 150'000;
 /// first, fastest first.
 [[nodiscard]] std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request);
 
-/// Calls `work(i)` for i below `count` from `threads` threads. The first exception is rethrown.
-void in_parallel(std::size_t count, std::int64_t threads,
-                 const std::function<void(std::size_t)>& work);
-
 }  // namespace sluice::planner

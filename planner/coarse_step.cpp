@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "planner/cost_key.hpp"
 #include "planner/graph_writer.hpp"
 #include "planner/layout.hpp"
 #include "planner/memory.hpp"
 #include "planner/record.hpp"
+#include "planner/steady_state.hpp"
 #include "planner/step_emitter.hpp"
-#include "sim/simulate.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -106,9 +107,12 @@ CoarseStep CoarseSteps::step(const Plan& plan) const {
   emitter.emit(1);
   const sim::TaskId second = emitter.emit(2);
   const sim::TaskId third = emitter.emit(3);
+  StepGraph graph = std::move(writer.graph());
+  graph.graph.set_period({second, third});
   const Bytes context = context_bytes(predictor_->machine().profile);
-  return {sim::simulate(writer.graph().graph).period({second, third}),
-          lay_out(writer.graph()).device_bytes + context - enlarged(plan, coarse, job)};
+  const Bytes device = lay_out(graph).device_bytes;
+  return {simulate_steady(graph).period({second, third}),
+          device + context - enlarged(plan, coarse, job)};
 }
 
 /// What larger micro-batches add to scratch, of which there is one, and to slots.

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "planner/usual_values.hpp"
-#include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -39,15 +38,6 @@ std::vector<UnitPlan> unit_choices(bool block) {
     }
   }
   return all;
-}
-
-bool is_valid(const Plan& plan, const Job& job) {
-  try {
-    validate(plan, job);
-    return true;
-  } catch (const BadRequest&) {
-    return false;
-  }
 }
 
 /// One field's or unit's values: each writes itself into a plan.

@@ -4,7 +4,6 @@
 
 #include "planner/parallel_for.hpp"
 #include "planner/usual_values.hpp"
-#include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -15,14 +14,6 @@ constexpr double kWorthwhile = 1.12;
 constexpr std::size_t kImproved = 2;
 constexpr double kLeastGain = 2e-4;
 constexpr std::size_t kBatch = 8;
-bool valid(const Plan& plan, const Job& job) {
-  try {
-    validate(plan, job);
-  } catch (const BadRequest&) {
-    return false;
-  }
-  return true;
-}
 
 std::int64_t parameters_of_block(const Job& job) { return unit_tensors(job.model, 1).padded_size; }
 
@@ -80,7 +71,7 @@ void GuidedSearch::add(PlanSketch sketch) {
     return;
   }
   if (pins_) pins_(plan);
-  if (!valid(plan, predictor_.job()) || !seen_.insert(plan_hash(plan)).second) return;
+  if (!is_valid(plan, predictor_.job()) || !seen_.insert(plan_hash(plan)).second) return;
   const PlanEstimate estimate = estimator_.estimate(plan);
   if (!may_fit(estimate)) return;
   if (!ranked_.empty() && estimate.bound >= to_seconds(ranked_.front().coarse)) return;

@@ -211,4 +211,13 @@ const char* to_string(When when) {
   return "";
 }
 
+bool is_valid(const Plan& plan, const Job& job) {
+  try {
+    validate(plan, job);
+  } catch (const BadRequest&) {
+    return false;
+  }
+  return true;
+}
+
 }  // namespace sluice::planner

@@ -81,6 +81,8 @@ void require_executable(const Plan& plan);
 /// Throws BadRequest naming the plan field that is wrong for this job: counts, divisibility, disk
 /// tier (not executable yet), and the residency combinations docs/design/plan-space.md lists.
 void validate(const Plan& plan, const Job& job);
+/// Whether validate() has nothing to say.
+[[nodiscard]] bool is_valid(const Plan& plan, const Job& job);
 
 [[nodiscard]] std::string plan_hash(const Plan& plan);
 

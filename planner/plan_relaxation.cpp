@@ -25,7 +25,7 @@ double dot(const UseSum& a, const UseSum& b) {
 
 }  // namespace
 
-UseSum PlanRelaxation::base(std::int64_t) const {
+UseSum PlanRelaxation::base() const {
   const Job& job = predictor_->job();
   const PassTimes& pass = predictor_->pass_times();
   const auto micro = static_cast<double>(job.micro_batches());
@@ -146,7 +146,7 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
 
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   const auto limits = rows(node.rounds, node.reserve);
-  const UseSum fixed = base(node.rounds);
+  const UseSum fixed = base();
   const auto layers = static_cast<double>(predictor_->job().model.layers);
   const std::size_t head = unit_count(predictor_->job().model) - 1;
   // Groups of choices, each of which must be made a number of times.

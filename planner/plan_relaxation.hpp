@@ -105,7 +105,7 @@ class PlanRelaxation {
   };
   [[nodiscard]] std::array<Row, kLimits> rows(std::int64_t rounds, Bytes reserve) const;
   void allow(const PlanPins& pins);
-  [[nodiscard]] UseSum base(std::int64_t rounds) const;
+  [[nodiscard]] UseSum base() const;
   [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds) const;

@@ -21,7 +21,7 @@ std::vector<UnitPlan> all_placements(const Job& job) {
       UnitPlan unit;
       unit.weights = weights;
       unit.gradients = gradients;
-      unit.when = first == When::forward ? When::forward : When::backward;
+      unit.when = first;
       all.push_back(unit);
       unit.when = When::after;
       all.push_back(unit);
@@ -235,7 +235,7 @@ std::vector<UnitChoice> PlanRelaxation::residency_choices(std::size_t unit,
 }
 
 Seconds PlanRelaxation::bound_of(const Plan& plan) const {
-  UseSum sum = base(plan.rounds);
+  UseSum sum = base();
   const auto add = [&sum](const UseSum& use) {
     for (std::size_t i = 0; i < kUses; ++i) sum[i] += use[i];
   };

@@ -119,10 +119,6 @@ sim::SpanSource wider(sim::SpanSource a, sim::SpanSource b) {
 
 bool is_cpu_update(const CostKey& key) { return key.name.starts_with("update/cpu/"); }
 
-double parameters_of(const sim::Task& update) {
-  return std::get<sim::Flow>(update.work).amount.count();
-}
-
 bool is_copy(const CostKey& key) { return key.name.starts_with("copy/"); }
 
 /// A GPU's copies are known by those that ran alone. They are not inferred from the others: where
@@ -190,9 +186,7 @@ double improve(planner::Calibration& calibration, const planner::MachineProfile&
       // Likewise where a full memory slows the optimizer: alone, it is little quicker than the
       // quickest that was seen.
       constexpr double kQuicker = 1.1;
-      const double most = parameters_of(*known.task) / known.quickest * kQuicker;
-      value = planner::is_rate(key) ? std::min(value, most)
-                                    : std::max(value, parameters_of(*known.task) / most);
+      value = std::max(value, known.quickest / kQuicker);  // Seconds: such a key names a size.
     }
     planner::CalibrationSample sample = sample_of(profile_hash, key, value, source);
     sample.count = static_cast<std::int64_t>(known.task_means.size());

@@ -52,16 +52,23 @@ std::vector<Seconds> task_times(const planner::StepGraph& graph, const StepTempl
   return times;
 }
 
-/// Tasks that took far longer than the others of their key were preempted: they count as four
-/// deviations above the median, so that a task of microseconds is not known by a lost timeslice.
-void clip_outliers(const planner::StepGraph& graph, std::vector<std::vector<Seconds>>& steps) {
+/// Seconds of every task of all steps, by its key.
+std::map<CostKey, std::vector<double>> task_seconds(
+    const planner::StepGraph& graph, const std::vector<std::vector<Seconds>>& steps) {
   std::map<CostKey, std::vector<double>> all;
   for (const auto& step : steps) {
     for (std::size_t i = 0; i < step.size(); ++i) {
       all[graph.tasks[i].cost].push_back(step[i].count());
     }
   }
+  return all;
+}
+
+/// Tasks that took far longer than the others of their key were preempted: they count as four
+/// deviations above the median, so that a task of microseconds is not known by a lost timeslice.
+void clip_outliers(const planner::StepGraph& graph, std::vector<std::vector<Seconds>>& steps) {
   std::map<CostKey, Seconds> limit;
+  const auto all = task_seconds(graph, steps);
   for (const auto& [key, times] : all) {
     const double centre = median(times);
     limit[key] = Seconds(std::max(centre + 4 * robust_deviation(times), 1.05 * centre));
@@ -100,13 +107,8 @@ bool beside(const std::vector<Recorder::Span>& lane, const Recorder::Span& span)
 
 std::map<CostKey, double> quickest_tenth(const planner::StepGraph& graph,
                                          const std::vector<std::vector<Seconds>>& steps) {
-  std::map<CostKey, std::vector<double>> all;
-  for (const auto& step : steps) {
-    for (std::size_t i = 0; i < step.size(); ++i) {
-      all[graph.tasks[i].cost].push_back(step[i].count());
-    }
-  }
   std::map<CostKey, double> quickest;
+  auto all = task_seconds(graph, steps);
   for (auto& [key, times] : all) {
     const auto tenth = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 10);
     std::nth_element(times.begin(), tenth, times.end());

@@ -2,8 +2,9 @@
 //   prediction_study RUNS [--ledger FILE] [--json FILE] [--commit COMMIT] [--steps N] [--bursts N]
 //     [--burst-seconds S] [--warm-up-seconds S] [--record DIR | --replay DIR] [--misses N]
 // RUNS: experiments/prediction_study/*.runs. Exit 2 for what cannot be read, 3 where a run does not
-// fit, 4 where the backend is not there.
+// fit, 4 where the backend is not there or a predicted run did not run.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -44,10 +45,14 @@ int main(int count, char** words) {
     std::fflush(stdout);
   };
   try {
-    const auto results = profiler::run_study(profiler::read_study(runs), settings);
+    const auto study = profiler::read_study(runs);
+    const auto results = profiler::run_study(study, settings);
     std::printf("\n%s", profiler::study_text(results).c_str());
     if (!json.empty()) planner::write_whole_file(json, profiler::study_json(results, settings));
-    return 0;
+    const auto promised =
+        std::count_if(study.begin(), study.end(), [](const auto& run) { return !run.calibrates; });
+    if (!settings.replay.empty() || std::ssize(results) == promised) return 0;
+    throw EnvironmentError("not all runs that were predicted ran: the lines above say why");
   } catch (const Error& error) {
     std::fprintf(stderr, "prediction_study: error: %s\n", error.what());
     return static_cast<int>(error.code());
