@@ -13,7 +13,7 @@ namespace {
 constexpr double kRounding = 1e-9;
 
 std::size_t index_of(Use use) { return static_cast<std::size_t>(use); }
-std::size_t index_of(Limit limit) { return static_cast<std::size_t>(limit); }
+std::size_t index_of(StepPart part) { return static_cast<std::size_t>(part); }
 
 double& at(UseSum& sum, Use use) { return sum[index_of(use)]; }
 
@@ -21,6 +21,44 @@ double dot(const UseSum& a, const UseSum& b) {
   double sum = 0;
   for (std::size_t i = 0; i < kUses; ++i) sum += a[i] * b[i];
   return sum;
+}
+
+/// Prices of `about` those given that make weak duality hold exactly: the priced rows' sum at the
+/// cheapest choices is then below any plan's time. Rows of the whole step and the step as the sum
+/// of its parts share a price of one; the rows of each part share the sum's, as often as the step
+/// has the part.
+std::array<double, kLimits> sound_prices(const std::vector<double>& about, std::int64_t rounds) {
+  std::array<double, kLimits> prices{};
+  std::array<double, kParts + 1> shares{};
+  for (std::size_t i = 0; i < kLimits; ++i) {
+    prices[i] = std::max(0.0, about[i]);
+    if (i < kTimeLimits) shares[index_of(part_of(static_cast<Limit>(i)))] += prices[i];
+  }
+  double& whole = shares[index_of(StepPart::whole)];
+  const double together = std::max(0.0, about[kLimits]);
+  const double all = whole + together;
+  if (!(all > 0)) {
+    prices.fill(0);
+    prices[0] = 1;
+    return prices;
+  }
+  for (std::size_t part = 0; part < kParts; ++part) {
+    const double due = together / all * times_in_step(static_cast<StepPart>(part), rounds);
+    for (std::size_t i = 0; i < kTimeLimits; ++i) {
+      const auto limit = static_cast<Limit>(i);
+      if (index_of(part_of(limit)) != part) continue;
+      if (shares[part] > 0) {
+        prices[i] *= due / shares[part];
+      } else {  // To its first row, that of compute.
+        prices[i] = i == 0 || part_of(static_cast<Limit>(i - 1)) != part_of(limit) ? due : 0;
+      }
+    }
+  }
+  for (std::size_t i = 0; i < kLimits; ++i) {
+    const StepPart part = part_of(static_cast<Limit>(i));
+    if (part == StepPart::whole || part == StepPart::memory) prices[i] /= all;
+  }
+  return prices;
 }
 
 }  // namespace
@@ -37,111 +75,6 @@ UseSum PlanRelaxation::base() const {
       pass.once.count();
   at(sum, Use::compute) = at(sum, Use::forward) + at(sum, Use::tail);
   return sum;
-}
-
-std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t rounds,
-                                                              Bytes reserve) const {
-  const Job& job = predictor_->job();
-  const ProfileCostModel& costs = predictor_->costs();
-  const MachineProfile& profile = costs.profile();
-  std::array<Row, kLimits> all{};
-  const auto row = [&all](Limit limit) -> Row& { return all[index_of(limit)]; };
-  const auto put = [&row](Limit limit, Use use, double weight) {
-    row(limit).weights[index_of(use)] += weight;
-  };
-  const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
-  // A lane that others slow works at most at the product of their factors while they run.
-  const auto interference = costs.interference();
-  const auto slowed = [&](Limit limit, const char* lane) {
-    double left = 1;
-    for (const auto& each : interference) {
-      if (each.on != lane || each.factor >= 1) continue;
-      const double lost = left * (1 - each.factor);
-      if (each.from == "h2d") put(limit, Use::h2d, lost * down);
-      if (each.from == "d2h") put(limit, Use::d2h, lost * up);
-      if (each.from == "cpu") put(limit, Use::update, lost * update);
-      if (each.from == "compute") put(limit, Use::compute, lost);
-      left *= each.factor;
-    }
-  };
-  put(Limit::compute, Use::compute, 1);
-  slowed(Limit::compute, "compute");
-  put(Limit::h2d, Use::h2d, down);
-  slowed(Limit::h2d, "h2d");
-  put(Limit::d2h, Use::d2h, up);
-  slowed(Limit::d2h, "d2h");
-  put(Limit::cpu, Use::update, update);
-  slowed(Limit::cpu, "cpu");
-  const bool contention = costs.switches().contention;
-  if (contention && profile.dram.value > 0) {
-    put(Limit::dram, Use::h2d, profile.h2d_dram.value / profile.dram.value);
-    put(Limit::dram, Use::d2h, profile.d2h_dram.value / profile.dram.value);
-    put(Limit::dram, Use::update, profile.update_dram.value / profile.dram.value);
-  }
-  if (contention && profile.cores.value > 0) {
-    const double cores = profile.cores.value;
-    put(Limit::cores, Use::update, update_cores_ / cores);
-    put(Limit::cores, Use::h2d, profile.copy_cores.value / cores);
-    put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
-    if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
-  }
-  const std::int64_t a_round = job.micro_batches() / rounds;
-  const auto per_round = static_cast<double>(a_round);
-  const auto stream = static_cast<double>(stream_bytes(job).count());
-  const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
-  double fixed = static_cast<double>(
-      (workspace_bytes(job, costs.device()) + context_bytes(profile)).count() + 8 * job.tokens());
-  if (job.model.tied_head)
-    fixed += static_cast<double>((job.gradient_element() * parameters_[0]).count());
-  // The inputs of the loss, later its gradients; the head's weights, later its gradient, too.
-  const double at_loss = fixed + per_round * stream;
-  const auto times = static_cast<double>(rounds);
-  if (job.optimizer.clip) {
-    put(Limit::update_chain, Use::update, update);
-    put(Limit::update_chain, Use::tail, 1);
-    put(Limit::refresh_chain, Use::refresh, down);
-    put(Limit::refresh_chain, Use::tail, 1);
-    put(Limit::embed_chain, Use::embed_wait, 1);
-    put(Limit::embed_chain, Use::compute, 1);
-  }
-  for (const Limit limit : {Limit::forward_stores, Limit::backward_loads}) {
-    const bool stores = limit == Limit::forward_stores;
-    const double rate = stores ? up : down;
-    put(limit, stores ? Use::tail : Use::forward, 1);
-    put(limit, Use::staged, rate);
-    for (const Use use : {Use::records, Use::resident, Use::scratch}) put(limit, use, times * rate);
-    put(limit, Use::waiting, (times - 1) * rate);
-    row(limit).constant = times * (at_loss - hbm) * rate;
-  }
-  put(Limit::backward_loads, Use::reloads, down);
-  // The share of the ring is part of what streams.
-  put(Limit::backward_loads, Use::streamed,
-      times * down * (1 - 1 / static_cast<double>(job.model.layers)));
-  for (const Use use : {Use::device_records, Use::resident, Use::scratch}) {
-    put(Limit::hbm_at_loss, use, 1);
-  }
-  if (rounds > 1) put(Limit::hbm_at_loss, Use::waiting, 1);
-  const auto head = static_cast<double>((job.gradient_element() * parameters_[2]).count());
-  row(Limit::hbm_at_loss).constant = at_loss + (rounds > 1 ? 0 : head) - hbm;
-  put(Limit::hbm_at_norm, Use::resident, 1);
-  put(Limit::hbm_at_norm, Use::waiting, 1);
-  // Staged state of two units never shares bytes: each is loaded before the other is stored.
-  put(Limit::hbm_at_norm, Use::staged, 1);
-  row(Limit::hbm_at_norm).constant = fixed - hbm;
-  put(Limit::host_memory, Use::host, 1);
-  const bool cuda = profile.device == DeviceKind::cuda;
-  row(Limit::host_memory).constant = static_cast<double>(
-      ((cuda ? kCudaProcessBaseline : kProcessBaseline) - predictor_->machine().host).count());
-  return all;
-}
-
-Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
-  const auto all = rows(rounds, Bytes(0));
-  double most = 0;
-  for (std::size_t i = 0; i < kTimeLimits; ++i) {
-    most = std::max(most, dot(all[i].weights, sum) + all[i].constant);
-  }
-  return Seconds(most);
 }
 
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
@@ -173,7 +106,10 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     }
     program.cost.insert(program.cost.end(), group.choices.size(), 0.0);
   }
-  program.cost.push_back(1);  // The time.
+  // The parts' times, then the step's.
+  const std::size_t parts = program.cost.size();
+  program.cost.insert(program.cost.end(), kParts, 0.0);
+  program.cost.push_back(1);
   // Memory in gigabytes, so that the rows are of one size.
   constexpr double kGiga = 1e9;
   for (std::size_t i = 0; i < kLimits; ++i) {
@@ -184,10 +120,19 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
         row.coefficients.push_back(scale * dot(limits[i].weights, choice.use));
       }
     }
-    row.coefficients.push_back(i < kTimeLimits ? -1 : 0);
+    row.coefficients.resize(program.cost.size(), 0);
+    const StepPart part = part_of(static_cast<Limit>(i));
+    if (part != StepPart::memory) row.coefficients[parts + static_cast<std::size_t>(part)] = -1;
     row.limit = -scale * (limits[i].constant + dot(limits[i].weights, fixed));
     program.rows.push_back(row);
   }
+  LinearProgram::Row together;
+  together.coefficients.assign(program.cost.size(), 0);
+  for (std::size_t part = 0; part < kParts; ++part) {
+    together.coefficients[parts + part] = times_in_step(static_cast<StepPart>(part), node.rounds);
+  }
+  together.coefficients.back() = -1;
+  program.rows.push_back(together);
   std::size_t first = 0;
   for (const Group& group : groups) {
     LinearProgram::Row row;
@@ -210,21 +155,10 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     found.*group.values = {begin, begin + static_cast<std::ptrdiff_t>(group.choices.size())};
     first += group.choices.size();
   }
-  // Weak duality: with time prices that sum to one, the priced rows' sum at the cheapest choices is
-  // below any plan's time, whatever the prices are.
-  double shares = 0;
-  for (std::size_t i = 0; i < kLimits; ++i) {
-    found.prices[i] = std::max(0.0, solution->prices[i]);
-    if (i < kTimeLimits) shares += found.prices[i];
-  }
-  if (!(shares > 0)) {
-    found.prices.fill(0);
-    found.prices[0] = shares = 1;
-  }
+  found.prices = sound_prices(solution->prices, node.rounds);
   UseSum priced{};
   double bound = 0, size = 0;
   for (std::size_t i = 0; i < kLimits; ++i) {
-    found.prices[i] /= shares;
     const double price = found.prices[i] * (i < kTimeLimits ? 1 : 1 / kGiga);
     bound += price * limits[i].constant;
     size += std::abs(price * limits[i].constant);
@@ -241,14 +175,6 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   }
   found.bound = Seconds(std::max(0.0, bound - kRounding * size));
   return found;
-}
-
-const char* to_string(Limit limit) {
-  constexpr const char* kNames[kLimits] = {
-      "compute",        "h2d",          "d2h",           "cpu",         "dram",
-      "cores",          "update_chain", "refresh_chain", "embed_chain", "forward_stores",
-      "backward_loads", "hbm_at_loss",  "hbm_at_norm",   "host_memory"};
-  return kNames[index_of(limit)];
 }
 
 }  // namespace sluice::planner

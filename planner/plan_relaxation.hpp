@@ -39,26 +39,55 @@ enum class Use : std::uint8_t {
 inline constexpr std::size_t kUses = 17;
 using UseSum = std::array<double, kUses>;
 
-/// What limits a step, in the order of the rows.
+/// What limits a step or one of its phases, in the order of the rows.
 enum class Limit : std::uint8_t {
+  // Of the whole step.
   compute,
   h2d,
   d2h,
   cpu,
   dram,
   cores,
-  update_chain,    ///< All CPU updates, then loss and backward.
-  refresh_chain,   ///< All updated weights copied, then loss and backward.
-  embed_chain,     ///< The embedding's update and copy, then everything.
-  forward_stores,  ///< What the device cannot hold when the loss begins leaves during forward.
-  backward_loads,  ///< What it could not hold then comes during backward.
+  embed_chain,  ///< With clipping: the embedding's update and copy, then everything.
+  // Of the time from the norm to the first loss.
+  first_forward,
+  updates,       ///< With clipping: all CPU updates,
+  refresh,       ///< and all updated weights over the link.
+  update_dram,   ///< What both take of the shared memory,
+  update_cores,  ///< and of the cores.
+  first_stores,  ///< What the device cannot hold when the loss begins leaves during forward.
+  first_dram,    ///< What updates, copies of weights and these stores take of the shared memory.
+  // Of each later forward pass.
+  later_forward,
+  later_stores,
+  // From the first loss to the next round's forward pass, or the norm.
+  first_backward,
+  first_loads,  ///< What could not be held at the loss comes during backward.
+  // Of each later backward pass.
+  later_backward,
+  later_loads,  ///< Likewise, and the running sums of gradients.
+  // Of memory.
   hbm_at_loss,
   hbm_at_norm,
   host_memory
 };
-inline constexpr std::size_t kLimits = 14;
-inline constexpr std::size_t kTimeLimits = 11;
+inline constexpr std::size_t kLimits = 23;
+inline constexpr std::size_t kTimeLimits = 20;
 const char* to_string(Limit limit);
+
+/// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward and
+/// rounds - 1 later ones.
+enum class StepPart : std::uint8_t {
+  first_forward,
+  later_forward,
+  first_backward,
+  later_backward,
+  whole,
+  memory
+};
+inline constexpr std::size_t kParts = 4;  ///< That a step consists of.
+[[nodiscard]] StepPart part_of(Limit limit);
+[[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);
 
 /// One way to treat a unit, and what that uses.
 struct UnitChoice {
@@ -78,7 +107,8 @@ struct RelaxedPlan {
   bool feasible = true;
   /// Counts by choice: of `records`, `residencies`, `embeds`, `heads`.
   std::vector<double> records, residencies, embeds, heads;
-  std::array<double, kLimits> prices{};  ///< Of each row: its share of the bound, or s a byte.
+  /// Of each row: its share of the bound (of a part: as often as a step has it), or s a byte.
+  std::array<double, kLimits> prices{};
 };
 
 /// Writes what is fixed into a plan.
@@ -106,6 +136,8 @@ class PlanRelaxation {
   [[nodiscard]] std::array<Row, kLimits> rows(std::int64_t rounds, Bytes reserve) const;
   void allow(const PlanPins& pins);
   [[nodiscard]] UseSum base() const;
+  void add_whole_rows(std::array<Row, kLimits>& all) const;
+  void add_part_rows(std::array<Row, kLimits>& all, std::int64_t rounds, Bytes reserve) const;
   [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds) const;

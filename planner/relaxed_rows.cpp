@@ -1,0 +1,250 @@
+// Rows of the relaxation: what each limit says of sums over units.
+#include <algorithm>
+
+#include "planner/plan_relaxation.hpp"
+#include "planner/record.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::size_t row_index(Limit limit) { return static_cast<std::size_t>(limit); }
+
+double weighed(const UseSum& weights, const UseSum& sum) {
+  double total = 0;
+  for (std::size_t i = 0; i < kUses; ++i) total += weights[i] * sum[i];
+  return total;
+}
+
+}  // namespace
+
+StepPart part_of(Limit limit) {
+  if (limit < Limit::first_forward) return StepPart::whole;
+  if (limit < Limit::later_forward) return StepPart::first_forward;
+  if (limit < Limit::first_backward) return StepPart::later_forward;
+  if (limit < Limit::later_backward) return StepPart::first_backward;
+  return limit < Limit::hbm_at_loss ? StepPart::later_backward : StepPart::memory;
+}
+
+void PlanRelaxation::add_whole_rows(std::array<Row, kLimits>& all) const {
+  const ProfileCostModel& costs = predictor_->costs();
+  const MachineProfile& profile = costs.profile();
+  const auto put = [&all](Limit limit, Use use, double weight) {
+    all[row_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
+  };
+  const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
+  // A lane that others slow works at most at the product of their factors while they run.
+  const auto interference = costs.interference();
+  const auto slowed = [&](Limit limit, const char* lane) {
+    double left = 1;
+    for (const auto& each : interference) {
+      if (each.on != lane || each.factor >= 1) continue;
+      const double lost = left * (1 - each.factor);
+      if (each.from == "h2d") put(limit, Use::h2d, lost * down);
+      if (each.from == "d2h") put(limit, Use::d2h, lost * up);
+      if (each.from == "cpu") put(limit, Use::update, lost * update);
+      if (each.from == "compute") put(limit, Use::compute, lost);
+      left *= each.factor;
+    }
+  };
+  put(Limit::compute, Use::compute, 1);
+  slowed(Limit::compute, "compute");
+  put(Limit::h2d, Use::h2d, down);
+  slowed(Limit::h2d, "h2d");
+  put(Limit::d2h, Use::d2h, up);
+  slowed(Limit::d2h, "d2h");
+  put(Limit::cpu, Use::update, update);
+  slowed(Limit::cpu, "cpu");
+  const bool contention = costs.switches().contention;
+  if (contention && profile.dram.value > 0) {
+    put(Limit::dram, Use::h2d, profile.h2d_dram.value / profile.dram.value);
+    put(Limit::dram, Use::d2h, profile.d2h_dram.value / profile.dram.value);
+    put(Limit::dram, Use::update, profile.update_dram.value / profile.dram.value);
+  }
+  if (contention && profile.cores.value > 0) {
+    const double cores = profile.cores.value;
+    put(Limit::cores, Use::update, update_cores_ / cores);
+    put(Limit::cores, Use::h2d, profile.copy_cores.value / cores);
+    put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
+    if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
+  }
+  if (predictor_->job().optimizer.clip) {
+    put(Limit::embed_chain, Use::embed_wait, 1);
+    put(Limit::embed_chain, Use::compute, 1);
+  }
+}
+
+/// Of one part each: a step's time is at least its parts' together.
+void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t rounds,
+                                   Bytes reserve) const {
+  const Job& job = predictor_->job();
+  const ProfileCostModel& costs = predictor_->costs();
+  const MachineProfile& profile = costs.profile();
+  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
+  const auto put = [&row](Limit limit, Use use, double weight) {
+    row(limit).weights[static_cast<std::size_t>(use)] += weight;
+  };
+  const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
+  const auto times = static_cast<double>(rounds);
+  const double once = predictor_->pass_times().once.count();
+  for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
+    put(limit, Use::forward, 1 / times);
+  }
+  for (const Limit limit : {Limit::first_backward, Limit::later_backward}) {
+    put(limit, Use::tail, 1 / times);
+    row(limit).constant = -once / times;  // The norms are in the last.
+  }
+  row(rounds > 1 ? Limit::later_backward : Limit::first_backward).constant +=
+      rounds > 1 ? once / (times - 1) : once;
+
+  // Between norm and loss: all updates, which wait for the norm, and all weights that they change.
+  if (job.optimizer.clip) {
+    // The device's own updates are what compute has beside its passes.
+    put(Limit::first_forward, Use::compute, 1);
+    put(Limit::first_forward, Use::forward, -1);
+    put(Limit::first_forward, Use::tail, -1);
+    put(Limit::updates, Use::update, update);
+    put(Limit::refresh, Use::refresh, down);
+    double left = 1, compute_left = 1;
+    for (const auto& each : costs.interference()) {
+      if (each.factor >= 1) continue;
+      const double lost = (each.on == "cpu" ? left : compute_left) * (1 - each.factor);
+      if (each.on == "cpu") {
+        if (each.from == "h2d") put(Limit::updates, Use::refresh, lost * down);
+        if (each.from == "compute") put(Limit::updates, Use::forward, lost / times);
+        left *= each.factor;
+      }
+      if (each.on == "compute") {
+        if (each.from == "h2d") put(Limit::first_forward, Use::refresh, lost * down);
+        if (each.from == "cpu") put(Limit::first_forward, Use::update, lost * update);
+        compute_left *= each.factor;
+      }
+    }
+  }
+
+  const std::int64_t a_round = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(a_round);
+  const auto stream = static_cast<double>(stream_bytes(job).count());
+  const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
+  double fixed = static_cast<double>(
+      (workspace_bytes(job, costs.device()) + context_bytes(profile)).count() + 8 * job.tokens());
+  if (job.model.tied_head)
+    fixed += static_cast<double>((job.gradient_element() * parameters_[0]).count());
+  // The inputs of the loss, later its gradients; the head's weights, later its gradient, too.
+  const double at_loss = fixed + per_round * stream;
+  // What the device cannot hold when a loss begins, as time of a link.
+  const auto not_held = [&](Limit limit, double rate, bool later) {
+    for (const Use use : {Use::records, Use::resident, Use::scratch}) put(limit, use, rate);
+    if (later) put(limit, Use::waiting, rate);
+    row(limit).constant += (at_loss - hbm) * rate;
+  };
+  put(Limit::first_stores, Use::staged, up);
+  not_held(Limit::first_stores, up, false);
+  const bool contention = costs.switches().contention;
+  if (contention && profile.dram.value > 0) {
+    const double dram = profile.dram.value;
+    if (job.optimizer.clip) {
+      for (const Limit limit : {Limit::update_dram, Limit::first_dram}) {
+        put(limit, Use::update, profile.update_dram.value / dram);
+        put(limit, Use::refresh, profile.h2d_dram.value / dram);
+      }
+    }
+    put(Limit::first_dram, Use::staged, profile.d2h_dram.value / dram);
+    not_held(Limit::first_dram, profile.d2h_dram.value / dram, false);
+  }
+  if (contention && profile.cores.value > 0 && job.optimizer.clip) {
+    const double cores = profile.cores.value;
+    put(Limit::update_cores, Use::update, update_cores_ / cores);
+    put(Limit::update_cores, Use::refresh, profile.copy_cores.value / cores);
+    if (profile.device == DeviceKind::host) {
+      put(Limit::update_cores, Use::forward, 1 / (times * cores));
+    }
+  }
+  // The share of the ring is part of what streams.
+  const double streams = down * (1 - 1 / static_cast<double>(job.model.layers));
+  not_held(Limit::first_loads, down, false);
+  put(Limit::first_loads, Use::streamed, streams);
+  if (rounds > 1) {
+    not_held(Limit::later_stores, up, true);
+    not_held(Limit::later_loads, down, true);
+    put(Limit::later_loads, Use::streamed, streams);
+    put(Limit::later_loads, Use::reloads, down / (times - 1));
+    put(Limit::later_loads, Use::staged, down / (times - 1));
+  } else {
+    put(Limit::first_loads, Use::staged, down);
+  }
+
+  for (const Use use : {Use::device_records, Use::resident, Use::scratch}) {
+    put(Limit::hbm_at_loss, use, 1);
+  }
+  if (rounds > 1) put(Limit::hbm_at_loss, Use::waiting, 1);
+  const auto head = static_cast<double>((job.gradient_element() * parameters_[2]).count());
+  row(Limit::hbm_at_loss).constant = at_loss + (rounds > 1 ? 0 : head) - hbm;
+  put(Limit::hbm_at_norm, Use::resident, 1);
+  put(Limit::hbm_at_norm, Use::waiting, 1);
+  // Staged state of two units never shares bytes: each is loaded before the other is stored.
+  put(Limit::hbm_at_norm, Use::staged, 1);
+  row(Limit::hbm_at_norm).constant = fixed - hbm;
+}
+
+std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t rounds,
+                                                              Bytes reserve) const {
+  std::array<Row, kLimits> all{};
+  add_whole_rows(all);
+  add_part_rows(all, rounds, reserve);
+  Row& host = all[row_index(Limit::host_memory)];
+  host.weights[static_cast<std::size_t>(Use::host)] = 1;
+  const bool cuda = predictor_->costs().profile().device == DeviceKind::cuda;
+  host.constant = static_cast<double>(
+      ((cuda ? kCudaProcessBaseline : kProcessBaseline) - predictor_->machine().host).count());
+  return all;
+}
+
+Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
+  const auto all = rows(rounds, Bytes(0));
+  double most = 0;
+  std::array<double, kParts> parts{};
+  for (std::size_t i = 0; i < kTimeLimits; ++i) {
+    const StepPart part = part_of(static_cast<Limit>(i));
+    double& least = part == StepPart::whole ? most : parts[static_cast<std::size_t>(part)];
+    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant);
+  }
+  double together = 0;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    together += parts[part] * times_in_step(static_cast<StepPart>(part), rounds);
+  }
+  return Seconds(std::max(most, together));
+}
+
+double times_in_step(StepPart part, std::int64_t rounds) {
+  const bool later = part == StepPart::later_forward || part == StepPart::later_backward;
+  return later ? static_cast<double>(rounds - 1) : 1;
+}
+
+const char* to_string(Limit limit) {
+  constexpr const char* kNames[kLimits] = {"compute",
+                                           "h2d",
+                                           "d2h",
+                                           "cpu",
+                                           "dram",
+                                           "cores",
+                                           "embed_chain",
+                                           "first_forward",
+                                           "updates",
+                                           "refresh",
+                                           "update_dram",
+                                           "update_cores",
+                                           "first_stores",
+                                           "first_dram",
+                                           "later_forward",
+                                           "later_stores",
+                                           "first_backward",
+                                           "first_loads",
+                                           "later_backward",
+                                           "later_loads",
+                                           "hbm_at_loss",
+                                           "hbm_at_norm",
+                                           "host_memory"};
+  return kNames[row_index(limit)];
+}
+
+}  // namespace sluice::planner
