@@ -8,6 +8,7 @@
 #include "cli/prediction_table.hpp"
 #include "cli/progress.hpp"
 #include "cli/train_output.hpp"
+#include "cli/train_state.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"
@@ -67,9 +68,16 @@ void write_before(const engine::RunFolder& folder, TrainedRun& run) {
   planner::write_whole_file(folder.predicted_trace(), sim::write_trace(run.predicted_trace));
 }
 
+/// How `sluice train` was asked to go about it.
+struct TrainOptions {
+  bool json = false;
+  bool checkpoint = true;  ///< Write one at the end.
+};
+
 /// Trains and fills in what `run` lacks.
 void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine::ByteText& text,
-               const engine::RunFolder& folder, bool json) {
+               const engine::RunFolder& folder, const RunStart& start, const RunIdentity& identity,
+               const TrainOptions& options) {
   const planner::RunConfig& config = run.config;
   const planner::Prediction& prediction = run.predicted.prediction;
   engine::Ledger ledger(folder.ledger());
@@ -84,18 +92,21 @@ void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine:
                                              .step_high = prediction.step_high});
   const std::int64_t chunk = std::min(
       config.steps, std::max(kTracedSteps, (config.steps + kEvaluations - 1) / kEvaluations));
-  const profiler::StepRange traced{.first = first_traced(chunk), .count = kTracedSteps};
+  // The recorder counts from where the session starts.
+  const std::int64_t first_chunk =
+      std::min(config.steps, (start.step() / chunk + 1) * chunk) - start.step();
+  const profiler::StepRange traced{.first = first_traced(first_chunk), .count = kTracedSteps};
   profiler::Recorder recorder(run.predicted.graph, traced);
   const auto learning_rate = [&config](std::int64_t step) {
     return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
   };
   engine::release_free_memory();
-  engine::Session session(
-      run.job, run.predicted.graph,
+  const auto session = start_session(
+      start, identity, run.predicted.graph,
       engine::make_device(run.job, machine, run.predicted.graph.layout, prediction.plan.threads),
-      text, learning_rate, static_cast<std::uint64_t>(config.seed), &recorder);
-  engine::MetricsFile metrics(folder.metrics());
-  Progress progress(config.steps, json ? Progress::Where::nowhere : Progress::Where::lines);
+      text, learning_rate, &recorder);
+  engine::MetricsFile metrics(folder.metrics(), start.step());
+  Progress progress(config.steps, options.json ? Progress::Where::nowhere : Progress::Where::lines);
   const InterruptFlag interrupt;
   run.metrics.reserve(static_cast<std::size_t>(config.steps));
   const engine::TrainingReports reports{
@@ -105,7 +116,7 @@ void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine:
             progress.step(line);
           },
       .validation = [&](std::int64_t step, double loss) { progress.validation(step, loss); }};
-  run.result = engine::train(session, run.job, text,
+  run.result = engine::train(*session, run.job, text,
                              {.steps = config.steps,
                               .evaluate_every = chunk,
                               .evaluation_windows = kEvaluationSteps * run.job.batch_size,
@@ -116,9 +127,10 @@ void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine:
     ledger.append(engine::LedgerMeasurement{
         .prediction = promise, .steps = run.result.steps, .median_step = *step});
   }
-  run.weights_sha256 = session.state().weights_sha256();
-  run.state_sha256 = session.state().state_sha256();
-  if (run.result.steps >= traced.first + kTracedSteps - 1) {
+  run.weights_sha256 = session->state().weights_sha256();
+  run.state_sha256 = session->state().state_sha256();
+  if (options.checkpoint) run.checkpoint = save_checkpoint(folder, start, identity, *session);
+  if (run.result.steps - start.step() >= traced.first + kTracedSteps - 1) {
     const auto spans = profiler::three_steps(run.predicted.graph, recorder, traced.first);
     const bool by_events = run.device == planner::DeviceKind::cuda && !machine.staged;
     run.measured_trace = profiler::trace_of(
@@ -140,11 +152,16 @@ void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
 int run_train(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
   const planner::RunArguments request = parse_run(
-      arguments, "sluice train RUN [--json] [--trace-out T.json] [run flags]",
-      {{"--json", Takes::nothing, "one JSON object (docs/schemas/train-result.schema.json)"},
+      arguments,
+      "sluice train RUN [--resume] [--no-checkpoint] [--json] [--trace-out T.json] [run flags]",
+      {{"--resume", Takes::nothing, "go on from the newest intact checkpoint of the run's folder"},
+       {"--no-checkpoint", Takes::nothing, "write no checkpoint (12 bytes a parameter) at the end"},
+       {"--json", Takes::nothing, "one JSON object (docs/schemas/train-result.schema.json)"},
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
   const planner::RunConfig& config = request.config;
   const bool json = request.has("--json");
+  std::optional<std::filesystem::path> resumed;
+  if (request.has("--resume")) resumed = folder_to_resume(request);
   if (config.backend) engine::require_backend(*config.backend);
   const planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config, planning);
@@ -165,7 +182,14 @@ int run_train(const Arguments& arguments) {
   const planner::Job& job = planning.predictor.job();
   plan.step.prediction.numerics_id = engine::numerics_id(job, machine);
 
-  const engine::RunFolder folder(config.out, job.model.name);
+  const RunIdentity identity{.config = config,
+                             .job = job,
+                             .job_hash = plan.step.prediction.job_hash,
+                             .numerics_id = plan.step.prediction.numerics_id,
+                             .data_sha256 = text.hash()};
+  const RunStart start = find_start(identity, resumed);
+  const engine::RunFolder folder = resumed ? engine::RunFolder::to_continue(*resumed)
+                                           : engine::RunFolder(config.out, job.model.name);
   TrainedRun run{.config = config,
                  .job = job,
                  .predicted = plan.step,
@@ -174,7 +198,10 @@ int run_train(const Arguments& arguments) {
                  .plan_source = plan.source,
                  .folder = folder.path().string(),
                  .numerics_id = plan.step.prediction.numerics_id,
-                 .data_sha256 = text.hash(),
+                 .data_sha256 = identity.data_sha256,
+                 .weights_from = start.weights_from,
+                 .resumed_after = start.checkpoint ? std::optional(start.step()) : std::nullopt,
+                 .checkpoint = std::nullopt,
                  .started = planner::utc_now(),
                  .ended = {},
                  .unigram_entropy = engine::unigram_entropy(*config.data),
@@ -188,16 +215,21 @@ int run_train(const Arguments& arguments) {
   write_before(folder, run);
   if (!json) {
     print(prediction_table(plan.step.prediction, job, machine.profile.name));
+    print(start.description(config.seed));
     print("training with " + plan.description + "\n");
   }
-  train_run(run, machine, text, folder, json);
+  const TrainOptions options{.json = json, .checkpoint = !request.has("--no-checkpoint")};
+  train_run(run, machine, text, folder, start, identity, options);
   run.ended = planner::utc_now();
   write_after(folder, run);
   if (const auto path = request.value("--trace-out"); path && run.measured_trace) {
     planner::write_whole_file(*path, sim::write_trace(*run.measured_trace));
   }
   print(json ? result_json(run) : result_table(run));
-  return static_cast<int>(run.result.interrupted ? ExitCode::interrupted : ExitCode::done);
+  if (!run.result.interrupted) return static_cast<int>(ExitCode::done);
+  // 75 promises that what was trained is on the disk.
+  return static_cast<int>(options.checkpoint && !run.checkpoint ? ExitCode::environment
+                                                                : ExitCode::interrupted);
 }
 
 }  // namespace sluice::cli

@@ -49,6 +49,11 @@ ordered_json result_object(const TrainedRun& run) {
                   {"rss_bytes", peaks.resident.count()},
                   {"locked_bytes", peaks.locked.count()}};
   out["run"] = run.folder;
+  out["weights_from"] = run.weights_from;
+  out["resumed_after"] =
+      run.resumed_after ? ordered_json(*run.resumed_after) : ordered_json(nullptr);
+  out["checkpoint"] =
+      run.checkpoint ? ordered_json(run.checkpoint->string()) : ordered_json(nullptr);
   return out;
 }
 
@@ -150,6 +155,7 @@ std::string result_table(const TrainedRun& run) {
     text += fmt::format("; byte frequencies alone {:.4f}\n", run.unigram_entropy);
   }
   text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
+  if (run.checkpoint) text += fmt::format("  checkpoint {}\n", run.checkpoint->string());
   return text;
 }
 

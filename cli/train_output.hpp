@@ -1,6 +1,8 @@
 // What `sluice train` leaves behind: result, table, manifest, report.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 
@@ -22,8 +24,11 @@ struct TrainedRun {
   std::string folder;
   std::string numerics_id;
   std::string data_sha256;
-  std::string started, ended;  ///< UTC
-  double unigram_entropy = 0;  ///< Nats a token.
+  std::string weights_from;                         ///< "random", or a folder.
+  std::optional<std::int64_t> resumed_after;        ///< Step of the checkpoint.
+  std::optional<std::filesystem::path> checkpoint;  ///< That the run left.
+  std::string started, ended;                       ///< UTC
+  double unigram_entropy = 0;                       ///< Nats a token.
   engine::TrainingResult result;
   std::vector<engine::StepMetrics> metrics;
   std::string weights_sha256, state_sha256;

@@ -4,7 +4,10 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <fstream>
+#include <string>
 
+#include "planner/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -22,7 +25,24 @@ struct JsonNumber {
   char text[32];
 };
 
+/// The lines of steps up to `last`, rewritten whole so that a crash leaves either all of the old
+/// file or all of the new one.
+const std::filesystem::path& cut_behind(const std::filesystem::path& path, std::int64_t last) {
+  std::ifstream in(path, std::ios::binary);
+  std::string kept;
+  for (std::string line; std::getline(in, line) && !in.eof();) {
+    std::int64_t step = 0;
+    if (std::sscanf(line.c_str(), "{\"step\":%" SCNd64 ",", &step) != 1 || step > last) break;
+    kept += line + '\n';
+  }
+  planner::write_whole_file(path, kept);
+  return path;
+}
+
 }  // namespace
+
+MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last)
+    : file_(cut_behind(file, last), LineFile::Open::append) {}
 
 void MetricsFile::append(const StepMetrics& m) {
   char line[512];

@@ -26,16 +26,22 @@ std::filesystem::path fresh_name(const std::string& model) {
 }  // namespace
 
 RunFolder::RunFolder(const std::optional<std::filesystem::path>& out, const std::string& model)
-    : path_(out ? *out : fresh_name(model)) {
+    : RunFolder(out ? *out : fresh_name(model)) {
   if (std::filesystem::is_regular_file(metrics()) || std::filesystem::is_regular_file(ledger())) {
     throw BadRequest("out: " + path_.string() +
-                     " already holds a run: give another folder, or move it away");
+                     " already holds a run: give another folder, move it away, or go on with it " +
+                     "(--resume)");
   }
+}
+
+RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code error;
   std::filesystem::create_directories(path_, error);
   if (error) {
     throw EnvironmentError("cannot make the run folder " + path_.string() + ": " + error.message());
   }
 }
+
+RunFolder RunFolder::to_continue(const std::filesystem::path& path) { return RunFolder(path); }
 
 }  // namespace sluice::engine

@@ -10,13 +10,16 @@
 namespace sluice::engine {
 
 /// runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl, ledger.jsonl,
-/// report.html, manifest.json}.
+/// report.html, manifest.json, checkpoints/step-N/}.
 class RunFolder {
  public:
   /// Makes `out`, or where none is given a new folder below `runs` named after `model` and the UTC
   /// time. Throws BadRequest where `out` already holds a run, EnvironmentError where it cannot be
   /// made.
   RunFolder(const std::optional<std::filesystem::path>& out, const std::string& model);
+  /// A folder that may hold a run already, which goes on in it. Throws EnvironmentError where it
+  /// cannot be made.
+  [[nodiscard]] static RunFolder to_continue(const std::filesystem::path& path);
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path run_yaml() const { return path_ / "run.yaml"; }
@@ -27,8 +30,11 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path ledger() const { return path_ / "ledger.jsonl"; }
   [[nodiscard]] std::filesystem::path report() const { return path_ / "report.html"; }
   [[nodiscard]] std::filesystem::path manifest() const { return path_ / "manifest.json"; }
+  [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
 
  private:
+  explicit RunFolder(std::filesystem::path path);
+
   std::filesystem::path path_;
 };
 

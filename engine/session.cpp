@@ -1,11 +1,12 @@
 #include "engine/session.hpp"
 
+#include "sim/error.hpp"
+
 namespace sluice::engine {
 
 Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  std::unique_ptr<Device> device, TokenSource& tokens,
-                 StepRunner::LearningRate learning_rate, const InitialWeights& weights,
-                 Observer* observer)
+                 StepRunner::LearningRate learning_rate, Observer* observer)
     : device_(std::move(device)),
       program_(graph, *device_),
       state_(job.model, graph, *device_),
@@ -13,21 +14,45 @@ Session::Session(const planner::Job& job, const planner::StepGraph& graph,
       queues_(device_->open_queues(program_)),
       runner_(program_, *device_, job, tokens, std::move(learning_rate),
               queues_ ? queues_->constants() : std::span<AdamWStep>{}),
-      executor_(program_, runner_, observer, queues_.get()) {
+      executor_(program_, runner_, observer, queues_.get()) {}
+
+Session::Session(const planner::Job& job, const planner::StepGraph& graph,
+                 std::unique_ptr<Device> device, TokenSource& tokens,
+                 StepRunner::LearningRate learning_rate, const InitialWeights& weights,
+                 Observer* observer)
+    : Session(job, graph, std::move(device), tokens, std::move(learning_rate), observer) {
   state_.initialize(weights);
+}
+
+Session::Session(const planner::Job& job, const planner::StepGraph& graph,
+                 std::unique_ptr<Device> device, TokenSource& tokens,
+                 StepRunner::LearningRate learning_rate, const LoadedState& state,
+                 Observer* observer)
+    : Session(job, graph, std::move(device), tokens, std::move(learning_rate), observer) {
+  state_.load(state);
+}
+
+void Session::continue_after(std::int64_t step) {
+  check(steps_done_ == before_, "a session goes on from where it starts");
+  before_ = steps_done_ = step;
+  runner_.start_after(step);
 }
 
 std::int64_t Session::run_to(std::int64_t last, const StepDone& step_done) {
   const std::int64_t first = steps_done_ + 1;
   if (last < first) return steps_done_;
-  runner_.expect(first, last);
+  // The program counts from 1 wherever the run began.
+  const std::int64_t begin = first - before_;
+  const std::int64_t end = last - before_;
+  runner_.expect(begin, end);
+  std::int64_t ran = 0;
   if (step_done) {
-    steps_done_ = executor_.run(first, last,
-                                [&](std::int64_t step) { step_done(step, runner_.result(step)); });
+    ran = executor_.run(
+        begin, end, [&](std::int64_t step) { step_done(before_ + step, runner_.result(step)); });
   } else {
-    steps_done_ = executor_.run(first, last);
+    ran = executor_.run(begin, end);
   }
-  return steps_done_;
+  return steps_done_ = before_ + ran;
 }
 
 }  // namespace sluice::engine

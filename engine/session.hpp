@@ -19,12 +19,18 @@ namespace sluice::engine {
 class Session {
  public:
   /// `tokens` and `observer` (may be null) must outlive the session; `graph` need not. The state
-  /// starts with the initial `weights`.
+  /// starts with initial `weights`, or as it was kept elsewhere; that need not outlive the call.
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
           TokenSource& tokens, StepRunner::LearningRate learning_rate,
           const InitialWeights& weights, Observer* observer = nullptr);
+  Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
+          TokenSource& tokens, StepRunner::LearningRate learning_rate, const LoadedState& state,
+          Observer* observer = nullptr);
 
   using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
+  /// The state is that of a run after `step` steps, which goes on from there. Before the first run;
+  /// observers count steps from here.
+  void continue_after(std::int64_t step);
   /// Runs the next steps up to `last`; returns the last step that ran (smaller after
   /// `request_stop`). `step_done` is called on this thread after each step's `grads`.
   std::int64_t run_to(std::int64_t last, const StepDone& step_done = nullptr);
@@ -45,13 +51,17 @@ class Session {
   [[nodiscard]] const Program& program() const { return program_; }
 
  private:
+  Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
+          TokenSource& tokens, StepRunner::LearningRate learning_rate, Observer* observer);
+
   std::unique_ptr<Device> device_;
   Program program_;
   TrainingState state_;
   Evaluation evaluation_;
   std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
-  Executor executor_;  ///< Last: its lanes end before what they use.
+  Executor executor_;        ///< Last: its lanes end before what they use.
+  std::int64_t before_ = 0;  ///< Steps of the run that the program did not make.
   std::int64_t steps_done_ = 0;
 };
 

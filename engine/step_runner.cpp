@@ -61,25 +61,27 @@ void StepRunner::gather(const BoundTask& task, std::int64_t step) {
   check(buffer.bytes.count() == static_cast<std::int64_t>(2 * tokens * sizeof(std::int32_t)),
         "the token buffer holds inputs and targets");
   auto* inputs = reinterpret_cast<std::int32_t*>(buffer.data);
-  tokens_.read((step - 1) * job_.batch_size, {inputs, tokens}, {inputs + tokens, tokens});
+  const std::int64_t of_run = before_ + step;
+  tokens_.read((of_run - 1) * job_.batch_size, {inputs, tokens}, {inputs + tokens, tokens});
   // Without clipping an update may run before `grads`; with it, `grads` completes the constants.
-  update_of(step) = adamw_step(job_.optimizer, learning_rate_(step), step, 1.0F);
+  update_of(step) = adamw_step(job_.optimizer, learning_rate_(of_run), of_run, 1.0F);
 }
 
 void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
   StepResult& result = results_[static_cast<std::size_t>(step - first_)];
-  result.lr = learning_rate_(step);
+  const std::int64_t of_run = before_ + step;
+  result.lr = learning_rate_(of_run);
   result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(job_.tokens());
   result.grad_norm = std::sqrt(sum_of(task.access(Role::norm_sum)));
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
     throw BadRequest("training diverged: the " +
                      std::string(std::isfinite(result.loss) ? "gradient norm" : "loss") +
-                     " of step " + std::to_string(step) +
+                     " of step " + std::to_string(of_run) +
                      " is not a finite number: lower optimizer.lr, or raise schedule.warmup_steps");
   }
   if (job_.optimizer.clip) {
     update_of(step) =
-        adamw_step(job_.optimizer, result.lr, step, clip_scale(job_.optimizer, result.grad_norm));
+        adamw_step(job_.optimizer, result.lr, of_run, clip_scale(job_.optimizer, result.grad_norm));
   }
   result.end = std::chrono::steady_clock::now();
 }

@@ -37,7 +37,10 @@ class StepRunner : public TaskRunner {
   /// Throws BadRequest where loss or gradient stop being numbers.
   void run(std::uint32_t task, std::int64_t step) override;
 
-  /// Makes room for the results of steps first..last. Between runs.
+  /// The program's step 1 is the run's step `before` + 1: it reads the sequences, takes the
+  /// learning rate and makes the update of that one. Before the first run.
+  void start_after(std::int64_t before) { before_ = before; }
+  /// Makes room for the results of steps first..last, counted by the program. Between runs.
   void expect(std::int64_t first, std::int64_t last);
   /// Of an expected step whose `grads` has ended.
   [[nodiscard]] const StepResult& result(std::int64_t step) const {
@@ -61,6 +64,7 @@ class StepRunner : public TaskRunner {
   LearningRate learning_rate_;
   std::array<AdamWStep, kStepsQueued> own_updates_{};
   std::span<AdamWStep> updates_;
+  std::int64_t before_ = 0;
   std::int64_t first_ = 1;
   std::vector<StepResult> results_;
 };

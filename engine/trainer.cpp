@@ -53,13 +53,13 @@ TrainingResult train(Session& session, const planner::Job& job, ByteText& text,
                                    validation_loss(session, text, options.evaluation_windows));
     if (reports.validation) reports.validation(step, result.validation.back().second);
   };
-  evaluate(0);
+  evaluate(session.steps_done());
 
   const std::int64_t every = options.evaluate_every > 0 ? options.evaluate_every
                                                         : std::max<std::int64_t>(1, options.steps);
   while (session.steps_done() < options.steps && !interrupted.load()) {
     const std::int64_t first = session.steps_done() + 1;
-    const std::int64_t last = std::min(options.steps, first - 1 + every);
+    const std::int64_t last = std::min(options.steps, (session.steps_done() / every + 1) * every);
     SteadyClock::time_point before = SteadyClock::now();
     const auto step_done = [&](std::int64_t step, const StepResult& done) {
       const Seconds time = done.end - before;

@@ -24,13 +24,13 @@ struct MemoryPeaks {
 
 struct TrainingOptions {
   std::int64_t steps = 0;
-  std::int64_t evaluate_every = 0;      ///< Steps between evaluations; at the end in any case.
+  std::int64_t evaluate_every = 0;      ///< After its multiples; at the end in any case.
   std::int64_t evaluation_windows = 0;  ///< At most; fewer where the validation text is shorter.
   Seconds predicted_step{0};
 };
 
 struct TrainingResult {
-  std::int64_t steps = 0;                                   ///< That ran.
+  std::int64_t steps = 0;                                   ///< Of the run that are done.
   double loss = 0;                                          ///< Of the last step.
   std::vector<std::pair<std::int64_t, double>> validation;  ///< After which step, loss.
   std::vector<Seconds> step_times;
@@ -48,9 +48,9 @@ struct TrainingReports {
   std::function<void(std::int64_t step, double loss)> validation;
 };
 
-/// Trains `session` on `text` (which must be its token source). Stops at a step boundary once
-/// `interrupted` is set. Throws what tasks throw, and EnvironmentError where metrics cannot be
-/// written.
+/// Trains `session` on `text` (which must be its token source) from where it stands. Stops at a
+/// step boundary once `interrupted` is set. Throws what tasks throw, and EnvironmentError where
+/// metrics cannot be written.
 [[nodiscard]] TrainingResult train(Session& session, const planner::Job& job, ByteText& text,
                                    const TrainingOptions& options, MetricsFile& metrics,
                                    const std::atomic<bool>& interrupted,

@@ -1,9 +1,15 @@
 #include "engine/training_state.hpp"
 
+#include <algorithm>
 #include <map>
+#include <mutex>
+#include <thread>
 
 #include "engine/init.hpp"
+#include "engine/master_weights.hpp"
+#include "engine/model_files/state_pieces.hpp"
 #include "planner/hash.hpp"
+#include "planner/parallel_for.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -76,14 +82,90 @@ void TrainingState::initialize(const InitialWeights& weights) {
 
 void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,
                                   std::span<const std::uint16_t> low) {
+  write_halves(units_[unit], static_cast<std::int64_t>(high.size()), 0, high, low);
+}
+
+void TrainingState::load(const LoadedState& from) {
+  std::vector<StatePart> parts = {StatePart::weights};
+  if (from.moments == LoadedState::Moments::loaded) {
+    parts.insert(parts.end(), {StatePart::m, StatePart::v});
+  }
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    const auto padded = static_cast<std::size_t>(planner::unit_tensors(shape_, unit).padded_size);
+    device_.clear(units_[unit].m, padded * kMomentBytes);
+    device_.clear(units_[unit].v, padded * kMomentBytes);
+    clear_padding(unit);
+  }
+  const StatePieces pieces(shape_, parts);
+  std::mutex mutex;
+  std::int64_t done = 0;
+  planner::parallel_for(pieces.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    const StatePiece& piece = pieces[i];
+    std::vector<float> values(static_cast<std::size_t>(piece.elements));
+    from.source.read(piece.part, piece.unit, pieces.tensor(piece), piece.first, values);
+    write_piece(piece, pieces.tensor(piece).offset + piece.first, values);
+    const std::lock_guard lock(mutex);
+    done += piece.elements;
+    if (from.progress) from.progress(done, pieces.elements());
+  });
+}
+
+/// Zeroes what lies between and behind a unit's tensors, wherever copies of it stay.
+void TrainingState::clear_padding(std::size_t unit) {
+  const planner::UnitTensors tensors = planner::unit_tensors(shape_, unit);
   const UnitState& state = units_[unit];
-  device_.write(std::as_bytes(high), state.high);
-  device_.write(std::as_bytes(low), state.low);
+  for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
+    const std::int64_t begin = tensors.tensors[i].offset + tensors.tensors[i].size();
+    const std::int64_t end =
+        i + 1 < tensors.tensors.size() ? tensors.tensors[i + 1].offset : tensors.padded_size;
+    if (begin == end) continue;
+    const std::vector<std::uint16_t> zeros(static_cast<std::size_t>(end - begin));
+    write_halves(state, tensors.padded_size, begin, zeros, zeros);
+  }
+}
+
+void TrainingState::write_halves(const UnitState& state, std::int64_t padded, std::int64_t offset,
+                                 std::span<const std::uint16_t> high,
+                                 std::span<const std::uint16_t> low) {
+  device_.write(std::as_bytes(high), state.high + kHalfBytes * offset);
+  device_.write(std::as_bytes(low), state.low + kHalfBytes * offset);
   if (state.copy == nullptr) return;
   // An update on the device refreshes its copy itself: nothing else would, before the first step.
-  const auto halves = static_cast<std::int64_t>(high.size_bytes());
-  device_.write(std::as_bytes(high), state.copy);
-  if (state.copy_bytes.count() > halves) device_.write(std::as_bytes(low), state.copy + halves);
+  const std::int64_t halves = kHalfBytes * padded;
+  device_.write(std::as_bytes(high), state.copy + kHalfBytes * offset);
+  if (state.copy_bytes.count() > halves) {
+    device_.write(std::as_bytes(low), state.copy + halves + kHalfBytes * offset);
+  }
+}
+
+void TrainingState::write_piece(const StatePiece& piece, std::int64_t offset,
+                                std::span<const float> values) {
+  const UnitState& state = units_[piece.unit];
+  if (piece.part != StatePart::weights) {
+    std::byte* moment = piece.part == StatePart::m ? state.m : state.v;
+    return device_.write(std::as_bytes(values), moment + kMomentBytes * offset);
+  }
+  std::vector<std::uint16_t> high(values.size()), low(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const SplitMaster halves = split_master(values[i]);
+    high[i] = halves.high;
+    low[i] = halves.low;
+  }
+  write_halves(state, planner::unit_tensors(shape_, piece.unit).padded_size, offset, high, low);
+}
+
+void TrainingState::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,
+                         std::int64_t first, std::span<float> out) const {
+  const UnitState& state = units_[unit];
+  const std::int64_t offset = tensor.offset + first;
+  if (part != StatePart::weights) {
+    const std::byte* moment = part == StatePart::m ? state.m : state.v;
+    return device_.read(moment + kMomentBytes * offset, std::as_writable_bytes(out));
+  }
+  std::vector<std::uint16_t> high(out.size()), low(out.size());
+  device_.read(state.high + kHalfBytes * offset, std::as_writable_bytes(std::span(high)));
+  device_.read(state.low + kHalfBytes * offset, std::as_writable_bytes(std::span(low)));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = join_master({high[i], low[i]});
 }
 
 std::string TrainingState::weights_sha256() const {

@@ -2,15 +2,19 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/device.hpp"
+#include "engine/model_files/state_source.hpp"
 #include "planner/shape.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {
+
+struct StatePiece;
 
 /// Addresses of one unit's planes and moments in the arenas: [padded] elements each.
 struct UnitState {
@@ -34,13 +38,25 @@ struct InitialWeights {
   bool alike_blocks;
 };
 
+/// State that was kept elsewhere: a model folder, which has no moments, or a checkpoint.
+struct LoadedState {
+  enum class Moments { zero, loaded };
+  const StateSource& source;
+  Moments moments = Moments::zero;
+  /// Elements read of all; called from one thread at a time. May be empty.
+  std::function<void(std::int64_t done, std::int64_t all)> progress = nullptr;
+};
+
 /// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
-class TrainingState {
+class TrainingState : public StateSource {
  public:
   TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device);
 
   /// Initial weights of `seed` (engine/init.hpp); m and v zero.
   void initialize(const InitialWeights& weights);
+  /// Reads piece by piece on all cores, straight to where the state lives: besides it there is
+  /// never more than a piece a thread. Throws what the source throws.
+  void load(const LoadedState& from);
   /// Both halves of one unit's master weights, [padded] each, wherever copies of them stay.
   void write_weights(std::size_t unit, std::span<const std::uint16_t> high,
                      std::span<const std::uint16_t> low);
@@ -50,9 +66,19 @@ class TrainingState {
   /// Likewise: of every tensor m, then v.
   [[nodiscard]] std::string state_sha256() const;
 
+  /// Of this state, as its devices hold it.
+  void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
+            std::span<float> out) const override;
+
   [[nodiscard]] const UnitState& unit(std::size_t index) const { return units_[index]; }
 
  private:
+  void clear_padding(std::size_t unit);
+  void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);
+  /// Elements from `offset` of a unit's planes, [padded] each, wherever copies of them stay.
+  void write_halves(const UnitState& state, std::int64_t padded, std::int64_t offset,
+                    std::span<const std::uint16_t> high, std::span<const std::uint16_t> low);
+
   planner::ModelShape shape_;
   Device& device_;
   std::vector<UnitState> units_;

@@ -59,7 +59,7 @@ def test_a_run_leaves_its_folder(run_sluice, validate, small, tmp_path):
     names = {path.name for path in folder.iterdir()}
     assert names == {
         "run.yaml", "plan.json", "predicted.trace", "measured.trace", "metrics.jsonl",
-        "ledger.jsonl", "report.html", "manifest.json",
+        "ledger.jsonl", "report.html", "manifest.json", "checkpoints",
     }  # fmt: skip
     validate(folder / "metrics.jsonl", "metrics")
     validate(folder / "ledger.jsonl", "ledger")

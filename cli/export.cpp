@@ -1,0 +1,130 @@
+// `sluice export RUNDIR -o FOLDER`: a run's weights as a Hugging Face model folder.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/amount_bar.hpp"
+#include "cli/parse.hpp"
+#include "engine/model_files/exported_model.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using std::filesystem::path;
+
+struct ExportRequest {
+  std::string run, out, type = "bf16", shard = "5 GB";
+  std::optional<std::int64_t> step;
+  bool json = false;
+};
+
+ExportRequest parse_export(const Arguments& arguments) {
+  CLI::App app("Writes a run's weights as a Hugging Face model folder.", "export");
+  ExportRequest request;
+  app.add_option("run", request.run, "run folder, or one checkpoint of it")->required();
+  app.add_option("-o,--output", request.out, "folder to write; must not exist")->required();
+  app.add_option("--dtype", request.type, "of the weights: bf16, fp16 or fp32")
+      ->capture_default_str();
+  app.add_option("--shard-size", request.shard,
+                 "most bytes of a file (a larger tensor has its own)")
+      ->capture_default_str();
+  app.add_option("--step", request.step, "of the checkpoint; left out, the newest intact one");
+  app.add_flag("--json", request.json, "one JSON object (docs/schemas/export.schema.json)");
+  parse(app, arguments);
+  return request;
+}
+
+engine::ElementType type_of(const std::string& word) {
+  using engine::ElementType;
+  for (const ElementType type : {ElementType::bf16, ElementType::fp16, ElementType::fp32}) {
+    if (word == to_string(type)) return type;
+  }
+  throw BadRequest("--dtype: \"" + word + "\" is unknown; known: bf16, fp16, fp32");
+}
+
+std::unique_ptr<engine::Checkpoint> checkpoint_of_request(const ExportRequest& request) {
+  const path run = request.run;
+  if (!std::filesystem::is_directory(run)) {
+    throw BadRequest("there is no folder " + run.string() + ": give a run folder");
+  }
+  if (std::filesystem::exists(run / "checkpoint.json")) {
+    return std::make_unique<engine::Checkpoint>(run);
+  }
+  const path checkpoints = run / "checkpoints";
+  if (request.step) {
+    const path folder = checkpoints / ("step-" + std::to_string(*request.step));
+    if (!std::filesystem::is_directory(folder)) {
+      throw BadRequest("--step: there is no " + folder.string());
+    }
+    return std::make_unique<engine::Checkpoint>(folder);
+  }
+  auto found = engine::newest_checkpoint(checkpoints, [](const std::string& reason) {
+    std::fprintf(stderr, "sluice: warning: a checkpoint is torn and left aside: %s\n",
+                 reason.c_str());
+  });
+  if (!found) {
+    throw BadRequest(checkpoints.string() +
+                     " holds no intact checkpoint: train the run without --no-checkpoint");
+  }
+  return found;
+}
+
+std::string json_text(const engine::Checkpoint& checkpoint, const engine::ExportedModel& exported,
+                      const ExportRequest& request) {
+  ordered_json out = {
+      {"folder", request.out},           {"checkpoint", checkpoint.folder().string()},
+      {"step", checkpoint.facts().step}, {"dtype", request.type},
+      {"files", ordered_json::array()},  {"copied", exported.copied}};
+  for (const engine::FileRecord& file : exported.weights) {
+    out["files"].push_back(
+        {{"name", file.name}, {"bytes", file.bytes.count()}, {"sha256", file.sha256}});
+  }
+  return out.dump(2) + "\n";
+}
+
+std::string table(const engine::Checkpoint& checkpoint, const engine::ExportedModel& exported,
+                  const ExportRequest& request) {
+  Bytes bytes(0);
+  for (const engine::FileRecord& file : exported.weights) bytes += file.bytes;
+  std::string text = fmt::format("step {} of {}: {} of {} weights in {}\n", checkpoint.facts().step,
+                                 checkpoint.folder().string(), planner::format_bytes(bytes),
+                                 request.type, request.out);
+  if (!exported.copied.empty()) {
+    text += fmt::format("with {} from {}\n", fmt::join(exported.copied, ", "),
+                        exported.source->string());
+  } else {
+    text += "without a tokenizer: the run's model had none beside its config.json\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+int run_export(const Arguments& arguments) {
+  const ExportRequest request = parse_export(arguments);
+  const engine::ExportOptions options{.out = request.out,
+                                      .type = type_of(request.type),
+                                      .shard = planner::parse_bytes(request.shard, "--shard-size")};
+  const auto checkpoint = checkpoint_of_request(request);
+  const std::int64_t all = planner::parameter_count(checkpoint->shape());
+  std::atomic<std::int64_t> done{0};
+  engine::ExportedModel exported;
+  {
+    AmountBar bar("writing weights");
+    exported = engine::export_model(*checkpoint, options, [&](std::int64_t elements) {
+      bar.show(done.fetch_add(elements) + elements, all);
+    });
+  }
+  const std::string text = request.json ? json_text(*checkpoint, exported, request)
+                                        : table(*checkpoint, exported, request);
+  std::fputs(text.c_str(), stdout);
+  return 0;
+}
+
+}  // namespace sluice::cli

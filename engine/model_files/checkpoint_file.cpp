@@ -1,0 +1,91 @@
+#include "engine/model_files/checkpoint_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "engine/model_files/strict_json.hpp"
+#include "planner/hash.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using nlohmann::json;
+constexpr int kVersion = 1;
+constexpr int kLevels = 8;
+
+json files_json(const std::vector<FileRecord>& files) {
+  json list = json::array();
+  for (const FileRecord& file : files) {
+    list.push_back({{"name", file.name}, {"bytes", file.bytes.count()}, {"sha256", file.sha256}});
+  }
+  return list;
+}
+
+/// Names that lead out of the folder are none that Sluice writes.
+std::vector<FileRecord> files_of(const json& list) {
+  std::vector<FileRecord> files;
+  for (const json& file : list) {
+    files.push_back({file.at("name").get<std::string>(),
+                     Bytes(file.at("bytes").get<std::int64_t>()),
+                     file.at("sha256").get<std::string>()});
+    if (std::filesystem::path(files.back().name).filename() != files.back().name) {
+      throw BadRequest("a file's name leads elsewhere");
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+std::string checkpoint_text(const CheckpointFile& file) {
+  const CheckpointFacts& facts = file.facts;
+  json body = {{"version", kVersion},
+               {"step", facts.step},
+               {"sequences", facts.sequences},
+               {"steps", facts.steps},
+               {"seed", facts.seed},
+               {"job_hash", facts.job_hash},
+               {"numerics_id", facts.numerics_id},
+               {"data_sha256", facts.data_sha256},
+               {"run_yaml", facts.run_yaml},
+               {"model", facts.model},
+               {"model_folder", nullptr},
+               {"files", files_json(file.files)}};
+  if (facts.model_folder) body["model_folder"] = facts.model_folder->string();
+  body["hash"] = planner::sha256_hex(body.dump());
+  return body.dump(2) + "\n";
+}
+
+CheckpointFile read_checkpoint_text(const std::string& text, const std::string& where) {
+  json body = parse_strict_json(text, where, kLevels);
+  try {
+    const auto hash = body.at("hash").get<std::string>();
+    body.erase("hash");
+    if (planner::sha256_hex(body.dump()) != hash) {
+      throw BadRequest(where + ": does not have the hash it states: it was changed");
+    }
+    if (body.at("version") != kVersion) {
+      throw BadRequest(where + ": version " + body.at("version").dump() +
+                       " is unknown; known: " + std::to_string(kVersion));
+    }
+    CheckpointFile file{.facts = {.step = body.at("step").get<std::int64_t>(),
+                                  .sequences = body.at("sequences").get<std::int64_t>(),
+                                  .steps = body.at("steps").get<std::int64_t>(),
+                                  .seed = body.at("seed").get<std::int64_t>(),
+                                  .job_hash = body.at("job_hash").get<std::string>(),
+                                  .numerics_id = body.at("numerics_id").get<std::string>(),
+                                  .data_sha256 = body.at("data_sha256").get<std::string>(),
+                                  .run_yaml = body.at("run_yaml").get<std::string>(),
+                                  .model = body.at("model").get<std::string>(),
+                                  .model_folder = std::nullopt},
+                        .files = files_of(body.at("files"))};
+    if (!body.at("model_folder").is_null()) {
+      file.facts.model_folder = body.at("model_folder").get<std::string>();
+    }
+    return file;
+  } catch (const json::exception&) {
+    throw BadRequest(where + ": is no checkpoint that this version reads");
+  }
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,70 @@
+#include "engine/model_files/exported_model.hpp"
+
+#include <array>
+
+#include "engine/model_files/model_config.hpp"
+#include "engine/model_files/safetensors_writer.hpp"
+#include "planner/store.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using std::filesystem::path;
+
+constexpr std::array kCarried = {"tokenizer.json",
+                                 "tokenizer_config.json",
+                                 "special_tokens_map.json",
+                                 "added_tokens.json",
+                                 "vocab.json",
+                                 "merges.txt",
+                                 "tokenizer.model",
+                                 "chat_template.jinja",
+                                 "chat_template.json",
+                                 "generation_config.json"};
+
+void require_free(const path& out) {
+  std::error_code error;
+  if (!std::filesystem::exists(out, error)) return;
+  if (std::filesystem::is_directory(out, error) && std::filesystem::is_empty(out, error)) return;
+  throw BadRequest("-o: " + out.string() + " exists already: give another folder");
+}
+
+void write_text(const path& file, const std::string& text) {
+  WrittenFile out(file);
+  out.append(text);
+  (void)out.finish();
+}
+
+}  // namespace
+
+ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& options,
+                           const std::function<void(std::int64_t)>& progress) {
+  path out = std::filesystem::absolute(options.out).lexically_normal();
+  if (!out.has_filename()) out = out.parent_path();  // A slash at the end.
+  require_free(out);
+  FolderInWriting folder(out);
+  ExportedModel exported;
+  write_text(folder.hidden() / "config.json",
+             written_config(checkpoint.config(), options.type,
+                            (checkpoint.folder() / "config.json").string()));
+  exported.weights = write_state({.folder = folder.hidden(),
+                                  .name = "model",
+                                  .part = StatePart::weights,
+                                  .type = options.type,
+                                  .most = options.shard},
+                                 checkpoint.shape(), checkpoint, progress);
+  const auto& source = checkpoint.facts().model_folder;
+  if (source && std::filesystem::is_directory(*source)) {
+    exported.source = source;
+    for (const char* name : kCarried) {
+      if (!std::filesystem::is_regular_file(*source / name)) continue;
+      write_text(folder.hidden() / name, planner::read_whole_file(*source / name));
+      exported.copied.emplace_back(name);
+    }
+  }
+  folder.commit();
+  return exported;
+}
+
+}  // namespace sluice::engine

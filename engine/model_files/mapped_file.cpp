@@ -1,0 +1,49 @@
+#include "engine/model_files/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+
+MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
+  const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw BadRequest(path_.string() + ": cannot be opened: " + std::strerror(errno));
+  }
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+    ::close(descriptor);
+    throw BadRequest(path_.string() + ": is not a file");
+  }
+  size_ = static_cast<std::size_t>(status.st_size);
+  void* mapped =
+      size_ == 0 ? nullptr : ::mmap(nullptr, size_, PROT_READ, MAP_SHARED, descriptor, 0);
+  const int reason = errno;
+  ::close(descriptor);
+  if (mapped == MAP_FAILED) {
+    throw EnvironmentError(path_.string() + ": cannot be mapped: " + std::strerror(reason));
+  }
+  data_ = static_cast<const std::byte*>(mapped);
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+void MappedFile::release(std::span<const std::byte> part) const {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = (reinterpret_cast<std::uintptr_t>(part.data()) + page - 1) / page * page;
+  const auto end = reinterpret_cast<std::uintptr_t>(part.data() + part.size()) / page * page;
+  // Only advice: where it is refused, pages stay until the system wants them.
+  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,114 @@
+#include "engine/model_files/model_weights.hpp"
+
+#include "engine/model_files/model_folder.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// Buffers and copies that old checkpoints hold beside their parameters.
+bool left_unread(const std::string& name, const planner::ModelShape& shape) {
+  return name.ends_with(".rotary_emb.inv_freq") || (shape.tied_head && name == "lm_head.weight");
+}
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (const std::int64_t size : shape) {
+    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  }
+  return text + "]";
+}
+
+std::set<std::string> names_of(const planner::ModelShape& shape) {
+  std::set<std::string> names;
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
+      names.insert(tensor.name);
+    }
+  }
+  return names;
+}
+
+[[noreturn]] void refuse(const SafetensorsFile& file, const std::string& tensor,
+                         const std::string& reason) {
+  throw BadRequest("model: " + file.path().string() + ": tensor " + tensor + ": " + reason);
+}
+
+}  // namespace
+
+ModelWeights::ModelWeights(const std::vector<std::filesystem::path>& files,
+                           const planner::ModelShape& shape) {
+  check(!files.empty(), "weights lie in files");
+  for (const std::filesystem::path& file : files) {
+    files_.push_back(std::make_unique<SafetensorsFile>(file));
+    collect(*files_.back(), shape);
+  }
+  const std::set<std::string> wanted = names_of(shape);
+  for (const auto& [name, place] : places_) {
+    if (!wanted.contains(name)) {
+      refuse(*place.file, name,
+             std::string("is no part of the ") + to_string(shape.family) +
+                 " model that config.json describes");
+    }
+  }
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
+      require(tensor);
+    }
+  }
+}
+
+void ModelWeights::collect(const SafetensorsFile& file, const planner::ModelShape& shape) {
+  for (const auto& [name, entry] : file.header().tensors) {
+    refuse_quantised_tensor(file.path().string(), name);
+    if (left_unread(name, shape)) continue;
+    if (const auto [other, fresh] = places_.emplace(name, Place{&file, &entry}); !fresh) {
+      refuse(file, name, "is in " + other->second.file->path().filename().string() + " too");
+    }
+  }
+}
+
+void ModelWeights::require(const planner::TensorSpec& tensor) {
+  const auto found = places_.find(tensor.name);
+  if (found == places_.end()) {
+    throw BadRequest("model: " + files_.front()->path().parent_path().string() + ": tensor " +
+                     tensor.name + " is missing" +
+                     (tensor.name == "lm_head.weight"
+                          ? " (config.json does not say tie_word_embeddings: true)"
+                          : ""));
+  }
+  const auto& [file, entry] = found->second;
+  if (!entry->type) {
+    const bool fp8 = entry->dtype.starts_with("F8") || entry->dtype.starts_with("F4");
+    refuse(*file, tensor.name,
+           "dtype " + entry->dtype +
+               (fp8 ? " is a quantised format, which is not supported" : " is not supported") +
+               ": give BF16, F16 or F32");
+  }
+  std::vector<std::int64_t> shape = {tensor.cols};
+  if (tensor.rows > 1 || tensor.decays) shape.insert(shape.begin(), tensor.rows);
+  if (entry->shape != shape) {
+    refuse(*file, tensor.name,
+           "has shape " + text_of(entry->shape) + ", and config.json makes it " + text_of(shape));
+  }
+  bytes_ += Bytes(static_cast<std::int64_t>(entry->end - entry->begin));
+  types_.insert(*entry->type);
+}
+
+void ModelWeights::read(StatePart part, std::size_t /*unit*/, const planner::TensorSpec& tensor,
+                        std::int64_t first, std::span<float> out) const {
+  check(part == StatePart::weights, "a model folder holds weights alone");
+  const auto& [file, entry] = places_.at(tensor.name);
+  const std::size_t element = size_of(*entry->type);
+  const std::span<const std::byte> bytes =
+      file->bytes(*entry).subspan(static_cast<std::size_t>(first) * element, out.size() * element);
+  decode(*entry->type, bytes.data(), out);
+  file->file().release(bytes);
+  if (const auto index = first_not_finite(out)) {
+    refuse(*file, tensor.name,
+           "element " + std::to_string(first + static_cast<std::int64_t>(*index)) +
+               " is not a finite number");
+  }
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,39 @@
+// A model's state cut into pieces that threads read and write on their own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/model_files/state_source.hpp"
+#include "planner/shape.hpp"
+
+namespace sluice::engine {
+
+/// Elements first .. first + elements - 1 of one part of one tensor.
+struct StatePiece {
+  StatePart part;
+  std::size_t unit;
+  std::size_t tensor;  ///< Of the unit, in canonical order.
+  std::int64_t first;
+  std::int64_t elements;
+};
+
+/// Pieces of at most a million elements: part by part, units and tensors in canonical order.
+class StatePieces {
+ public:
+  StatePieces(const planner::ModelShape& shape, const std::vector<StatePart>& parts);
+
+  [[nodiscard]] std::size_t size() const { return pieces_.size(); }
+  [[nodiscard]] const StatePiece& operator[](std::size_t index) const { return pieces_[index]; }
+  [[nodiscard]] const planner::TensorSpec& tensor(const StatePiece& piece) const {
+    return units_[piece.unit].tensors[piece.tensor];
+  }
+  [[nodiscard]] std::int64_t elements() const { return elements_; }  ///< Of all pieces.
+
+ private:
+  std::vector<planner::UnitTensors> units_;
+  std::vector<StatePiece> pieces_;
+  std::int64_t elements_ = 0;
+};
+
+}  // namespace sluice::engine
