@@ -22,12 +22,19 @@ void DataDependencies::add(sim::TaskId task, LaneKind lane, std::span<const Acce
         // lane are ordered by the lane.
         return writes || (!run.writes && run.lane == lane);
       }
-      std::erase_if(run.touches, [&](const Touch& touch) {
-        const bool overlaps = touch.begin < end && begin < touch.end;
-        if (!overlaps || touch.task == task) return false;
-        if (waits) before.push_back(touch.task);
-        return writes && begin <= touch.begin && touch.end <= end;
-      });
+      // Touches of a run follow each other: those that overlap are next to each other.
+      const auto first =
+          std::partition_point(run.touches.begin(), run.touches.end(),
+                               [&](const Touch& touch) { return touch.end <= begin; });
+      auto kept = first;
+      auto touch = first;
+      for (; touch != run.touches.end() && touch->begin < end; ++touch) {
+        if (touch->task != task && waits) before.push_back(touch->task);
+        const bool covers = touch->task != task && begin <= touch->begin && touch->end <= end;
+        const bool over = covers && (writes || (!run.writes && run.lane == lane));
+        if (!over) *kept++ = *touch;
+      }
+      run.touches.erase(kept, touch);
       return run.touches.empty();
     });
     record(by_tensor_[tensor], {begin, end, task}, lane, writes);

@@ -23,7 +23,7 @@ class DataDependencies {
     std::int64_t begin, end;
     sim::TaskId task;
   };
-  /// Touches of one lane, all reading or all writing, in the order of adding: the chunks of a copy.
+  /// Touches of one lane, all reading or all writing, one behind the other: the chunks of a copy.
   /// Whoever covers them all waits for the last.
   struct Run {
     std::int64_t begin, end;  ///< Hull.
