@@ -10,42 +10,18 @@ import time
 
 import pytest
 from conftest import available_verbs, program
+from small_run import CONFIG, TEXT, small_flags
 
 pytestmark = pytest.mark.skipif(
     "train" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
 )
-
-CONFIG = {
-    "architectures": ["LlamaForCausalLM"],
-    "model_type": "llama",
-    "hidden_size": 64,
-    "intermediate_size": 128,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "vocab_size": 256,
-    "max_position_embeddings": 64,
-    "rms_norm_eps": 1e-5,
-    "rope_theta": 10000.0,
-    "tie_word_embeddings": True,
-    "hidden_act": "silu",
-}
-TEXT = "".join(
-    f"{a} {b} is {c}. " for a in "one two three four five".split()
-    for b in "red green blue grey black white".split() for c in "good bad new old".split()
-) * 4
 
 
 @pytest.fixture
 def small(tmp_path):
     """Flags of a small run: a model of two layers on a text of short sentences."""
     (tmp_path / "config.json").write_text(json.dumps(CONFIG))
-    (tmp_path / "text.txt").write_text(TEXT)
-    return [
-        "--model", "config.json", "--data", "text.txt", "--machine", "here", "--backend", "host",
-        "--seq-len", "32", "--batch-size", "4", "--hbm", "8MiB", "--host", "1GiB",
-        "optimizer.lr=0.003", "machine.h2d=400 MB/s", "machine.d2h=400 MB/s",
-    ]  # fmt: skip
+    return small_flags(tmp_path, "config.json")
 
 
 def lines(path):
