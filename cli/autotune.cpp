@@ -11,9 +11,11 @@
 #include <variant>
 
 #include "cli/parse_run.hpp"
+#include "cli/plan_choices_table.hpp"
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/plan_report.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
@@ -168,13 +170,14 @@ class Tracing {
 
 int run_autotune(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
-  const planner::RunArguments request = parse_run(
+  planner::RunArguments request = parse_run(
       arguments,
       "sluice autotune RUN [--minutes N] [--sweep FIELDS] [--verify] [--json] [run flags]",
       {{"--minutes", Takes::value, "begin no round after this many minutes (10)"},
        {"--steps", Takes::value, "steps a round (10)"},
        {"--sweep", Takes::value, "then FIELD,...: the tuned plan over that field's values, run"},
        {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
+       {"--free", Takes::value, "choose micro_batch,loss_chunk first: they change bits"},
        {"--ledger", Takes::value, "ledger of --verify (ledger.jsonl of the store)"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}});
   const bool json = request.has("--json");
@@ -187,6 +190,12 @@ int run_autotune(const Arguments& arguments) {
     // What is learnt is keyed by the profile, and an estimate made anew would be another one.
     store.save(planner::here_estimate());
     print("this machine was not probed: starting from estimates (sluice probe measures it)\n");
+  }
+  std::optional<planner::ChosenSizes> sizes;
+  if (const auto free = request.value("--free")) {
+    sizes = planner::choose_sizes(request.config, planner::parse_free_sizes(*free), {}, store);
+    print(sizes_table(*sizes, request.config));
+    request.config = sizes->config;
   }
   const planner::RunPlanning run = planner::planning_of(request.config, store);
   engine::require_backend(run.predictor.machine().profile.device);
@@ -223,6 +232,7 @@ int run_autotune(const Arguments& arguments) {
   Json report;
   report["version"] = 1;
   report["holds"] = outcome.holds;
+  if (sizes) report["free"] = planner::sizes_json(*sizes);
   for (const auto& round : outcome.rounds) report["rounds"].push_back(to_json(round));
   report["verification"] = nullptr;
   bool verified = true;

@@ -4,6 +4,9 @@
 #include <sstream>
 
 #include "cli/parse_run.hpp"
+#include "cli/plan_choices_table.hpp"
+#include "cli/prediction_table.hpp"
+#include "cli/progress_line.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
@@ -71,10 +74,11 @@ void fill_sizes(planner::RunConfig& config) {
 
 int run_init(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
-  planner::RunArguments run =
-      parse_run(arguments, "sluice init --model M --data FILE [-o RUN.yaml] [run flags]",
-                {{"-o", Takes::value, "where to write (RUN.yaml)"},
-                 {"--force", Takes::nothing, "replace the file if there is one"}});
+  planner::RunArguments run = parse_run(
+      arguments, "sluice init --model M --data FILE [-o RUN.yaml] [run flags]",
+      {{"-o", Takes::value, "where to write (RUN.yaml)"},
+       {"--free", Takes::value, "choose micro_batch,loss_chunk by planning for --machine"},
+       {"--force", Takes::nothing, "replace the file if there is one"}});
   planner::RunConfig& config = run.config;
   if (config.model.empty()) throw BadRequest("--model is missing: sluice models lists the names");
   if (!config.data) throw BadRequest("--data is missing: name a text file to train on");
@@ -86,6 +90,15 @@ int run_init(const Arguments& arguments) {
   const std::filesystem::path path = run.value("-o").value_or("RUN.yaml");
   if (std::filesystem::exists(path) && !run.has("--force")) {
     throw BadRequest("-o: " + path.string() + " exists already: name another, or give --force");
+  }
+  if (const auto free = run.value("--free")) {
+    const ProgressLine progress;
+    const planner::ChosenSizes chosen =
+        planner::choose_sizes(config, planner::parse_free_sizes(*free),
+                              [&](const std::string& what) { progress.show(what); });
+    progress.show("");
+    print(sizes_table(chosen, config));
+    config = chosen.config;
   }
   planner::write_whole_file(path, commented(config));
   std::printf("wrote %s\n", path.c_str());

@@ -46,9 +46,12 @@ int run_predict(const Arguments& arguments) {
   const planner::RunPlanning run = planner::planning_of(request.config);
   const planner::Job& job = run.predictor.job();
   planner::PredictedStep step;
-  if (const auto plan = planner::given_plan(request.config, job)) {
+  if (request.config.policy) {
+    const planner::PolicyPlan made = planner::policy_plan(request.config, job);
+    step = run.predictor.predict(made.plan);
+    apply_policy_memory(made, step.prediction);
+  } else if (const auto plan = planner::given_plan(request.config, job)) {
     step = run.predictor.predict(*plan);
-    apply_policy_memory(request.config, job, step.prediction);
   } else {
     auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
     if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {

@@ -57,25 +57,17 @@ std::string policy_summary(const std::string& name) {
   return policy ? policy->summary : "";
 }
 
+RunConfig stated_with_policy(RunConfig config) {
+  if (!config.policy || is_ml_dataflow(config)) return config;
+  const PolicyFile policy = find_policy(config);
+  for (const auto& [path, value] : policy.job) set_path(config, path, value);
+  return config;
+}
+
 Job with_policy(Job job, const RunConfig& config) {
-  if (!config.policy) return job;
-  if (is_ml_dataflow(config)) {
-    return ml_dataflow_job(std::move(job), ml_dataflow_columns(config.policy_overrides),
-                           to_machine(config).profile);
-  }
-  RunConfig stated;
-  stated.optimizer = job.optimizer;
-  stated.micro_batch = job.micro_batch;
-  stated.loss_chunk = job.loss_chunk;
-  stated.compute = job.compute;
-  stated.gradient_wire = job.gradient_wire;
-  for (const auto& [path, value] : find_policy(config).job) set_path(stated, path, value);
-  job.optimizer = stated.optimizer;
-  job.micro_batch = stated.micro_batch;
-  job.loss_chunk = stated.loss_chunk;
-  job.compute = stated.compute;
-  job.gradient_wire = stated.gradient_wire;
-  return job;
+  if (!config.policy || !is_ml_dataflow(config)) return job;
+  return ml_dataflow_job(std::move(job), ml_dataflow_columns(config.policy_overrides),
+                         to_machine(config).profile);
 }
 
 std::vector<std::string> policy_changes(const RunConfig& config) {
@@ -116,13 +108,11 @@ PolicyPlan policy_plan(const RunConfig& config, const Job& job) {
   return made;
 }
 
-void apply_policy_memory(const RunConfig& config, const Job& job, Prediction& prediction) {
-  if (!config.policy) return;
-  const auto memory = policy_plan(config, job).memory;
-  if (!memory) return;
-  prediction.memory = *memory;
+void apply_policy_memory(const PolicyPlan& made, Prediction& prediction) {
+  if (!made.memory) return;
+  prediction.memory = *made.memory;
   prediction.fits =
-      std::ranges::all_of(*memory, [](const TierMemory& tier) { return tier.fits(); });
+      std::ranges::all_of(*made.memory, [](const TierMemory& tier) { return tier.fits(); });
 }
 
 }  // namespace sluice::planner

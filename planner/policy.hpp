@@ -23,15 +23,17 @@ struct PolicyPlan {
 /// One line that says what the built-in policy does.
 [[nodiscard]] std::string policy_summary(const std::string& name);
 
-/// The job with what the policy states of it (state type, clipping, micro-batch, chunks): these
-/// change bits, and `policy_changes` says each. Throws BadRequest for an unknown policy or setting.
+/// The run with what the policy states of its job (state type, clipping, micro-batch): these change
+/// bits, and `policy_changes` says each. Throws BadRequest for an unknown policy or setting.
+[[nodiscard]] RunConfig stated_with_policy(RunConfig config);
+/// What a policy that sizes its job by the machine makes of it: sequences, micro-batch and chunks.
 [[nodiscard]] Job with_policy(Job job, const RunConfig& config);
 /// "optimizer.state bf16 (policy ml_dataflow)": what the policy made of the job.
 [[nodiscard]] std::vector<std::string> policy_changes(const RunConfig& config);
 
 /// The plan of the run's policy, with the run's pins. `job` is to_job's. Throws BadRequest.
 [[nodiscard]] PolicyPlan policy_plan(const RunConfig& config, const Job& job);
-/// Memory by the policy's own rule in place of the layout's, where the run's policy has one.
-void apply_policy_memory(const RunConfig& config, const Job& job, Prediction& prediction);
+/// Memory by the policy's own rule in place of the layout's, where it has one.
+void apply_policy_memory(const PolicyPlan& made, Prediction& prediction);
 
 }  // namespace sluice::planner

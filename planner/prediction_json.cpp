@@ -33,17 +33,6 @@ Json to_json(const StallTimes& stalls) {
   return all;
 }
 
-/// The plan file's fields that are the plan's own.
-Json to_json(const Plan& plan) {
-  PlanFile file;
-  file.plan = plan;
-  Json json = Json::parse(to_json_text(file));
-  for (const char* key : {"schema", "job_hash", "profile_hash", "numerics_id", "layout"}) {
-    json.erase(key);
-  }
-  return json;
-}
-
 Json to_json(const std::vector<Remedy>& remedies) {
   Json all = Json::array();
   for (const Remedy& remedy : remedies) {
@@ -55,7 +44,25 @@ Json to_json(const std::vector<Remedy>& remedies) {
   return all;
 }
 
-Json to_json(const Prediction& p) {
+void add_shortage(Json& json, Tier tier, Bytes bytes, const std::vector<Remedy>& remedies) {
+  json["tier"] = to_string(tier);
+  json["short_bytes"] = bytes.count();
+  json["remedies"] = to_json(remedies);
+}
+
+}  // namespace
+
+Json plan_json(const Plan& plan) {
+  PlanFile file;
+  file.plan = plan;
+  Json json = Json::parse(to_json_text(file));
+  for (const char* key : {"schema", "job_hash", "profile_hash", "numerics_id", "layout"}) {
+    json.erase(key);
+  }
+  return json;
+}
+
+Json prediction_json(const Prediction& p) {
   Json bounds = Json::object();
   for (std::size_t i = 0; i < kBounds; ++i) {
     bounds[to_string(static_cast<BoundBy>(i))] = p.bound.each[i].count();
@@ -83,21 +90,13 @@ Json to_json(const Prediction& p) {
            {{"measured", p.evidence.measured},
             {"fitted", p.evidence.fitted},
             {"datasheet", p.evidence.datasheet}}},
-          {"plan", to_json(p.plan)},
+          {"plan", plan_json(p.plan)},
           {"plan_hash", p.plan_hash},
           {"job_hash", p.job_hash},
           {"profile_hash", p.profile_hash},
           {"cost_model_hash", p.cost_model_hash},
           {"numerics_id", p.numerics_id}};
 }
-
-void add_shortage(Json& json, Tier tier, Bytes bytes, const std::vector<Remedy>& remedies) {
-  json["tier"] = to_string(tier);
-  json["short_bytes"] = bytes.count();
-  json["remedies"] = to_json(remedies);
-}
-
-}  // namespace
 
 std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory) {
   std::optional<std::pair<Tier, Bytes>> worst;
@@ -115,7 +114,7 @@ std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory) {
 namespace {
 
 Json with_shortage(const Prediction& prediction, const std::vector<Remedy>& remedies) {
-  Json json = to_json(prediction);
+  Json json = prediction_json(prediction);
   if (const auto shortage = shortage_of(prediction.memory)) {
     add_shortage(json, shortage->first, shortage->second, remedies);
   }
@@ -143,15 +142,6 @@ std::string to_json_text(const Prediction& prediction, const std::vector<Remedy>
   json["rent_usd_per_hour"] = or_null(money.rent_usd_per_hour);
   json["rent_usd"] = or_null(money.rent_usd);
   json["price_date"] = money.price_date.empty() ? Json(nullptr) : Json(money.price_date);
-  return json.dump(kIndent) + "\n";
-}
-
-std::string to_json_text(const Planned& planned) {
-  Json json = to_json(planned.best.prediction);
-  json["space_log10"] = planned.space_log10;
-  json["considered"] = planned.considered;
-  json["simulated"] = planned.simulated;
-  json["optimality_gap"] = planned.optimality_gap;
   return json.dump(kIndent) + "\n";
 }
 

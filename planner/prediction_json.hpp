@@ -6,6 +6,7 @@
 #include "planner/predict.hpp"
 #include "planner/run_needs.hpp"
 #include "planner/search.hpp"
+#include "sim/json_object.hpp"
 
 namespace sluice::planner {
 
@@ -23,8 +24,10 @@ struct RunMoney {
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies, const RunNeeds& needs,
                                        const RunMoney& money);
-/// docs/schemas/plan-result.schema.json.
-[[nodiscard]] std::string to_json_text(const Planned& planned);
+/// The plan file's fields that are the plan's own.
+[[nodiscard]] sim::Json plan_json(const Plan& plan);
+/// All fields of a prediction that fits, as `predict --json` and `plan --json` share them.
+[[nodiscard]] sim::Json prediction_json(const Prediction& prediction);
 /// `fits: false, tier, short_bytes, remedies` (docs/schemas/predict.schema.json).
 [[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
 

@@ -158,7 +158,7 @@ class Reader {
 
   [[noreturn]] void refuse(const std::string& name) const {
     if (name == "--free") {
-      throw BadRequest(name + ": is not available in this version; state the sizes");
+      throw BadRequest(name + ": plan, autotune and init choose sizes; here, state them");
     }
     std::vector<std::string> known = {"--set", "--help"};
     for (const RunFlag& flag : kRunFlags) known.emplace_back(flag.name);

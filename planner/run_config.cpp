@@ -63,15 +63,16 @@ Job to_job(const RunConfig& config) {
   }
   require_given(config.seq_len, "seq_len", "--seq-len");
   require_given(config.batch_size, "batch_size", "--batch-size");
+  const RunConfig stated = stated_with_policy(config);
   Job job;
-  job.model = find_model(config.model);
-  job.seq_len = config.seq_len;
-  job.batch_size = config.batch_size;
-  job.micro_batch = config.micro_batch;
-  job.loss_chunk = config.loss_chunk;
-  job.compute = config.compute;
-  job.gradient_wire = config.gradient_wire;
-  job.optimizer = config.optimizer;
+  job.model = find_model(stated.model);
+  job.seq_len = stated.seq_len;
+  job.batch_size = stated.batch_size;
+  job.micro_batch = stated.micro_batch;
+  job.loss_chunk = stated.loss_chunk;
+  job.compute = stated.compute;
+  job.gradient_wire = stated.gradient_wire;
+  job.optimizer = stated.optimizer;
   job = with_policy(std::move(job), config);
   validate(job);
   return job;

@@ -1,5 +1,6 @@
 #include "planner/waterfall.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -68,6 +69,24 @@ const char* label(WaterfallTerm term) {
   return "";
 }
 
+/// Terms that the idle time within a bound is taken off, those first that its resource causes.
+std::vector<WaterfallTerm> waits_within(BoundBy by) {
+  using Term = WaterfallTerm;
+  switch (by) {
+    case BoundBy::h2d:
+      return {Term::weights, Term::activations, Term::gradients, Term::updates};
+    case BoundBy::d2h:
+      return {Term::gradients, Term::activations, Term::weights, Term::updates};
+    case BoundBy::compute:
+    case BoundBy::dram:
+    case BoundBy::cpu:
+    case BoundBy::disk:
+    case BoundBy::chain:
+      break;
+  }
+  return {Term::updates, Term::weights, Term::gradients, Term::activations};
+}
+
 /// "%-24s" and one cell a column.
 std::string line(const std::string& name, const std::vector<std::string>& cells) {
   std::string text(64, '\0');
@@ -107,6 +126,33 @@ Waterfall waterfall(const StallTimes& stalls, const Ceilings& ceilings) {
 Waterfall waterfall(const StepGraph& graph, const std::vector<TaskTimes>& spans,
                     const Ceilings& ceilings) {
   return waterfall(stall_times(graph, spans), ceilings);
+}
+
+Waterfall waterfall_above(const StallTimes& stalls, const Bound& bound) {
+  Waterfall fall = waterfall(stalls, Ceilings{.bound = bound});
+  std::vector<WaterfallTerm> order = waits_within(bound.by);
+  for (const WaterfallTerm rest :
+       {WaterfallTerm::launches, WaterfallTerm::meeting, WaterfallTerm::optimizer,
+        WaterfallTerm::kernels, WaterfallTerm::recomputation}) {
+    order.push_back(rest);
+  }
+  Duration& within = fall.at(WaterfallTerm::not_compute);  // Negative: what the bound contains.
+  for (const WaterfallTerm term : order) {
+    const Duration taken = std::clamp(fall.at(term), Duration(0), std::max(-within, Duration(0)));
+    fall.at(term) -= taken;
+    within += taken;
+  }
+  return fall;
+}
+
+const char* label_above(WaterfallTerm term) {
+  if (term == WaterfallTerm::kernels) return "slowed kernels";
+  return label(term);
+}
+
+const char* name_above(WaterfallTerm term) {
+  if (term == WaterfallTerm::kernels) return "slowed_kernels";
+  return to_string(term);
 }
 
 std::string waterfall_table(const std::vector<WaterfallColumn>& columns) {

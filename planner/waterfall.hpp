@@ -29,6 +29,8 @@ enum class WaterfallTerm : std::uint8_t {
 };
 inline constexpr std::size_t kWaterfallTerms = 10;
 const char* to_string(WaterfallTerm term);  ///< As JSON names it: "recomputation".
+/// As JSON names a term of waterfall_above: `kernels` is "slowed_kernels".
+const char* name_above(WaterfallTerm term);
 
 /// bound + terms = step, to the nanosecond.
 struct Waterfall {
@@ -49,6 +51,16 @@ struct Waterfall {
                                   const Ceilings& ceilings);
 /// The same from stalls that were read already.
 [[nodiscard]] Waterfall waterfall(const StallTimes& stalls, const Ceilings& ceilings);
+
+/// From the bound that a prediction rests on (Prediction::bound): every kernel at the time it takes
+/// alone, so that `kernels` is how much copies and updates slow them. Where another resource than
+/// compute sets the bound, the bound itself contains idle time of the compute lane: it is taken off
+/// the waits that this resource causes first, then off the others, so that every term is what the
+/// step takes above the bound and `not_compute` is zero wherever the bound is no larger than that.
+[[nodiscard]] Waterfall waterfall_above(const StallTimes& stalls, const Bound& bound);
+
+/// What people call a term of waterfall_above: "slowed kernels", "exposed weights".
+[[nodiscard]] const char* label_above(WaterfallTerm term);
 
 /// A named column of waterfall_table.
 struct WaterfallColumn {

@@ -1,0 +1,29 @@
+// What a long search is looking at, on stderr.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+namespace sluice::cli {
+
+/// One line on a terminal, overwritten; nothing elsewhere. Gone when this goes.
+class ProgressLine {
+ public:
+  ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}
+  ~ProgressLine() { show(""); }
+  ProgressLine(const ProgressLine&) = delete;  // There is one cursor.
+  ProgressLine& operator=(const ProgressLine&) = delete;
+
+  void show(const std::string& text) const {
+    if (!shown_) return;
+    std::fprintf(stderr, "\r\033[K%s", text.c_str());
+    std::fflush(stderr);
+  }
+
+ private:
+  bool shown_;
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,73 @@
+// Why a plan's step takes as long as it does: what bounds it, where the time above the bound goes,
+// and what of the machine to have more of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/calibration.hpp"
+#include "planner/search.hpp"
+#include "planner/waterfall.hpp"
+
+namespace sluice::planner {
+
+/// The step with more of one resource.
+struct Relief {
+  std::string resource;  ///< machine_resources' name.
+  double factor = 1;     ///< So many times as much of it.
+  Duration step{0};
+  Plan plan = {};         ///< Takes that step there.
+  bool searched = false;  ///< Planned anew; otherwise the plan as it is, on the faster machine.
+};
+
+/// What is short once the first resource is not.
+struct NextBottleneck {
+  Relief relieved;       ///< The first resource, as much of it as that takes.
+  std::string resource;  ///< Of which 10 % more then helps most; empty where nothing does.
+  Duration step{0};      ///< With that on top.
+};
+
+struct PlanExplanation {
+  Bound bound;  ///< Prediction::bound, which no plan beats on this machine.
+  Duration step{0};
+  /// The largest other single bound but chain, which contains the others; none where all are 0.
+  std::optional<BoundBy> next_bound;
+  Waterfall waterfall;  ///< waterfall_above.
+  /// With 10 % more of each resource, most helpful first.
+  std::vector<Relief> reliefs = {};
+  /// None where no single resource helps by more than kFelt.
+  std::optional<NextBottleneck> next = {};
+
+  /// The resource to have more of first; null where none is felt.
+  [[nodiscard]] const Relief* first() const;
+};
+
+/// More of a resource, for reliefs.
+inline constexpr double kMore = 1.1;
+/// Share of the step that counts as help.
+inline constexpr double kFelt = 0.005;
+
+/// Whether plans are looked for anew on each changed machine: a policy's plan stays what it is.
+enum class Replan { never, where_it_helps };
+
+/// `step` is what `predictor` says of its plan; `settings` the search's pins and threads. Rates are
+/// tried with the plan as it is, memories with blocks that keep more; the rate that helps most and
+/// memories that are nearly full with a quick search too.
+[[nodiscard]] PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
+                                      const Calibration& calibration,
+                                      const SearchSettings& settings, Replan replan);
+
+/// The fastest of the reliefs' plans where it beats the explained one without any relief: a longer
+/// search would have found it, and no resource may take credit for it.
+[[nodiscard]] std::optional<Plan> better_plan(const PlanExplanation& explanation,
+                                              const Predictor& predictor);
+
+/// The explanation of that plan, with the searches of the one before.
+[[nodiscard]] PlanExplanation explain_better(const PredictedStep& better,
+                                             const PlanExplanation& before,
+                                             const Predictor& predictor,
+                                             const Calibration& calibration,
+                                             const SearchSettings& settings);
+
+}  // namespace sluice::planner

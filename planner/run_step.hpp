@@ -1,0 +1,25 @@
+// The step that a run takes: by its policy's plan, or by the best plan that a search finds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "planner/run_planning.hpp"
+
+namespace sluice::planner {
+
+/// Of the searches that compare runs with one another: which is faster shows long before which plan
+/// is best.
+inline constexpr std::int64_t kCompareEffort = 150'000;
+
+/// Predicted; none where nothing fits. Throws BadRequest as planning_of and the policy do.
+[[nodiscard]] std::optional<PredictedStep> step_of_run(const RunConfig& config,
+                                                       std::int64_t effort = kCompareEffort,
+                                                       const Store& store = Store::of_user());
+
+/// The same for a run that somebody else changed: none also where its pins do not go with its
+/// sizes.
+[[nodiscard]] std::optional<PredictedStep> step_of_changed_run(const RunConfig& config,
+                                                               const Store& store);
+
+}  // namespace sluice::planner
