@@ -12,7 +12,7 @@ namespace {
 /// Kinds of equal blocks that are changed, the most frequent first.
 constexpr std::size_t kGroups = 3;
 /// Blocks less than the estimate allows that are tried where it was too hopeful.
-constexpr int kTries = 4;
+constexpr int kTries = 2;
 
 struct Kept {
   Keep keep;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/batch_that_hides_link.hpp"
+#include "planner/more_kept.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/run_step.hpp"
 #include "planner/units_text.hpp"
@@ -78,6 +79,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
     return search(Predictor(job, machine, run.calibration, config.residency), quick);
   };
   const Bytes limited = limit;
+  std::vector<Bytes> limits;
   // What the leanest plan takes is the least that can do.
   if (progress) progress(std::string("the least ") + to_string(tier));
   const auto nothing = search_within(Bytes(1));
@@ -87,6 +89,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
     if (progress) progress(std::string(to_string(tier)) + " " + format_bytes(within));
     const auto found = search_within(within);
     if (within == least && std::holds_alternative<Infeasible>(found)) break;
+    limits.push_back(within);
     Bytes taken = within;
     if (const auto* planned = std::get_if<Planned>(&found)) {
       all.push_back(point_of(job, planned->best.prediction));
@@ -97,6 +100,22 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
     const double above = kShrink * static_cast<double>((taken - least).count());
     const bool near = above < kNear * static_cast<double>((*most - least).count());
     within = near ? least : least + Bytes(static_cast<std::int64_t>(above));
+  }
+  // What fits in less may keep more in more.
+  std::ranges::sort(limits);
+  for (const Bytes within : limits) {
+    if (progress) progress(std::string("more kept within ") + format_bytes(within));
+    limit = within;
+    const Predictor predictor(job, machine, run.calibration, config.residency);
+    const FrontPoint* best = nullptr;
+    for (const FrontPoint& point : all) {
+      const bool fits = (tier == Tier::hbm ? point.hbm : point.host) <= within;
+      if (fits && (best == nullptr || point.step < best->step)) best = &point;
+    }
+    if (best == nullptr) continue;
+    const auto more =
+        keep_more(best->plan, best->step, predictor, run.search.pins, run.search.threads);
+    if (more) all.push_back(point_of(job, predictor.predict(more->plan).prediction));
   }
   return all;
 }

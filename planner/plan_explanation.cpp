@@ -34,10 +34,10 @@ class Reliefs {
     return relief;
   }
 
-  /// Plans that keep more, with more of a memory.
-  void keep_more_of(std::vector<Relief>& all) const {
+  /// Plans that keep more, with more of a memory that the plan comes near to filling.
+  void keep_more_of(std::vector<Relief>& all, const Memory& memory) const {
     for (Relief& relief : all) {
-      if (machine_resource(relief.resource).kind == ResourceKind::rate) continue;
+      if (!may_help(relief, memory)) continue;
       const Predictor there = with(relief);
       take(relief, keep_more(relief.plan, relief.step, there, settings_.pins, settings_.threads));
     }
@@ -49,11 +49,9 @@ class Reliefs {
     std::vector<std::size_t> chosen;
     bool rate_chosen = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      const ResourceKind kind = machine_resource(all[i].resource).kind;
-      if (kind == ResourceKind::rate && rate_chosen) continue;
-      if (kind == ResourceKind::hbm && !is_near_full(at(memory, Tier::hbm))) continue;
-      if (kind == ResourceKind::host && !is_near_full(at(memory, Tier::host))) continue;
-      rate_chosen = rate_chosen || kind == ResourceKind::rate;
+      const bool rate = machine_resource(all[i].resource).kind == ResourceKind::rate;
+      if (rate ? rate_chosen : !may_help(all[i], memory)) continue;
+      rate_chosen = rate_chosen || rate;
       chosen.push_back(i);
     }
     parallel_for(chosen.size(), settings_.threads,
@@ -77,7 +75,11 @@ class Reliefs {
     return relief;
   }
 
-  static bool is_near_full(const TierMemory& tier) {
+  /// Whether it is a memory, so full that the plan could do with more.
+  static bool may_help(const Relief& relief, const Memory& memory) {
+    const ResourceKind kind = machine_resource(relief.resource).kind;
+    if (kind == ResourceKind::rate) return false;
+    const TierMemory& tier = at(memory, kind == ResourceKind::hbm ? Tier::hbm : Tier::host);
     return static_cast<double>(tier.peak.count()) * kMore >
            static_cast<double>(tier.capacity.count());
   }
@@ -146,7 +148,9 @@ NextBottleneck next_after(const Relief& first, const PredictedStep& step,
     std::vector<Relief> all = reliefs.of_all(plan, relieved, kMore);
     const bool last = all.front().resource != first.resource || factor >= kMost;
     if (!last) continue;
-    if (replan == Replan::where_it_helps) reliefs.keep_more_of(all);
+    if (replan == Replan::where_it_helps) {
+      reliefs.keep_more_of(all, there.predict(plan).prediction.memory);
+    }
     next.resource = felt(relieved, all.front().step) ? all.front().resource : "";
     next.step = all.front().step;
     return next;
@@ -171,7 +175,7 @@ PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
   const Reliefs reliefs(predictor, calibration, settings);
   explanation.reliefs = reliefs.of_all(p.plan, p.step, kMore);
   if (replan == Replan::where_it_helps) {
-    reliefs.keep_more_of(explanation.reliefs);
+    reliefs.keep_more_of(explanation.reliefs, p.memory);
     reliefs.search_again(explanation.reliefs, p.memory);
   }
   if (const Relief* first = explanation.first()) {

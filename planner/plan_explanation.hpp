@@ -52,8 +52,8 @@ inline constexpr double kFelt = 0.005;
 enum class Replan { never, where_it_helps };
 
 /// `step` is what `predictor` says of its plan; `settings` the search's pins and threads. Rates are
-/// tried with the plan as it is, memories with blocks that keep more; the rate that helps most and
-/// memories that are nearly full with a quick search too.
+/// tried with the plan as it is, and the one that helps most with a quick search too; memories that
+/// the plan nearly fills with blocks that keep more and a quick search, others change nothing.
 [[nodiscard]] PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
                                       const Calibration& calibration,
                                       const SearchSettings& settings, Replan replan);
