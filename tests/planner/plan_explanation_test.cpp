@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "planner/machine_resources.hpp"
+#include "planner/more_kept.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 
@@ -118,6 +119,37 @@ TEST(PlanExplanation, APlanFoundForAReliefThatIsFasterAnywayIsGivenBack) {
   const auto better = better_plan(explanation, made.predictor());
   ASSERT_TRUE(better.has_value());
   EXPECT_LT(made.predictor().predict(*better).prediction.step, worse.prediction.step);
+}
+
+TEST(KeepMore, UsesTheMemoryThatIsThereAndPins) {
+  // Every block recomputes; there is room for all records.
+  const Predictor predictor(tiny_job(), round_machine(), {}, Residency::host);
+  const UnitPlan lean{.weights = Tier::host,
+                      .gradients = Tier::host,
+                      .state = Tier::host,
+                      .keep = Keep::input,
+                      .keep_tier = Tier::hbm};
+  const Plan plan = uniform_plan(tiny_job(), lean, 1);
+  const Prediction before = predictor.predict(plan).prediction;
+  const auto more = keep_more(plan, before.step, predictor, {}, 1);
+  ASSERT_TRUE(more.has_value());
+  EXPECT_LT(more->step, before.step);
+  const Prediction after = predictor.predict(more->plan).prediction;
+  EXPECT_EQ(after.step, more->step);
+  EXPECT_GT(at(after.memory, Tier::hbm).peak, at(before.memory, Tier::hbm).peak);
+  for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
+    EXPECT_NE(more->plan.units[unit].keep, Keep::input);
+  }
+  // In exactly the memory of the lean plan nothing more can be kept there.
+  ResolvedMachine tight = round_machine();
+  tight.hbm = at(before.memory, Tier::hbm).peak;
+  tight.host = at(before.memory, Tier::host).peak;
+  const Predictor there(tiny_job(), tight, {}, Residency::host);
+  EXPECT_FALSE(keep_more(plan, before.step, there, {}, 1).has_value());
+  const Pins pins = [](Plan& pinned) {
+    for (UnitPlan& unit : pinned.units) unit.keep = Keep::input;
+  };
+  EXPECT_FALSE(keep_more(plan, before.step, predictor, pins, 1).has_value());
 }
 
 TEST(MachineResources, MoreOfOneScalesItsNumbersAndNoOthers) {

@@ -71,6 +71,39 @@ TEST(Waterfall, EveryPartOfTheStepHasItsTerm) {
   EXPECT_DOUBLE_EQ(fall.bound_ratio(), 1000.0 / 300);
 }
 
+Bound bound(double compute, double most, BoundBy by) { return ceilings(compute, most, by).bound; }
+
+TEST(WaterfallAbove, ABoundByComputeLeavesEveryWaitAsItIs) {
+  const Waterfall fall = waterfall_above(stalls(), bound(380e-9, 380e-9, BoundBy::compute));
+  EXPECT_EQ(fall.at(WaterfallTerm::not_compute), nanoseconds(0));
+  EXPECT_EQ(fall.at(WaterfallTerm::kernels), nanoseconds(20));  // 400 run, 380 alone
+  EXPECT_EQ(fall.at(WaterfallTerm::weights), nanoseconds(200));
+  EXPECT_EQ(total(fall), fall.step);
+}
+
+TEST(WaterfallAbove, TheIdleTimeWithinABoundComesOffTheWaitsOfItsResourceFirst) {
+  // 250 of the bound is idle time of the compute lane: all 200 of weights, 50 of activations.
+  const Waterfall h2d = waterfall_above(stalls(), bound(400e-9, 650e-9, BoundBy::h2d));
+  EXPECT_EQ(h2d.bound, nanoseconds(650));
+  EXPECT_EQ(h2d.at(WaterfallTerm::not_compute), nanoseconds(0));
+  EXPECT_EQ(h2d.at(WaterfallTerm::weights), nanoseconds(0));
+  EXPECT_EQ(h2d.at(WaterfallTerm::activations), nanoseconds(0));
+  EXPECT_EQ(h2d.at(WaterfallTerm::gradients), nanoseconds(100));
+  EXPECT_EQ(total(h2d), h2d.step);
+  // The same of d2h: 100 of gradients, 50 of activations, 100 of the 200 of weights.
+  const Waterfall d2h = waterfall_above(stalls(), bound(400e-9, 650e-9, BoundBy::d2h));
+  EXPECT_EQ(d2h.at(WaterfallTerm::gradients), nanoseconds(0));
+  EXPECT_EQ(d2h.at(WaterfallTerm::activations), nanoseconds(0));
+  EXPECT_EQ(d2h.at(WaterfallTerm::weights), nanoseconds(100));
+  EXPECT_EQ(total(d2h), d2h.step);
+}
+
+TEST(WaterfallAbove, NamesAreThoseOfTheOtherWaterfallButForKernels) {
+  EXPECT_STREQ(name_above(WaterfallTerm::kernels), "slowed_kernels");
+  EXPECT_STREQ(name_above(WaterfallTerm::weights), to_string(WaterfallTerm::weights));
+  EXPECT_STREQ(label_above(WaterfallTerm::kernels), "slowed kernels");
+}
+
 TEST(Waterfall, ABoundThatComputeDoesNotSetComesDownToTheComputeCeilingFirst) {
   const Waterfall fall = waterfall(stalls(), ceilings(300e-9, 700e-9, BoundBy::h2d));
   EXPECT_EQ(fall.bound, nanoseconds(700));
