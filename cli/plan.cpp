@@ -81,6 +81,12 @@ std::variant<Planned, planner::Infeasible> plan_of_policy(const planner::RunConf
   return planned;
 }
 
+std::string unfitting_policy(const std::string& policy, const planner::Infeasible& infeasible) {
+  return fmt::format("the plan of policy {} does not fit: {} is short by {}\n", policy,
+                     to_string(infeasible.tier), planner::format_bytes(infeasible.short_by)) +
+         memory_table(infeasible.memory) + remedies_table(infeasible.remedies);
+}
+
 /// Explains the plan; where the explanation comes upon a faster one, that one instead.
 planner::PlanExplanation explained(Planned& planned, const planner::RunPlanning& run,
                                    planner::Replan replan) {
@@ -175,7 +181,9 @@ int run_plan(const Arguments& arguments) {
                    ? plan_of_policy(config, run)
                    : planner::search_or_remedy(run.predictor, run.calibration, run.search);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
-    print(request.has("--json") ? to_json_text(*infeasible) : infeasible_table(*infeasible));
+    print(request.has("--json") ? to_json_text(*infeasible)
+          : config.policy       ? unfitting_policy(*config.policy, *infeasible)
+                                : infeasible_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
   progress.show("explaining");

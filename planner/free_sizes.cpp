@@ -14,6 +14,8 @@ namespace {
 constexpr const char* kMicroBatch = "micro_batch";
 constexpr const char* kLossChunk = "loss_chunk";
 constexpr std::int64_t kLeastChunk = 256;
+/// Of the step: for less no bits are changed.
+constexpr double kWorth = 0.005;
 
 class Trials {
  public:
@@ -41,7 +43,9 @@ class Trials {
       }
     }
     trials_.push_back(trial);
-    if (!trial.step || (least_ && *trial.step >= *least_)) return;
+    if (!trial.step || (least_ && to_seconds(*trial.step) > (1 - kWorth) * to_seconds(*least_))) {
+      return;
+    }
     least_ = trial.step;
     best_ = config;
   }

@@ -143,8 +143,10 @@ TEST(FreeSizes, TheChosenSizesAreTheFastestTried) {
   EXPECT_TRUE(all_divide);
   const auto step = step_of_run(chosen.config, kCompareEffort, no_store());
   ASSERT_TRUE(step && least);
-  EXPECT_EQ(step->prediction.step, *least);
-  EXPECT_LT(*least, *chosen.trials.front().step) << "the sizes asked for are the first trial";
+  // No size moves for less than 0.5 % of the step.
+  EXPECT_GE(to_seconds(*least), 0.995 * to_seconds(step->prediction.step));
+  EXPECT_LT(step->prediction.step, *chosen.trials.front().step)
+      << "the sizes asked for are the first trial";
   EXPECT_NE(describe_choice(run, chosen.config).find("another job"), std::string::npos);
 }
 
