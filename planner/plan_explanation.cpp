@@ -44,13 +44,15 @@ class Reliefs {
     sort(all);
   }
 
-  /// A quick search for the first rate and for the memories that the plan comes near to filling.
-  void search_again(std::vector<Relief>& all, const Memory& memory) const {
+  /// A quick search for the first rate, and for the memories that the plan comes near to filling
+  /// and that keeping more in them did not make faster than `step`.
+  void search_again(std::vector<Relief>& all, const Memory& memory, Duration step) const {
     std::vector<std::size_t> chosen;
     bool rate_chosen = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool rate = machine_resource(all[i].resource).kind == ResourceKind::rate;
-      if (rate ? rate_chosen : !may_help(all[i], memory)) continue;
+      const bool memory_felt = !rate && all[i].step < step;
+      if (rate ? rate_chosen : memory_felt || !may_help(all[i], memory)) continue;
       rate_chosen = rate_chosen || rate;
       chosen.push_back(i);
     }
@@ -176,7 +178,7 @@ PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
   explanation.reliefs = reliefs.of_all(p.plan, p.step, kMore);
   if (replan == Replan::where_it_helps) {
     reliefs.keep_more_of(explanation.reliefs, p.memory);
-    reliefs.search_again(explanation.reliefs, p.memory);
+    reliefs.search_again(explanation.reliefs, p.memory, p.step);
   }
   if (const Relief* first = explanation.first()) {
     explanation.next = next_after(*first, step, predictor, calibration, settings, replan);

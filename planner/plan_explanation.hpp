@@ -53,7 +53,7 @@ enum class Replan { never, where_it_helps };
 
 /// `step` is what `predictor` says of its plan; `settings` the search's pins and threads. Rates are
 /// tried with the plan as it is, and the one that helps most with a quick search too; memories that
-/// the plan nearly fills with blocks that keep more and a quick search, others change nothing.
+/// the plan nearly fills with blocks that keep more, else a quick search; others change nothing.
 [[nodiscard]] PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
                                       const Calibration& calibration,
                                       const SearchSettings& settings, Replan replan);
