@@ -126,7 +126,9 @@ void show_text(const MachineProfile& machine) {
     show_fact("update, threads " + std::to_string(threads), rate, FactUnit::per_second);
   }
   for (const MachineProfile::Interference& pair : machine.interference) {
-    show_fact(pair.on + " while " + pair.from + " runs", pair.factor, FactUnit::number);
+    const std::string where =
+        pair.threads > 0 ? ", optimizer on " + std::to_string(pair.threads) + " threads" : "";
+    show_fact(pair.on + " while " + pair.from + " runs" + where, pair.factor, FactUnit::number);
   }
 }
 

@@ -68,7 +68,10 @@ int fit_again(const ProbeArguments& arguments) {
     }
   }
   for (const auto& pair : fit.profile.interference) {
-    std::cout << fmt::format("  {} beside {}: {:.3f}\n", pair.on, pair.from, pair.factor.value);
+    const std::string where =
+        pair.threads > 0 ? fmt::format(", optimizer on {} threads", pair.threads) : "";
+    std::cout << fmt::format("  {} beside {}{}: {:.3f}\n", pair.on, pair.from, where,
+                             pair.factor.value);
   }
   return 0;
 }

@@ -41,8 +41,8 @@ class TogetherCosts : public CostModel {
   }
   [[nodiscard]] DeviceKind device() const override { return costs_.device(); }
   [[nodiscard]] std::vector<LinkCapacity> links() const override { return costs_.links(); }
-  [[nodiscard]] std::vector<LaneInterference> interference() const override {
-    return costs_.interference();
+  [[nodiscard]] std::vector<LaneInterference> interference(std::int64_t threads) const override {
+    return costs_.interference(threads);
   }
   [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override {
     const auto known = passes_.find(key.name);
@@ -102,7 +102,7 @@ CoarseStep CoarseSteps::step(const Plan& plan) const {
   const std::int64_t chunk = plan.copy_chunk.count();
   if (chunk > 0) coarse.copy_chunk = Bytes(std::max(chunk, weights / 4));
   const TogetherCosts costs(predictor_->costs(), parts, job);
-  GraphWriter writer(job, costs);
+  GraphWriter writer(job, costs, plan.threads);
   StepEmitter emitter(writer, job, coarse);
   emitter.emit(1);
   const sim::TaskId second = emitter.emit(2);

@@ -105,7 +105,10 @@ class CostModel {
     double factor;
   };
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
-  [[nodiscard]] virtual std::vector<LaneInterference> interference() const = 0;
+  /// While the CPU optimizer has `threads`; 0: each pair's mildest, which bounds of all plans rest
+  /// on.
+  [[nodiscard]] virtual std::vector<LaneInterference> interference(std::int64_t threads) const = 0;
+  [[nodiscard]] std::vector<LaneInterference> interference() const { return interference(0); }
   [[nodiscard]] virtual TaskCost compute(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost copy(const CostKey& key, CopyDirection direction,
                                       Bytes bytes) const = 0;

@@ -8,6 +8,7 @@
 
 #include "planner/cost_family.hpp"
 #include "planner/hash.hpp"
+#include "planner/lane_interference.hpp"
 #include "planner/sibling_costs.hpp"
 #include "sim/error.hpp"
 
@@ -89,10 +90,6 @@ double attention_share(const AttentionWork& attention) {
 
 }  // namespace
 
-CostKey interference_key(const std::string& on, const std::string& from) {
-  return CostKey{"interference/" + on + "/" + from};
-}
-
 ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibration,
                                    CostSwitches switches)
     : profile_(std::move(profile)), calibration_(std::move(calibration)), switches_(switches) {
@@ -116,24 +113,10 @@ std::vector<CostModel::LinkCapacity> ProfileCostModel::links() const {
   return links;
 }
 
-std::vector<CostModel::LaneInterference> ProfileCostModel::interference() const {
-  std::vector<LaneInterference> all;
-  if (!switches_.interference) return all;
-  for (const auto& i : profile_.interference) {
-    const CalibrationSample* known = sample(interference_key(i.on, i.from));
-    all.push_back({i.on, i.from, known ? known->value : i.factor.value});
-  }
-  const auto add_duplex = [&](const char* on, const char* from, const Fact& alone,
-                              const Fact& duplex) {
-    const bool stated = std::any_of(all.begin(), all.end(),
-                                    [&](const auto& i) { return i.on == on && i.from == from; });
-    if (!stated && duplex.value > 0 && duplex.value < alone.value) {
-      all.push_back({on, from, duplex.value / alone.value});
-    }
-  };
-  add_duplex("h2d", "d2h", profile_.h2d, profile_.h2d_duplex);
-  add_duplex("d2h", "h2d", profile_.d2h, profile_.d2h_duplex);
-  return all;
+std::vector<CostModel::LaneInterference> ProfileCostModel::interference(
+    std::int64_t threads) const {
+  if (!switches_.interference) return {};
+  return lane_interference(profile_, calibration_, threads);
 }
 
 Fact ProfileCostModel::gemm_rate(Flops flops) const {

@@ -23,10 +23,6 @@ struct CostSwitches {
 /// is seconds).
 [[nodiscard]] bool is_rate(const CostKey& key);
 
-/// What calibration knows an interference factor of the profile by; the sample's value is the
-/// factor and replaces the profile's.
-[[nodiscard]] CostKey interference_key(const std::string& on, const std::string& from);
-
 /// One cost a task, in this order of evidence:
 ///   measured  the calibrated value of the task's own cost key;
 ///   fitted    passes over a block: planner/sibling_costs.hpp, where a Predictor asks; copies and
@@ -59,7 +55,8 @@ class ProfileCostModel : public CostModel {
   ProfileCostModel(MachineProfile profile, Calibration calibration, CostSwitches switches = {});
 
   [[nodiscard]] std::vector<LinkCapacity> links() const override;
-  [[nodiscard]] std::vector<LaneInterference> interference() const override;
+  using CostModel::interference;
+  [[nodiscard]] std::vector<LaneInterference> interference(std::int64_t threads) const override;
   [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override;
   [[nodiscard]] TaskCost copy(const CostKey& key, CopyDirection direction,
                               Bytes bytes) const override;

@@ -32,14 +32,15 @@ sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId
 
 }  // namespace
 
-GraphWriter::GraphWriter(const Job& job, const CostModel& costs) : job_(job), costs_(costs) {
+GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads)
+    : job_(job), costs_(costs) {
   for (std::size_t lane = 0; lane < kLaneKinds; ++lane) {
     result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
   }
   for (const auto& link : costs.links()) {
     links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
   }
-  for (const auto& each : costs.interference()) {
+  for (const auto& each : costs.interference(threads)) {
     const auto on = result_.graph.find_lane(each.on);
     const auto from = result_.graph.find_lane(each.from);
     check(on && from, "interference names lanes of the step graph");

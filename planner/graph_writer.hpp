@@ -32,7 +32,8 @@ struct TaskPlace {
 
 class GraphWriter {
  public:
-  GraphWriter(const Job& job, const CostModel& costs);
+  /// `threads`: of the CPU optimizer.
+  GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads);
 
   TensorIndex add_tensor(StepTensor tensor);
   sim::PoolId add_pool(std::string name, Bytes capacity);

@@ -34,7 +34,7 @@ struct CriticalCost {
 [[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period);
 
 /// What simulation itself errs by with every cost known: rounding, wake-ups, unmodelled contention.
-inline constexpr double kModelDeviation = 0.015;
+inline constexpr double kModelDeviation = 0.03;
 /// Standard deviations of a 90 % interval of a normal distribution.
 inline constexpr double kInterval90 = 1.645;
 

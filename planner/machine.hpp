@@ -64,10 +64,12 @@ struct MachineProfile {
   Fact kernel_overhead;                 ///< Seconds of device time a kernel costs besides its work.
   std::map<std::int64_t, Fact> update;  ///< Parameters/s of the CPU optimizer by threads.
   Fact device_update;                   ///< Parameters/s of the optimizer on the device.
-  // Lane slowed, lane running, factor.
+  /// Tasks of lane `on` run `factor` times as fast while a task of lane `from` runs. A pair may be
+  /// stated for several thread counts of the CPU optimizer.
   struct Interference {
     std::string on, from;
     Fact factor;
+    std::int64_t threads = 0;  ///< Of the CPU optimizer, where it was found; 0: any.
   };
   std::vector<Interference> interference;
   std::optional<double> price_usd;  ///< Never guessed: only from a prices file.

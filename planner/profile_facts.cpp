@@ -180,6 +180,7 @@ std::string profile_hash(const MachineProfile& profile) {
   }
   for (const MachineProfile::Interference& pair : profile.interference) {
     text.add("interference", pair.on + "<" + pair.from);
+    if (pair.threads > 0) text.add("interference.threads", pair.threads);
     add_fact(text, "interference.factor", pair.factor);
   }
   return text.hash();

@@ -100,10 +100,12 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
     }
   }
   for (const JsonObject& pair : json.objects("interference")) {
-    pair.refuse_unknown({"on", "from", "factor"});
+    pair.refuse_unknown({"on", "from", "factor", "threads"});
     const Fact factor = to_fact(pair.object("factor"));
     if (factor.value <= 0) pair.fail("factor", "must be positive");
-    profile.interference.push_back({pair.text("on"), pair.text("from"), factor});
+    const std::int64_t threads = pair.has("threads") ? pair.integer("threads") : 0;
+    if (threads < 0) pair.fail("threads", "must be at least 1");
+    profile.interference.push_back({pair.text("on"), pair.text("from"), factor, threads});
   }
 }
 
@@ -145,6 +147,7 @@ std::string to_json_text(const MachineProfile& profile) {
   for (const MachineProfile::Interference& pair : profile.interference) {
     json["interference"].push_back(
         {{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
+    if (pair.threads > 0) json["interference"].back()["threads"] = pair.threads;
   }
   if (profile.price_usd) json["price_usd"] = *profile.price_usd;
   return json.dump(2) + "\n";

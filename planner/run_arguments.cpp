@@ -39,6 +39,7 @@ constexpr std::array kRunFlags = {
     RunFlag{"--host", "limits.host", "SIZE", "host memory to use"},
     RunFlag{"--disk", "limits.disk", "SIZE", "disk to use"},
     RunFlag{"--pinned", "limits.pinned", "SIZE", "host memory that can be pinned (all of it)"},
+    RunFlag{"--link", "limits.link", "RATE", "hold copies each way to this, such as \"12 GB/s\""},
     RunFlag{"--threads", "threads", "N", "threads of the CPU optimizer"},
     RunFlag{"--residency", "residency", "auto|host",
             "host keeps master, m and v out of HBM (auto)"},

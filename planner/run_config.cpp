@@ -6,6 +6,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/choice.hpp"
+#include "planner/link_limit.hpp"
 #include "planner/policy.hpp"
 #include "planner/profile_file.hpp"
 #include "sim/error.hpp"
@@ -93,6 +94,7 @@ ResolvedMachine to_machine(const RunConfig& config) {
   machine.host = capacity(config.limits.host, machine.profile.host);
   machine.disk = capacity(config.limits.disk, machine.profile.disk);
   if (config.limits.pinned && *config.limits.pinned < machine.host) stage_copies(machine);
+  if (config.limits.link) limit_link(machine, *config.limits.link);
   return machine;
 }
 

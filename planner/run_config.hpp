@@ -32,6 +32,8 @@ struct Limits {
   std::optional<Bytes> hbm, host, disk;
   /// Host memory that the system lets be pinned; none: all of it.
   std::optional<Bytes> pinned;
+  /// Copies each way are held to this rate: the link of a smaller machine on a larger one.
+  std::optional<BytesPerSecond> link;
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
@@ -92,6 +94,8 @@ struct ResolvedMachine {
   /// Less host memory can be pinned than may be used: copies go through a pinned ring, and the
   /// profile's link rates are those of the ring.
   bool staged = false;
+  /// limits.link where it is below the machine's own rates: a backend paces its copies.
+  std::optional<BytesPerSecond> paced{};
 };
 [[nodiscard]] ResolvedMachine to_machine(const RunConfig& config);
 

@@ -36,6 +36,13 @@ std::optional<Bytes> limit(Text value, Text path) {
   return bytes;
 }
 
+std::optional<BytesPerSecond> rate_limit(Text value, Text path) {
+  if (is_none(value)) return std::nullopt;
+  const BytesPerSecond rate = parse_bytes_per_second(value, path);
+  if (!(rate.count() > 0)) throw BadRequest(path + ": must be more than 0");
+  return rate;
+}
+
 std::string name(Text value, Text path) {
   if (is_none(value)) throw BadRequest(path + ": has no value");
   return value;
@@ -149,6 +156,8 @@ constexpr std::array kPaths = {
     RunPath{"limits.disk", [](RunConfig& run, Text v, Text p) { run.limits.disk = limit(v, p); }},
     RunPath{"limits.pinned",
             [](RunConfig& run, Text v, Text p) { run.limits.pinned = limit(v, p); }},
+    RunPath{"limits.link",
+            [](RunConfig& run, Text v, Text p) { run.limits.link = rate_limit(v, p); }},
     RunPath{
         "residency",
         [](RunConfig& run, Text v,

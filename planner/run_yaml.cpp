@@ -136,6 +136,7 @@ void write_limits(YamlText& yaml, const Limits& limits) {
   if (limits.host) yaml.bare("host", format_exact(*limits.host));
   if (limits.disk) yaml.bare("disk", format_exact(*limits.disk));
   if (limits.pinned) yaml.bare("pinned", format_exact(*limits.pinned));
+  if (limits.link) yaml.bare("link", format_rate(*limits.link));
   yaml.end();
 }
 

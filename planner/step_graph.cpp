@@ -66,7 +66,7 @@ const char* to_string(TaskKind kind) {
 StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
   validate(job);
   validate(plan, job);
-  GraphWriter writer(job, costs);
+  GraphWriter writer(job, costs, plan.threads);
   StepEmitter emitter(writer, job, plan);
   emitter.emit(1);
   const sim::TaskId second = emitter.emit(2);

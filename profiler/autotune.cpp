@@ -24,6 +24,16 @@ void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
   }
 }
 
+/// The quickest of what the search found and the plans that ran: a search need not find again what
+/// another calibration led it to.
+void keep_quickest(planner::PredictedStep& found, const planner::Predictor& predictor,
+                   const std::vector<MeasuredRun>& runs) {
+  for (const MeasuredRun& run : runs) {
+    if (predictor.score(run.plan).step >= found.prediction.step) continue;
+    found = predictor.predict(run.plan);
+  }
+}
+
 planner::Predictor with_calibration(const planner::Predictor& predictor,
                                     const planner::Calibration& calibration) {
   return {predictor.job(), predictor.machine(), calibration, predictor.residency()};
@@ -66,7 +76,8 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
         fit_calibration(job, profile, outcome.calibration, outcome.runs).calibration;
     const planner::Predictor better = with_calibration(run.predictor, outcome.calibration);
     found = planner::search_or_remedy(better, outcome.calibration, run.search);
-    const auto* planned = std::get_if<Planned>(&found);
+    auto* planned = std::get_if<Planned>(&found);
+    if (planned) keep_quickest(planned->best, better, outcome.runs);
     const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
     outcome.holds = unchanged && std::abs(round.error()) <= options.tolerance;
     const bool out_of_time = std::chrono::steady_clock::now() - begin >= options.budget;

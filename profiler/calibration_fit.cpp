@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "planner/cost_model.hpp"
+#include "planner/lane_interference.hpp"
 #include "planner/steady_state.hpp"
 #include "profiler/key_times.hpp"
 #include "sim/error.hpp"
@@ -57,7 +58,8 @@ double calibrated_value(const CostKey& key, const sim::Task& task, double ratio)
   return flow.amount.count() / std::max(alone - task.latency.count(), 1e-9);
 }
 
-std::vector<LaneFactor> prior_factors(const planner::ProfileCostModel& model) {
+std::vector<LaneFactor> prior_factors(const planner::ProfileCostModel& model,
+                                      std::int64_t threads) {
   std::vector<LaneFactor> priors;
   const auto lane_named = [](const std::string& name) -> std::optional<planner::LaneKind> {
     for (std::size_t i = 0; i < planner::kLaneKinds; ++i) {
@@ -66,7 +68,7 @@ std::vector<LaneFactor> prior_factors(const planner::ProfileCostModel& model) {
     }
     return std::nullopt;
   };
-  for (const auto& stated : model.interference()) {
+  for (const auto& stated : model.interference(threads)) {
     const auto on = lane_named(stated.on);
     const auto from = lane_named(stated.from);
     // A probe's factor is a micro-benchmark's: a training step may differ by some hundredths.
@@ -84,6 +86,41 @@ planner::CalibrationSample sample_of(const std::string& profile_hash, const Cost
   sample.source = source;
   sample.time = planner::utc_now();
   return sample;
+}
+
+/// Factors of the pairs that the profile states by threads come from the runs of each thread count,
+/// the others from all runs.
+void take_interference(CalibrationFit& fit, const planner::MachineProfile& profile,
+                       const std::vector<planner::StepGraph>& graphs,
+                       std::span<const MeasuredRun> runs, const std::string& source) {
+  const std::string profile_hash = planner::profile_hash(profile);
+  const auto take = [&](const std::vector<planner::StepGraph>& some_graphs,
+                        const std::vector<MeasuredRun>& some_runs, std::int64_t threads) {
+    const planner::ProfileCostModel model(profile, fit.calibration);
+    for (const LaneFactor& factor :
+         fit_interference(some_graphs, some_runs, prior_factors(model, threads))) {
+      const std::string on = planner::to_string(factor.on);
+      const std::string from = planner::to_string(factor.from);
+      if (planner::stated_by_threads(profile, on, from) != (threads > 0)) continue;
+      fit.interference.push_back(factor);
+      if (factor.count == 0) continue;
+      const CostKey key = planner::interference_key(on, from, threads);
+      auto sample = sample_of(profile_hash, key, factor.factor, source);
+      sample.deviation = factor.deviation;
+      sample.count = factor.count;
+      fit.calibration[key] = std::move(sample);
+    }
+  };
+  take(graphs, {runs.begin(), runs.end()}, 0);
+  const bool any = std::any_of(profile.interference.begin(), profile.interference.end(),
+                               [](const auto& each) { return each.threads > 0; });
+  if (!any) return;
+  std::map<std::int64_t, std::pair<std::vector<planner::StepGraph>, std::vector<MeasuredRun>>> by;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    by[runs[r].plan.threads].first.push_back(graphs[r]);
+    by[runs[r].plan.threads].second.push_back(runs[r]);
+  }
+  for (const auto& [threads, group] : by) take(group.first, group.second, threads);
 }
 
 RunResidual residual_of(planner::StepGraph& graph, const MeasuredRun& run,
@@ -233,19 +270,7 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
     measured.push_back(measured_keys(graphs[r], profile, runs[r]));
   }
 
-  fit.interference =
-      fit_interference(graphs, {runs.begin(), runs.end()},
-                       prior_factors(planner::ProfileCostModel(profile, fit.calibration)));
-  for (const LaneFactor& factor : fit.interference) {
-    if (factor.count == 0) continue;
-    const CostKey key =
-        planner::interference_key(planner::to_string(factor.on), planner::to_string(factor.from));
-    auto sample = sample_of(profile_hash, key, factor.factor, options.source);
-    sample.deviation = factor.deviation;
-    sample.count = factor.count;
-    fit.calibration[key] = std::move(sample);
-  }
-
+  take_interference(fit, profile, graphs, runs, options.source);
   if (profile.device == planner::DeviceKind::cuda) {
     take_copies_alone(fit.calibration, profile_hash, measured, options.source);
   }

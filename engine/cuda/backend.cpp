@@ -10,13 +10,15 @@ namespace sluice::engine::cuda {
 void require_backend() { require_usable_device(); }
 
 std::unique_ptr<engine::Device> make_device(const planner::Job& job, const ArenaSizes& arenas,
-                                            const ArenaSizes& capacity, int threads, bool staged) {
+                                            const ArenaSizes& capacity, int threads, bool staged,
+                                            std::optional<BytesPerSecond> paced) {
   require_usable_device();
   // Before the arenas: tuning needs device memory of its own for a while.
   return std::make_unique<CudaDevice>(job, CudaDeviceSettings{.arenas = arenas,
                                                               .capacity = capacity,
                                                               .threads = threads,
                                                               .staged = staged,
+                                                              .paced = paced,
                                                               .gemm = ensure_gemm_table(job)});
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/device.hpp"
@@ -17,7 +18,8 @@ void require_backend();
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(const planner::Job& job,
                                                           const ArenaSizes& arenas,
                                                           const ArenaSizes& capacity, int threads,
-                                                          bool staged);
+                                                          bool staged,
+                                                          std::optional<BytesPerSecond> paced);
 
 /// While what it returns lives, pinned memory of devices that are gone waits for the next
 /// (KeptPinnedMemory). Null in a build without CUDA.

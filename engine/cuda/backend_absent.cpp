@@ -18,7 +18,8 @@ void require_backend() { refuse(); }
 std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
                                             const ArenaSizes& /*arenas*/,
                                             const ArenaSizes& /*capacity*/, int /*threads*/,
-                                            bool /*staged*/) {
+                                            bool /*staged*/,
+                                            std::optional<BytesPerSecond> /*paced*/) {
   refuse();
 }
 

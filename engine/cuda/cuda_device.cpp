@@ -99,6 +99,11 @@ CudaDevice::CudaDevice(const planner::Job& job, const CudaDeviceSettings& settin
     spans_.push_back(adamw_spans(planner::unit_tensors(job.model, unit)));
   }
   if (!host_.pinned()) stage();
+  if (!settings.paced || !host_.pinned()) return;
+  for (const LaneKind lane : {LaneKind::h2d, LaneKind::d2h}) {
+    pacers_[static_cast<std::size_t>(lane)] =
+        std::make_unique<StreamPacer>(stream(lane), *settings.paced);
+  }
 }
 
 void CudaDevice::stage() {
@@ -173,10 +178,12 @@ void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace
 void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
   const cudaStream_t lane = stream(task.lane);
   if (const BoundAccess* from = task.find(Role::source)) {
-    check_cuda(
-        cudaMemcpyAsync(task.access(Role::destination).data, from->data,
-                        static_cast<std::size_t>(from->bytes.count()), cudaMemcpyDefault, lane),
-        "a copy");
+    std::byte* const to = task.access(Role::destination).data;
+    const auto bytes = static_cast<std::size_t>(from->bytes.count());
+    if (const auto& pacer = pacers_[static_cast<std::size_t>(task.lane)]) {
+      return pacer->copy(to, from->data, bytes);
+    }
+    check_cuda(cudaMemcpyAsync(to, from->data, bytes, cudaMemcpyDefault, lane), "a copy");
     return;
   }
   if (task.kind != TaskKind::update) return compute(task, lane);

@@ -11,6 +11,7 @@
 #include "engine/cuda/pinned_memory.hpp"
 #include "engine/cuda/shared_memory.hpp"
 #include "engine/cuda/staged_copies.hpp"
+#include "engine/cuda/stream_pacer.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/device.hpp"
 #include "engine/thread_pool.hpp"
@@ -25,7 +26,8 @@ struct CudaDeviceSettings {
   /// Ordinary host memory, copied through a pinned ring: for systems that pin little. Also what
   /// happens, with a line on standard error, where the arena turns out not to be pinnable.
   bool staged = false;
-  std::optional<GemmTable> gemm{};  ///< None: cuBLASLt's first suggestions.
+  std::optional<BytesPerSecond> paced{};  ///< Copies each way take as long as at this rate.
+  std::optional<GemmTable> gemm{};        ///< None: cuBLASLt's first suggestions.
 };
 
 /// Throws EnvironmentError unless a GPU of compute capability 8.0 or newer answers.
@@ -77,6 +79,8 @@ class CudaDevice : public Device {
   CudaTemplates templates_;
   ThreadPool pool_;                                    ///< Of the cpu lane.
   std::unique_ptr<StagedCopies> to_device_, to_host_;  ///< Where the host arena is not pinned.
+  std::array<std::unique_ptr<StreamPacer>, planner::kLaneKinds>
+      pacers_;  ///< Where copies are held.
 };
 
 }  // namespace sluice::engine

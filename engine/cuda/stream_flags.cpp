@@ -10,6 +10,7 @@ namespace sluice::engine {
 namespace {
 
 using WriteValue = PFN_cuStreamWriteValue32_v11070;
+using WaitValue = PFN_cuStreamWaitValue32_v11070;
 constexpr unsigned kVersion = 11070;
 
 void* driver_function(const char* name) {
@@ -38,7 +39,22 @@ StreamFlags::StreamFlags(CUstream_st* stream) {
   auto* flag = new (memory.data()) EndFlag(0);
   const CUresult status = reinterpret_cast<WriteValue>(function)(stream, address_of(flag), 1, 0);
   check_cuda(cudaStreamSynchronize(stream), "a stream's write to a flag");
-  if (status == CUDA_SUCCESS && flag->load() == 1) write_ = function;
+  if (status != CUDA_SUCCESS || flag->load() != 1) return;
+  write_ = function;
+  void* const wait = driver_function("cuStreamWaitValue32");
+  if (wait == nullptr) return;
+  // The word is there already: an operation that works ends at once.
+  const CUresult waits =
+      reinterpret_cast<WaitValue>(wait)(stream, address_of(flag), 1, CU_STREAM_WAIT_VALUE_GEQ);
+  check_cuda(cudaStreamSynchronize(stream), "a stream's wait for a flag");
+  if (waits == CUDA_SUCCESS) wait_ = wait;
+}
+
+void StreamFlags::wait(CUstream_st* stream, EndFlag* flag, std::int32_t value) const {
+  check_driver(
+      reinterpret_cast<WaitValue>(wait_)(stream, address_of(flag), static_cast<cuuint32_t>(value),
+                                         CU_STREAM_WAIT_VALUE_GEQ),
+      "a stream's wait for a flag");
 }
 
 void StreamFlags::write(CUstream_st* stream, EndFlag* flag, std::int64_t step) const {

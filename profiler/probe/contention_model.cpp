@@ -31,12 +31,12 @@ std::vector<sim::FrozenUse> bound_uses(const planner::TaskCost& cost,
 
 /// The lanes' rates, in their order.
 std::vector<double> shared_rates(const planner::ProfileCostModel& model,
-                                 const std::vector<BusyLane>& lanes) {
+                                 const std::vector<BusyLane>& lanes, std::int64_t threads) {
   const auto links = model.links();
   std::vector<double> capacities;
   capacities.reserve(links.size());
   for (const auto& link : links) capacities.push_back(link.capacity.count());
-  const auto interference = model.interference();
+  const auto interference = model.interference(threads);
   sim::FairShare share(capacities, lanes.size());
   std::vector<std::vector<sim::FrozenUse>> uses;  // Must outlive the flows.
   uses.reserve(lanes.size());
@@ -80,7 +80,7 @@ ContentionRates contention_rates(const planner::ProfileCostModel& model, std::in
     lanes.push_back({"cpu", model.cpu_update(none, work)});
     members.push_back(&ContentionRates::update);
   }
-  const std::vector<double> values = shared_rates(model, lanes);
+  const std::vector<double> values = shared_rates(model, lanes, threads);
   ContentionRates rates;
   for (std::size_t i = 0; i < lanes.size(); ++i) rates.*members[i] = values[i];
   return rates;

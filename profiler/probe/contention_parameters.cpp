@@ -17,16 +17,27 @@ constexpr std::array<Fact MachineProfile::*, 5> kFacts = {
     &MachineProfile::dram, &MachineProfile::h2d_dram, &MachineProfile::d2h_dram,
     &MachineProfile::h2d_weight, &MachineProfile::d2h_weight};
 
+/// A factor of interference that is fitted; `end`: of those that change with the optimizer's
+/// threads, the one at the fewest or the most.
+enum class End { any, fewest, most };
 struct Pair {
   const char* on;
   const char* from;
+  End end;
 };
-constexpr std::array<Pair, 6> kPairs = {{{"cpu", "h2d"},
-                                         {"cpu", "d2h"},
-                                         {"h2d", "cpu"},
-                                         {"d2h", "cpu"},
-                                         {"h2d", "d2h"},
-                                         {"d2h", "h2d"}}};
+constexpr std::array<Pair, 8> kPairs = {{{"cpu", "h2d", End::fewest},
+                                         {"cpu", "h2d", End::most},
+                                         {"cpu", "d2h", End::fewest},
+                                         {"cpu", "d2h", End::most},
+                                         {"h2d", "cpu", End::any},
+                                         {"d2h", "cpu", End::any},
+                                         {"h2d", "d2h", End::any},
+                                         {"d2h", "h2d", End::any}}};
+
+std::int64_t threads_at(End end, const MachineProfile& profile) {
+  if (end == End::any || profile.update.empty()) return 0;
+  return end == End::fewest ? profile.update.begin()->first : profile.update.rbegin()->first;
+}
 
 /// Sharing weights of copies to and from the device that fits start from.
 constexpr std::array<std::pair<double, double>, 4> kWeights = {
@@ -62,10 +73,12 @@ std::vector<ContentionVector> contention_starts(const MachineProfile& profile) {
   for (const double room : {1.0, 1.1}) {
     for (const double copied : {0.6, 1.0}) {
       for (const auto& [reads, writes] : kWeights) {
-        starts.push_back({std::log(room * fastest * per_update), std::log(copied),
-                          std::log(1.2 * copied), std::log(reads), std::log(writes), little, little,
-                          little, little, loss(profile.h2d, profile.h2d_duplex),
-                          loss(profile.d2h, profile.d2h_duplex)});
+        ContentionVector start = {std::log(room * fastest * per_update), std::log(copied),
+                                  std::log(1.2 * copied), std::log(reads), std::log(writes)};
+        start.resize(kFacts.size() + kPairs.size() - 2, little);
+        start.push_back(loss(profile.h2d, profile.h2d_duplex));
+        start.push_back(loss(profile.d2h, profile.d2h_duplex));
+        starts.push_back(std::move(start));
       }
     }
   }
@@ -86,7 +99,8 @@ MachineProfile with_parameters(MachineProfile profile, const ContentionVector& a
   std::erase_if(profile.interference, is_fitted);
   for (std::size_t i = 0; i < kPairs.size(); ++i) {
     profile.interference.push_back({kPairs[i].on, kPairs[i].from,
-                                    fitted_fact(std::min(1.0, std::exp(at[kFacts.size() + i])))});
+                                    fitted_fact(std::min(1.0, std::exp(at[kFacts.size() + i]))),
+                                    threads_at(kPairs[i].end, profile)});
   }
   return profile;
 }
@@ -98,12 +112,10 @@ void state_deviations(MachineProfile& profile, const ContentionVector& deviation
     fact.count = count;
   };
   for (std::size_t i = 0; i < kFacts.size(); ++i) state(profile.*kFacts[i], deviations[i]);
-  for (auto& each : profile.interference) {
-    for (std::size_t i = 0; i < kPairs.size(); ++i) {
-      if (each.on == kPairs[i].on && each.from == kPairs[i].from) {
-        state(each.factor, std::min(deviations[kFacts.size() + i], 0.5));
-      }
-    }
+  // with_parameters() leaves the fitted pairs last, in their order.
+  const std::size_t first = profile.interference.size() - kPairs.size();
+  for (std::size_t i = 0; i < kPairs.size(); ++i) {
+    state(profile.interference[first + i].factor, std::min(deviations[kFacts.size() + i], 0.5));
   }
 }
 

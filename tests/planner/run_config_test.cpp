@@ -145,6 +145,32 @@ TEST(Run, LittlePinnedMemoryIsPlannedAtTheRatesOfARing) {
   EXPECT_DOUBLE_EQ(to_machine(run).profile.h2d.value, 5e9);
 }
 
+TEST(Run, LimitedLinkHoldsCopiesAndTheirInterference) {
+  RunConfig run;
+  run.machine = "h200";
+  const ResolvedMachine whole = to_machine(run);
+  EXPECT_FALSE(whole.paced);
+  set_path(run, "limits.link", "100 GB/s");
+  EXPECT_EQ(profile_hash(to_machine(run).profile), profile_hash(whole.profile));
+  set_path(run, "limits.link", "12 GB/s");
+  const ResolvedMachine held = to_machine(run);
+  ASSERT_TRUE(held.paced);
+  EXPECT_DOUBLE_EQ(held.paced->count(), 12e9);
+  EXPECT_DOUBLE_EQ(held.profile.h2d.value, 12e9);
+  EXPECT_DOUBLE_EQ(held.profile.d2h_duplex.value, 12e9);
+  EXPECT_EQ(held.calibration_hash, whole.calibration_hash);
+  const auto beside = [](const ResolvedMachine& machine, const char* on) {
+    for (const auto& pair : machine.profile.interference) {
+      if (pair.on == on && pair.from == "h2d") return pair.factor.value;
+    }
+    return 1.0;
+  };
+  EXPECT_NEAR(1 - beside(held, "compute"),
+              (1 - beside(whole, "compute")) * 12e9 / whole.profile.h2d.value, 1e-12);
+  EXPECT_REFUSED(set_path(run, "limits.link", "0 GB/s"), "limits.link: must be more than 0");
+  EXPECT_REFUSED(set_path(run, "limits.link", "12 GB"), "limits.link");
+}
+
 TEST(Schedule, WarmsUpAndDecays) {
   const Schedule cosine = {Schedule::Kind::cosine, 10, 0.1};
   EXPECT_DOUBLE_EQ(learning_rate(cosine, 1, 5, 110), 0.5);

@@ -17,7 +17,7 @@ class RoundCosts : public CostModel {
   std::vector<LinkCapacity> links() const override {
     return {{"pcie_h2d", Rate(link_)}, {"pcie_d2h", Rate(link_)}, {"cores", Rate(2)}};
   }
-  std::vector<LaneInterference> interference() const override { return {}; }
+  std::vector<LaneInterference> interference(std::int64_t) const override { return {}; }
   TaskCost compute(const CostKey&, const Work&) const override {
     return {.amount = Amount(1e-3), .cap = Rate(1), .uses = {{"cores", 1}}};
   }

@@ -43,7 +43,7 @@ ProbeBudget budget_of(ProbeDepth depth) {
           .settle = Seconds(5),
           .kernel = Seconds(0.4),
           .window = Seconds(0.35),
-          .rounds = 3,
+          .rounds = 5,
           .parameters = std::int64_t{128} << 20,
           .dram = 1_GiB,
           .disk = {.folder = ".", .file = 4_GiB, .budget = Seconds(4)}};

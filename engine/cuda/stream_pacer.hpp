@@ -1,0 +1,57 @@
+// Copies on a stream that take as long as a slower link would: a smaller machine's PCIe.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/stream_flags.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+/// After each piece of a copy the stream reports and waits, by the driver's stream memory
+/// operations, until this object's thread lets it go on at start + bytes so far / rate. Nothing of
+/// it runs on the GPU's multiprocessors. Memory sees the link's own speed in between.
+class StreamPacer {
+ public:
+  /// Throws EnvironmentError where the driver has no stream memory operations.
+  StreamPacer(cudaStream_t stream, BytesPerSecond rate);
+  /// The stream must have ended all its work or failed.
+  ~StreamPacer();
+  StreamPacer(const StreamPacer&) = delete;  // The stream holds addresses of its words.
+  StreamPacer& operator=(const StreamPacer&) = delete;
+
+  /// Enqueues a copy of `bytes` between memory that cudaMemcpyDefault tells apart.
+  void copy(std::byte* to, const std::byte* from, std::size_t bytes);
+
+ private:
+  /// Where the stream waits, `bytes` after the gate before; the first gate of a copy starts its
+  /// clock.
+  struct Gate {
+    std::size_t bytes;
+    bool first;
+  };
+  void add_gate(Gate gate);
+  void let_go(const std::stop_token& stop);
+
+  cudaStream_t stream_;
+  double seconds_per_byte_;
+  SharedMemory memory_;
+  EndFlag* reached_;   ///< Written by the stream: gates it came to.
+  EndFlag* released_;  ///< Read by the stream: gates it may pass.
+  StreamFlags flags_;
+  std::mutex mutex_;
+  std::deque<Gate> gates_;  ///< Not passed yet.
+  std::int32_t added_ = 0;
+  std::jthread thread_;  ///< Last: uses all of the above.
+};
+
+}  // namespace sluice::engine
