@@ -9,6 +9,7 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/measuring_session.hpp"
@@ -133,8 +134,10 @@ class Study {
   /// Where the time of a run went that was not promised.
   void explain(const Predictor& predictor, const MeasuredRun& run) const {
     if (settings_.misses == 0) return;
+    const planner::MachineProfile& profile = predictor.machine().profile;
     const RunResidual missed =
-        residual(predictor.job(), predictor.machine().profile, calibration_, run);
+        residual(predictor.job(), profile,
+                 planner::with_siblings(predictor.job(), profile, calibration_), run);
     for (std::size_t i = 0;
          i < missed.keys.size() && i < static_cast<std::size_t>(settings_.misses); ++i) {
       const KeyResidual& key = missed.keys[i];
