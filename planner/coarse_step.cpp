@@ -88,7 +88,7 @@ std::int64_t CoarseSteps::together(const Plan& plan) const {
   return most;
 }
 
-CoarseStep CoarseSteps::step(const Plan& plan) const {
+CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   const Job& parts = predictor_->job();
   validate(plan, parts);
   const std::int64_t count = together(plan);
@@ -109,10 +109,10 @@ CoarseStep CoarseSteps::step(const Plan& plan) const {
   const sim::TaskId third = emitter.emit(3);
   StepGraph graph = std::move(writer.graph());
   graph.graph.set_period({second, third});
+  const Duration period = simulate_steady(graph).period({second, third});
+  if (period >= limit) return {period, Bytes(0)};
   const Bytes context = context_bytes(predictor_->machine().profile);
-  const Bytes device = lay_out(graph).device_bytes;
-  return {simulate_steady(graph).period({second, third}),
-          device + context - enlarged(plan, coarse, job)};
+  return {period, lay_out(graph).device_bytes + context - enlarged(plan, coarse, job)};
 }
 
 /// What larger micro-batches add to scratch, of which there is one, and to slots.

@@ -10,7 +10,9 @@ namespace sluice::planner {
 
 struct CoarseStep {
   Duration step{0};
-  Bytes hbm{0};  ///< Peak, about: where the larger tasks would take more, that is left out.
+  /// Peak, about: where the larger tasks would take more, that is left out. Zero for a plan slower
+  /// than asked for.
+  Bytes hbm{0};
 };
 
 class CoarseSteps {
@@ -18,8 +20,9 @@ class CoarseSteps {
   explicit CoarseSteps(const Predictor& predictor);
 
   /// The period of the plan with several micro-batches taken together, each as long as its parts
-  /// are. Throws BadRequest where the plan is not one of this job's.
-  [[nodiscard]] CoarseStep step(const Plan& plan) const;
+  /// are; memory only of steps below `limit`. Throws BadRequest where the plan is not one of this
+  /// job's.
+  [[nodiscard]] CoarseStep step(const Plan& plan, Duration limit = Duration::max()) const;
   /// How many micro-batches go together.
   [[nodiscard]] std::int64_t together(const Plan& plan) const;
 

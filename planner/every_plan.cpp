@@ -45,7 +45,9 @@ using Axis = std::vector<std::function<void(Plan&)>>;
 
 class SmallSpace {
  public:
-  SmallSpace(const Predictor& predictor, const Pins& pins) : predictor_(predictor), pins_(pins) {
+  /// Larger than `most` it is left incomplete.
+  SmallSpace(const Predictor& predictor, const Pins& pins, double most)
+      : predictor_(predictor), pins_(pins) {
     const Job& job = predictor.job();
     const std::int64_t layers = job.model.layers, micro = job.micro_batches();
     std::vector<std::int64_t> rounds;
@@ -75,7 +77,7 @@ class SmallSpace {
         chunks(), [](Plan& plan) { return plan.copy_chunk.count(); },
         [](Plan& plan, std::int64_t value) { plan.copy_chunk = Bytes(value); });
     const std::size_t head = unit_count(job.model) - 1;
-    for (std::size_t unit = 0; unit <= head; ++unit) {
+    for (std::size_t unit = 0; unit <= head && size() <= most; ++unit) {
       const bool block = unit > 0 && unit < head;
       std::vector<UnitPlan> choices;
       for (const UnitPlan& choice : unit_choices(block)) {
@@ -159,7 +161,7 @@ Plan canonical(Plan plan) {
 
 std::optional<std::vector<Plan>> every_plan(const Predictor& predictor, const Pins& pins,
                                             std::int64_t most) {
-  const SmallSpace space(predictor, pins);
+  const SmallSpace space(predictor, pins, static_cast<double>(most));
   if (space.size() > static_cast<double>(most)) return std::nullopt;
   std::vector<Plan> plans;
   std::set<std::string> seen;

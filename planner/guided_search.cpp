@@ -1,6 +1,7 @@
 #include "planner/guided_search.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "planner/parallel_for.hpp"
 #include "planner/usual_values.hpp"
@@ -8,11 +9,15 @@
 namespace sluice::planner {
 namespace {
 
-/// Nodes whose bound is this much above the least are not worth a sketch of their own.
-constexpr double kWorthwhile = 1.12;
+/// Nodes whose bound is above so much of the best plan are not worth a sketch of their own.
+constexpr double kWorthwhile = 0.985;
 /// Plans that are improved, and how little is no improvement.
 constexpr std::size_t kImproved = 2;
 constexpr double kLeastGain = 2e-4;
+/// A plan may turn out the best whose coarse time is at most so much of the best one's.
+constexpr double kPerhapsBest = 1.02;
+/// So near the bound a plan is as good as the best.
+constexpr double kNear = 1e-3;
 constexpr std::size_t kBatch = 8;
 
 std::int64_t parameters_of_block(const Job& job) { return unit_tensors(job.model, 1).padded_size; }
@@ -78,7 +83,7 @@ void GuidedSearch::add(PlanSketch sketch) {
   waiting_.push_back({std::move(sketch), std::move(plan), estimate, Duration(0)});
 }
 
-bool GuidedSearch::play() {
+bool GuidedSearch::play(Follow follow) {
   std::stable_sort(waiting_.begin(), waiting_.end(), [](const GuidedPlan& a, const GuidedPlan& b) {
     return a.estimate.expected < b.estimate.expected;
   });
@@ -87,28 +92,41 @@ bool GuidedSearch::play() {
     return !ranked_.empty() &&
            to_seconds(ranked_.front().coarse) < (1 - kLeastGain) * to_seconds(before);
   };
-  const bool first_time = ranked_.empty();
-  for (std::size_t first = 0; first < waiting_.size() && effort_ > 0; first += kBatch) {
-    const std::size_t count = std::min(kBatch, waiting_.size() - first);
-    parallel_for(count, threads_, [&](std::size_t i) {
-      GuidedPlan& each = waiting_[first + i];
-      const CoarseStep step = steps_.step(each.plan);
-      each.coarse = step.step;
-      each.hbm = step.hbm;
+  // Plans far from the best are neither improved nor tried.
+  const auto limit = [&] {
+    return ranked_.empty() ? Duration::max() : ranked_.front().coarse + ranked_.front().coarse / 16;
+  };
+  for (std::size_t next = 0; next < waiting_.size() && effort_ > 0;) {
+    std::vector<GuidedPlan*> batch;
+    for (; next < waiting_.size() && batch.size() < kBatch; ++next) {
+      const double best = ranked_.empty() ? std::numeric_limits<double>::infinity()
+                                          : to_seconds(ranked_.front().coarse).count();
+      if (waiting_[next].estimate.bound.count() < best) batch.push_back(&waiting_[next]);
+    }
+    const Duration slowest = limit();
+    parallel_for(batch.size(), threads_, [&](std::size_t i) {
+      const CoarseStep step = steps_.step(batch[i]->plan, slowest);
+      batch[i]->coarse = step.step;
+      batch[i]->hbm = step.hbm;
     });
-    for (std::size_t i = first; i < first + count; ++i) {
-      effort_ -= waiting_[i].estimate.tasks / steps_.together(waiting_[i].plan);
-      if (waiting_[i].hbm > predictor_.machine().hbm) continue;
+    for (const GuidedPlan* each : batch) {
+      effort_ -= each->estimate.tasks / steps_.together(each->plan);
+      if (each->coarse >= slowest || each->hbm > predictor_.machine().hbm) continue;
       const auto place = std::upper_bound(
-          ranked_.begin(), ranked_.end(), waiting_[i],
+          ranked_.begin(), ranked_.end(), *each,
           [](const GuidedPlan& a, const GuidedPlan& b) { return a.coarse < b.coarse; });
-      ranked_.insert(place, waiting_[i]);
+      ranked_.insert(place, *each);
     }
     // Moves that help are followed at once.
-    if (!first_time && better()) break;
+    if (follow == Follow::first && better()) break;
+    if (is_near()) break;
   }
   waiting_.clear();
   return better();
+}
+
+bool GuidedSearch::is_near() const {
+  return !ranked_.empty() && to_seconds(ranked_.front().coarse) <= (1 + kNear) * *bound_;
 }
 
 void GuidedSearch::sketch_node(const Node& node) {
@@ -149,37 +167,67 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
     if (!relaxed.feasible) return;
     sketch = sketch_of(relaxation_, reserved, relaxed, usual);
   }
-  for (const auto records : {PlanSketch::Order::spread, PlanSketch::Order::grouped}) {
-    for (const auto residencies : {PlanSketch::Order::grouped, PlanSketch::Order::reversed}) {
+  add(std::move(sketch));  // Other orders follow for the best one.
+}
+
+/// The best plan's blocks in every other order.
+void GuidedSearch::add_orders() {
+  if (ranked_.empty()) return;
+  using Order = PlanSketch::Order;
+  for (const Order records : {Order::spread, Order::grouped, Order::reversed}) {
+    for (const Order residencies : {Order::grouped, Order::reversed, Order::spread}) {
+      PlanSketch sketch = ranked_.front().sketch;
       sketch.record_order = records;
       sketch.residency_order = residencies;
-      add(sketch);
+      add(std::move(sketch));
     }
   }
 }
 
 void GuidedSearch::sketch_nodes() {
   for (const Node& node : nodes_) {
-    if (node.relaxed.bound > kWorthwhile * nodes_.front().relaxed.bound) break;
+    // A number of rounds that cannot be much better than what there is needs no plan of its own.
+    const double best = ranked_.empty() ? std::numeric_limits<double>::infinity()
+                                        : to_seconds(ranked_.front().coarse).count();
+    if (node.relaxed.bound.count() > kWorthwhile * best || is_near()) break;
     sketch_node(node);
+    play(Follow::all);
+    add_orders();
+    play(Follow::all);
   }
-  play();
 }
 
 bool GuidedSearch::improve(std::size_t rank) {
   const PlanSketch sketch = ranked_[rank].sketch;
   for (PlanSketch& moved : moves(sketch, ranked_[rank].plan.rounds)) add(std::move(moved));
-  return play();
+  return play(Follow::first);
 }
 
 std::vector<GuidedPlan> GuidedSearch::run() {
   if (nodes_.empty()) return {};
   sketch_nodes();
+  if (ranked_.empty()) return {};
+  const std::string sketched = plan_hash(ranked_.front().plan);
   for (std::size_t rank = 0; rank < kImproved && rank < ranked_.size() && effort_ > 0;) {
-    const bool near = to_seconds(ranked_.front().coarse) <= (1 + 2 * kLeastGain) * *bound_;
-    if (near) break;
+    if (is_near()) break;
     rank = improve(rank) ? 0 : rank + 1;
   }
+  // Coarse times are near, not exact: what all moves came from is tried beside what became of it,
+  // and the best of every other number of rounds.
+  std::size_t place = 1;
+  const auto bring_forward = [&](const auto& is_it) {
+    const auto found = std::find_if(ranked_.begin(), ranked_.end(), is_it);
+    const auto to = ranked_.begin() + static_cast<std::ptrdiff_t>(std::min(place, ranked_.size()));
+    if (found == ranked_.end() || found < to) return;
+    if (to_seconds(found->coarse) > kPerhapsBest * to_seconds(ranked_.front().coarse)) return;
+    std::rotate(to, found, found + 1);
+    ++place;
+  };
+  for (const Node& node : nodes_) {
+    if (node.node.rounds == ranked_.front().plan.rounds) continue;
+    bring_forward([&](const GuidedPlan& each) { return each.plan.rounds == node.node.rounds; });
+  }
+  bring_forward([&](const GuidedPlan& each) { return plan_hash(each.plan) == sketched; });
   return ranked_;
 }
 

@@ -45,13 +45,18 @@ class GuidedSearch {
   [[nodiscard]] Plan usual_plan() const;
   void sketch_nodes();
   void sketch_node(const Node& node);
+  void add_orders();
   /// `slack`: memory set aside, in sizes of the rings.
   void sketch_with(const Node& node, double slack, std::int64_t activation_buffers);
   bool improve(std::size_t rank);
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
   void add(PlanSketch sketch);
-  /// Simulates what was added; true where the best became better.
-  bool play();
+  /// Which of the plans that were added to simulate: all, or until the best became better.
+  enum class Follow { all, first };
+  /// True where the best became better.
+  bool play(Follow follow);
+  /// Nothing much better can be found.
+  [[nodiscard]] bool is_near() const;
   [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
 
   const Predictor& predictor_;

@@ -30,9 +30,15 @@ std::int64_t usual_threads(const Predictor& predictor) {
 }
 
 Bytes usual_chunk(const Predictor& predictor) {
-  return chunk_of(predictor, predictor.machine().profile.device == DeviceKind::cuda
-                                 ? Seconds(2e-3)
-                                 : Seconds(20e-3));
+  // A few dozen chunks a block are as good as hundreds, and far fewer tasks.
+  constexpr std::int64_t kMostOfBlock = 24;
+  const Job& job = predictor.job();
+  const std::int64_t block = 2 * unit_tensors(job.model, 1).padded_size;
+  Bytes chunk =
+      chunk_of(predictor, predictor.machine().profile.device == DeviceKind::cuda ? Seconds(2e-3)
+                                                                                 : Seconds(20e-3));
+  while (chunk * kMostOfBlock < Bytes(block)) chunk = chunk * 2;
+  return chunk;
 }
 
 }  // namespace sluice::planner

@@ -1,0 +1,77 @@
+// How far from optimal plans are after how much searching, for docs/design/search.md:
+// search_bench [EFFORT...], each as --effort has it. Times are of the search alone, on two threads.
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "planner/run_planning.hpp"
+#include "planner/units_text.hpp"
+
+namespace {
+
+using namespace sluice::planner;
+
+struct Case {
+  const char* model;
+  const char* machine;
+  const char* host;  ///< Null: the machine's.
+};
+
+constexpr std::array kCases{
+    Case{"qwen2.5-7b", "h200", nullptr}, Case{"qwen2.5-7b", "h200-64c", nullptr},
+    Case{"qwen2.5-14b", "h200-64c", nullptr}, Case{"qwen2.5-32b", "h200-64c", "2 TiB"},
+    Case{"llama-3.1-70b", "h200-64c", "2 TiB"}, Case{"llama-3.1-405b", "h200-64c", "8 TiB"},
+    Case{"qwen2.5-7b", "h100-sxm", nullptr}, Case{"qwen2.5-14b", "h100-sxm", nullptr},
+    Case{"qwen2.5-32b", "h100-sxm", "2 TiB"}, Case{"llama-3.1-70b", "h100-sxm", "2 TiB"},
+    Case{"llama-3.1-405b", "h100-sxm", "8 TiB"}, Case{"qwen2.5-7b", "gh200", nullptr},
+    Case{"qwen2.5-14b", "gh200", nullptr}, Case{"qwen2.5-32b", "gh200", "2 TiB"},
+    Case{"llama-3.1-70b", "gh200", "2 TiB"}, Case{"qwen2.5-7b", "rtx-4090", nullptr},
+    Case{"qwen2.5-14b", "rtx-4090", "512 GiB"}, Case{"qwen2.5-32b", "rtx-4090", "2 TiB"},
+    // These fit nowhere.
+    Case{"qwen2.5-14b", "h200", nullptr}, Case{"llama-3.1-70b", "rtx-4090", nullptr},
+    Case{"llama-3.1-405b", "h200", nullptr}};
+
+void report(const Case& each, double effort) {
+  RunConfig config;
+  config.model = each.model;
+  config.machine = each.machine;
+  config.seq_len = 4096;
+  config.batch_size = 16;
+  if (each.host != nullptr) set_path(config, "limits.host", each.host);
+  RunPlanning run = planning_of(config);
+  run.search.effort = static_cast<std::int64_t>(effort * static_cast<double>(kUsualEffort));
+  run.search.threads = 2;
+  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t cpu = std::clock();
+  const auto found = search_or_remedy(run.predictor, run.calibration, run.search);
+  const double wall =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double busy = static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC;
+  std::string result;
+  if (const auto* planned = std::get_if<Planned>(&found)) {
+    result = fmt::format(
+        "gap {:5.2f} %  step {:9.3f} s  {} simulated exactly", 100 * planned->optimality_gap,
+        sluice::to_seconds(planned->best.prediction.step).count(), planned->simulated);
+  } else {
+    const auto& lacking = std::get<Infeasible>(found);
+    result = fmt::format("{} short by {}, {} remedies", to_string(lacking.tier),
+                         format_bytes(lacking.short_by), lacking.remedies.size());
+  }
+  fmt::print("{:15} {:9} effort {:4.2f}  {:5.2f} s, CPU {:5.2f} s  {}\n", each.model, each.machine,
+             effort, wall, busy, result);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::vector<double> efforts;
+  for (int i = 1; i < count; ++i) efforts.push_back(std::stod(arguments[i]));
+  if (efforts.empty()) efforts = {0.1, 1};
+  for (const Case& each : kCases) {
+    for (const double effort : efforts) report(each, effort);
+  }
+}
