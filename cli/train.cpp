@@ -11,8 +11,10 @@
 #include "cli/train_state.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
+#include "engine/model_files/model_folder.hpp"
 #include "engine/process_memory.hpp"
 #include "engine/run_folder.hpp"
+#include "engine/token_text.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "profiler/doctor/doctor.hpp"
@@ -29,7 +31,6 @@ namespace {
 constexpr std::int64_t kEvaluations = 4;
 constexpr std::int64_t kEvaluationSteps = 8;
 constexpr std::int64_t kTracedSteps = 3;
-constexpr std::int64_t kByteValues = 256;
 
 /// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
 void require_healthy(const planner::RunConfig& config) {
@@ -40,15 +41,33 @@ void require_healthy(const planner::RunConfig& config) {
   profiler::require_healthy(profiler::examine_machine(options));
 }
 
-void require_trainable(const planner::RunConfig& config, const planner::RunPlanning& run) {
+void require_trainable(const planner::RunConfig& config) {
   if (!config.data) {
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   }
-  if (run.predictor.job().model.vocab < kByteValues) {
-    throw BadRequest("model: vocab " + std::to_string(run.predictor.job().model.vocab) +
-                     " is smaller than the 256 byte values that text has: choose another model");
-  }
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
+}
+
+/// The run's text by its model's tokenizer, or as bytes where the model's folder has none.
+std::unique_ptr<engine::WindowedText> open_text(const planner::RunConfig& config) {
+  if (const auto folder = engine::find_model_folder(config.model)) {
+    const auto tokenizer = *folder / "tokenizer.json";
+    if (std::filesystem::exists(tokenizer)) {
+      return std::make_unique<engine::TokenText>(
+          engine::TokenText::Files{.text = *config.data,
+                                   .tokenizer = tokenizer,
+                                   .cache = planner::Store::of_user().root() / "tokens"},
+          config.seq_len, config.seed);
+    }
+  }
+  return std::make_unique<engine::ByteText>(*config.data, config.seq_len, config.seed);
+}
+
+void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
+  if (model.vocab >= text.vocabulary()) return;
+  throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
+                   std::to_string(text.vocabulary()) + " that the data have (" +
+                   text.description() + "): choose another model");
 }
 
 /// Steps that are traced: in the middle of the first chunk, where steps overlap as they do ever
@@ -75,7 +94,7 @@ struct TrainOptions {
 };
 
 /// Trains and fills in what `run` lacks.
-void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine::ByteText& text,
+void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine::WindowedText& text,
                const engine::RunFolder& folder, const RunStart& start, const RunIdentity& identity,
                const TrainOptions& options) {
   const planner::RunConfig& config = run.config;
@@ -164,13 +183,15 @@ int run_train(const Arguments& arguments) {
   if (request.has("--resume")) resumed = folder_to_resume(request);
   if (config.backend) engine::require_backend(*config.backend);
   const planner::RunPlanning planning = planner::planning_of(config);
-  require_trainable(config, planning);
+  require_trainable(config);
   engine::require_backend(planning.predictor.machine().profile.device);
   if (request.has("--trace-out") && config.steps < kTracedSteps) {
     throw BadRequest("--trace-out: three steps are traced, and steps is " +
                      std::to_string(config.steps) + ": raise it");
   }
-  engine::ByteText text(*config.data, config.seq_len, config.seed);
+  const std::unique_ptr<engine::WindowedText> opened = open_text(config);
+  engine::WindowedText& text = *opened;
+  require_vocabulary(text, planning.predictor.job().model);
   require_healthy(config);
   auto chosen = choose_plan(config, planning);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) {
@@ -204,7 +225,7 @@ int run_train(const Arguments& arguments) {
                  .checkpoint = std::nullopt,
                  .started = planner::utc_now(),
                  .ended = {},
-                 .unigram_entropy = engine::unigram_entropy(*config.data),
+                 .unigram_entropy = text.unigram_entropy(),
                  .result = {},
                  .metrics = {},
                  .weights_sha256 = {},
@@ -216,6 +237,7 @@ int run_train(const Arguments& arguments) {
   if (!json) {
     print(prediction_table(plan.step.prediction, job, machine.profile.name));
     print(start.description(config.seed));
+    print("data: " + text.description() + "\n");
     print("training with " + plan.description + "\n");
   }
   const TrainOptions options{.json = json, .checkpoint = !request.has("--no-checkpoint")};

@@ -50,9 +50,48 @@ std::int64_t shuffled(std::int64_t index, std::int64_t size, ShuffleKey order) {
   return static_cast<std::int64_t>(value);
 }
 
-ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed)
-    : file_(file), seq_len_(seq_len), seed_(static_cast<std::uint64_t>(seed)) {
+WindowedText::WindowedText(std::int64_t seq_len, std::int64_t seed)
+    : seq_len_(seq_len), seed_(static_cast<std::uint64_t>(seed)) {
   check(seq_len > 0, "a window holds tokens");
+}
+
+void WindowedText::cut(const std::filesystem::path& file, std::int64_t tokens,
+                       const char* token_name) {
+  tokens_ = tokens;
+  windows_ = (tokens - 1) / seq_len_;
+  if (windows_ < 2) {
+    throw BadRequest("data: " + file.string() + " holds " + std::to_string(tokens) + " " +
+                     token_name + ", and two windows of seq_len " + std::to_string(seq_len_) +
+                     " need " + std::to_string(2 * seq_len_ + 1) +
+                     ": give more text or a smaller seq_len");
+  }
+  training_ = windows_ - std::max<std::int64_t>(1, windows_ / 20);
+}
+
+std::int64_t WindowedText::training_window(std::int64_t position) const {
+  return shuffled(position % training_, training_,
+                  {.seed = seed_, .epoch = static_cast<std::uint64_t>(position / training_)});
+}
+
+void WindowedText::read(std::int64_t position, std::span<std::int32_t> inputs,
+                        std::span<std::int32_t> targets) {
+  const auto length = static_cast<std::size_t>(seq_len_);
+  for (std::size_t at = 0; at < inputs.size(); at += length, ++position) {
+    read_window(training_window(position), &inputs[at], &targets[at]);
+  }
+}
+
+void WindowedText::read_validation(std::int64_t first, std::span<std::int32_t> inputs,
+                                   std::span<std::int32_t> targets) {
+  const auto length = static_cast<std::size_t>(seq_len_);
+  for (std::size_t at = 0; at < inputs.size(); at += length, ++first) {
+    check(first < validation_windows(), "a validation window exists");
+    read_window(training_ + first, &inputs[at], &targets[at]);
+  }
+}
+
+ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed)
+    : WindowedText(seq_len, seed), file_(file) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) {
     throw BadRequest("data: cannot read " + file.string() + ": " + std::strerror(errno) +
@@ -61,14 +100,7 @@ ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std:
   if (!S_ISREG(status.st_mode)) {
     throw BadRequest("data: " + file.string() + " is not a file: give the path of a text file");
   }
-  size_ = Bytes(status.st_size);
-  windows_ = (size_.count() - 1) / seq_len;
-  if (windows_ < 2) {
-    throw BadRequest("data: " + file.string() + " holds " + std::to_string(size_.count()) +
-                     " bytes, and two windows of seq_len " + std::to_string(seq_len) + " need " +
-                     std::to_string(2 * seq_len + 1) + ": give more text or a smaller seq_len");
-  }
-  training_ = windows_ - std::max<std::int64_t>(1, windows_ / 20);
+  cut(file, status.st_size, "bytes");
   window_.resize(static_cast<std::size_t>(seq_len) + 1);
   descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor_ < 0) {
@@ -78,30 +110,12 @@ ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std:
 
 ByteText::~ByteText() { ::close(descriptor_); }
 
-std::int64_t ByteText::training_window(std::int64_t position) const {
-  return shuffled(position % training_, training_,
-                  {.seed = seed_, .epoch = static_cast<std::uint64_t>(position / training_)});
-}
+std::string ByteText::description() const { return "bytes of " + file_.string(); }
 
-void ByteText::read(std::int64_t position, std::span<std::int32_t> inputs,
-                    std::span<std::int32_t> targets) {
-  const std::size_t length = window_.size() - 1;
-  for (std::size_t at = 0; at < inputs.size(); at += length, ++position) {
-    read_window(training_window(position), &inputs[at], &targets[at]);
-  }
-}
-
-void ByteText::read_validation(std::int64_t first, std::span<std::int32_t> inputs,
-                               std::span<std::int32_t> targets) {
-  const std::size_t length = window_.size() - 1;
-  for (std::size_t at = 0; at < inputs.size(); at += length, ++first) {
-    check(first < validation_windows(), "a validation window exists");
-    read_window(training_ + first, &inputs[at], &targets[at]);
-  }
-}
+double ByteText::unigram_entropy() const { return engine::unigram_entropy(file_); }
 
 void ByteText::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {
-  const ssize_t got = ::pread(descriptor_, window_.data(), window_.size(), window * seq_len_);
+  const ssize_t got = ::pread(descriptor_, window_.data(), window_.size(), window * seq_len());
   if (got != static_cast<ssize_t>(window_.size())) {
     throw EnvironmentError(
         "data: reading window " + std::to_string(window) + " of " + file_.string() +
@@ -129,18 +143,9 @@ std::string ByteText::hash() const {
   }
 }
 
-double unigram_entropy(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  if (!in) throw BadRequest("data: cannot read " + file.string() + ": give a text file");
-  std::array<std::int64_t, 256> counts{};
+double entropy_of(std::span<const std::int64_t> counts) {
   std::int64_t total = 0;
-  std::vector<char> buffer(kReadBytes);
-  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
-    for (std::streamsize i = 0; i < in.gcount(); ++i) {
-      ++counts[static_cast<unsigned char>(buffer[static_cast<std::size_t>(i)])];
-    }
-    total += in.gcount();
-  }
+  for (const std::int64_t count : counts) total += count;
   double entropy = 0;
   for (const std::int64_t count : counts) {
     if (count == 0) continue;
@@ -148,6 +153,19 @@ double unigram_entropy(const std::filesystem::path& file) {
     entropy -= share * std::log(share);
   }
   return entropy;
+}
+
+double unigram_entropy(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw BadRequest("data: cannot read " + file.string() + ": give a text file");
+  std::array<std::int64_t, 256> counts{};
+  std::vector<char> buffer(kReadBytes);
+  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
+    for (std::streamsize i = 0; i < in.gcount(); ++i) {
+      ++counts[static_cast<unsigned char>(buffer[static_cast<std::size_t>(i)])];
+    }
+  }
+  return entropy_of(counts);
 }
 
 }  // namespace sluice::engine

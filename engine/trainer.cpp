@@ -10,7 +10,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-double validation_loss(Session& session, ByteText& text, std::int64_t most) {
+double validation_loss(Session& session, WindowedText& text, std::int64_t most) {
   const std::int64_t windows = std::min(most, text.validation_windows());
   return session.evaluation().mean_loss(
       windows,
@@ -39,7 +39,7 @@ std::optional<Seconds> TrainingResult::median_step() const {
   return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
 }
 
-TrainingResult train(Session& session, const planner::Job& job, ByteText& text,
+TrainingResult train(Session& session, const planner::Job& job, WindowedText& text,
                      const TrainingOptions& options, MetricsFile& metrics,
                      const std::atomic<bool>& interrupted, const TrainingReports& reports) {
   TrainingResult result;

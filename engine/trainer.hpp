@@ -51,7 +51,7 @@ struct TrainingReports {
 /// Trains `session` on `text` (which must be its token source) from where it stands. Stops at a
 /// step boundary once `interrupted` is set. Throws what tasks throw, and EnvironmentError where
 /// metrics cannot be written.
-[[nodiscard]] TrainingResult train(Session& session, const planner::Job& job, ByteText& text,
+[[nodiscard]] TrainingResult train(Session& session, const planner::Job& job, WindowedText& text,
                                    const TrainingOptions& options, MetricsFile& metrics,
                                    const std::atomic<bool>& interrupted,
                                    const TrainingReports& reports);
