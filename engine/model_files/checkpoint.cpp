@@ -54,7 +54,7 @@ void compare(const path& folder, const FileRecord& stated) {
 path write_checkpoint(const path& checkpoints, const CheckpointFacts& facts,
                       const std::string& config, const StateSource& state,
                       const std::function<void(std::int64_t)>& progress) {
-  const path name = checkpoints / (std::string(kFolderName) + std::to_string(facts.step));
+  path name = checkpoints / (std::string(kFolderName) + std::to_string(facts.step));
   FolderInWriting folder(name);
   CheckpointFile file{.facts = facts, .files = {}};
   WrittenFile config_file(folder.hidden() / "config.json");
