@@ -1,5 +1,6 @@
 #include "planner/run_planning.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "planner/policy.hpp"
@@ -23,7 +24,26 @@ double slower_update(const MachineProfile& before, const MachineProfile& after) 
   return slower(before.update.rbegin()->second, after.update.rbegin()->second);
 }
 
+/// Of an interference sample: the bytes/s that copies pass on `changed` over those on `measured`
+/// where they are those that slow another lane, at most 1; else 1.
+double copies_share(std::string_view key, const MachineProfile& measured,
+                    const MachineProfile& changed) {
+  const auto slowed_by = [&](std::string_view lane) {
+    return key.find(lane, key.find('/', key.find('/') + 1)) != key.npos;
+  };
+  if (slowed_by("/h2d")) return std::min(1.0, 1 / slower(measured.h2d, changed.h2d));
+  if (slowed_by("/d2h")) return std::min(1.0, 1 / slower(measured.d2h, changed.d2h));
+  return 1;
+}
+
 }  // namespace
+
+ResolvedMachine as_probed(RunConfig config) {
+  config.machine_overrides.clear();
+  config.limits.link.reset();
+  config.limits.pinned.reset();
+  return to_machine(config);
+}
 
 Calibration rescaled(const Calibration& calibration, const MachineProfile& measured,
                      const MachineProfile& changed) {
@@ -32,7 +52,11 @@ Calibration rescaled(const Calibration& calibration, const MachineProfile& measu
     const std::string_view name = key.name;
     double factor = 1;
     if (name.starts_with("interference/")) {
-      // The profile's factor gives way to the sample only where nobody changed it.
+      // What copies take is in proportion to the bytes that pass.
+      const double share = copies_share(name, measured, changed);
+      sample.value = 1 - (1 - sample.value) * share;
+      sample.deviation *= share;
+      continue;
     } else if (name.starts_with("copy/h2d")) {
       factor = slower(measured.h2d, changed.h2d);
     } else if (name.starts_with("copy/d2h")) {
@@ -57,10 +81,8 @@ RunPlanning planning_of(const RunConfig& config, const Store& store) {
   const Job job = to_job(config);
   ResolvedMachine machine = to_machine(config);
   Calibration calibration = store.calibration(machine.calibration_hash);
-  if (!config.machine_overrides.empty() && !calibration.empty()) {
-    RunConfig measured = config;
-    measured.machine_overrides.clear();
-    calibration = rescaled(calibration, to_machine(measured).profile, machine.profile);
+  if (!calibration.empty()) {
+    calibration = rescaled(calibration, as_probed(config).profile, machine.profile);
   }
   SearchSettings settings;
   settings.pins = [config, job](Plan& plan) { apply_plan_overrides(plan, job, config); };

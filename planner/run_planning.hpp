@@ -26,6 +26,9 @@ struct RunPlanning {
 /// for another job.
 [[nodiscard]] std::optional<Plan> given_plan(const RunConfig& config, const Job& job);
 
+/// The machine of a run as it was probed: without `set machine.` values and limits of its copies.
+[[nodiscard]] ResolvedMachine as_probed(RunConfig config);
+
 /// Calibration of one machine for a copy of it with other numbers: times of copies, updates,
 /// launches and compute scale with the profile's facts about them.
 [[nodiscard]] Calibration rescaled(const Calibration& calibration, const MachineProfile& measured,

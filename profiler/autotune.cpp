@@ -91,13 +91,8 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
 std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig& config,
                            const planner::Predictor& predictor, const planner::Store& store) {
   const std::string& hash = predictor.machine().calibration_hash;
-  planner::RunConfig measured = config;
-  measured.machine_overrides.clear();
-  const planner::Calibration own =
-      config.machine_overrides.empty()
-          ? outcome.calibration
-          : planner::rescaled(outcome.calibration, predictor.machine().profile,
-                              planner::to_machine(measured).profile);
+  const planner::Calibration own = planner::rescaled(
+      outcome.calibration, predictor.machine().profile, planner::as_probed(config).profile);
   std::vector<planner::CalibrationSample> samples;
   for (const auto& [key, sample] : own) {
     samples.push_back(sample);

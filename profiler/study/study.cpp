@@ -9,6 +9,7 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/prediction_json.hpp"
 #include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/calibration_fit.hpp"
@@ -69,7 +70,7 @@ class Study {
     for (std::size_t i = 0; i < kSwitches.size(); ++i) {
       CostSwitches switches;
       switches.*kSwitches[i] = false;
-      const Predictor other(predictor.job(), predictor.machine(), calibration_,
+      const Predictor other(predictor.job(), predictor.machine(), calibration_for(predictor),
                             predictor.residency(), switches);
       result.without[i] = to_seconds(other.predict(p.plan).prediction.step);
     }
@@ -137,7 +138,7 @@ class Study {
     const planner::MachineProfile& profile = predictor.machine().profile;
     const RunResidual missed =
         residual(predictor.job(), profile,
-                 planner::with_siblings(predictor.job(), profile, calibration_), run);
+                 planner::with_siblings(predictor.job(), profile, calibration_for(predictor)), run);
     for (std::size_t i = 0;
          i < missed.keys.size() && i < static_cast<std::size_t>(settings_.misses); ++i) {
       const KeyResidual& key = missed.keys[i];
@@ -190,9 +191,12 @@ class Study {
       }
     }();
     if (!replays()) engine::require_backend(planning.predictor.machine().profile.device);
+    require_executable(planning.predictor.job());
     const std::string& profile = planning.predictor.machine().calibration_hash;
     if (!started_) {
-      calibration_ = planning.calibration;
+      probed_ = planner::as_probed(run.config).profile;
+      calibration_ =
+          planner::rescaled(planning.calibration, planning.predictor.machine().profile, probed_);
       profile_ = profile;
       started_ = true;
     } else if (profile != profile_) {
@@ -203,24 +207,41 @@ class Study {
     return planning;
   }
 
+  /// What the study knows, for a run's machine: its copies may be held to less.
+  [[nodiscard]] planner::Calibration calibration_for(const Predictor& predictor) const {
+    return planner::rescaled(calibration_, probed_, predictor.machine().profile);
+  }
+
   [[nodiscard]] Predictor with_calibration(const planner::RunPlanning& planning) const {
     const Predictor& p = planning.predictor;
-    return {p.job(), p.machine(), calibration_, p.residency()};
+    return {p.job(), p.machine(), calibration_for(p), p.residency()};
+  }
+
+  static Error does_not_fit(const StudyRun& run, planner::Tier tier, Bytes short_by) {
+    return {ExitCode::does_not_fit,
+            run.name + ": " + to_string(tier) + " is short by " + planner::format_bytes(short_by)};
   }
 
   static PredictedStep planned(const StudyRun& run, const planner::RunPlanning& planning,
                                const Predictor& predictor) {
+    if (const auto plan = planner::given_plan(run.config, predictor.job())) {
+      require_executable(*plan);
+      PredictedStep step = predictor.predict(*plan);
+      if (const auto lack = planner::shortage_of(step.prediction.memory)) {
+        throw does_not_fit(run, lack->first, lack->second);
+      }
+      return step;
+    }
     auto found = planner::search(predictor, planning.search);
     if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
-      throw Error(ExitCode::does_not_fit, run.name + ": " + to_string(none->tier) +
-                                              " is short by " +
-                                              planner::format_bytes(none->short_by));
+      throw does_not_fit(run, none->tier, none->short_by);
     }
     return std::move(std::get<planner::Planned>(found).best);
   }
 
   const StudySettings& settings_;
-  planner::Calibration calibration_;
+  planner::MachineProfile probed_;
+  planner::Calibration calibration_;  ///< Of that.
   std::string profile_;
   bool started_ = false;
   std::optional<Bytes> hbm_before_ = device_memory_in_use();

@@ -86,6 +86,21 @@ def test_what_was_recorded_is_judged_again_without_running(tmp_path, validate):
     assert refused.returncode == 2 and "flat.json" in refused.stderr
 
 
+def test_a_run_by_a_policy_runs_its_plan(tmp_path):
+    job = "defaults --backend host --machine here --model bytes-2m --seq-len 32 --batch-size 4 --micro-batch 1 --threads 1"
+    done = study(tmp_path, f"{job}\nresident predict --policy resident\nzero predict --policy zero-offload\n")
+    assert done.returncode == 0, done.stderr
+    hashes = {run["name"]: run["plan_hash"] for run in json.loads((tmp_path / "study.json").read_text())["runs"]}
+    assert hashes["resident"] != hashes["zero"]
+    shown = subprocess.run(
+        [program(), "predict", *job.split()[1:], "--policy", "zero-offload", "--json"],
+        env={**os.environ, "SLUICE_HOME": str(tmp_path / "home")}, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert hashes["zero"] == json.loads(shown.stdout)["plan_hash"]
+    refused = study(tmp_path, f"{job}\nbf16 predict --policy megatrain\n")
+    assert refused.returncode == 2 and "optimizer.state" in refused.stderr
+
+
 def test_a_run_that_cannot_be_read_is_refused_by_name(tmp_path):
     refused = study(tmp_path, f"{DEFAULTS}\na calibrate\nb predict --machine nowhere\n")
     assert refused.returncode == 2

@@ -89,10 +89,10 @@ TEST_P(Families, ForwardOnlyLossIsTheTrainingLoss) {
 }
 
 // bf16 has 8 significant bits: each rounding is off by at most 2^-9 = 0.2 %, and a gradient of this
-// two-layer model passes about fifty of them (fourteen a layer in forward, as many in backward). All
-// one way they add to 50 x 2^-9 = 9.8 %, the limit of one tensor. Over many tensors they do not go
-// one way: sqrt(50) x 2^-9 = 1.4 % is usual, and 4 % is three times that. Seen: 2.1 % of the whole
-// gradient's norm, 5.9 % of one tensor's (8 elements, sums that cancel).
+// two-layer model passes about fifty of them (fourteen a layer in forward, as many in backward).
+// All one way they add to 50 x 2^-9 = 9.8 %, the limit of one tensor. Over many tensors they do not
+// go one way: sqrt(50) x 2^-9 = 1.4 % is usual, and 4 % is three times that. Seen: 2.1 % of the
+// whole gradient's norm, 5.9 % of one tensor's (8 elements, sums that cancel).
 TEST_P(Families, Bf16StaysNearDoubleWithTheSameWeights) {
   TinyModel model = tiny_model(GetParam());
   model.job.compute = ComputeType::bf16;

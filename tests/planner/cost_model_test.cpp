@@ -153,6 +153,36 @@ TEST(Rescaled, SamplesFollowTheFactsBehindThem) {
   EXPECT_EQ(result.at(CostKey{"forward/block|s"}).value, 0.25);
 }
 
+TEST(Rescaled, LimitedCopiesTakeTheirTimeAndLessOfOtherLanes) {
+  Calibration samples = one("copy/d2h/1000", 1);
+  samples.merge(one("interference/cpu/d2h/14", 0.8));
+  samples.merge(one("interference/cpu/h2d", 0.8));
+  samples.merge(one("interference/compute/cpu", 0.9));
+  MachineProfile held = round_profile();
+  held.d2h.value /= 4;
+  const Calibration result = rescaled(samples, round_profile(), held);
+  EXPECT_DOUBLE_EQ(result.at(CostKey{"copy/d2h/1000"}).value, 4);
+  EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/cpu/d2h/14"}).value, 0.95);
+  EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/cpu/h2d"}).value, 0.8);
+  EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/compute/cpu"}).value, 0.9);
+}
+
+TEST(Interference, StatedByThreadsIsLinearInTheirLogarithm) {
+  MachineProfile profile = round_profile();
+  profile.interference = {{"cpu", "h2d", test::measured(0.9), 2},
+                          {"cpu", "h2d", test::measured(0.7), 8},
+                          {"compute", "cpu", test::measured(0.95)}};
+  const ProfileCostModel costs(profile, one("interference/cpu/h2d/5", 0.66));
+  const auto beside = [&](std::int64_t threads) { return costs.interference(threads)[0].factor; };
+  EXPECT_DOUBLE_EQ(beside(1), 0.9);
+  EXPECT_DOUBLE_EQ(beside(2), 0.9);
+  EXPECT_DOUBLE_EQ(beside(4), 0.8);
+  EXPECT_DOUBLE_EQ(beside(16), 0.7);
+  EXPECT_DOUBLE_EQ(beside(5), 0.66);            // What a run on as many threads showed.
+  EXPECT_DOUBLE_EQ(beside(0), 0.9);             // The mildest: what a bound of all plans rests on.
+  ASSERT_EQ(costs.interference(4).size(), 2u);  // A pair once.
+}
+
 TEST(CostKey, IsWhatTheStepGraphCallsTheSameCost) {
   for (const bool tied : {false, true}) {
     const Job job = test::tiny_job(tied);

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "planner/cost_model.hpp"
+#include "planner/lane_interference.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"
 

@@ -95,6 +95,10 @@ void GpuProbe::name_machine() {
   threads_ = contention_threads(cores_);
 }
 
+/// A process that ran 45 plans on an H200, traced some of them, held 220 MiB more than one that ran
+/// one (experiments/results/2026-11-22-prediction-study-probed).
+constexpr Bytes kLaterCode = 256_MiB;
+
 void GpuProbe::capacities() {
   const std::optional<Bytes> before = device_memory_in_use();
   engine::check_cuda(cudaFree(nullptr), "a context on the device");
@@ -103,9 +107,10 @@ void GpuProbe::capacities() {
   const Bytes used = first_room_.total - first_room_.free;
   // Without the driver's word on who holds what, all that is in use counts as this context's.
   const Bytes own = before && after ? std::clamp(*after - *before, Bytes(0), used) : used;
-  result_.profile.hbm =
-      measured(static_cast<double>((first_room_.free + own).count()),
-               "free before this process, of " + planner::format_bytes(first_room_.total));
+  result_.profile.hbm = measured(
+      static_cast<double>((first_room_.free + own - kLaterCode).count()),
+      "free before this process, of " + planner::format_bytes(first_room_.total) + ", less " +
+          planner::format_bytes(kLaterCode) + " for code that a process' later plans load");
   if (used - own > 1_GiB) {
     result_.warnings.push_back(
         {"gpu memory", Verdict::warn,
@@ -177,8 +182,9 @@ CudaProbe GpuProbe::run() {
   product_bench_.reset();
   engine::check_cuda(cudaDeviceSynchronize(), "the device");
   const double left = static_cast<double>(device_room().free.count());
-  result_.profile.context = measured(std::max(0.0, result_.profile.hbm.value - left),
-                                     "context, libraries and their loaded kernels");
+  const double before = result_.profile.hbm.value + static_cast<double>(kLaterCode.count());
+  result_.profile.context =
+      measured(std::max(0.0, before - left), "context, libraries and their loaded kernels");
   result_.profile.context.deviation = 0.1 * result_.profile.context.value;  // By shapes of layers.
   say("context", planner::format_fact(result_.profile.context, planner::FactUnit::bytes) +
                      " of device memory");
