@@ -34,8 +34,8 @@ std::unique_ptr<Device> make_device(const planner::Job& job,
   require_host_memory(layout.host_bytes);
   if (machine.profile.device == planner::DeviceKind::cuda) {
     return cuda::make_device(job, {layout.device_bytes, layout.host_bytes},
-                             {machine.hbm, machine.host}, static_cast<int>(threads),
-                             machine.staged, machine.paced);
+                             {machine.hbm, machine.host}, static_cast<int>(threads), machine.staged,
+                             machine.paced);
   }
   return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
 }

@@ -7,7 +7,7 @@ import pytest
 from conftest import available_verbs
 
 VERBS = ["sim", "doctor", "probe", "machines", "models", "predict", "plan", "buy", "init", "train", "cost", "fit",
-         "autotune", "trace"]
+         "autotune", "trace", "export"]
 
 
 def test_every_verb_is_in_the_help():
