@@ -88,13 +88,6 @@ class Translation {
   bool in_set_ = false;
 };
 
-struct FreeCode {
-  void operator()(pcre2_code* code) const { pcre2_code_free(code); }
-};
-struct FreeMatch {
-  void operator()(pcre2_match_data* match) const { pcre2_match_data_free(match); }
-};
-
 std::string message_of(int error) {
   PCRE2_UCHAR text[160] = {};
   pcre2_get_error_message(error, text, sizeof text);
@@ -104,6 +97,12 @@ std::string message_of(int error) {
 }  // namespace
 
 struct SplitPattern::Compiled {
+  struct FreeCode {
+    void operator()(pcre2_code* code) const { pcre2_code_free(code); }
+  };
+  struct FreeMatch {
+    void operator()(pcre2_match_data* match) const { pcre2_match_data_free(match); }
+  };
   std::unique_ptr<pcre2_code, FreeCode> code;
   std::unique_ptr<pcre2_match_data, FreeMatch> match;
   std::string where;
