@@ -11,6 +11,7 @@
 #include "planner/parallel_for.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_planning.hpp"
+#include "planner/run_step.hpp"
 #include "planner/units_text.hpp"
 #include "planner/upgrades.hpp"
 #include "sim/error.hpp"
@@ -90,7 +91,7 @@ class BaseMachine {
     }
     if (!search_again) return best;
     SearchSettings quick = run_.search;
-    quick.effort = kRankEffort;
+    quick.effort = kCompareEffort;
     const auto found = search(predictor, quick);
     if (const auto* planned = std::get_if<Planned>(&found)) {
       const Duration step = planned->best.prediction.step;
@@ -128,7 +129,7 @@ RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
 Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
   RunPlanning run = machine_with(config, change);
-  run.search.effort = kRankEffort;
+  run.search.effort = kCompareEffort;
   run.search.threads = 1;
   const auto found = search(run.predictor, run.search);
   std::optional<Duration> best;
@@ -230,7 +231,7 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 
 void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
   RunPlanning run = planning_of(config);
-  run.search.effort = kRankEffort;
+  run.search.effort = kCompareEffort;
   const auto found = search(run.predictor, run.search);
   const auto* planned = std::get_if<Planned>(&found);
   const BaseMachine base(config, run, planned);

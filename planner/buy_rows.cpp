@@ -9,6 +9,7 @@
 #include "planner/resident_node.hpp"
 #include "planner/run_needs.hpp"
 #include "planner/run_planning.hpp"
+#include "planner/run_step.hpp"
 #include "planner/units_text.hpp"
 #include "planner/upgrades.hpp"
 
@@ -146,7 +147,7 @@ class RowMaker {
     config.machine = machine;
     BuyRow row{.machine = machine, .kind = kind};
     RunPlanning run = planning_of(config);
-    run.search.effort = kRankEffort;
+    run.search.effort = kCompareEffort;
     run.search.threads = 1;
     const auto found = search(run.predictor, run.search);
     if (const auto* planned = std::get_if<Planned>(&found)) {

@@ -15,8 +15,7 @@ void limit_link(ResolvedMachine& machine, BytesPerSecond rate) {
       if (pair.from != lane || pair.on == other) continue;
       pair.factor.value = 1 - (1 - pair.factor.value) * share;
     }
-    // What is left of this direction beside the other, as a share of the limit.
-    const double beside = std::min(1.0, (duplex.value > 0 ? duplex.value : alone.value) / limit);
+    // What directions lose to each other follows from what is left of the duplex rates.
     std::erase_if(profile.interference,
                   [&](const auto& pair) { return pair.on == lane && pair.from == other; });
     for (Fact* fact : {&alone, &duplex}) {
@@ -24,7 +23,6 @@ void limit_link(ResolvedMachine& machine, BytesPerSecond rate) {
       fact->value = limit;
       fact->note = "held by limits.link";
     }
-    if (beside < 1) duplex.value = beside * alone.value;
   };
   hold("h2d", "d2h", profile.h2d, profile.h2d_duplex);
   hold("d2h", "h2d", profile.d2h, profile.d2h_duplex);

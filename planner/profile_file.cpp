@@ -104,7 +104,7 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
     const Fact factor = to_fact(pair.object("factor"));
     if (factor.value <= 0) pair.fail("factor", "must be positive");
     const std::int64_t threads = pair.has("threads") ? pair.integer("threads") : 0;
-    if (threads < 0) pair.fail("threads", "must be at least 1");
+    if (pair.has("threads") && threads < 1) pair.fail("threads", "must be at least 1");
     profile.interference.push_back({pair.text("on"), pair.text("from"), factor, threads});
   }
 }

@@ -45,7 +45,10 @@ class Study {
     if (!replays()) bursts = measured(run, predictor, step);
     const auto& profile = predictor.machine().profile;
     const Seconds before = to_seconds(step.prediction.step);
-    calibration_ = fit_calibration(predictor.job(), profile, calibration_, bursts).calibration;
+    // Runs may teach on changed machines: what is kept is of the one probed.
+    calibration_ = planner::rescaled(
+        fit_calibration(predictor.job(), profile, calibration_for(predictor), bursts).calibration,
+        profile, probed_);
     const Seconds took = median_step(step.graph, bursts);
     settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
                               planner::format_seconds(before), planner::format_seconds(took),
