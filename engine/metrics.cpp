@@ -26,8 +26,9 @@ struct JsonNumber {
 };
 
 /// The lines of steps up to `last`, rewritten whole so that a crash leaves either all of the old
-/// file or all of the new one.
+/// file or all of the new one. Pipes and devices hold no lines to keep, and some never end.
 const std::filesystem::path& cut_behind(const std::filesystem::path& path, std::int64_t last) {
+  if (!std::filesystem::is_regular_file(path)) return path;
   std::ifstream in(path, std::ios::binary);
   std::string kept;
   for (std::string line; std::getline(in, line) && !in.eof();) {

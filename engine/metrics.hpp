@@ -28,7 +28,7 @@ class MetricsFile {
  public:
   explicit MetricsFile(const std::filesystem::path& file) : file_(file, LineFile::Open::create) {}
   /// Goes on with a run's file behind the line of step `last`; later lines, and one that was cut
-  /// short, go.
+  /// short, go. A pipe or device is only written to.
   MetricsFile(const std::filesystem::path& file, std::int64_t last);
   /// Does not allocate. Throws EnvironmentError where the disk refuses; earlier lines stay.
   void append(const StepMetrics& metrics);
