@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "engine/token_source.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -75,10 +76,12 @@ double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
   const auto slots = static_cast<std::int64_t>(inputs_.size());
   const std::int64_t micro_batches = (windows + job_.micro_batch - 1) / job_.micro_batch;
   double sum = 0;
+  std::int64_t targets = 0;
   for (std::int64_t first = 0; first < micro_batches; first += slots) {
     const std::int64_t count = std::min(slots, micro_batches - first);
     for (std::int64_t slot = 0; slot < count; ++slot) {
-      place(static_cast<std::size_t>(slot), (first + slot) * job_.micro_batch, windows, read);
+      targets +=
+          place(static_cast<std::size_t>(slot), (first + slot) * job_.micro_batch, windows, read);
     }
     for (const std::uint32_t index : tasks_) {
       const BoundTask& task = program_.task(index);
@@ -90,20 +93,20 @@ double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
       }
     }
   }
-  return sum / static_cast<double>(windows * job_.seq_len);
+  return sum / static_cast<double>(std::max<std::int64_t>(1, targets));
 }
 
-void Evaluation::place(std::size_t slot, std::int64_t first_window, std::int64_t windows,
-                       const ReadWindows& read) {
-  constexpr std::int32_t kIgnored = -1;
+std::int64_t Evaluation::place(std::size_t slot, std::int64_t first_window, std::int64_t windows,
+                               const ReadWindows& read) {
   const std::int64_t present = std::min(job_.micro_batch, windows - first_window);
   const auto tokens = static_cast<std::size_t>(present * job_.seq_len);
   std::ranges::fill(input_tokens_, 0);
-  std::ranges::fill(target_tokens_, kIgnored);
+  std::ranges::fill(target_tokens_, kPaddingTarget);
   read(first_window, std::span(input_tokens_).first(tokens),
        std::span(target_tokens_).first(tokens));
   device_.write(std::as_bytes(std::span(input_tokens_)), inputs_[slot]);
   device_.write(std::as_bytes(std::span(target_tokens_)), targets_[slot]);
+  return std::ranges::count_if(target_tokens_, [](std::int32_t each) { return each >= 0; });
 }
 
 }  // namespace sluice::engine

@@ -21,14 +21,15 @@ class Evaluation {
   /// Fills windows first .. first + n - 1 as [n, seq_len] inputs and targets.
   using ReadWindows = std::function<void(std::int64_t first, std::span<std::int32_t> inputs,
                                          std::span<std::int32_t> targets)>;
-  /// Mean cross-entropy, in nats a token, of `windows` > 0 windows. Summed by micro-batch, in
+  /// Mean cross-entropy, in nats a target, of `windows` > 0 windows. Summed by micro-batch, in
   /// order, so it does not depend on the plan. Only while no step runs.
   [[nodiscard]] double mean_loss(std::int64_t windows, const ReadWindows& read);
 
  private:
   /// Writes the tokens of one micro-batch where its tasks read them; absent windows count nothing.
-  void place(std::size_t slot, std::int64_t first_window, std::int64_t windows,
-             const ReadWindows& read);
+  /// Returns how many targets count.
+  std::int64_t place(std::size_t slot, std::int64_t first_window, std::int64_t windows,
+                     const ReadWindows& read);
 
   planner::Job job_;
   const Program& program_;

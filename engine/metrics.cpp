@@ -47,16 +47,16 @@ MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last)
 
 void MetricsFile::append(const StepMetrics& m) {
   char line[512];
-  const int length =
-      std::snprintf(line, sizeof line,
-                    "{\"step\":%" PRId64 ",\"loss\":%s,\"loss_bits\":\"%016" PRIx64
-                    "\",\"grad_norm\":%s,\"grad_norm_bits\":\"%016" PRIx64
-                    "\",\"lr\":%s,\"step_s\":%s,\"predicted_s\":%s,\"tokens\":%" PRId64
-                    ",\"useful_tokens\":%" PRId64 "}",
-                    m.step, JsonNumber(m.loss).text, std::bit_cast<std::uint64_t>(m.loss),
-                    JsonNumber(m.grad_norm).text, std::bit_cast<std::uint64_t>(m.grad_norm),
-                    JsonNumber(m.lr).text, JsonNumber(m.step_time.count()).text,
-                    JsonNumber(m.predicted.count()).text, m.tokens, m.useful_tokens);
+  const int length = std::snprintf(
+      line, sizeof line,
+      "{\"step\":%" PRId64 ",\"loss\":%s,\"loss_bits\":\"%016" PRIx64
+      "\",\"grad_norm\":%s,\"grad_norm_bits\":\"%016" PRIx64
+      "\",\"lr\":%s,\"step_s\":%s,\"predicted_s\":%s,\"tokens\":%" PRId64
+      ",\"useful_tokens\":%" PRId64 ",\"target_tokens\":%" PRId64 "}",
+      m.step, JsonNumber(m.loss).text, std::bit_cast<std::uint64_t>(m.loss),
+      JsonNumber(m.grad_norm).text, std::bit_cast<std::uint64_t>(m.grad_norm),
+      JsonNumber(m.lr).text, JsonNumber(m.step_time.count()).text,
+      JsonNumber(m.predicted.count()).text, m.tokens, m.useful_tokens, m.target_tokens);
   check(length > 0 && static_cast<std::size_t>(length) < sizeof line, "a metrics line fits");
   file_.append({line, static_cast<std::size_t>(length)});
 }

@@ -1,5 +1,6 @@
 #include "engine/step_runner.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
@@ -62,17 +63,24 @@ void StepRunner::gather(const BoundTask& task, std::int64_t step) {
         "the token buffer holds inputs and targets");
   auto* inputs = reinterpret_cast<std::int32_t*>(buffer.data);
   const std::int64_t of_run = before_ + step;
-  tokens_.read((of_run - 1) * job_.batch_size, {inputs, tokens}, {inputs + tokens, tokens});
+  const std::span targets(inputs + tokens, tokens);
+  tokens_.read((of_run - 1) * job_.batch_size, {inputs, tokens}, targets);
+  StepResult& result = expected(step);
+  const auto masked = std::ranges::count_if(targets, [](std::int32_t each) { return each < 0; });
+  result.padding = std::ranges::count(targets, kPaddingTarget);
+  // A step without a target has no gradient, whatever it is divided by.
+  result.targets = std::max<std::int64_t>(1, std::ssize(targets) - masked);
   // Without clipping an update may run before `grads`; with it, `grads` completes the constants.
-  update_of(step) = adamw_step(job_.optimizer, learning_rate_(of_run), of_run, 1.0F);
+  update_of(step) = adamw_step(job_.optimizer, learning_rate_(of_run), of_run,
+                               static_cast<float>(gradient_scale(result)));
 }
 
 void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
-  StepResult& result = results_[static_cast<std::size_t>(step - first_)];
+  StepResult& result = expected(step);
   const std::int64_t of_run = before_ + step;
   result.lr = learning_rate_(of_run);
-  result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(job_.tokens());
-  result.grad_norm = std::sqrt(sum_of(task.access(Role::norm_sum)));
+  result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(result.targets);
+  result.grad_norm = std::sqrt(sum_of(task.access(Role::norm_sum))) * gradient_scale(result);
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
     throw BadRequest("training diverged: the " +
                      std::string(std::isfinite(result.loss) ? "gradient norm" : "loss") +
@@ -80,8 +88,9 @@ void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
                      " is not a finite number: lower optimizer.lr, or raise schedule.warmup_steps");
   }
   if (job_.optimizer.clip) {
-    update_of(step) =
-        adamw_step(job_.optimizer, result.lr, of_run, clip_scale(job_.optimizer, result.grad_norm));
+    const double scale =
+        gradient_scale(result) * static_cast<double>(clip_scale(job_.optimizer, result.grad_norm));
+    update_of(step) = adamw_step(job_.optimizer, result.lr, of_run, static_cast<float>(scale));
   }
   result.end = std::chrono::steady_clock::now();
 }

@@ -17,9 +17,11 @@ namespace sluice::engine {
 
 /// What a step came to, as its `grads` task found it.
 struct StepResult {
-  double loss = 0;       ///< Mean cross-entropy of the step's tokens.
+  double loss = 0;       ///< Mean cross-entropy of the step's targets.
   double grad_norm = 0;  ///< Global 2-norm of the unclipped gradient.
   double lr = 0;
+  std::int64_t targets = 0;                     ///< Tokens that the loss is the mean of.
+  std::int64_t padding = 0;                     ///< Positions without text.
   std::chrono::steady_clock::time_point end{};  ///< When `grads` ended.
 };
 
@@ -50,6 +52,13 @@ class StepRunner : public TaskRunner {
  private:
   void gather(const BoundTask& task, std::int64_t step);
   void reduce(const BoundTask& task, std::int64_t step);
+  StepResult& expected(std::int64_t step) {
+    return results_[static_cast<std::size_t>(step - first_)];
+  }
+  /// What the device's gradients, of sum / tokens of the step, lack to those of sum / targets.
+  [[nodiscard]] double gradient_scale(const StepResult& result) const {
+    return static_cast<double>(job_.tokens()) / static_cast<double>(result.targets);
+  }
 
   /// Steps whose update constants are kept: an update may run while later steps have begun, but
   /// every step's forward waits for the updates of the step before it.

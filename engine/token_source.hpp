@@ -6,6 +6,11 @@
 
 namespace sluice::engine {
 
+/// Targets that no loss is taken of. Any negative target is one; these two are told apart when
+/// tokens are counted.
+inline constexpr std::int32_t kMaskedTarget = -100;  ///< Text that is read and not learnt.
+inline constexpr std::int32_t kPaddingTarget = -1;   ///< No text at all.
+
 /// Sequences by their position in the run; a pure function of position, so that every plan, and a
 /// resumed run, reads the same tokens.
 class TokenSource {

@@ -76,7 +76,11 @@ TrainingResult train(Session& session, const planner::Job& job, WindowedText& te
                              .step_time = time,
                              .predicted = options.predicted_step,
                              .tokens = job.tokens(),
-                             .useful_tokens = job.tokens()};
+                             .useful_tokens = job.tokens() - done.padding,
+                             .target_tokens = done.targets};
+      result.useful_tokens += line.useful_tokens;
+      result.padding_tokens += done.padding;
+      result.target_tokens += line.target_tokens;
       metrics.append(line);
       if (reports.step) reports.step(line);
       if (interrupted.load()) session.request_stop();

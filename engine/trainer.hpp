@@ -35,6 +35,8 @@ struct TrainingResult {
   std::vector<std::pair<std::int64_t, double>> validation;  ///< After which step, loss.
   std::vector<Seconds> step_times;
   std::vector<bool> undisturbed;  ///< Of each step: neither the first nor the second of its chunk.
+  /// Of the steps that this run made: positions with text, without, and those the loss is of.
+  std::int64_t useful_tokens = 0, padding_tokens = 0, target_tokens = 0;
   MemoryPeaks peaks;
   bool interrupted = false;
 

@@ -102,6 +102,7 @@ std::string job_hash(const Job& job) {
   // Jobs stated before there was a choice keep their hash.
   if (job.optimizer.state != StateType::fp32) text.add("state", to_string(job.optimizer.state));
   if (job.sequence_chunk) text.add("sequence_chunk", *job.sequence_chunk);
+  if (job.attention == AttentionSpan::document) text.add("attention", "document");
   return text.hash();
 }
 

@@ -18,6 +18,12 @@ enum class StateType {
   int8,  ///< fp32 master; m and v in 8 bits with an fp32 scale for every 256 (arXiv 2110.02861).
 };
 
+/// How far attention reaches back from a token, and where positions start.
+enum class AttentionSpan {
+  sequence,  ///< To the sequence's first token.
+  document,  ///< To the first token of its document: a sequence may hold several.
+};
+
 struct AdamWSettings {
   double lr = 1e-4;
   double beta1 = 0.9;
@@ -38,6 +44,7 @@ struct Job {
   ComputeType compute = ComputeType::bf16;
   GradientWire gradient_wire = GradientWire::fp32;
   AdamWSettings optimizer;
+  AttentionSpan attention = AttentionSpan::sequence;
   /// Tokens of a sequence that pass a layer at one time, where sequences are split (only
   /// predicted): a micro-batch is then one such chunk, which attends to the keys of those before
   /// it.

@@ -19,7 +19,7 @@ struct RunFlag {
 
 constexpr std::array kRunFlags = {
     RunFlag{"--model", "model", "M", "catalogue name, config.json, model folder or cached HF id"},
-    RunFlag{"--data", "data", "FILE", "text to train on"},
+    RunFlag{"--data", "data", "FILE", "file, or name in a dataset_info.json, to train on"},
     RunFlag{"--seq-len", "seq_len", "N", "tokens of a sequence"},
     RunFlag{"--batch-size", "batch_size", "N", "sequences a step"},
     RunFlag{"--micro-batch", "micro_batch", "N", "sequences a micro-batch (1)"},

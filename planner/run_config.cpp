@@ -74,6 +74,7 @@ Job to_job(const RunConfig& config) {
   job.compute = stated.compute;
   job.gradient_wire = stated.gradient_wire;
   job.optimizer = stated.optimizer;
+  if (stated.packing == Packing::documents) job.attention = AttentionSpan::document;
   job = with_policy(std::move(job), config);
   validate(job);
   return job;
@@ -113,6 +114,38 @@ const char* to_string(Schedule::Kind kind) {
 const char* to_string(Residency residency) {
   return residency == Residency::automatic ? "auto" : "host";
 }
+const char* to_string(DataFormat format) {
+  switch (format) {
+    case DataFormat::automatic:
+      return "auto";
+    case DataFormat::text:
+      return "text";
+    case DataFormat::jsonl:
+      return "jsonl";
+    case DataFormat::alpaca:
+      return "alpaca";
+    case DataFormat::sharegpt:
+      return "sharegpt";
+    case DataFormat::messages:
+      return "messages";
+  }
+  return "";
+}
+
+const char* to_string(Packing packing) {
+  switch (packing) {
+    case Packing::automatic:
+      return "auto";
+    case Packing::stream:
+      return "stream";
+    case Packing::documents:
+      return "documents";
+    case Packing::off:
+      return "off";
+  }
+  return "";
+}
+
 const char* to_string(ComputeType type) { return type == ComputeType::bf16 ? "bf16" : "fp32"; }
 const char* to_string(GradientWire wire) { return wire == GradientWire::bf16 ? "bf16" : "fp32"; }
 

@@ -37,6 +37,24 @@ struct Limits {
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
+/// What a line of the data is.
+enum class DataFormat {
+  automatic,  ///< As the file's name and first record say ("auto").
+  text,       ///< The whole file is one text.
+  jsonl,      ///< {"text": ...} a record.
+  alpaca,     ///< {"instruction", "input", "output", "system", "history"} a record.
+  sharegpt,   ///< {"conversations": [{"from", "value"}, ...]} a record.
+  messages,   ///< {"messages": [{"role", "content"}, ...]} a record.
+};
+
+/// How documents become sequences.
+enum class Packing {
+  automatic,  ///< stream for text, off for conversations ("auto").
+  stream,     ///< Windows of all documents one behind the other; attention crosses documents.
+  documents,  ///< Several whole documents a sequence; attention stays inside each.
+  off,        ///< One document a sequence, padded.
+};
+
 enum class Residency {
   automatic,  ///< The planner chooses ("auto").
   host,       ///< Master weights, m and v stay out of HBM.
@@ -44,8 +62,13 @@ enum class Residency {
 
 /// Everything of RUN.yaml, defaults filled in. Paths are relative to the working folder.
 struct RunConfig {
-  std::string model;                          ///< As given: what find_model accepts.
-  std::optional<std::filesystem::path> data;  ///< A text file; training needs it.
+  std::string model;  ///< As given: what find_model accepts.
+  /// A file, or a name in a dataset_info.json; training needs it.
+  std::optional<std::filesystem::path> data;
+  std::optional<std::filesystem::path> dataset_dir;  ///< Where dataset_info.json and its files lie.
+  DataFormat data_format = DataFormat::automatic;
+  std::optional<std::string> chat_template;  ///< By name ("template"); none: the model folder's.
+  Packing packing = Packing::automatic;
   std::int64_t seq_len = 0;     ///< Tokens of a sequence; 0 where not given, which to_job refuses.
   std::int64_t batch_size = 0;  ///< Sequences a step; likewise.
   std::int64_t micro_batch = 1;
@@ -109,5 +132,7 @@ void apply_plan_overrides(Plan& plan, const Job& job, const RunConfig& config);
 
 const char* to_string(Schedule::Kind kind);
 const char* to_string(Residency residency);
+const char* to_string(DataFormat format);
+const char* to_string(Packing packing);
 
 }  // namespace sluice::planner

@@ -113,6 +113,23 @@ void set_schedule(RunConfig& run, Text value, Text path) {
 constexpr std::array kPaths = {
     RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = name(v, p); }},
     RunPath{"data", [](RunConfig& run, Text v, Text) { run.data = file(v); }},
+    RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = file(v); }},
+    RunPath{"data_format",
+            [](RunConfig& run, Text v, Text p) {
+              run.data_format = parse_choice(
+                  v, p,
+                  {DataFormat::automatic, DataFormat::text, DataFormat::jsonl, DataFormat::alpaca,
+                   DataFormat::sharegpt, DataFormat::messages});
+            }},
+    RunPath{"template",
+            [](RunConfig& run, Text v, Text) {
+              run.chat_template = is_none(v) ? std::nullopt : std::optional(v);
+            }},
+    RunPath{"packing",
+            [](RunConfig& run, Text v, Text p) {
+              run.packing = parse_choice(
+                  v, p, {Packing::automatic, Packing::stream, Packing::documents, Packing::off});
+            }},
     RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = positive(v, p); }},
     RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = positive(v, p); }},
     RunPath{"micro_batch",

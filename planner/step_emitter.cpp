@@ -167,6 +167,11 @@ Access StepEmitter::tokens_access(std::int64_t micro_batch, bool targets) const 
   return {Role::tokens, tensors_.tokens, start + bytes * micro_batch, bytes, Mode::read};
 }
 
+std::vector<Access> StepEmitter::document_accesses(std::int64_t micro_batch) const {
+  if (job_.attention == AttentionSpan::sequence) return {};
+  return {tokens_access(micro_batch, false)};
+}
+
 Access StepEmitter::input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const {
   const auto number = static_cast<std::size_t>(m);
   const TensorIndex tensor = input_in_stream(plan_, unit) ? tensors_.stream[unit % 2][number]

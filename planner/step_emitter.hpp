@@ -75,6 +75,8 @@ class StepEmitter {
   /// Stores after which the record of `unit` may be written again.
   [[nodiscard]] std::vector<sim::TaskId> stores_before_record(std::size_t unit) const;
   [[nodiscard]] Access tokens_access(std::int64_t micro_batch, bool targets) const;
+  /// The inputs, which say where documents begin, for blocks whose attention stays inside them.
+  [[nodiscard]] std::vector<Access> document_accesses(std::int64_t micro_batch) const;
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
   [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
   [[nodiscard]] std::string name(std::size_t unit) const { return unit_name(job_.model, unit); }

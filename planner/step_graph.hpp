@@ -45,7 +45,8 @@ enum class Arena : std::uint8_t { device, host };
 
 /// What a byte range is to the task that touches it.
 enum class Role : std::uint8_t {
-  tokens,   ///< int32 [batch_size, seq_len] inputs, then as many targets.
+  tokens,   ///< int32 [batch_size, seq_len] inputs, then as many targets. Where a document begins
+            ///< inside a sequence, the input is ~token.
   weights,  ///< Unit's high halves, uint16 [padded]; for fp32 compute low halves follow, uint16
             ///< [padded].
   tied_weights,  ///< For the loss of a tied head: the embedding's weights.

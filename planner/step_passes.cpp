@@ -54,6 +54,7 @@ void StepEmitter::emit_forward(const UnitUse& use) {
       }
       accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
       extend(accesses, context_accesses(m, Direction::forward));
+      extend(accesses, document_accesses(micro));
     } else {
       accesses.push_back(tokens_access(micro, false));
     }
@@ -195,6 +196,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
       rebuild.push_back({Role::full_record, tensors_.full_record.value(), Bytes(0),
                          record_.all_bytes - kept, Mode::write});
       rebuild.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
+      extend(rebuild, document_accesses(micro));
       writer_.add_compute({TaskKind::recompute, LaneKind::compute,
                            compute_id(use.round, "recompute", name(unit), micro), use.round,
                            static_cast<int>(unit), static_cast<int>(micro)},
@@ -205,6 +207,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
                       record_.all_bytes - kept, Mode::read});
     }
     extend(read, context_accesses(m, Direction::backward));
+    extend(read, document_accesses(micro));
     read.push_back(gradient_access(unit, first));
     read.push_back(whole(Role::stream_gradient, tensors_.stream_gradient[number], Mode::update));
     read.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));

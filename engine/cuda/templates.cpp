@@ -29,6 +29,11 @@ void CudaTemplates::require_computable(const planner::Job& job) {
     throw BadRequest(
         "compute: the cuda backend computes in bf16 (fp32 accumulation): use compute=bf16");
   }
+  if (job.attention == planner::AttentionSpan::document) {
+    throw BadRequest(
+        "packing: the cuda backend does not keep attention inside documents: use packing=off or "
+        "stream");
+  }
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
     if (tensors.parameters() != tensors.padded_size) {

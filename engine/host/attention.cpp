@@ -14,9 +14,30 @@ RotaryRow BlockRun::rotary_row(std::int64_t position, const float* norm) const {
           static_cast<float>(shape_.rms_eps)};
 }
 
-std::int64_t BlockRun::first_key(std::int64_t position) const {
-  if (!shape_.sliding_window) return 0;
-  return std::max<std::int64_t>(0, position - *shape_.sliding_window + 1);
+std::int64_t BlockRun::next_start(std::int64_t first_token, std::int64_t position,
+                                  std::int64_t before) const {
+  const bool begins = record_.documents != nullptr && record_.documents[first_token + position] < 0;
+  return begins ? position : before;
+}
+
+std::int64_t BlockRun::document_start(std::int64_t first_token, std::int64_t position) const {
+  if (record_.documents == nullptr) return 0;
+  while (position > 0 && record_.documents[first_token + position] >= 0) --position;
+  return position;
+}
+
+void BlockRun::find_documents(std::int64_t first_token, std::int64_t begin, std::int64_t count) {
+  std::int64_t start = document_start(first_token, begin);
+  for (std::int64_t i = 0; i < count; ++i) {
+    start = next_start(first_token, begin + i, start);
+    starts_[static_cast<std::size_t>(i)] = start;
+  }
+}
+
+std::int64_t BlockRun::first_key(std::int64_t begin, std::int64_t i) const {
+  const std::int64_t start = starts_[static_cast<std::size_t>(i)];
+  if (!shape_.sliding_window) return start;
+  return std::max(start, begin + i - *shape_.sliding_window + 1);
 }
 
 void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
@@ -25,22 +46,25 @@ void BlockRun::load_keys(std::int64_t first_token, std::int64_t kv_head) {
   auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.k_rstd));
   float* keys = scratch(space_.keys);
   float* vals = scratch(space_.values);
+  std::int64_t start = 0;
   for (std::int64_t i = 0; i < job_.seq_len; ++i) {
+    start = next_start(first_token, i, start);
     const std::int64_t index = (first_token + i) * shape_.kv_heads + kv_head;
-    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i, norm), rstd + index,
+    kernels_.rotary(row(offsets_.k, index, dim), dim, rotary_row(i - start, norm), rstd + index,
                     keys + i * dim);
     kernels_.load(row(offsets_.v, index, dim), dim, vals + i * dim);
   }
 }
 
-void BlockRun::load_query(std::int64_t token, std::int64_t position, std::int64_t count,
+void BlockRun::load_query(std::int64_t token, std::int64_t begin, std::int64_t count,
                           std::int64_t head) {
   const std::int64_t dim = shape_.head_dim;
   const float* norm = slots_.q_norm.exists() ? vector(slots_.q_norm) : nullptr;
   auto* rstd = reinterpret_cast<float*>(record_.at(offsets_.q_rstd));
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = (token + i) * shape_.heads + head;
-    kernels_.rotary(row(offsets_.q, index, dim), dim, rotary_row(position + i, norm), rstd + index,
+    const std::int64_t position = begin + i - starts_[static_cast<std::size_t>(i)];
+    kernels_.rotary(row(offsets_.q, index, dim), dim, rotary_row(position, norm), rstd + index,
                     scratch(space_.query) + i * dim);
   }
 }
@@ -48,7 +72,8 @@ void BlockRun::load_query(std::int64_t token, std::int64_t position, std::int64_
 void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin) {
   const std::int64_t dim = shape_.head_dim;
   const std::int64_t count = std::min(planner::kQueryTile, job_.seq_len - begin);
-  const std::int64_t low = first_key(begin);
+  find_documents(first_token, begin, count);
+  const std::int64_t low = first_key(begin, 0);
   const std::int64_t visible = begin + count - low;
   float* query = scratch(space_.query);
   float* keys = scratch(space_.keys) + low * dim;
@@ -62,7 +87,7 @@ void BlockRun::attend_tile(std::int64_t first_token, std::int64_t head, std::int
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t position = begin + i;
     lse[(first_token + position) * shape_.heads + head] = plain_.softmax(
-        scores + i * visible, visible, first_key(position) - low, position + 1 - low, score_scale_);
+        scores + i * visible, visible, first_key(begin, i) - low, position + 1 - low, score_scale_);
   }
   product(count, dim, visible, Transpose::none, {scores, visible}, {vals, dim}, Into::overwrite,
           {output, dim});
@@ -93,7 +118,8 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
                                     std::int64_t begin) {
   const std::int64_t dim = shape_.head_dim;
   const std::int64_t count = std::min(planner::kQueryTile, job_.seq_len - begin);
-  const std::int64_t low = first_key(begin);
+  find_documents(first_token, begin, count);
+  const std::int64_t low = first_key(begin, 0);
   const std::int64_t visible = begin + count - low;
   const std::int64_t kv_head = head / (shape_.heads / shape_.kv_heads);
   float* query = scratch(space_.query);
@@ -112,7 +138,7 @@ void BlockRun::attend_tile_backward(std::int64_t first_token, std::int64_t head,
   product(count, visible, dim, Transpose::right, {query, dim}, {keys, dim}, Into::overwrite,
           {scores, visible});
   for (std::int64_t i = 0; i < count; ++i) {
-    plain_.probabilities(scores + i * visible, visible, first_key(begin + i) - low,
+    plain_.probabilities(scores + i * visible, visible, first_key(begin, i) - low,
                          begin + i + 1 - low, score_scale_, lse[(token + i) * shape_.heads + head]);
   }
   product(visible, dim, count, Transpose::left, {scores, visible}, d_output, Into::accumulate,

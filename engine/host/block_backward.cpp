@@ -51,8 +51,11 @@ void BlockRun::rotary_backward(float* gradient) {
                              float* d) {
     const float* weight = norm.exists() ? vector(norm) : nullptr;
     const auto* scales = reinterpret_cast<const float*>(record_.at(rstd));
+    std::int64_t start = 0;
     for (std::int64_t token = 0; token < tokens; ++token) {
-      const RotaryRow rotation = rotary_row(token % job_.seq_len, weight);
+      const std::int64_t position = token % job_.seq_len;
+      start = next_start(token - position, position, position == 0 ? 0 : start);
+      const RotaryRow rotation = rotary_row(position - start, weight);
       for (std::int64_t head = 0; head < heads; ++head) {
         const std::int64_t index = token * heads + head;
         kernels_.rotary_backward(row(tensor, index, shape_.head_dim), shape_.head_dim, rotation,

@@ -1,6 +1,7 @@
 // One block's computation for one micro-batch: a template bound to weights, record and scratch.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "engine/host/elementwise.hpp"
@@ -54,12 +55,20 @@ class BlockRun {
   const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
 
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
-  void load_query(std::int64_t token, std::int64_t position, std::int64_t count, std::int64_t head);
+  void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
   void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   [[nodiscard]] RotaryRow rotary_row(std::int64_t position, const float* norm) const;
-  /// First key that the query at `position` sees.
-  [[nodiscard]] std::int64_t first_key(std::int64_t position) const;
+  /// First position of the document that holds `position` of the sequence starting at
+  /// `first_token`.
+  [[nodiscard]] std::int64_t document_start(std::int64_t first_token, std::int64_t position) const;
+  /// The same, from that of the position before.
+  [[nodiscard]] std::int64_t next_start(std::int64_t first_token, std::int64_t position,
+                                        std::int64_t before) const;
+  /// Finds the documents of queries [begin, begin + count) of a sequence: before their attention.
+  void find_documents(std::int64_t first_token, std::int64_t begin, std::int64_t count);
+  /// First key that query i of the tile at `begin` sees.
+  [[nodiscard]] std::int64_t first_key(std::int64_t begin, std::int64_t i) const;
 
   const HostTemplates& templates_;
   const planner::Job& job_;
@@ -75,6 +84,7 @@ class BlockRun {
   std::int64_t element_;  ///< Bytes of the compute type.
   std::int64_t query_width_, key_width_;
   float score_scale_;
+  std::array<std::int64_t, planner::kQueryTile> starts_{};  ///< Of the tile's documents.
 };
 
 template <class Body>

@@ -169,6 +169,8 @@ RecordView HostDevice::record_of(const BoundTask& task) const {
     view.kept = record_.input_bytes + kept->bytes;
   }
   if (const BoundAccess* full = task.find(Role::full_record)) view.full = full->data;
+  if (const BoundAccess* tokens = task.find(Role::tokens))
+    view.documents = as<std::int32_t>(*tokens);
   return view;
 }
 

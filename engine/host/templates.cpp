@@ -30,12 +30,18 @@ HostTemplates::HostTemplates(const planner::Job& job)
   }
 }
 
+namespace {
+
+std::int64_t embedding_row(std::int32_t token) { return token < 0 ? ~token : token; }
+
+}  // namespace
+
 void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens,
                                   std::byte* output) const {
   const std::int64_t hidden = job_.model.hidden;
   const std::int64_t row_bytes = hidden * job_.compute_element().count();
   for (std::int64_t i = 0; i < job_.micro_tokens(); ++i) {
-    const std::int64_t start = ends_.embedding.offset + tokens[i] * hidden;
+    const std::int64_t start = ends_.embedding.offset + embedding_row(tokens[i]) * hidden;
     std::byte* out = output + i * row_bytes;
     if (job_.compute == planner::ComputeType::bf16) {
       std::memcpy(out, weights.high + start, static_cast<std::size_t>(row_bytes));
@@ -101,7 +107,7 @@ void HostTemplates::embed_backward(const std::int32_t* tokens, const std::byte* 
   const std::int64_t hidden = job_.model.hidden;
   const std::int64_t row_bytes = hidden * job_.compute_element().count();
   for (std::int64_t i = 0; i < job_.micro_tokens(); ++i) {
-    kernels.accumulate(gradient + ends_.embedding.offset + tokens[i] * hidden,
+    kernels.accumulate(gradient + ends_.embedding.offset + embedding_row(tokens[i]) * hidden,
                        stream_gradient + i * row_bytes, hidden);
   }
 }

@@ -32,6 +32,9 @@ struct RecordView {
   std::byte* full = nullptr;
   Bytes kept{0};
   std::byte* input = nullptr;
+  /// [T] inputs, negative where a document begins, or null where a sequence is one document:
+  /// attention and positions start anew there.
+  const std::int32_t* documents = nullptr;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (input != nullptr && offset == Bytes(0)) return input;
     return offset < kept ? record + offset.count() : full + (offset - kept).count();
@@ -67,7 +70,8 @@ class HostTemplates {
   /// OpenBLAS (engine/host/blas.hpp).
   explicit HostTemplates(const planner::Job& job);
 
-  /// output [T, hidden] = rows of the embedding. `tokens` [T] are below the vocabulary's size.
+  /// output [T, hidden] = rows of the embedding. `tokens` [T] are below the vocabulary's size; ~t
+  /// stands for the t that begins a document.
   void embed_forward(Weights weights, const std::int32_t* tokens, std::byte* output) const;
 
   /// Reads record.x; writes the record's other tensors and next_input [T, hidden].

@@ -67,7 +67,8 @@ TEST(Metrics, ALineHoldsTheBitsOfItsNumbers) {
                   .step_time = Seconds(0.25),
                   .predicted = Seconds(0.5),
                   .tokens = 4096,
-                  .useful_tokens = 4096});
+                  .useful_tokens = 4096,
+                  .target_tokens = 4000});
   const auto lines = lines_of(folder.path() / "metrics.jsonl");
   ASSERT_EQ(lines.size(), 1U);
   const auto line = nlohmann::json::parse(lines[0]);
