@@ -82,7 +82,7 @@ int run_init(const Arguments& arguments) {
   planner::RunConfig& config = run.config;
   if (config.model.empty()) throw BadRequest("--model is missing: sluice models lists the names");
   if (!config.data) throw BadRequest("--data is missing: name a text file to train on");
-  if (!std::filesystem::exists(*config.data)) {
+  if (!config.dataset_dir && !std::filesystem::exists(*config.data)) {
     throw BadRequest("data: there is no file " + config.data->string());
   }
   fill_sizes(config);

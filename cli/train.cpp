@@ -10,11 +10,10 @@
 #include "cli/train_output.hpp"
 #include "cli/train_state.hpp"
 #include "engine/backend.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "engine/ledger.hpp"
-#include "engine/model_files/model_folder.hpp"
 #include "engine/process_memory.hpp"
 #include "engine/run_folder.hpp"
-#include "engine/token_text.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "profiler/doctor/doctor.hpp"
@@ -46,21 +45,6 @@ void require_trainable(const planner::RunConfig& config) {
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   }
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
-}
-
-/// The run's text by its model's tokenizer, or as bytes where the model's folder has none.
-std::unique_ptr<engine::WindowedText> open_text(const planner::RunConfig& config) {
-  if (const auto folder = engine::find_model_folder(config.model)) {
-    const auto tokenizer = *folder / "tokenizer.json";
-    if (std::filesystem::exists(tokenizer)) {
-      return std::make_unique<engine::TokenText>(
-          engine::TokenText::Files{.text = *config.data,
-                                   .tokenizer = tokenizer,
-                                   .cache = planner::Store::of_user().root() / "tokens"},
-          config.seq_len, config.seed);
-    }
-  }
-  return std::make_unique<engine::ByteText>(*config.data, config.seq_len, config.seed);
 }
 
 void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
@@ -184,12 +168,19 @@ int run_train(const Arguments& arguments) {
   if (config.backend) engine::require_backend(*config.backend);
   const planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config);
-  engine::require_backend(planning.predictor.machine().profile.device);
+  const planner::DeviceKind device = planning.predictor.machine().profile.device;
+  if (device == planner::DeviceKind::cuda && config.packing == planner::Packing::documents) {
+    throw BadRequest(
+        "packing: the cuda backend does not keep attention inside documents: use packing=off or "
+        "stream");
+  }
+  engine::require_backend(device);
   if (request.has("--trace-out") && config.steps < kTracedSteps) {
     throw BadRequest("--trace-out: three steps are traced, and steps is " +
                      std::to_string(config.steps) + ": raise it");
   }
-  const std::unique_ptr<engine::WindowedText> opened = open_text(config);
+  const std::unique_ptr<engine::WindowedText> opened =
+      engine::open_text(config, planner::Store::of_user().root() / "tokens");
   engine::WindowedText& text = *opened;
   require_vocabulary(text, planning.predictor.job().model);
   require_healthy(config);

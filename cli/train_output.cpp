@@ -22,6 +22,26 @@ ordered_json last_validation(const engine::TrainingResult& result) {
                                    : ordered_json(result.validation.back().second);
 }
 
+/// Positions with text and without, of the steps that the run made, at the median step's pace.
+struct TokenRates {
+  std::optional<double> useful, padded;
+  double padded_fraction = 0;
+};
+
+TokenRates token_rates(const TrainedRun& run) {
+  const engine::TrainingResult& result = run.result;
+  const std::int64_t all = result.useful_tokens + result.padding_tokens;
+  if (all == 0) return {};
+  TokenRates rates;
+  rates.padded_fraction = static_cast<double>(result.padding_tokens) / static_cast<double>(all);
+  if (const std::optional<Seconds> step = result.median_step()) {
+    const double every = static_cast<double>(run.job.tokens()) / step->count();
+    rates.padded = every * rates.padded_fraction;
+    rates.useful = every - *rates.padded;
+  }
+  return rates;
+}
+
 ordered_json result_object(const TrainedRun& run) {
   const planner::Prediction& prediction = run.predicted.prediction;
   const engine::MemoryPeaks& peaks = run.result.peaks;
@@ -44,6 +64,10 @@ ordered_json result_object(const TrainedRun& run) {
   out["predicted_s"] = to_seconds(prediction.step).count();
   out["tokens_per_s"] = step ? ordered_json(static_cast<double>(run.job.tokens()) / step->count())
                              : ordered_json(nullptr);
+  const TokenRates rates = token_rates(run);
+  out["useful_tokens_per_s"] = rates.useful ? ordered_json(*rates.useful) : ordered_json(nullptr);
+  out["padded_tokens_per_s"] = rates.padded ? ordered_json(*rates.padded) : ordered_json(nullptr);
+  out["padded_fraction"] = rates.padded_fraction;
   out["peaks"] = {{"hbm_bytes", peaks.device.count()},
                   {"host_bytes", peaks.host.count()},
                   {"rss_bytes", peaks.resident.count()},
@@ -127,6 +151,10 @@ std::string result_table(const TrainedRun& run) {
                 (compared(promised, *step) + ", median").c_str());
     text += row("tokens/s", planner::format_amount(prediction.tokens_per_s),
                 planner::format_amount(static_cast<double>(run.job.tokens()) / step->count()));
+    if (const TokenRates rates = token_rates(run); rates.padded_fraction > 0) {
+      const std::string share = fmt::format("{:.1f} % padding", 100 * rates.padded_fraction);
+      text += row("  of them useful", "", planner::format_amount(*rates.useful), share.c_str());
+    }
   }
   const planner::TierMemory& hbm = at(prediction.memory, planner::Tier::hbm);
   const planner::TierMemory& host = at(prediction.memory, planner::Tier::host);

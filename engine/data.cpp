@@ -68,6 +68,14 @@ void WindowedText::cut(const std::filesystem::path& file, std::int64_t tokens,
   training_ = windows_ - std::max<std::int64_t>(1, windows_ / 20);
 }
 
+void WindowedText::set_windows(std::int64_t training, std::int64_t validation,
+                               std::int64_t tokens) {
+  check(training > 0 && validation > 0, "there are sequences to train on and to validate with");
+  tokens_ = tokens;
+  windows_ = training + validation;
+  training_ = training;
+}
+
 std::int64_t WindowedText::training_window(std::int64_t position) const {
   return shuffled(position % training_, training_,
                   {.seed = seed_, .epoch = static_cast<std::uint64_t>(position / training_)});

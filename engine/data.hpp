@@ -57,6 +57,8 @@ class WindowedText : public TokenSource {
   WindowedText(std::int64_t seq_len, std::int64_t seed);
   /// Throws BadRequest naming `file` where `tokens` make fewer than two windows.
   void cut(const std::filesystem::path& file, std::int64_t tokens, const char* token_name);
+  /// Instead of `cut`: sequences that are no windows of one stream.
+  void set_windows(std::int64_t training, std::int64_t validation, std::int64_t tokens);
   /// Tokens of window `window`: seq_len inputs and their seq_len targets.
   virtual void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) = 0;
 

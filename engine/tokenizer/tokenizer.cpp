@@ -86,6 +86,12 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, Special special) con
   return with_replacements(bytes);
 }
 
+std::string Tokenizer::bytes_of(TokenId id) const {
+  const auto found = tokens_.find(id);
+  if (found == tokens_.end()) return {};
+  return bytes_of_letters(found->second.text).value_or(found->second.text);
+}
+
 std::optional<TokenId> Tokenizer::find(const std::string& token) const {
   const auto added = std::ranges::find(parts_.added, token, &AddedToken::content);
   if (added != parts_.added.end()) return added->id;

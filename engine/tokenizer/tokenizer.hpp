@@ -48,6 +48,12 @@ class Tokenizer {
   enum class Special { kept, skipped };
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, Special special) const;
 
+  /// Bytes of the text that one token stands for; none where there is no such token.
+  [[nodiscard]] std::string bytes_of(TokenId id) const;
+  /// Text is normalised to NFC before it is cut, so that tokens may stand for other bytes than its
+  /// own.
+  [[nodiscard]] bool composes() const { return parts_.composes; }
+
   [[nodiscard]] TokenId largest_id() const { return largest_id_; }
   /// Id of a token, added or not.
   [[nodiscard]] std::optional<TokenId> find(const std::string& token) const;

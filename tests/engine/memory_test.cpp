@@ -136,7 +136,7 @@ TEST(Accesses, AreAllThatATaskReadsAndWrites) {
       const Program program(graph, device);
       TrainingState state(each.job.model, graph, device);
       state.initialize(11);
-      SyntheticTokens tokens(each.job.model.vocab, 11);
+      RunTokens tokens(each.job);
       const double lr = each.job.optimizer.lr;
       StepRunner runner(program, device, each.job, tokens,
                         [lr](std::int64_t step) { return lr / static_cast<double>(step); });

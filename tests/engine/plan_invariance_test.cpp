@@ -12,7 +12,7 @@ namespace sluice::engine::test {
 namespace {
 
 constexpr std::int64_t kSteps = 3;
-constexpr std::uint64_t kPlansOfAJob = 9;  // Times five jobs: 45.
+constexpr std::uint64_t kPlansOfAJob = 9;  // Times six jobs: 54.
 
 std::uint64_t first_seed() {
   const char* text = std::getenv("SLUICE_PLAN_SEED");
@@ -77,7 +77,7 @@ TEST_P(PlanInvariance, TwoRunsOfOnePlanAreEqual) {
 
 TEST_P(PlanInvariance, EvaluatingBetweenStepsChangesNothing) {
   const planner::Plan plan = planner::random_plan(job(), first_seed() + 1);
-  SyntheticTokens tokens(job().model.vocab, 11);
+  RunTokens tokens(job());
   const planner::StepGraph graph = graph_of(job(), plan);
   const auto session = make_session(job(), graph, plan, tokens);
   const auto windows = [&tokens](std::int64_t first, std::span<std::int32_t> inputs,

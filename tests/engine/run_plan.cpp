@@ -33,9 +33,21 @@ std::string bits(double value) {
   return text;
 }
 
-constexpr std::uint64_t kSeed = 11;
-
 }  // namespace
+
+void RunTokens::read(std::int64_t position, std::span<std::int32_t> inputs,
+                     std::span<std::int32_t> targets) {
+  synthetic_.read(position, inputs, targets);
+  if (job_.attention == planner::AttentionSpan::sequence) return;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto at = static_cast<std::int64_t>(i) % job_.seq_len;
+    const std::int64_t sequence = position + static_cast<std::int64_t>(i) / job_.seq_len;
+    const bool padding = at >= job_.seq_len - sequence % 3;
+    if (at % 7 == 0) inputs[i] = ~inputs[i];
+    if (at % 3 == 0) targets[i] = kMaskedTarget;
+    if (padding) targets[i] = kPaddingTarget;
+  }
+}
 
 std::vector<NamedJob> small_jobs() {
   using planner::ComputeType;
@@ -68,6 +80,12 @@ std::vector<NamedJob> small_jobs() {
   job.batch_size = 8;
   job.micro_batch = 2;
   jobs.push_back({"bf16, window, bf16 wire, no clip", job});
+
+  job = small_job();
+  job.compute = ComputeType::bf16;
+  job.attention = planner::AttentionSpan::document;
+  job.optimizer.clip = 0.5;
+  jobs.push_back({"bf16, documents, masks, clip", job});
   return jobs;
 }
 
@@ -89,11 +107,11 @@ std::unique_ptr<Session> make_session(const planner::Job& job, const planner::St
   const double lr = job.optimizer.lr;
   return std::make_unique<Session>(
       job, graph, std::move(device), tokens,
-      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, kSeed, observer);
+      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, kRunSeed, observer);
 }
 
 Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_t steps) {
-  SyntheticTokens tokens(job.model.vocab, kSeed);
+  RunTokens tokens(job);
   const planner::StepGraph graph = graph_of(job, plan);
   const auto session = make_session(job, graph, plan, tokens);
   Outcome outcome;

@@ -19,8 +19,25 @@ struct NamedJob {
   planner::Job job;
 };
 
+/// Of initial weights and tokens.
+inline constexpr std::uint64_t kRunSeed = 11;
+
+/// Synthetic tokens; where attention stays inside documents, with documents of seven tokens, every
+/// third target masked and a padded end that varies by sequence.
+class RunTokens : public TokenSource {
+ public:
+  explicit RunTokens(const planner::Job& job) : job_(job), synthetic_(job.model.vocab, kRunSeed) {}
+  void read(std::int64_t position, std::span<std::int32_t> inputs,
+            std::span<std::int32_t> targets) override;
+
+ private:
+  planner::Job job_;
+  SyntheticTokens synthetic_;
+};
+
 /// Jobs that between them have every compute type, gradient wire, tied and untied heads, clipping
-/// on and off, q/k norms, biases and a sliding window: three blocks, four micro-batches.
+/// on and off, q/k norms, biases, a sliding window, and documents with masks: three blocks, four
+/// micro-batches.
 [[nodiscard]] std::vector<NamedJob> small_jobs();
 
 /// The graph of a plan with costs of round numbers.

@@ -91,11 +91,16 @@ class Step {
     return {workspace_.data(), workspace_.bytes()};
   }
   RecordView view(std::size_t layer) {
-    return {records_[layer]->data(), full_.data(), record_.kept(keep_)};
+    const bool marked = job_.attention == planner::AttentionSpan::document;
+    return {.record = records_[layer]->data(),
+            .full = full_.data(),
+            .kept = record_.kept(keep_),
+            .documents = marked ? tokens_ : nullptr};
   }
 
   void micro_batch(std::int64_t micro) {
     const std::int32_t* tokens = model_.tokens.data() + micro * job_.micro_tokens();
+    tokens_ = tokens;
     const bool first = micro == 0;
     const std::size_t layers = records_.size();
     for (auto& record : records_) record->poison();
@@ -135,6 +140,7 @@ class Step {
   std::vector<Planes> planes_;
   std::vector<std::unique_ptr<GuardedBuffer>> records_;
   std::vector<float> tied_;
+  const std::int32_t* tokens_ = nullptr;  ///< Of the micro-batch.
   StepResult result_;
 };
 

@@ -1,0 +1,224 @@
+#include "engine/datasets/document_text.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/datasets/packing.hpp"
+#include "engine/datasets/record_file.hpp"
+#include "engine/model_files/written_file.hpp"
+#include "planner/hash.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using planner::Packing;
+
+/// Moves whenever equal files would give other tokens.
+constexpr std::int64_t kDocumentVersion = 1;
+
+std::string tokens_hash(const DocumentText::Source& source) {
+  const bool chat = source.format.conversations();
+  return planner::CanonicalText("sluice/documents")
+      .add("version", kDocumentVersion)
+      .add("records", read_record(source.records).sha256)
+      .add("tokenizer", read_record(source.tokenizer).sha256)
+      .add("format", source.format.canonical())
+      .add("template", chat ? source.chat.canonical() : source.end_of_text.value_or(""))
+      .hash();
+}
+
+/// Reads the records and hands on the tokens of each.
+void make_documents(const DocumentText::Source& source, const DocumentCache::AddDocument& add) {
+  Tokenizer tokenizer = Tokenizer::from_file(source.tokenizer);
+  std::optional<TokenId> end;
+  if (source.end_of_text) {
+    end = tokenizer.find(*source.end_of_text);
+    if (!end) {
+      throw BadRequest(source.tokenizer.string() + ": has no token \"" + *source.end_of_text +
+                       "\", the eos_token of tokenizer_config.json");
+    }
+  }
+  const auto text_tokens = [&](const std::string& text, const std::string& where) {
+    try {
+      std::vector<TokenId> ids = tokenizer.encode(text, Tokenizer::SpecialTokens::around);
+      if (end && (ids.empty() || ids.back() != *end)) ids.push_back(*end);
+      return ids;
+    } catch (const BadRequest& error) {
+      throw BadRequest(where + ": " + source.format.text + ": " + error.what());
+    }
+  };
+  read_records(source.records, [&](const nlohmann::json& record, const std::string& where) {
+    const Example example = read_example(record, source.format, where);
+    if (const auto* text = std::get_if<std::string>(&example)) {
+      add(text_tokens(*text, where));
+    } else {
+      add(learnt_tokens(tokenizer, source.chat.render(std::get<Conversation>(example), where),
+                        where));
+    }
+    return Reading::goes_on;
+  });
+}
+
+}  // namespace
+
+DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t seq_len,
+                           std::int64_t seed)
+    : WindowedText(seq_len, seed),
+      source_(source),
+      packing_(packing),
+      tokens_hash_(tokens_hash(source)) {
+  cache_ = std::make_unique<DocumentCache>(
+      source.cache / (tokens_hash_ + ".documents"),
+      [&source](const DocumentCache::AddDocument& add) { make_documents(source, add); });
+  for (const LearntToken token : cache_->tokens()) {
+    vocabulary_ = std::max<std::int64_t>(vocabulary_, id_of(token) + 1);
+  }
+  if (packing == Packing::stream) {
+    cut(source.records, std::ssize(cache_->tokens()), "tokens");
+  } else {
+    cut_pieces();
+  }
+}
+
+void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces) {
+  std::int64_t first = cache_->start(document);
+  std::int64_t places = cache_->start(document + 1) - first - 1;
+  if (!source_.format.conversations()) {
+    for (; places > 0; first += seq_len(), places -= seq_len()) {
+      pieces.push_back({first, std::min(places, seq_len())});
+    }
+    return;
+  }
+  const bool too_long = places > seq_len();
+  places = std::min(places, seq_len());
+  const auto targets = places < 1 ? std::span<const LearntToken>()
+                                  : cache_->tokens().subspan(static_cast<std::size_t>(first) + 1,
+                                                             static_cast<std::size_t>(places));
+  if (std::ranges::none_of(targets, is_learnt)) {
+    ++left_out_;
+    return;
+  }
+  cut_off_ += too_long ? 1 : 0;
+  pieces.push_back({first, places});
+}
+
+void DocumentText::cut_pieces() {
+  std::vector<std::vector<Piece>> documents;
+  for (std::int64_t document = 0; document < cache_->documents(); ++document) {
+    std::vector<Piece> pieces;
+    add_pieces(document, pieces);
+    if (!pieces.empty()) documents.push_back(std::move(pieces));
+  }
+  if (documents.size() < 2) {
+    throw BadRequest("data: " + source_.records.string() + " holds " +
+                     std::to_string(documents.size()) + " documents to learn within " +
+                     std::to_string(seq_len() + 1) +
+                     " tokens, and training with validation needs two: give more, or a larger "
+                     "seq_len");
+  }
+  const std::size_t validation = std::max<std::size_t>(1, documents.size() / 20);
+  const auto joined = [&documents](std::size_t begin, std::size_t end) {
+    std::vector<Piece> all;
+    for (std::size_t i = begin; i < end; ++i) {
+      all.insert(all.end(), documents[i].begin(), documents[i].end());
+    }
+    return all;
+  };
+  const std::size_t training = documents.size() - validation;
+  const std::int64_t trained = add_sequences(joined(0, training));
+  set_windows(trained, add_sequences(joined(training, documents.size())),
+              std::ssize(cache_->tokens()));
+}
+
+std::int64_t DocumentText::add_sequences(const std::vector<Piece>& pieces) {
+  const std::int64_t before = std::ssize(sequences_);
+  if (packing_ == Packing::off) {
+    for (const Piece& piece : pieces) {
+      pieces_.push_back(piece);
+      sequences_.push_back(std::ssize(pieces_));
+    }
+    return std::ssize(sequences_) - before;
+  }
+  std::vector<std::int64_t> lengths;
+  lengths.reserve(pieces.size());
+  for (const Piece& piece : pieces) lengths.push_back(piece.places);
+  for (const std::vector<std::int64_t>& sequence : packed(lengths, seq_len())) {
+    for (const std::int64_t piece : sequence) {
+      pieces_.push_back(pieces[static_cast<std::size_t>(piece)]);
+    }
+    sequences_.push_back(std::ssize(pieces_));
+  }
+  return std::ssize(sequences_) - before;
+}
+
+void DocumentText::read_piece(const Piece& piece, std::int32_t* inputs,
+                              std::int32_t* targets) const {
+  const LearntToken* token = cache_->tokens().data() + piece.first;
+  for (std::int64_t i = 0; i < piece.places; ++i) {
+    inputs[i] = id_of(token[i]);
+    targets[i] = is_learnt(token[i + 1]) ? token[i + 1] : kMaskedTarget;
+  }
+}
+
+void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {
+  if (packing_ == Packing::stream) {
+    return read_piece({window * seq_len(), seq_len()}, inputs, targets);
+  }
+  std::int64_t at = 0;
+  const auto begin_document = [&] {
+    // Attention and positions start anew behind this mark (planner::Role::tokens).
+    if (packing_ == Packing::documents) inputs[at] = ~inputs[at];
+  };
+  const auto sequence = static_cast<std::size_t>(window);
+  for (std::int64_t i = sequences_[sequence]; i < sequences_[sequence + 1]; ++i) {
+    const Piece& piece = pieces_[static_cast<std::size_t>(i)];
+    read_piece(piece, inputs + at, targets + at);
+    begin_document();
+    at += piece.places;
+  }
+  if (at == seq_len()) return;
+  std::fill(inputs + at, inputs + seq_len(), 0);
+  std::fill(targets + at, targets + seq_len(), kPaddingTarget);
+  begin_document();
+}
+
+std::string DocumentText::hash() const {
+  return planner::CanonicalText("sluice/sequences")
+      .add("documents", tokens_hash_)
+      .add("packing", planner::to_string(packing_))
+      .hash();
+}
+
+double DocumentText::unigram_entropy() const {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(vocabulary_));
+  for (const LearntToken token : cache_->tokens()) {
+    if (is_learnt(token)) ++counts[static_cast<std::size_t>(token)];
+  }
+  return entropy_of(counts);
+}
+
+std::string DocumentText::description() const {
+  const bool chat = source_.format.conversations();
+  std::string text = std::to_string(cache_->documents()) +
+                     (chat ? " conversations of " : " documents of ") + source_.records.string() +
+                     " by " + source_.tokenizer.string();
+  if (chat) text += ", chat template " + source_.chat.name;
+  if (packing_ == Packing::stream) return text + "; " + std::to_string(tokens()) + " in a stream";
+  std::int64_t places = 0;
+  for (const Piece& piece : pieces_) places += piece.places;
+  const std::int64_t sequences = training_windows() + validation_windows();
+  char padding[32];
+  std::snprintf(
+      padding, sizeof padding, "%.1f %% padding",
+      100 * (1 - static_cast<double>(places) / static_cast<double>(sequences * seq_len())));
+  text += "; " + std::to_string(sequences) + " sequences, " + padding;
+  if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
+  if (left_out_ > 0) {
+    text += "; " + std::to_string(left_out_) + " left out: nothing to learn within seq_len";
+  }
+  return text;
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,120 @@
+#include "engine/datasets/open_text.hpp"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "engine/datasets/dataset_info.hpp"
+#include "engine/datasets/document_text.hpp"
+#include "engine/datasets/record_file.hpp"
+#include "engine/model_files/model_folder.hpp"
+#include "engine/token_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using nlohmann::json;
+using planner::DataFormat;
+using planner::Packing;
+using std::filesystem::path;
+
+const json* first_of_list(const json& record, const char* field) {
+  const auto found = record.find(field);
+  if (found == record.end() || !found->is_array() || found->empty()) return nullptr;
+  return found->front().is_object() ? &found->front() : nullptr;
+}
+
+/// The format that a record looks like.
+std::optional<RecordFormat> looks_like(const json& record) {
+  for (const char* field : {"messages", "conversations"}) {
+    const json* message = first_of_list(record, field);
+    if (message == nullptr) continue;
+    const bool openai = message->contains("role");
+    RecordFormat format = record_format(openai ? DataFormat::messages : DataFormat::sharegpt);
+    format.messages = field;
+    return format;
+  }
+  if (record.contains("instruction") && record.contains("output")) {
+    return record_format(DataFormat::alpaca);
+  }
+  if (record.contains("text")) return record_format(DataFormat::jsonl);
+  return std::nullopt;
+}
+
+RecordFormat guessed_format(const path& file) {
+  const RecordFormat text = record_format(DataFormat::text);
+  const std::string extension = file.extension().string();
+  if (extension != ".jsonl" && extension != ".json" && extension != ".ndjson") return text;
+  std::optional<RecordFormat> found;
+  read_records(file, [&](const json& record, const std::string&) {
+    found = looks_like(record);
+    return Reading::stops;
+  });
+  if (found) return *found;
+  std::fprintf(stderr,
+               "sluice: warning: %s: its first record has none of text, messages, conversations, "
+               "or instruction and output: it is read as plain text (state data_format, or its "
+               "columns in a dataset_info.json)\n",
+               file.c_str());
+  return text;
+}
+
+RecordFormat format_of(const Dataset& dataset, DataFormat given) {
+  if (dataset.format && (given == DataFormat::automatic || given == dataset.format->kind)) {
+    return *dataset.format;
+  }
+  if (given != DataFormat::automatic) return record_format(given);
+  return guessed_format(dataset.file);
+}
+
+std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Dataset& dataset) {
+  const bool records = run.data_format != DataFormat::automatic
+                           ? run.data_format != DataFormat::text
+                           : dataset.format.has_value();
+  if (records) {
+    throw BadRequest("data: records are cut by the tokenizer.json of the model's folder, and " +
+                     run.model + " has none: give a model folder, or data_format=text");
+  }
+  return std::make_unique<ByteText>(dataset.file, run.seq_len, run.seed);
+}
+
+void require_stream(const planner::RunConfig& run) {
+  if (run.packing == Packing::automatic || run.packing == Packing::stream) return;
+  throw BadRequest(std::string("packing: ") + to_string(run.packing) + " needs documents, and " +
+                   run.data->string() + " is one text: leave packing out, or give JSONL records");
+}
+
+}  // namespace
+
+std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache) {
+  const Dataset dataset = find_dataset(run.data.value(), run.dataset_dir);
+  const auto folder = find_model_folder(run.model);
+  if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
+    require_stream(run);
+    return open_bytes(run, dataset);
+  }
+  const path tokenizer = *folder / "tokenizer.json";
+  if (!std::filesystem::is_regular_file(dataset.file)) {
+    throw BadRequest("data: there is no file " + dataset.file.string() +
+                     " (give the path of a text or JSONL file, or a name in a dataset_info.json)");
+  }
+  const RecordFormat format = format_of(dataset, run.data_format);
+  if (format.kind == DataFormat::text) {
+    require_stream(run);
+    return std::make_unique<TokenText>(
+        TokenText::Files{.text = dataset.file, .tokenizer = tokenizer, .cache = cache}, run.seq_len,
+        run.seed);
+  }
+  DocumentText::Source source{
+      .records = dataset.file, .format = format, .tokenizer = tokenizer, .cache = cache};
+  if (format.conversations()) {
+    source.chat = chat_template_of(*folder, run.chat_template);
+  } else {
+    source.end_of_text = special_token_names(*folder).eos;
+  }
+  const Packing usual = format.conversations() ? Packing::off : Packing::stream;
+  return std::make_unique<DocumentText>(
+      source, run.packing == Packing::automatic ? usual : run.packing, run.seq_len, run.seed);
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,39 @@
+// chat_template_driver FOLDER [NAME]: for each line on stdin, a JSON list of messages, one line of
+// JSON with the pieces of the text that the folder's chat template (or the one of that name) makes
+// of it, or with the error.
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "engine/datasets/chat_template.hpp"
+#include "engine/datasets/record_format.hpp"
+#include "sim/error.hpp"
+
+int main(int argc, char** argv) {
+  using namespace sluice::engine;
+  if (argc < 2) return 2;
+  try {
+    const ChatTemplate chat =
+        chat_template_of(argv[1], argc > 2 ? std::optional<std::string>(argv[2]) : std::nullopt);
+    const RecordFormat format = record_format(sluice::planner::DataFormat::messages);
+    for (std::string line; std::getline(std::cin, line);) {
+      nlohmann::json out = nlohmann::json::object();
+      try {
+        const nlohmann::json record = {{"messages", nlohmann::json::parse(line)}};
+        const Example example = read_example(record, format, "stdin");
+        out["pieces"] = nlohmann::json::array();
+        for (const ChatPiece& piece : chat.render(std::get<Conversation>(example), "stdin")) {
+          out["pieces"].push_back({piece.text, piece.learnt});
+        }
+      } catch (const sluice::Error& error) {
+        out["error"] = error.what();
+      }
+      std::cout << out.dump() << '\n';
+    }
+  } catch (const sluice::Error& error) {
+    std::cerr << error.what() << '\n';
+    return 2;
+  }
+  return 0;
+}
