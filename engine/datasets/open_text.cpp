@@ -42,7 +42,7 @@ std::optional<RecordFormat> looks_like(const json& record) {
 }
 
 RecordFormat guessed_format(const path& file) {
-  const RecordFormat text = record_format(DataFormat::text);
+  RecordFormat text = record_format(DataFormat::text);
   const std::string extension = file.extension().string();
   if (extension != ".jsonl" && extension != ".json" && extension != ".ndjson") return text;
   std::optional<RecordFormat> found;
@@ -67,21 +67,26 @@ RecordFormat format_of(const Dataset& dataset, DataFormat given) {
   return guessed_format(dataset.file);
 }
 
+bool asks_for_documents(const planner::RunConfig& run) {
+  return run.packing == Packing::documents || run.packing == Packing::off;
+}
+
+void require_stream(const planner::RunConfig& run) {
+  if (!asks_for_documents(run)) return;
+  throw BadRequest(std::string("packing: ") + to_string(run.packing) + " needs documents, and " +
+                   run.data->string() + " is one text: leave packing out, or give JSONL records");
+}
+
 std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Dataset& dataset) {
   const bool records = run.data_format != DataFormat::automatic
                            ? run.data_format != DataFormat::text
-                           : dataset.format.has_value();
+                           : dataset.format.has_value() || asks_for_documents(run);
   if (records) {
     throw BadRequest("data: records are cut by the tokenizer.json of the model's folder, and " +
                      run.model + " has none: give a model folder, or data_format=text");
   }
+  require_stream(run);
   return std::make_unique<ByteText>(dataset.file, run.seq_len, run.seed);
-}
-
-void require_stream(const planner::RunConfig& run) {
-  if (run.packing == Packing::automatic || run.packing == Packing::stream) return;
-  throw BadRequest(std::string("packing: ") + to_string(run.packing) + " needs documents, and " +
-                   run.data->string() + " is one text: leave packing out, or give JSONL records");
 }
 
 }  // namespace
@@ -90,7 +95,6 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
   const Dataset dataset = find_dataset(run.data.value(), run.dataset_dir);
   const auto folder = find_model_folder(run.model);
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
-    require_stream(run);
     return open_bytes(run, dataset);
   }
   const path tokenizer = *folder / "tokenizer.json";

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 from chat_templates import CHATML, KNOWN, LLAMA3, MISTRAL, QWEN2, renderer
-from conftest import program
+from conftest import SHARED, program
 
 pytest.importorskip("jinja2", reason="python3-jinja2 is not installed")
 DRIVER = pathlib.Path(program()).parent / "chat_template_driver"
@@ -71,6 +71,17 @@ def test_the_text_is_jinjas(tmp_path, family):
         assert "".join(text for text, _ in found["pieces"]) == expected, messages
         compared += 1
     assert compared >= len(CONVERSATIONS) // 2
+
+
+@pytest.mark.parametrize("model", ["qwen2_5", "qwen3"])
+def test_the_text_of_a_models_own_template_is_jinjas(tmp_path, model):
+    file = SHARED / "data" / "text" / "tokenizers" / f"{model}_tokenizer_config.json"
+    if not file.is_file():
+        pytest.skip("reads ../shared, which is not there")
+    source = json.loads(file.read_text())["chat_template"]
+    render = renderer(source, **TOKENS)
+    for messages, found in zip(CONVERSATIONS, drive(folder_with(tmp_path, source), CONVERSATIONS)):
+        assert "".join(text for text, _ in found["pieces"]) == render(messages), messages
 
 
 @pytest.mark.parametrize("family", KNOWN)

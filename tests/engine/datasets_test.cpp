@@ -25,7 +25,7 @@ std::filesystem::path write_file(const ScratchFolder& folder, const std::string&
 }
 
 /// The message of the BadRequest that `call` throws, behind the folder's path.
-std::string refusal_of(const std::function<void()>& call) {
+std::string refused_with(const std::function<void()>& call) {
   try {
     call();
   } catch (const BadRequest& error) {
@@ -65,8 +65,8 @@ TEST(RecordFile, WhatIsNoRecordIsRefusedByFileAndLine) {
            {"[\n{\"x\":\"}", "bad:2: the record is not closed"},
            {"[{}", "bad:1: after a record"}}) {
     const auto file = write_file(folder, "bad", text);
-    EXPECT_NE(refusal_of([&] { (void)records_of(file); }).find(reason), std::string::npos)
-        << text << ": " << refusal_of([&] { (void)records_of(file); });
+    EXPECT_NE(refused_with([&] { (void)records_of(file); }).find(reason), std::string::npos)
+        << text << ": " << refused_with([&] { (void)records_of(file); });
   }
 }
 
@@ -107,7 +107,7 @@ TEST(RecordFormat, ShareGptAndMessagesAreTheSameConversation) {
 
 TEST(RecordFormat, ABadRecordIsRefusedByPlaceAndField) {
   const auto refused = [](DataFormat kind, const std::string& record) {
-    return refusal_of(
+    return refused_with(
         [&] { (void)read_example(nlohmann::json::parse(record), record_format(kind), "f:7"); });
   };
   EXPECT_EQ(refused(DataFormat::jsonl, R"({"txt":"x"})"), "f:7: text: is missing");
@@ -155,7 +155,7 @@ TEST(DatasetInfo, NamesFilesColumnsAndTags) {
                                     registered_dataset(registry, "chat").format.value())),
             "user(U)assistant(A)");
   const auto refused = [&](const std::string& name) {
-    return refusal_of([&] { (void)registered_dataset(registry, name); });
+    return refused_with([&] { (void)registered_dataset(registry, name); });
   };
   EXPECT_NE(refused("hub").find("hub: hf_hub_url: nothing is downloaded"), std::string::npos);
   EXPECT_NE(refused("ranked").find("ranked: ranking: preference data"), std::string::npos);
@@ -175,7 +175,7 @@ TEST(DatasetInfo, AFileIsFoundBesideItsRegistryAndByNameInTheFolder) {
   EXPECT_EQ(find_dataset(file, std::nullopt).format->prompt, "q");
   EXPECT_EQ(find_dataset("mine", folder.path()).file, file);
   EXPECT_EQ(find_dataset("a.json", folder.path()).format->prompt, "q");
-  EXPECT_NE(refusal_of([&] { (void)find_dataset("other", folder.path()); }).find("other"),
+  EXPECT_NE(refused_with([&] { (void)find_dataset("other", folder.path()); }).find("other"),
             std::string::npos);
 }
 

@@ -52,6 +52,26 @@ TEST(RunYaml, ReadsBackWhatItWrites) {
   EXPECT_EQ(run_from_yaml(text, "run.yaml").plan_overrides, run.plan_overrides);
 }
 
+TEST(RunYaml, SaysWhatTheDataAreAndHowDocumentsBecomeSequences) {
+  const RunConfig run = run_from_yaml(
+      "model: bytes-2m\nseq_len: 8\nbatch_size: 2\ndata: mine\ndataset_dir: sets\n"
+      "data_format: sharegpt\ntemplate: qwen3\npacking: documents\n",
+      "RUN.yaml");
+  EXPECT_EQ(run.dataset_dir, "sets");
+  EXPECT_EQ(run.data_format, DataFormat::sharegpt);
+  EXPECT_EQ(run.chat_template, "qwen3");
+  EXPECT_EQ(run.packing, Packing::documents);
+  EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(run), "run.yaml")), to_yaml(run));
+  // Attention inside documents changes bits; how else sequences are made changes only the data.
+  RunConfig other = run;
+  other.packing = Packing::off;
+  EXPECT_EQ(to_job(run).attention, AttentionSpan::document);
+  EXPECT_EQ(to_job(other).attention, AttentionSpan::sequence);
+  EXPECT_NE(job_hash(to_job(run)), job_hash(to_job(other)));
+  EXPECT_REFUSED(run_from_yaml("packing: document\n", "RUN.yaml"),
+                 "line 1: packing: \"document\" is not one of auto, stream, documents, off");
+}
+
 TEST(RunYaml, RefusesNamingTheLineAndTheNearestKey) {
   const auto read = [](const std::string& text) { return run_from_yaml(text, "RUN.yaml"); };
   EXPECT_REFUSED(read("model: m\nbatchsize: 8\n"),
