@@ -1,4 +1,5 @@
 // `sluice init`: writes a commented RUN.yaml that predict, plan and train accept.
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
@@ -30,7 +31,14 @@ constexpr Comment kComments[] = {
     {"compute", "bf16 or fp32; weights, m and v are kept at 32 bits either way."},
     {"gradient_wire", "Type in which gradients cross the link: fp32 or bf16."},
     {"optimizer", "AdamW; clip is the global gradient norm, or off."},
-    {"schedule", "kind: constant, linear or cosine, after warmup_steps."},
+    {"schedule",
+     "kind: constant, linear, cosine or wsd (constant, then down in the last decay_fraction of the "
+     "steps), after warmup_steps."},
+    {"evaluate_every", "Steps between evaluations."},
+    {"save_every",
+     "Steps between checkpoints (0: one at the end), written while training goes on where host "
+     "memory holds a copy of the state. Of them the newest keep_last stay, and with keep_best the "
+     "one of the lowest validation loss."},
     {"machine", "A catalogue name (sluice machines), a profile file, or here."},
     {"limits", "What the run may use; left out, what the machine has."},
     {"residency", "auto, or host to keep weights, m and v out of device memory."},
@@ -62,6 +70,24 @@ std::string commented(const planner::RunConfig& config) {
   return text;
 }
 
+/// What a run that matters would have, where nothing else was asked for: a warm-up, a way down, and
+/// checkpoints that a crash sets back by a tenth of the run at most.
+void fill_recipe(planner::RunConfig& config) {
+  const planner::RunConfig untouched;
+  if (config.schedule == untouched.schedule) {
+    config.schedule.kind = planner::Schedule::Kind::cosine;
+    config.schedule.warmup_steps = std::max<std::int64_t>(1, config.steps / 20);
+    config.schedule.final_fraction = 0.1;
+  }
+  const std::int64_t tenth = std::max<std::int64_t>(1, config.steps / 10);
+  if (!config.evaluate_every) config.evaluate_every = tenth;
+  if (config.save_every == 0) config.save_every = tenth;
+  if (!config.keep_last) {
+    config.keep_last = 2;
+    config.keep_best = true;
+  }
+}
+
 /// Sizes where none were given: what a model of this size trains with on one device.
 void fill_sizes(planner::RunConfig& config) {
   constexpr std::int64_t kSmall = 100'000'000;
@@ -86,6 +112,7 @@ int run_init(const Arguments& arguments) {
     throw BadRequest("data: there is no file " + config.data->string());
   }
   fill_sizes(config);
+  fill_recipe(config);
   (void)to_job(config);
   const std::filesystem::path path = run.value("-o").value_or("RUN.yaml");
   if (std::filesystem::exists(path) && !run.has("--force")) {

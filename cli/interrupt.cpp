@@ -1,29 +1,49 @@
 #include "cli/interrupt.hpp"
 
+#include <unistd.h>
+
+#include <cstddef>
+#include <iterator>
+
+#include "sim/error.hpp"
+
 namespace sluice::cli {
 namespace {
 
-std::atomic<bool> interrupted{false};  // A handler can reach nothing but static memory.
+// A handler can reach nothing but static memory.
+std::atomic<bool> interrupted{false};
+std::atomic<bool> saves{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void on_signal(int) { interrupted.store(true); }
+void on_signal(int number) {
+  constexpr int kSignalled = 128;  // As shells report a program that a signal ended.
+  if (interrupted.exchange(true)) _exit(kSignalled + number);
+  if (saves.load()) return;
+  // Nothing more can be done where stderr is closed.
+  (void)!write(STDERR_FILENO, kNothingToSave, sizeof kNothingToSave - 1);
+  _exit(static_cast<int>(ExitCode::interrupted));
+}
 
 }  // namespace
 
 InterruptFlag::InterruptFlag() {
   interrupted.store(false);
+  saves.store(false);
   struct sigaction action {};
   action.sa_handler = on_signal;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigemptyset(&action.sa_mask);
-  sigaction(SIGINT, &action, &interrupt_);
-  sigaction(SIGTERM, &action, &terminate_);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &action, &before_[i]);
+  }
 }
 
 InterruptFlag::~InterruptFlag() {
-  sigaction(SIGINT, &interrupt_, nullptr);
-  sigaction(SIGTERM, &terminate_, nullptr);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
+
+void InterruptFlag::will_save() const { saves.store(true); }
 
 const std::atomic<bool>& InterruptFlag::flag() const { return interrupted; }
 

@@ -1,4 +1,4 @@
-// SIGINT and SIGTERM as a request to stop at the next step boundary.
+// Signals as a request to save and stop.
 #pragma once
 
 #include <atomic>
@@ -6,8 +6,10 @@
 
 namespace sluice::cli {
 
-/// While it lives, the first SIGINT or SIGTERM sets the flag; a second one ends the program as
-/// usual. One at a time.
+/// While it lives, SIGINT, SIGTERM and SIGUSR1 ask the program to stop. Until `will_save` there is
+/// nothing to keep, and the first one ends the program with exit code 75 and one line; afterwards
+/// it sets the flag. A second one, of whichever kind, ends the program at once with 128 and its
+/// number. One at a time.
 class InterruptFlag {
  public:
   [[nodiscard]] InterruptFlag();
@@ -15,11 +17,17 @@ class InterruptFlag {
   InterruptFlag(const InterruptFlag&) = delete;  // Restores the handlers that it replaced.
   InterruptFlag& operator=(const InterruptFlag&) = delete;
 
+  /// From now on the flag is set, and whoever reads it saves.
+  void will_save() const;
   [[nodiscard]] const std::atomic<bool>& flag() const;
 
  private:
-  struct sigaction interrupt_ {};
-  struct sigaction terminate_ {};
+  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+  struct sigaction before_[3]{};
 };
+
+/// What is said where a signal came before there was anything to save.
+inline constexpr char kNothingToSave[] =
+    "sluice: interrupted before the first step: there is nothing to save\n";
 
 }  // namespace sluice::cli

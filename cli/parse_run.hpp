@@ -17,7 +17,12 @@ namespace sluice::cli {
                                                      const std::string& usage,
                                                      const std::vector<planner::VerbFlag>& own) {
   planner::RunArguments run = planner::parse_run(arguments.strings, own);
-  if (!run.has("--help")) return run;
+  if (!run.has("--help")) {
+    for (const std::string& note : run.config.notes) {
+      std::cerr << "sluice: note: " << note << '\n';
+    }
+    return run;
+  }
   constexpr std::size_t kColumn = 26;
   std::cout << "Usage: " << usage
             << "\n\nRUN is a RUN.yaml with key=value overrides, or the flags that stand for one.\n";

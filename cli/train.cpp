@@ -1,21 +1,25 @@
 // `sluice train RUN`: trains with the given or stored plan, or plans first; predicted beside
 // measured.
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include "cli/choose_plan.hpp"
+#include "cli/dry_run.hpp"
 #include "cli/interrupt.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
-#include "cli/progress.hpp"
 #include "cli/train_output.hpp"
 #include "cli/train_state.hpp"
+#include "cli/train_steps.hpp"
 #include "engine/backend.hpp"
 #include "engine/datasets/open_text.hpp"
-#include "engine/ledger.hpp"
-#include "engine/process_memory.hpp"
+#include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/run_folder.hpp"
+#include "planner/host_memory.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
+#include "planner/saving_plan.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/error.hpp"
@@ -26,9 +30,6 @@
 namespace sluice::cli {
 namespace {
 
-/// Evaluations in a run besides the one at the start; and steps' worth of tokens of each, at most.
-constexpr std::int64_t kEvaluations = 4;
-constexpr std::int64_t kEvaluationSteps = 8;
 constexpr std::int64_t kTracedSteps = 3;
 
 /// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
@@ -54,10 +55,13 @@ void require_vocabulary(const engine::WindowedText& text, const planner::ModelSh
                    text.description() + "): choose another model");
 }
 
-/// Steps that are traced: in the middle of the first chunk, where steps overlap as they do ever
-/// after.
-std::int64_t first_traced(std::int64_t chunk) {
-  return std::max<std::int64_t>(1, std::min(chunk / 2, chunk - (kTracedSteps - 1)));
+/// Steps of a run that states epochs, rounded up.
+void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) {
+  if (!config.epochs) return;
+  const double sequences = *config.epochs * static_cast<double>(text.training_windows());
+  const double steps = std::ceil(sequences / static_cast<double>(config.batch_size));
+  config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+  config.epochs.reset();
 }
 
 void write_before(const engine::RunFolder& folder, TrainedRun& run) {
@@ -71,83 +75,36 @@ void write_before(const engine::RunFolder& folder, TrainedRun& run) {
   planner::write_whole_file(folder.predicted_trace(), sim::write_trace(run.predicted_trace));
 }
 
-/// How `sluice train` was asked to go about it.
-struct TrainOptions {
-  bool json = false;
-  bool checkpoint = true;  ///< Write one at the end.
-};
-
-/// Trains and fills in what `run` lacks.
-void train_run(TrainedRun& run, const planner::ResolvedMachine& machine, engine::WindowedText& text,
-               const engine::RunFolder& folder, const RunStart& start, const RunIdentity& identity,
-               const TrainOptions& options) {
-  const planner::RunConfig& config = run.config;
-  const planner::Prediction& prediction = run.predicted.prediction;
-  engine::Ledger ledger(folder.ledger());
-  const std::string promise =
-      ledger.append(engine::LedgerPrediction{.job_hash = prediction.job_hash,
-                                             .plan_hash = prediction.plan_hash,
-                                             .cost_model_hash = prediction.cost_model_hash,
-                                             .numerics_id = run.numerics_id,
-                                             .commit = std::string(commit()),
-                                             .step = to_seconds(prediction.step),
-                                             .step_low = prediction.step_low,
-                                             .step_high = prediction.step_high});
-  const std::int64_t chunk = std::min(
-      config.steps, std::max(kTracedSteps, (config.steps + kEvaluations - 1) / kEvaluations));
-  // The recorder counts from where the session starts.
-  const std::int64_t first_chunk =
-      std::min(config.steps, (start.step() / chunk + 1) * chunk) - start.step();
-  const profiler::StepRange traced{.first = first_traced(first_chunk), .count = kTracedSteps};
-  profiler::Recorder recorder(run.predicted.graph, traced);
-  const auto learning_rate = [&config](std::int64_t step) {
-    return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
-  };
-  engine::release_free_memory();
-  const auto session = start_session(
-      start, identity, run.predicted.graph,
-      engine::make_device(run.job, machine, run.predicted.graph.layout, prediction.plan.threads),
-      text, learning_rate, &recorder);
-  engine::MetricsFile metrics(folder.metrics(), start.step());
-  Progress progress(config.steps, options.json ? Progress::Where::nowhere : Progress::Where::lines);
-  const InterruptFlag interrupt;
-  run.metrics.reserve(static_cast<std::size_t>(config.steps));
-  const engine::TrainingReports reports{
-      .step =
-          [&](const engine::StepMetrics& line) {
-            run.metrics.push_back(line);
-            progress.step(line);
-          },
-      .validation = [&](std::int64_t step, double loss) { progress.validation(step, loss); }};
-  run.result = engine::train(*session, run.job, text,
-                             {.steps = config.steps,
-                              .evaluate_every = chunk,
-                              .evaluation_windows = kEvaluationSteps * run.job.batch_size,
-                              .predicted_step = to_seconds(prediction.step)},
-                             metrics, interrupt.flag(), reports);
-  progress.finish();
-  if (const auto step = run.result.median_step()) {
-    ledger.append(engine::LedgerMeasurement{
-        .prediction = promise, .steps = run.result.steps, .median_step = *step});
-  }
-  run.weights_sha256 = session->state().weights_sha256();
-  run.state_sha256 = session->state().state_sha256();
-  if (options.checkpoint) run.checkpoint = save_checkpoint(folder, start, identity, *session);
-  if (run.result.steps - start.step() >= traced.first + kTracedSteps - 1) {
-    const auto spans = profiler::three_steps(run.predicted.graph, recorder, traced.first);
-    const bool by_events = run.device == planner::DeviceKind::cuda && !machine.staged;
-    run.measured_trace = profiler::trace_of(
-        run.predicted.graph, spans, by_events ? sim::SpanSource::event : sim::SpanSource::clock);
-    run.measured_stalls = planner::stall_times_of(run.predicted.graph, spans);
+/// A run does not fail because what it came to cannot be written: it is on stdout too.
+void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
+  try {
+    folder.require_there();
+    if (run.measured_trace) {
+      planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
+    }
+    planner::write_whole_file(folder.manifest(), manifest_json(run));
+    planner::write_whole_file(folder.report(), result_report(run));
+  } catch (const EnvironmentError& error) {
+    std::fprintf(stderr, "sluice: warning: the run's report was not written: %s\n", error.what());
   }
 }
 
-void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
-  if (run.measured_trace) {
-    planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
+int dry_run(const ChosenPlan& plan, const planner::RunPlanning& planning,
+            const planner::RunConfig& config, const planner::SavingPlan& saving,
+            const engine::WindowedText& text, bool json) {
+  const planner::Job& job = planning.predictor.job();
+  const RunTimes times = run_times(config, job, plan.step.prediction, saving, text, 0);
+  if (json) {
+    print(dry_run_json(config, job, plan, saving, times, 0));
+    return static_cast<int>(ExitCode::done);
   }
-  planner::write_whole_file(folder.manifest(), manifest_json(run));
-  planner::write_whole_file(folder.report(), result_report(run));
+  print(prediction_table(plan.step.prediction, job, planning.predictor.machine().profile.name));
+  print(plan_table(plan.step.prediction.plan, job));
+  print("data         " + text.description() + "\n");
+  print("plan         " + plan.description + "\n");
+  print(times_table(config, times, 0));
+  print(saving_table(config, saving));
+  return static_cast<int>(ExitCode::done);
 }
 
 }  // namespace
@@ -156,16 +113,23 @@ int run_train(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
   const planner::RunArguments request = parse_run(
       arguments,
-      "sluice train RUN [--resume] [--no-checkpoint] [--json] [--trace-out T.json] [run flags]",
+      "sluice train RUN [--resume | --dry-run] [--no-checkpoint] [--json] [--trace-out T.json] "
+      "[run flags]",
       {{"--resume", Takes::nothing, "go on from the newest intact checkpoint of the run's folder"},
-       {"--no-checkpoint", Takes::nothing, "write no checkpoint (12 bytes a parameter) at the end"},
-       {"--json", Takes::nothing, "one JSON object (docs/schemas/train-result.schema.json)"},
+       {"--dry-run", Takes::nothing,
+        "say whether it fits, its plan, how long it takes and what "
+        "checkpoints cost; run nothing"},
+       {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
+       {"--json", Takes::nothing,
+        "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
-  const planner::RunConfig& config = request.config;
+  const InterruptFlag interrupt;
+  planner::RunConfig config = request.config;
   const bool json = request.has("--json");
   std::optional<std::filesystem::path> resumed;
   if (request.has("--resume")) resumed = folder_to_resume(request);
-  if (config.backend) engine::require_backend(*config.backend);
+  const bool dry = request.has("--dry-run");
+  if (config.backend && !dry) engine::require_backend(*config.backend);
   const planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config);
   const planner::DeviceKind device = planning.predictor.machine().profile.device;
@@ -174,34 +138,46 @@ int run_train(const Arguments& arguments) {
         "packing: the cuda backend does not keep attention inside documents: use packing=off or "
         "stream");
   }
-  engine::require_backend(device);
+  if (!dry) engine::require_backend(device);
+  const std::unique_ptr<engine::WindowedText> opened =
+      engine::open_text(config, planner::Store::of_user().root() / "tokens");
+  engine::WindowedText& text = *opened;
+  settle_steps(config, text);
   if (request.has("--trace-out") && config.steps < kTracedSteps) {
     throw BadRequest("--trace-out: three steps are traced, and steps is " +
                      std::to_string(config.steps) + ": raise it");
   }
-  const std::unique_ptr<engine::WindowedText> opened =
-      engine::open_text(config, planner::Store::of_user().root() / "tokens");
-  engine::WindowedText& text = *opened;
   require_vocabulary(text, planning.predictor.job().model);
-  require_healthy(config);
+  if (!dry) require_healthy(config);
   auto chosen = choose_plan(config, planning);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) {
     print(json ? to_json_text(*infeasible) : infeasible_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
   ChosenPlan& plan = std::get<ChosenPlan>(chosen);
+  planner::Prediction& prediction = plan.step.prediction;
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   const planner::Job& job = planning.predictor.job();
-  plan.step.prediction.numerics_id = engine::numerics_id(job, machine);
+  if (!dry) prediction.numerics_id = engine::numerics_id(job, machine);
+
+  const bool saves = !request.has("--no-checkpoint");
+  if (!saves) config.save_every = 0;
+  const bool here = config.machine == "here";
+  const planner::SavingPlan saving =
+      plan_saving(config, job, prediction, machine,
+                  here ? std::optional(planner::host_memory().available) : std::nullopt);
+  add_snapshot(prediction, saving);
 
   const RunIdentity identity{.config = config,
                              .job = job,
-                             .job_hash = plan.step.prediction.job_hash,
-                             .numerics_id = plan.step.prediction.numerics_id,
+                             .job_hash = prediction.job_hash,
+                             .numerics_id = prediction.numerics_id,
                              .data_sha256 = text.hash()};
+  if (dry) return dry_run(plan, planning, config, saving, text, json);
   const RunStart start = find_start(identity, resumed);
   const engine::RunFolder folder = resumed ? engine::RunFolder::to_continue(*resumed)
                                            : engine::RunFolder(config.out, job.model.name);
+  engine::sweep_checkpoints(folder.checkpoints());
   TrainedRun run{.config = config,
                  .job = job,
                  .predicted = plan.step,
@@ -209,11 +185,13 @@ int run_train(const Arguments& arguments) {
                  .device = machine.profile.device,
                  .plan_source = plan.source,
                  .folder = folder.path().string(),
-                 .numerics_id = plan.step.prediction.numerics_id,
+                 .numerics_id = prediction.numerics_id,
                  .data_sha256 = identity.data_sha256,
                  .weights_from = start.weights_from,
                  .resumed_after = start.checkpoint ? std::optional(start.step()) : std::nullopt,
                  .checkpoint = std::nullopt,
+                 .saving = saving,
+                 .saves = {},
                  .started = planner::utc_now(),
                  .ended = {},
                  .unigram_entropy = text.unigram_entropy(),
@@ -226,13 +204,26 @@ int run_train(const Arguments& arguments) {
                  .measured_stalls = std::nullopt};
   write_before(folder, run);
   if (!json) {
-    print(prediction_table(plan.step.prediction, job, machine.profile.name));
+    const RunTimes times = run_times(config, job, prediction, saving, text, start.step());
+    print(prediction_table(prediction, job, machine.profile.name));
     print(start.description(config.seed));
     print("data: " + text.description() + "\n");
     print("training with " + plan.description + "\n");
+    print(times_table(config, times, start.step()));
+    if (saves) print(saving_table(config, saving));
   }
-  const TrainOptions options{.json = json, .checkpoint = !request.has("--no-checkpoint")};
-  train_run(run, machine, text, folder, start, identity, options);
+  train_run(run,
+            {.machine = machine,
+             .text = text,
+             .folder = folder,
+             .start = start,
+             .identity = identity,
+             .interrupt = interrupt},
+            {.json = json, .checkpoint = saves});
+  if (run.result.interrupted && run.result.steps == start.step()) {
+    std::fputs(kNothingToSave, stderr);
+    return static_cast<int>(ExitCode::interrupted);
+  }
   run.ended = planner::utc_now();
   write_after(folder, run);
   if (const auto path = request.value("--trace-out"); path && run.measured_trace) {
@@ -241,8 +232,7 @@ int run_train(const Arguments& arguments) {
   print(json ? result_json(run) : result_table(run));
   if (!run.result.interrupted) return static_cast<int>(ExitCode::done);
   // 75 promises that what was trained is on the disk.
-  return static_cast<int>(options.checkpoint && !run.checkpoint ? ExitCode::environment
-                                                                : ExitCode::interrupted);
+  return static_cast<int>(saves && !run.checkpoint ? ExitCode::environment : ExitCode::interrupted);
 }
 
 }  // namespace sluice::cli

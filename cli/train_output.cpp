@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "planner/units_text.hpp"
@@ -78,6 +79,14 @@ ordered_json result_object(const TrainedRun& run) {
       run.resumed_after ? ordered_json(*run.resumed_after) : ordered_json(nullptr);
   out["checkpoint"] =
       run.checkpoint ? ordered_json(run.checkpoint->string()) : ordered_json(nullptr);
+  out["saves"] = {
+      {"during", run.saves.whole},
+      {"failed", run.saves.failed},
+      {"background", run.saving.background()},
+      {"snapshot_bytes", run.saving.snapshot.count()},
+      {"predicted_stall_s",
+       run.saving.saves > 0 ? ordered_json(run.saving.stall.count()) : ordered_json(nullptr)},
+      {"stall_s", optional_seconds(run.saves.median_stall())}};
   return out;
 }
 
@@ -118,6 +127,13 @@ profiler::MemoryTier memory_tier(const TrainedRun& run, planner::Tier tier) {
 }
 
 }  // namespace
+
+std::optional<Seconds> SavesDone::median_stall() const {
+  if (stalls.empty()) return std::nullopt;
+  std::vector<Seconds> sorted = stalls;
+  std::ranges::sort(sorted);
+  return sorted[sorted.size() / 2];
+}
 
 std::string result_json(const TrainedRun& run) { return result_object(run).dump(2) + "\n"; }
 
@@ -172,6 +188,10 @@ std::string result_table(const TrainedRun& run) {
                   planner::format_seconds(to_seconds(promised.idle[i])),
                   planner::format_seconds(to_seconds(measured.idle[i])));
     }
+  }
+  if (const std::optional<Seconds> stall = run.saves.median_stall()) {
+    text += row("stall of a save", planner::format_seconds(run.saving.stall),
+                planner::format_seconds(*stall), "median");
   }
   if (run.result.steps > 0) {
     text += fmt::format("\n  loss {:.4f} after {} steps", run.result.loss, run.result.steps);

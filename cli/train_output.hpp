@@ -5,13 +5,22 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/trainer.hpp"
 #include "planner/predict.hpp"
 #include "planner/run_config.hpp"
+#include "planner/saving_plan.hpp"
 #include "sim/trace.hpp"
 
 namespace sluice::cli {
+
+/// How the saves during a run went; the one at its end is not among them.
+struct SavesDone {
+  std::int64_t whole = 0, failed = 0;
+  std::vector<Seconds> stalls;  ///< Training stood still, of each.
+  [[nodiscard]] std::optional<Seconds> median_stall() const;
+};
 
 /// A run that has ended, and what it was promised to be.
 struct TrainedRun {
@@ -27,8 +36,10 @@ struct TrainedRun {
   std::string weights_from;                         ///< "random", or a folder.
   std::optional<std::int64_t> resumed_after;        ///< Step of the checkpoint.
   std::optional<std::filesystem::path> checkpoint;  ///< That the run left.
-  std::string started, ended;                       ///< UTC
-  double unigram_entropy = 0;                       ///< Nats a token.
+  planner::SavingPlan saving{};
+  SavesDone saves;
+  std::string started, ended;  ///< UTC
+  double unigram_entropy = 0;  ///< Nats a token.
   engine::TrainingResult result;
   std::vector<engine::StepMetrics> metrics;
   std::string weights_sha256, state_sha256;

@@ -2,11 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <cstdio>
 
 #include "cli/amount_bar.hpp"
-#include "engine/model_files/model_config.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
@@ -134,32 +132,19 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
   return session_from(engine::InitialWeights(static_cast<std::uint64_t>(identity.config.seed)));
 }
 
-std::optional<path> save_checkpoint(const engine::RunFolder& folder, const RunStart& start,
-                                    const RunIdentity& identity, engine::Session& session) {
-  const std::int64_t step = session.steps_done();
-  const engine::CheckpointFacts facts{.step = step,
-                                      .sequences = step * identity.job.batch_size,
-                                      .steps = identity.config.steps,
-                                      .seed = identity.config.seed,
-                                      .job_hash = identity.job_hash,
-                                      .numerics_id = identity.numerics_id,
-                                      .data_sha256 = identity.data_sha256,
-                                      .run_yaml = to_yaml(identity.config),
-                                      .model = identity.config.model,
-                                      .model_folder = start.model_folder};
-  AmountBar bar("writing the checkpoint");
-  const std::int64_t all = 3 * planner::parameter_count(identity.job.model);
-  std::atomic<std::int64_t> done{0};
-  try {
-    return engine::write_checkpoint(
-        folder.checkpoints(), facts, engine::model_config_text(identity.config.model),
-        session.state(),
-        [&](std::int64_t elements) { bar.show(done.fetch_add(elements) + elements, all); });
-  } catch (const Error& error) {
-    std::fprintf(stderr, "sluice: warning: the checkpoint of step %lld was not written: %s\n",
-                 static_cast<long long>(step), error.what());
-    return std::nullopt;
-  }
+engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,
+                                 std::int64_t step, std::optional<double> val_loss) {
+  return {.step = step,
+          .sequences = step * identity.job.batch_size,
+          .steps = identity.config.steps,
+          .seed = identity.config.seed,
+          .job_hash = identity.job_hash,
+          .numerics_id = identity.numerics_id,
+          .data_sha256 = identity.data_sha256,
+          .run_yaml = to_yaml(identity.config),
+          .model = identity.config.model,
+          .model_folder = start.model_folder,
+          .val_loss = val_loss};
 }
 
 }  // namespace sluice::cli

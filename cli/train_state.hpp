@@ -1,4 +1,4 @@
-// Where a run's weights come from, and where they go at its end.
+// Where a run's weights come from, and what its checkpoints say.
 #pragma once
 
 #include <filesystem>
@@ -49,11 +49,8 @@ struct RunIdentity {
     std::unique_ptr<engine::Device> device, engine::TokenSource& tokens,
     engine::StepRunner::LearningRate learning_rate, engine::Observer* observer);
 
-/// Writes a checkpoint of the session's state. Where that fails there is a warning on stderr and no
-/// path: a run does not end because its checkpoint could not be written.
-[[nodiscard]] std::optional<std::filesystem::path> save_checkpoint(const engine::RunFolder& folder,
-                                                                   const RunStart& start,
-                                                                   const RunIdentity& identity,
-                                                                   engine::Session& session);
+/// What a checkpoint after `step` says.
+[[nodiscard]] engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,
+                                               std::int64_t step, std::optional<double> val_loss);
 
 }  // namespace sluice::cli

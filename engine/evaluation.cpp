@@ -1,6 +1,8 @@
 #include "engine/evaluation.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "engine/token_source.hpp"
@@ -71,11 +73,12 @@ Evaluation::Evaluation(const planner::Job& job, const Program& program, Device& 
   target_tokens_.resize(static_cast<std::size_t>(job.micro_tokens()));
 }
 
-double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
+template <class Run>
+std::int64_t Evaluation::for_each_task(std::int64_t windows, const ReadWindows& read,
+                                       const Run& run) {
   check(windows > 0, "an evaluation reads windows");
   const auto slots = static_cast<std::int64_t>(inputs_.size());
   const std::int64_t micro_batches = (windows + job_.micro_batch - 1) / job_.micro_batch;
-  double sum = 0;
   std::int64_t targets = 0;
   for (std::int64_t first = 0; first < micro_batches; first += slots) {
     const std::int64_t count = std::min(slots, micro_batches - first);
@@ -86,14 +89,57 @@ double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
     for (const std::uint32_t index : tasks_) {
       const BoundTask& task = program_.task(index);
       if (task.kind != TaskKind::load_weights && task.micro_batch >= count) continue;
-      if (task.kind == TaskKind::loss) {
-        sum += device_.loss_only(task);
-      } else {
-        device_.run(task, AdamWStep{}, Pace::unlimited);
-      }
+      if (!run(task, first)) return targets;
     }
   }
+  return targets;
+}
+
+double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
+  double sum = 0;
+  const std::int64_t targets =
+      for_each_task(windows, read, [&](const BoundTask& task, std::int64_t) {
+        if (task.kind == TaskKind::loss) {
+          sum += device_.loss_only(task);
+        } else {
+          device_.run(task, AdamWStep{}, Pace::unlimited);
+        }
+        return true;
+      });
   return sum / static_cast<double>(std::max<std::int64_t>(1, targets));
+}
+
+std::optional<Evaluation::NotFinite> Evaluation::find_not_finite(std::int64_t windows,
+                                                                 const ReadWindows& read) {
+  std::optional<NotFinite> found;
+  (void)for_each_task(windows, read, [&](const BoundTask& task, std::int64_t first) {
+    bool finite = true;
+    if (task.kind == TaskKind::loss) {
+      finite = std::isfinite(device_.loss_only(task));
+    } else {
+      device_.run(task, AdamWStep{}, Pace::unlimited);
+      if (const BoundAccess* output = task.find(Role::next_input)) finite = is_finite(*output);
+    }
+    if (!finite) {
+      found = NotFinite{static_cast<std::size_t>(task.unit), first + task.micro_batch};
+    }
+    return finite;
+  });
+  return found;
+}
+
+bool Evaluation::is_finite(const BoundAccess& values) {
+  // All bits of the exponent set: infinite or not a number.
+  std::vector<std::byte> bytes(static_cast<std::size_t>(values.bytes.count()));
+  device_.read(values.data, bytes);
+  const bool bf16 = job_.compute == planner::ComputeType::bf16;
+  const std::size_t step = bf16 ? 2 : 4;
+  for (std::size_t at = step; at <= bytes.size(); at += step) {
+    std::uint16_t high = 0;  // bf16 is the upper half of fp32.
+    std::memcpy(&high, bytes.data() + at - 2, sizeof high);
+    if ((high & 0x7f80U) == 0x7f80U) return false;
+  }
+  return true;
 }
 
 std::int64_t Evaluation::place(std::size_t slot, std::int64_t first_window, std::int64_t windows,

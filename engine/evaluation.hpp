@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -25,11 +26,26 @@ class Evaluation {
   /// order, so it does not depend on the plan. Only while no step runs.
   [[nodiscard]] double mean_loss(std::int64_t windows, const ReadWindows& read);
 
+  /// Where forward first leaves the finite numbers.
+  struct NotFinite {
+    std::size_t unit;          ///< Whose output, or loss, it is.
+    std::int64_t micro_batch;  ///< Of the windows, from 0.
+  };
+  /// Runs forward on `windows` until some unit's output is not finite; none where all are.
+  [[nodiscard]] std::optional<NotFinite> find_not_finite(std::int64_t windows,
+                                                         const ReadWindows& read);
+
  private:
   /// Writes the tokens of one micro-batch where its tasks read them; absent windows count nothing.
   /// Returns how many targets count.
   std::int64_t place(std::size_t slot, std::int64_t first_window, std::int64_t windows,
                      const ReadWindows& read);
+
+  /// Places the windows, a slot at a time, and calls `run(task, slot's first micro-batch)` for each
+  /// task of theirs, in order, until it returns false. Returns the targets that were placed.
+  template <class Run>
+  std::int64_t for_each_task(std::int64_t windows, const ReadWindows& read, const Run& run);
+  [[nodiscard]] bool is_finite(const BoundAccess& values);
 
   planner::Job job_;
   const Program& program_;

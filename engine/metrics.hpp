@@ -1,13 +1,25 @@
 // metrics.jsonl: a line a step.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
 
 #include "engine/line_file.hpp"
+#include "planner/step_graph.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {
+
+/// What a GPU's sensors say.
+struct GpuReading {
+  double temperature = 0;  ///< Degrees Celsius.
+  double power = 0;        ///< Watts.
+  double clock = 0;        ///< Hertz, of the multiprocessors.
+};
 
 /// What one step came to.
 struct StepMetrics {
@@ -21,22 +33,34 @@ struct StepMetrics {
   std::int64_t tokens = 0;
   std::int64_t useful_tokens = 0;  ///< Without padding; text that only is read counts.
   std::int64_t target_tokens = 0;  ///< That the loss is the mean of.
+  std::optional<double> mfu{};     ///< None where the machine's peak is not known.
+  /// Share of the step's time in which each lane was at a task, by LaneKind; none for lanes that
+  /// the plan does not use.
+  std::array<std::optional<double>, planner::kLaneKinds> busy{};
+  Bytes to_device{0}, to_host{0};  ///< Copied by tasks that ended within the step's time.
+  std::optional<GpuReading> gpu{};
+  std::optional<double> val_loss{};  ///< After the step, where it was evaluated.
 };
 
-/// Fields: step, loss, loss_bits, grad_norm, grad_norm_bits (the double's 16 hex digits), lr,
-/// step_s, predicted_s, tokens, useful_tokens, target_tokens.
+/// Fields: docs/schemas/metrics.schema.json. Lines that the disk refuses are kept and written with
+/// the next one it takes, up to half a MiB of them: a disk may be full until a save has failed.
 class MetricsFile {
  public:
-  explicit MetricsFile(const std::filesystem::path& file) : file_(file, LineFile::Open::create) {}
+  explicit MetricsFile(const std::filesystem::path& file);
   /// Goes on with a run's file behind the line of step `last`; later lines, and one that was cut
   /// short, go. A pipe or device is only written to.
   MetricsFile(const std::filesystem::path& file, std::int64_t last);
-  /// Does not allocate. Throws EnvironmentError where the disk refuses; earlier lines stay.
+  /// Does not allocate. Throws EnvironmentError where the disk has refused too many lines.
   void append(const StepMetrics& metrics);
-  void flush() { file_.flush(); }
+  /// Throws EnvironmentError where lines are not on the disk.
+  void flush();
 
  private:
+  void write(std::string_view line);
+  void write_refused();
+
   LineFile file_;
+  std::string refused_;  ///< Lines, each with its newline.
 };
 
 }  // namespace sluice::engine

@@ -1,6 +1,10 @@
 #include "engine/run_folder.hpp"
 
+#include <sys/stat.h>
+
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <ctime>
 
 #include "sim/error.hpp"
@@ -40,6 +44,24 @@ RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
   if (error) {
     throw EnvironmentError("cannot make the run folder " + path_.string() + ": " + error.message());
   }
+  struct stat found {};
+  if (::stat(path_.c_str(), &found) != 0) {
+    throw EnvironmentError("cannot read the run folder " + path_.string() + ": " +
+                           std::strerror(errno));
+  }
+  device_ = found.st_dev;
+  number_ = found.st_ino;
+}
+
+void RunFolder::require_there() const {
+  struct stat found {};
+  if (::stat(path_.c_str(), &found) != 0) {
+    throw EnvironmentError("the run folder " + path_.string() +
+                           " is gone: " + std::strerror(errno));
+  }
+  if (found.st_dev == device_ && found.st_ino == number_) return;
+  throw EnvironmentError("the run folder " + path_.string() +
+                         " is another one than at the start: was it unmounted or replaced?");
 }
 
 RunFolder RunFolder::to_continue(const std::filesystem::path& path) { return RunFolder(path); }

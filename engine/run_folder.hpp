@@ -1,6 +1,7 @@
 // The folder of one run: everything needed to say later what was promised, done and measured.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 namespace sluice::engine {
 
 /// runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl, ledger.jsonl,
-/// report.html, manifest.json, checkpoints/step-N/}.
+/// report.html, manifest.json, checkpoints/step-N/, tensorboard/}.
 class RunFolder {
  public:
   /// Makes `out`, or where none is given a new folder below `runs` named after `model` and the UTC
@@ -20,6 +21,10 @@ class RunFolder {
   /// A folder that may hold a run already, which goes on in it. Throws EnvironmentError where it
   /// cannot be made.
   [[nodiscard]] static RunFolder to_continue(const std::filesystem::path& path);
+
+  /// Throws EnvironmentError where the folder is not there any more, or another one in its place: a
+  /// file system that was unmounted leaves an empty folder of the one below.
+  void require_there() const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path run_yaml() const { return path_ / "run.yaml"; }
@@ -31,11 +36,13 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path report() const { return path_ / "report.html"; }
   [[nodiscard]] std::filesystem::path manifest() const { return path_ / "manifest.json"; }
   [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
+  [[nodiscard]] std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
 
  private:
   explicit RunFolder(std::filesystem::path path);
 
   std::filesystem::path path_;
+  std::uint64_t device_ = 0, number_ = 0;  ///< Of the folder in its file system.
 };
 
 }  // namespace sluice::engine

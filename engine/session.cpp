@@ -1,5 +1,7 @@
 #include "engine/session.hpp"
 
+#include <algorithm>
+
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -7,7 +9,8 @@ namespace sluice::engine {
 Session::Session(const planner::Job& job, const planner::StepGraph& graph,
                  std::unique_ptr<Device> device, TokenSource& tokens,
                  StepRunner::LearningRate learning_rate, Observer* observer)
-    : device_(std::move(device)),
+    : clips_(job.optimizer.clip.has_value()),
+      device_(std::move(device)),
       program_(graph, *device_),
       state_(job.model, graph, *device_),
       evaluation_(job, program_, *device_),
@@ -36,6 +39,14 @@ void Session::continue_after(std::int64_t step) {
   check(steps_done_ == before_, "a session goes on from where it starts");
   before_ = steps_done_ = step;
   runner_.start_after(step);
+}
+
+bool Session::keeps_weights_on_failure() const {
+  if (!clips_) return false;
+  return queues_ == nullptr ||
+         std::ranges::none_of(program_.tasks(), [this](const BoundTask& task) {
+           return task.kind == planner::TaskKind::update && queues_->takes(task.lane);
+         });
 }
 
 std::int64_t Session::run_to(std::int64_t last, const StepDone& step_done) {

@@ -14,16 +14,36 @@ using planner::TaskKind;
 
 namespace {
 
+std::span<const double> doubles_of(const BoundAccess& access) {
+  return {reinterpret_cast<const double*>(access.data),
+          static_cast<std::size_t>(access.bytes.count()) / sizeof(double)};
+}
+
 /// Micro-batches or units in order, in double.
 double sum_of(const BoundAccess& access) {
-  const std::span doubles(reinterpret_cast<const double*>(access.data),
-                          static_cast<std::size_t>(access.bytes.count()) / sizeof(double));
   double sum = 0;
-  for (const double each : doubles) sum += each;
+  for (const double each : doubles_of(access)) sum += each;
   return sum;
 }
 
+/// Backward comes to the last unit first, and what is not finite there spreads to those before it.
+std::optional<std::size_t> last_not_finite(std::span<const double> norms) {
+  for (std::size_t unit = norms.size(); unit-- > 0;) {
+    if (!std::isfinite(norms[unit])) return unit;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+Diverged::Diverged(std::int64_t step, bool loss, std::optional<std::size_t> gradient_unit,
+                   const std::string& where)
+    : BadRequest(std::string("training diverged: the ") + (loss ? "loss" : "gradient norm") +
+                 " of step " + std::to_string(step) + " is not a finite number" + where +
+                 ": lower optimizer.lr, or raise schedule.warmup_steps"),
+      step_(step),
+      loss_(loss),
+      gradient_unit_(gradient_unit) {}
 
 StepRunner::StepRunner(const Program& program, Device& device, const planner::Job& job,
                        TokenSource& tokens, LearningRate learning_rate,
@@ -82,10 +102,8 @@ void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
   result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(result.targets);
   result.grad_norm = std::sqrt(sum_of(task.access(Role::norm_sum))) * gradient_scale(result);
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
-    throw BadRequest("training diverged: the " +
-                     std::string(std::isfinite(result.loss) ? "gradient norm" : "loss") +
-                     " of step " + std::to_string(of_run) +
-                     " is not a finite number: lower optimizer.lr, or raise schedule.warmup_steps");
+    throw Diverged(of_run, !std::isfinite(result.loss),
+                   last_not_finite(doubles_of(task.access(Role::norm_sum))), "");
   }
   if (job_.optimizer.clip) {
     const double scale =

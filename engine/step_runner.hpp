@@ -6,12 +6,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/executor.hpp"
 #include "engine/token_source.hpp"
 #include "planner/job.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::engine {
 
@@ -25,6 +28,23 @@ struct StepResult {
   std::chrono::steady_clock::time_point end{};  ///< When `grads` ended.
 };
 
+/// Loss or gradient of a step stopped being numbers.
+class Diverged : public BadRequest {
+ public:
+  /// `gradient_unit`: the last unit, and so the first in the order of backward, whose gradient is
+  /// not finite.
+  Diverged(std::int64_t step, bool loss, std::optional<std::size_t> gradient_unit,
+           const std::string& where);
+  [[nodiscard]] std::int64_t step() const { return step_; }
+  [[nodiscard]] bool loss() const { return loss_; }  ///< Not finite already in forward.
+  [[nodiscard]] std::optional<std::size_t> gradient_unit() const { return gradient_unit_; }
+
+ private:
+  std::int64_t step_;
+  bool loss_;
+  std::optional<std::size_t> gradient_unit_;
+};
+
 class StepRunner : public TaskRunner {
  public:
   /// lr of a step, counted from 1. Must not allocate.
@@ -36,7 +56,7 @@ class StepRunner : public TaskRunner {
              LearningRate learning_rate, std::span<AdamWStep> constants = {});
 
   void enter_lane(planner::LaneKind lane) override { device_.enter_lane(lane); }
-  /// Throws BadRequest where loss or gradient stop being numbers.
+  /// Throws Diverged where loss or gradient stop being numbers.
   void run(std::uint32_t task, std::int64_t step) override;
 
   /// The program's step 1 is the run's step `before` + 1: it reads the sequences, takes the

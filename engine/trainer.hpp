@@ -1,4 +1,4 @@
-// A training run: steps in chunks between evaluations, a metrics line a step.
+// A training run: steps in chunks between evaluations and saves, a metrics line a step.
 #pragma once
 
 #include <atomic>
@@ -22,9 +22,21 @@ struct MemoryPeaks {
   Bytes locked{0};
 };
 
+/// After which steps training stops for something else. A stop changes no bits.
+struct TrainingStops {
+  std::int64_t steps = 0;           ///< Of the run.
+  std::int64_t evaluate_every = 0;  ///< 0: at the end alone.
+  std::int64_t save_every = 0;      ///< 0: never; the end is the caller's.
+  bool evaluate_saves = false;      ///< Each save's loss is wanted.
+
+  /// The first stop after `step`; `steps` is the last.
+  [[nodiscard]] std::int64_t next(std::int64_t step) const;
+  [[nodiscard]] bool evaluates_at(std::int64_t step) const;
+  [[nodiscard]] bool saves_at(std::int64_t step) const;
+};
+
 struct TrainingOptions {
-  std::int64_t steps = 0;
-  std::int64_t evaluate_every = 0;      ///< After its multiples; at the end in any case.
+  TrainingStops stops;
   std::int64_t evaluation_windows = 0;  ///< At most; fewer where the validation text is shorter.
   Seconds predicted_step{0};
 };
@@ -42,17 +54,30 @@ struct TrainingResult {
 
   /// Median time of the undisturbed steps, of all where there are none; none without steps.
   [[nodiscard]] std::optional<Seconds> median_step() const;
+  /// After the last step, where it was evaluated.
+  [[nodiscard]] std::optional<double> final_validation() const;
 };
 
-/// What a run tells while it runs, on the calling thread. What they throw stops the run.
+/// What a run tells while it runs, on the calling thread. What they throw stops the run. All may be
+/// empty.
 struct TrainingReports {
+  /// The first step is about to begin: from here on there will be something to save.
+  std::function<void()> begins;
+  /// Fills in what only the caller measures (busy, moved bytes, MFU, sensors).
+  std::function<void(StepMetrics&)> measure;
+  /// Of each step, once it has ended.
   std::function<void(const StepMetrics&)> step;
   std::function<void(std::int64_t step, double loss)> validation;
+  /// Of each step, once its line is written: with val_loss where there is one.
+  std::function<void(const StepMetrics&)> logged;
+  /// No step runs: the state may be read. After the metrics of all steps so far are on the disk.
+  std::function<void(std::int64_t step, std::optional<double> val_loss)> save;
 };
 
 /// Trains `session` on `text` (which must be its token source) from where it stands. Stops at a
-/// step boundary once `interrupted` is set. Throws what tasks throw, and EnvironmentError where
-/// metrics cannot be written.
+/// step boundary once `interrupted` is set, and in the middle of an evaluation. Throws what tasks
+/// throw (Diverged with the layer, where it can be told), and EnvironmentError where metrics cannot
+/// be written.
 [[nodiscard]] TrainingResult train(Session& session, const planner::Job& job, WindowedText& text,
                                    const TrainingOptions& options, MetricsFile& metrics,
                                    const std::atomic<bool>& interrupted,

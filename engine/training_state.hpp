@@ -71,6 +71,10 @@ class TrainingState : public StateSource {
             std::span<float> out) const override;
 
   [[nodiscard]] const UnitState& unit(std::size_t index) const { return units_[index]; }
+  /// Bytes of one of a unit's planes, from several threads at a time.
+  void read_plane(const std::byte* source, std::span<std::byte> out) const {
+    device_.read(source, out);
+  }
 
  private:
   void clear_padding(std::size_t unit);

@@ -69,6 +69,7 @@ class Reader {
     if (result_.run_file) result_.config = read_run(*result_.run_file);
     for (const auto& [path, value] : overrides_) apply(path, value);
     if (parts_.any()) put_together();
+    settle(result_.config);
     return std::move(result_);
   }
 

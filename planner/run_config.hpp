@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/job.hpp"
 #include "planner/machine.hpp"
@@ -15,11 +16,21 @@
 namespace sluice::planner {
 
 /// Learning rate over a run: linear warm-up from lr / warmup_steps, then constant, or down to
-/// `final_fraction` of lr at the last step along a line or half a cosine.
+/// `final_fraction` of lr at the last step along a line or half a cosine; `wsd` (warm-up, stable,
+/// decay: arXiv 2404.06395) goes down in its last steps only.
 struct Schedule {
-  enum class Kind { constant, linear, cosine } kind = Kind::constant;
+  enum class Kind { constant, linear, cosine, wsd } kind = Kind::constant;
+  enum class Shape {
+    linear,
+    cosine,
+    sqrt,  ///< 1 - sqrt(share of the decay that is done): arXiv 2405.18392.
+  };
   std::int64_t warmup_steps = 0;
   double final_fraction = 0;
+  double warmup_fraction = 0;    ///< Of the run's steps, rounded up, where warmup_steps is 0.
+  std::int64_t decay_steps = 0;  ///< Of wsd; 0: decay_fraction of the run's steps, rounded up.
+  double decay_fraction = 0.1;
+  Shape decay_shape = Shape::linear;
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
@@ -74,6 +85,10 @@ struct RunConfig {
   std::int64_t micro_batch = 1;
   std::int64_t loss_chunk = 1024;
   std::int64_t steps = 100;
+  /// Passes over the training text, in place of `steps`; settled once the text is known.
+  std::optional<double> epochs;
+  /// Micro-batches a step, in place of batch_size (settle).
+  std::optional<std::int64_t> gradient_accumulation;
   std::int64_t seed = 1;
   ComputeType compute = ComputeType::bf16;
   GradientWire gradient_wire = GradientWire::fp32;
@@ -84,7 +99,12 @@ struct RunConfig {
   Residency residency = Residency::automatic;
   std::optional<std::filesystem::path> plan;  ///< A plan file to use as it is.
   std::optional<std::filesystem::path> out;   ///< Run folder.
-  std::optional<std::int64_t> threads;        ///< Threads of the CPU optimizer.
+  std::int64_t save_every = 0;                ///< Steps between checkpoints; 0: one at the end.
+  std::optional<std::int64_t> keep_last;      ///< Newest checkpoints that stay; none: all.
+  bool keep_best = false;                     ///< The one of the lowest validation loss stays too.
+  /// Steps between evaluations; none: four in the run; 0: at its start and end alone.
+  std::optional<std::int64_t> evaluate_every;
+  std::optional<std::int64_t> threads;  ///< Threads of the CPU optimizer.
   std::optional<DeviceKind> backend;
   /// `set machine.NAME = VALUE` by NAME: a quantity ("12 GB/s") or a factor ("0.5x").
   std::map<std::string, std::string> machine_overrides;
@@ -93,7 +113,13 @@ struct RunConfig {
   std::optional<std::string> policy;  ///< A schedule rule instead of a search (planner/policy.hpp).
   /// `set policy.KEY = VALUE` by KEY: settings of the policy.
   std::map<std::string, std::string> policy_overrides;
+  /// What to say of keys that were accepted and change nothing here.
+  std::vector<std::string> notes;
 };
+
+/// batch_size from gradient_accumulation, where that is given. Throws BadRequest where both are and
+/// they contradict each other.
+void settle(RunConfig& config);
 
 /// The run of RUN.yaml text. Throws BadRequest with `where`, the line and the nearest known key.
 [[nodiscard]] RunConfig run_from_yaml(const std::string& text, const std::string& where);
@@ -131,6 +157,7 @@ struct ResolvedMachine {
 void apply_plan_overrides(Plan& plan, const Job& job, const RunConfig& config);
 
 const char* to_string(Schedule::Kind kind);
+const char* to_string(Schedule::Shape shape);
 const char* to_string(Residency residency);
 const char* to_string(DataFormat format);
 const char* to_string(Packing packing);

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "planner/choice.hpp"
+#include "planner/foreign_keys.hpp"
 #include "planner/plan_overrides.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_config.hpp"
@@ -106,8 +107,34 @@ void set_threads(RunConfig& run, Text value, Text path) {
 }
 
 void set_schedule(RunConfig& run, Text value, Text path) {
-  run.schedule.kind = parse_choice(
-      value, path, {Schedule::Kind::constant, Schedule::Kind::linear, Schedule::Kind::cosine});
+  using Kind = Schedule::Kind;
+  run.schedule.kind =
+      parse_choice(value, path, {Kind::constant, Kind::linear, Kind::cosine, Kind::wsd});
+}
+
+void set_decay_shape(RunConfig& run, Text value, Text path) {
+  using Shape = Schedule::Shape;
+  run.schedule.decay_shape = parse_choice(value, path, {Shape::linear, Shape::cosine, Shape::sqrt});
+}
+
+/// Of steps and epochs, the one that is given later holds.
+void set_steps(RunConfig& run, Text value, Text path) {
+  run.steps = positive(value, path);
+  run.epochs.reset();
+}
+
+void set_epochs(RunConfig& run, Text value, Text path) {
+  run.epochs.reset();
+  if (is_none(value)) return;
+  const double epochs = parse_number(value, path);
+  if (!(epochs > 0)) throw BadRequest(path + ": \"" + value + "\" must be more than 0");
+  run.epochs = epochs;
+}
+
+bool yes_or_no(Text value, Text path) {
+  if (value == "true" || value == "yes" || value == "on") return true;
+  if (value == "false" || value == "no" || value == "off" || is_none(value)) return false;
+  throw BadRequest(path + ": \"" + value + "\" must be true or false");
 }
 
 constexpr std::array kPaths = {
@@ -127,15 +154,21 @@ constexpr std::array kPaths = {
             }},
     RunPath{"packing",
             [](RunConfig& run, Text v, Text p) {
-              run.packing = parse_choice(
-                  v, p, {Packing::automatic, Packing::stream, Packing::documents, Packing::off});
+              // LLaMA-Factory has the same key, true or false.
+              const std::string choice = v == "true" ? "documents" : v == "false" ? "off" : v;
+              run.packing = parse_choice(choice, p,
+                                         {Packing::automatic, Packing::stream, Packing::documents,
+                                          Packing::off});
             }},
     RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = positive(v, p); }},
     RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = positive(v, p); }},
     RunPath{"micro_batch",
             [](RunConfig& run, Text v, Text p) { run.micro_batch = positive(v, p); }},
     RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = positive(v, p); }},
-    RunPath{"steps", [](RunConfig& run, Text v, Text p) { run.steps = positive(v, p); }},
+    RunPath{"gradient_accumulation",
+            [](RunConfig& run, Text v, Text p) { run.gradient_accumulation = positive(v, p); }},
+    RunPath{"steps", set_steps},
+    RunPath{"epochs", set_epochs},
     RunPath{"seed", [](RunConfig& run, Text v, Text p) { run.seed = parse_count(v, p); }},
     RunPath{"compute",
             [](RunConfig& run, Text v, Text p) {
@@ -167,6 +200,33 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text p) {
               run.schedule.final_fraction = number_between(v, p, 0, 1);
             }},
+    RunPath{"schedule.warmup_fraction",
+            [](RunConfig& run, Text v, Text p) {
+              run.schedule.warmup_fraction = number_between(v, p, 0, 1);
+            }},
+    RunPath{"schedule.decay_steps",
+            [](RunConfig& run, Text v, Text p) { run.schedule.decay_steps = parse_count(v, p); }},
+    RunPath{"schedule.decay_fraction",
+            [](RunConfig& run, Text v, Text p) {
+              run.schedule.decay_fraction = number_between(v, p, 0, 1);
+            }},
+    RunPath{"schedule.decay_shape", set_decay_shape},
+    RunPath{"evaluate_every",
+            [](RunConfig& run, Text v, Text p) {
+              run.evaluate_every.reset();
+              if (!is_none(v)) run.evaluate_every = parse_count(v, p);
+            }},
+    RunPath{"save_every",
+            [](RunConfig& run, Text v, Text p) {
+              run.save_every = is_none(v) ? 0 : parse_count(v, p);
+            }},
+    RunPath{"keep_last",
+            [](RunConfig& run, Text v, Text p) {
+              run.keep_last.reset();
+              if (!is_none(v) && v != "all") run.keep_last = positive(v, p);
+            }},
+    RunPath{"keep_best",
+            [](RunConfig& run, Text v, Text p) { run.keep_best = yes_or_no(v, p); }},
     RunPath{"machine", [](RunConfig& run, Text v, Text p) { run.machine = name(v, p); }},
     RunPath{"limits.hbm", [](RunConfig& run, Text v, Text p) { run.limits.hbm = limit(v, p); }},
     RunPath{"limits.host", [](RunConfig& run, Text v, Text p) { run.limits.host = limit(v, p); }},
@@ -218,7 +278,10 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
   for (const RunPath& known : kPaths) {
     if (path == known.path) return known.set(config, value, path);
   }
-  throw BadRequest(path + ": unknown key" + sim::did_you_mean(path, run_paths()));
+  if (set_foreign_key(config, path, value)) return;
+  std::vector<std::string> known = run_paths();
+  for (std::string& name : foreign_keys()) known.push_back(std::move(name));
+  throw BadRequest(path + ": unknown key" + sim::did_you_mean(path, known));
 }
 
 }  // namespace sluice::planner

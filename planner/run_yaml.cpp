@@ -34,8 +34,17 @@ class RunReader {
       if (!item.first.IsScalar()) refuse(item.first, "a key must be a word");
       const std::string path = prefix + item.first.Scalar();
       if (!seen.insert(path).second) refuse(item.first, path + " is given twice");
-      read_value(item.first, item.second, path);
+      if (!states_steps(path)) read_value(item.first, item.second, path);
     }
+    // Of one file, a number of steps holds over a number of epochs wherever the two stand.
+    for (const auto& item : map) {
+      const std::string path = prefix + item.first.Scalar();
+      if (states_steps(path)) read_value(item.first, item.second, path);
+    }
+  }
+
+  static bool states_steps(const std::string& path) {
+    return path == "steps" || path == "max_steps";
   }
 
   void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {
@@ -140,6 +149,13 @@ void write_limits(YamlText& yaml, const Limits& limits) {
   yaml.end();
 }
 
+void write_saving(YamlText& yaml, const RunConfig& run) {
+  if (run.evaluate_every) yaml.number("evaluate_every", *run.evaluate_every);
+  yaml.number("save_every", run.save_every);
+  yaml.bare("keep_last", run.keep_last ? std::to_string(*run.keep_last) : "all");
+  yaml.bare("keep_best", run.keep_best ? "true" : "false");
+}
+
 void write_overrides(YamlText& yaml, const RunConfig& run) {
   if (run.machine_overrides.empty() && run.plan_overrides.empty() && run.policy_overrides.empty()) {
     return;
@@ -184,10 +200,15 @@ std::string to_yaml(const RunConfig& run) {
   yaml.bare("packing", to_string(run.packing));
   if (run.seq_len > 0) yaml.number("seq_len", run.seq_len);
   if (run.batch_size > 0) yaml.number("batch_size", run.batch_size);
-  yaml.number("micro_batch", run.micro_batch)
-      .number("loss_chunk", run.loss_chunk)
-      .number("steps", run.steps)
-      .number("seed", run.seed)
+  yaml.number("micro_batch", run.micro_batch).number("loss_chunk", run.loss_chunk);
+  // Of the two, steps would hold.
+  if (run.epochs) {
+    yaml.bare("epochs", text_of(*run.epochs));
+  } else {
+    yaml.number("steps", run.steps);
+  }
+  if (run.gradient_accumulation) yaml.number("gradient_accumulation", *run.gradient_accumulation);
+  yaml.number("seed", run.seed)
       .bare("compute", to_string(run.compute))
       .bare("gradient_wire", to_string(run.gradient_wire));
   const AdamWSettings& adam = run.optimizer;
@@ -202,8 +223,18 @@ std::string to_yaml(const RunConfig& run) {
   yaml.begin("schedule")
       .bare("kind", to_string(run.schedule.kind))
       .number("warmup_steps", run.schedule.warmup_steps)
-      .bare("final_fraction", text_of(run.schedule.final_fraction))
-      .end();
+      .bare("final_fraction", text_of(run.schedule.final_fraction));
+  const Schedule& schedule = run.schedule;
+  if (schedule.warmup_fraction > 0) {
+    yaml.bare("warmup_fraction", text_of(schedule.warmup_fraction));
+  }
+  if (schedule.kind == Schedule::Kind::wsd) {
+    yaml.number("decay_steps", schedule.decay_steps)
+        .bare("decay_fraction", text_of(schedule.decay_fraction))
+        .bare("decay_shape", to_string(schedule.decay_shape));
+  }
+  yaml.end();
+  write_saving(yaml, run);
   yaml.quoted("machine", run.machine);
   write_limits(yaml, run.limits);
   yaml.bare("residency", to_string(run.residency));

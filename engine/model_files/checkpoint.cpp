@@ -51,10 +51,14 @@ void compare(const path& folder, const FileRecord& stated) {
 
 }  // namespace
 
+std::string checkpoint_name(std::int64_t step) {
+  return std::string(kFolderName) + std::to_string(step);
+}
+
 path write_checkpoint(const path& checkpoints, const CheckpointFacts& facts,
                       const std::string& config, const StateSource& state,
-                      const std::function<void(std::int64_t)>& progress) {
-  path name = checkpoints / (std::string(kFolderName) + std::to_string(facts.step));
+                      const std::function<void(std::int64_t)>& progress, std::int64_t threads) {
+  path name = checkpoints / checkpoint_name(facts.step);
   FolderInWriting folder(name);
   CheckpointFile file{.facts = facts, .files = {}};
   WrittenFile config_file(folder.hidden() / "config.json");
@@ -67,7 +71,8 @@ path write_checkpoint(const path& checkpoints, const CheckpointFacts& facts,
                                       .name = part_name,
                                       .part = part,
                                       .type = ElementType::fp32,
-                                      .most = kFileBytes},
+                                      .most = kFileBytes,
+                                      .threads = threads},
                                      shape, state, progress);
     file.files.insert(file.files.end(), records.begin(), records.end());
   }
@@ -127,8 +132,7 @@ std::unique_ptr<Checkpoint> newest_checkpoint(const path& checkpoints,
                                               const std::function<void(const std::string&)>& torn) {
   for (const std::int64_t step : checkpoint_steps(checkpoints)) {
     try {
-      return std::make_unique<Checkpoint>(checkpoints /
-                                          (std::string(kFolderName) + std::to_string(step)));
+      return std::make_unique<Checkpoint>(checkpoints / checkpoint_name(step));
     } catch (const BadRequest& error) {
       torn(error.what());
     }

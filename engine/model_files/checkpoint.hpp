@@ -29,16 +29,21 @@ struct CheckpointFacts {
   std::string run_yaml;                               ///< Of the run, every default written out.
   std::string model;                                  ///< As the run names it.
   std::optional<std::filesystem::path> model_folder;  ///< Where it came from: tokenizer, ...
+  std::optional<double> val_loss{};                   ///< At this step, where it was evaluated.
 };
+
+/// "step-N": the folder's name.
+[[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
 /// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors, config.json with `config`,
 /// and checkpoint.json with the SHA-256 of each. The folder gets its name once everything is on the
-/// disk. `progress`, if any, is given elements as they are written, from any thread. Returns the
-/// folder. Throws EnvironmentError, and then leaves what was there before.
+/// disk. `progress`, if any, is given elements as they are written, from any thread; what it throws
+/// ends the writing. At most `threads` write (0: one a core). Returns the folder. Throws
+/// EnvironmentError, and then leaves what was there before.
 std::filesystem::path write_checkpoint(
     const std::filesystem::path& checkpoints, const CheckpointFacts& facts,
     const std::string& config, const StateSource& state,
-    const std::function<void(std::int64_t elements)>& progress = nullptr);
+    const std::function<void(std::int64_t elements)>& progress = nullptr, std::int64_t threads = 0);
 
 /// A checkpoint that was written and has not changed since.
 class Checkpoint : public StateSource {

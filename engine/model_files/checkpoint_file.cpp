@@ -50,8 +50,10 @@ std::string checkpoint_text(const CheckpointFile& file) {
                {"run_yaml", facts.run_yaml},
                {"model", facts.model},
                {"model_folder", nullptr},
+               {"val_loss", nullptr},
                {"files", files_json(file.files)}};
   if (facts.model_folder) body["model_folder"] = facts.model_folder->string();
+  if (facts.val_loss) body["val_loss"] = *facts.val_loss;
   body["hash"] = planner::sha256_hex(body.dump());
   return body.dump(2) + "\n";
 }
@@ -77,10 +79,15 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
                                   .data_sha256 = body.at("data_sha256").get<std::string>(),
                                   .run_yaml = body.at("run_yaml").get<std::string>(),
                                   .model = body.at("model").get<std::string>(),
-                                  .model_folder = std::nullopt},
+                                  .model_folder = std::nullopt,
+                                  .val_loss = std::nullopt},
                         .files = files_of(body.at("files"))};
     if (!body.at("model_folder").is_null()) {
       file.facts.model_folder = body.at("model_folder").get<std::string>();
+    }
+    // Not in files of earlier versions.
+    if (const auto loss = body.find("val_loss"); loss != body.end() && !loss->is_null()) {
+      file.facts.val_loss = loss->get<double>();
     }
     return file;
   } catch (const json::exception&) {

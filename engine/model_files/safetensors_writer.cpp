@@ -114,7 +114,9 @@ std::vector<FileRecord> write_state(const StateFiles& files, const planner::Mode
                                     const std::function<void(std::int64_t)>& progress) {
   const std::vector<OutFile> planned = files_of(files, shape);
   std::vector<FileRecord> records(planned.size());
-  planner::parallel_for(planned.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+  const std::int64_t threads =
+      files.threads > 0 ? files.threads : std::thread::hardware_concurrency();
+  planner::parallel_for(planned.size(), threads, [&](std::size_t i) {
     records[i] = write_file(files, planned[i], source, progress);
   });
   if (planned.size() > 1) records.push_back(write_index(files, planned));

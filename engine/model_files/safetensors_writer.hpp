@@ -19,7 +19,8 @@ struct StateFiles {
   std::string name;  ///< Of the files: "model" gives model.safetensors, or model-00001-of-00002...
   StatePart part = StatePart::weights;
   ElementType type = ElementType::fp32;
-  Bytes most{0};  ///< Bytes of tensors in a file; a larger tensor has a file to itself.
+  Bytes most{0};             ///< Bytes of tensors in a file; a larger tensor has a file to itself.
+  std::int64_t threads = 0;  ///< At most; 0: one a core.
 };
 
 /// Writes `files` of `source`, several at a time, and for more than one a

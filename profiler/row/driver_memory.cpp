@@ -1,10 +1,10 @@
 #include "profiler/row/driver_memory.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <string>
 
+#include "profiler/gpu_sensors.hpp"
 #include "profiler/shared_library.hpp"
 
 namespace sluice::profiler {
@@ -14,20 +14,6 @@ namespace {
 struct NvmlMemory {
   unsigned long long total, free, used;
 };
-
-/// PCI bus id of the first visible CUDA device.
-std::optional<std::string> first_bus_id() {
-  const Library cuda = open_library("libcuda.so.1");
-  if (!cuda) return std::nullopt;
-  const auto init = symbol<int(unsigned)>(cuda, "cuInit");
-  const auto get = symbol<int(int*, int)>(cuda, "cuDeviceGet");
-  const auto bus_id = symbol<int(char*, int, int)>(cuda, "cuDeviceGetPCIBusId");
-  int device = 0;
-  std::array<char, 32> text{};
-  if (!init || !get || !bus_id || init(0) != 0 || get(&device, 0) != 0) return std::nullopt;
-  if (bus_id(text.data(), static_cast<int>(text.size()), device) != 0) return std::nullopt;
-  return std::string(text.data());
-}
 
 std::optional<Bytes> larger(std::optional<Bytes> a, std::optional<Bytes> b) {
   return a && b ? std::max(a, b) : (a ? a : b);

@@ -35,7 +35,7 @@ def test_a_run_leaves_its_folder(run_sluice, validate, small, tmp_path):
     names = {path.name for path in folder.iterdir()}
     assert names == {
         "run.yaml", "plan.json", "predicted.trace", "measured.trace", "metrics.jsonl",
-        "ledger.jsonl", "report.html", "manifest.json", "checkpoints",
+        "ledger.jsonl", "report.html", "manifest.json", "checkpoints", "tensorboard",
     }  # fmt: skip
     validate(folder / "metrics.jsonl", "metrics")
     validate(folder / "ledger.jsonl", "ledger")

@@ -81,6 +81,63 @@ TEST(Metrics, ALineHoldsTheBitsOfItsNumbers) {
   EXPECT_EQ(line["tokens"], 4096);
 }
 
+TEST(Metrics, ALineHoldsWhatWasMeasuredBesides) {
+  const ScratchFolder folder;
+  MetricsFile metrics(folder.path() / "metrics.jsonl");
+  StepMetrics line{.step = 1, .step_time = Seconds(0.5), .tokens = 100, .useful_tokens = 90};
+  metrics.append(line);
+  line.mfu = 0.25;
+  line.busy[static_cast<std::size_t>(planner::LaneKind::h2d)] = 0.75;
+  line.to_device = Bytes(1000);
+  line.gpu = GpuReading{.temperature = 61, .power = 650.5, .clock = 1.98e9};
+  line.val_loss = 2.5;
+  metrics.append(line);
+  const auto lines = lines_of(folder.path() / "metrics.jsonl");
+  const auto bare = nlohmann::json::parse(lines.at(0));
+  EXPECT_EQ(bare["useful_tokens_per_s"], 180);
+  EXPECT_TRUE(bare["mfu"].is_null() && bare["busy"].empty());
+  EXPECT_FALSE(bare.contains("gpu") || bare.contains("val_loss"));
+  const auto full = nlohmann::json::parse(lines.at(1));
+  EXPECT_EQ(full["mfu"], 0.25);
+  EXPECT_EQ(full["busy"], nlohmann::json({{"h2d", 0.75}}));
+  EXPECT_EQ(full["moved_bytes"], nlohmann::json({{"h2d", 1000}, {"d2h", 0}}));
+  EXPECT_EQ(full["gpu"]["power_w"], 650.5);
+  EXPECT_EQ(full["val_loss"], 2.5);
+}
+
+TEST(Metrics, LinesThatTheDiskRefusesAreWrittenOnceItTakesThem) {
+  const ScratchFolder folder;
+  MetricsFile metrics(folder.path() / "metrics.jsonl");
+  StepMetrics line{.step = 1, .step_time = Seconds(1)};
+  metrics.append(line);
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{100, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &small);
+  for (line.step = 2; line.step <= 4; ++line.step) metrics.append(line);
+  EXPECT_THROW(metrics.flush(), EnvironmentError);
+  bool refused_at_last = false;
+  for (int i = 0; i < 10000 && !refused_at_last; ++i) {
+    try {
+      metrics.append(line);
+      ++line.step;
+    } catch (const EnvironmentError&) {
+      refused_at_last = true;
+    }
+  }
+  EXPECT_TRUE(refused_at_last);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  metrics.append(line);
+  metrics.flush();
+  const auto lines = lines_of(folder.path() / "metrics.jsonl");
+  ASSERT_EQ(static_cast<std::int64_t>(lines.size()), line.step);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    EXPECT_EQ(nlohmann::json::parse(lines[i])["step"], i + 1);
+  }
+}
+
 LedgerPrediction prediction() {
   return {.job_hash = "job",
           .plan_hash = "plan",

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <vector>
+
+#include "planner/hash_blocks.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -13,6 +18,17 @@ TEST(Sha256, GivesThePublishedDigests) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(sha256_hex(std::string(1000000, 'a')),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256, EveryPathGivesTheSameDigest) {
+  if (!has_sha_ni()) GTEST_SKIP() << "this processor has no SHA instructions";
+  std::vector<std::uint8_t> blocks(64 * 5);
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::uint8_t>(i * 37);
+  std::array<std::uint32_t, 8> portable = {1, 2, 3, 4, 5, 6, 7, 8};
+  std::array<std::uint32_t, 8> quick = portable;
+  sha256_blocks_portable(portable.data(), blocks.data(), 5);
+  sha256_blocks_ni(quick.data(), blocks.data(), 5);
+  EXPECT_EQ(quick, portable);
 }
 
 TEST(Sha256, DoesNotDependOnHowTheMessageIsCut) {

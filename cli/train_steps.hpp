@@ -1,0 +1,38 @@
+// The steps of `sluice train`: what happens between a plan and a result.
+#pragma once
+
+#include "cli/interrupt.hpp"
+#include "cli/train_output.hpp"
+#include "cli/train_state.hpp"
+#include "engine/data.hpp"
+#include "engine/run_folder.hpp"
+#include "planner/run_config.hpp"
+
+namespace sluice::cli {
+
+/// After which steps of a run there is an evaluation or a save.
+[[nodiscard]] engine::TrainingStops stops_of(const planner::RunConfig& config);
+/// Windows of an evaluation, at most.
+[[nodiscard]] std::int64_t evaluation_windows(const planner::Job& job);
+
+/// How `sluice train` was asked to go about it.
+struct TrainOptions {
+  bool json = false;
+  bool checkpoint = true;  ///< Write any.
+};
+
+/// What a run is made of; all of it outlives the run.
+struct TrainParts {
+  const planner::ResolvedMachine& machine;
+  engine::WindowedText& text;
+  const engine::RunFolder& folder;
+  const RunStart& start;
+  const RunIdentity& identity;
+  const InterruptFlag& interrupt;
+};
+
+/// Trains and fills in what `run` lacks. Throws what training throws; where a run diverges the line
+/// names its last checkpoint.
+void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& options);
+
+}  // namespace sluice::cli

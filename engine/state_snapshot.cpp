@@ -1,0 +1,107 @@
+#include "engine/state_snapshot.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "engine/master_weights.hpp"
+#include "engine/zero.hpp"
+#include "planner/parallel_for.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// One plane of a unit, or a piece of it.
+struct PlaneCopy {
+  const std::byte* from;
+  std::byte* to;
+  std::size_t bytes;
+};
+
+constexpr std::size_t kPlanePiece = std::size_t{8} << 20;
+
+void cut_into(std::vector<PlaneCopy>& pieces, const PlaneCopy& plane) {
+  for (std::size_t at = 0; at < plane.bytes; at += kPlanePiece) {
+    pieces.push_back({plane.from + at, plane.to + at, std::min(kPlanePiece, plane.bytes - at)});
+  }
+}
+
+std::byte* map_present(std::size_t bytes) {
+  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) {
+    throw EnvironmentError("cannot map " + std::to_string(bytes) +
+                           " bytes for the snapshot of checkpoints: " + std::strerror(errno));
+  }
+  (void)madvise(mapping, bytes, MADV_HUGEPAGE);  // Quicker to touch where the system has them.
+  auto* data = static_cast<std::byte*>(mapping);
+  zero_in_parallel(data, bytes);
+  return data;
+}
+
+std::size_t bytes_of(const planner::ModelShape& shape) {
+  return static_cast<std::size_t>(StateSnapshot::size_of(shape).count());
+}
+
+}  // namespace
+
+void StateSnapshot::Unmap::operator()(std::byte* data) const { munmap(data, bytes); }
+
+Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
+  std::int64_t bytes = 0;
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    bytes += 12 * planner::unit_tensors(shape, unit).padded_size;
+  }
+  return Bytes(bytes);
+}
+
+StateSnapshot::StateSnapshot(const planner::ModelShape& shape)
+    : memory_(map_present(bytes_of(shape)), Unmap{bytes_of(shape)}) {
+  std::byte* next = memory_.get();
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    const std::int64_t padded = planner::unit_tensors(shape, unit).padded_size;
+    UnitState& state = units_.emplace_back();
+    state.high = next;
+    state.low = state.high + 2 * padded;
+    state.m = state.low + 2 * padded;
+    state.v = state.m + 4 * padded;
+    next = state.v + 4 * padded;
+    padded_.push_back(padded);
+  }
+}
+
+void StateSnapshot::take(const TrainingState& state) {
+  std::vector<PlaneCopy> pieces;
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    const auto elements = static_cast<std::size_t>(padded_[unit]);
+    const UnitState& from = state.unit(unit);
+    const UnitState& to = units_[unit];
+    cut_into(pieces, {from.high, to.high, 2 * elements});
+    cut_into(pieces, {from.low, to.low, 2 * elements});
+    cut_into(pieces, {from.m, to.m, 4 * elements});
+    cut_into(pieces, {from.v, to.v, 4 * elements});
+  }
+  planner::parallel_for(pieces.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    state.read_plane(pieces[i].from, {pieces[i].to, pieces[i].bytes});
+  });
+}
+
+void StateSnapshot::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,
+                         std::int64_t first, std::span<float> out) const {
+  const UnitState& state = units_[unit];
+  const std::int64_t offset = tensor.offset + first;
+  if (part != StatePart::weights) {
+    const std::byte* moment = part == StatePart::m ? state.m : state.v;
+    std::memcpy(out.data(), moment + 4 * offset, out.size_bytes());
+    return;
+  }
+  const auto* high = reinterpret_cast<const std::uint16_t*>(state.high) + offset;
+  const auto* low = reinterpret_cast<const std::uint16_t*>(state.low) + offset;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = join_master({high[i], low[i]});
+}
+
+}  // namespace sluice::engine
