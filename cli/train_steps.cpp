@@ -81,11 +81,13 @@ class RunSaves {
     tell();
   }
 
-  /// The run's last state, whatever is being written.
+  /// The run's last state. Whoever interrupts may not wait for two saves.
   void save_last(engine::Session& session, std::optional<double> loss) {
     const std::int64_t step = session.steps_done();
     last_ = step;
-    with_bar(true, [&] { saving_->save_now(facts(session, loss), session.state()); });
+    const auto older =
+        run_.result.interrupted ? engine::Saving::Older::given_up : engine::Saving::Older::finished;
+    with_bar(true, [&] { saving_->save_now(facts(session, loss), session.state(), older); });
     tell();
     if (saving_->last_step() == step) {
       run_.checkpoint = parts_.folder.checkpoints() / engine::checkpoint_name(step);

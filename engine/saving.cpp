@@ -54,9 +54,9 @@ void Saving::save(CheckpointFacts facts, const TrainingState& state) {
   });
 }
 
-void Saving::save_now(CheckpointFacts facts, const TrainingState& state) {
+void Saving::save_now(CheckpointFacts facts, const TrainingState& state, Older older) {
   const Task task{.facts = std::move(facts), .begin = Clock::now()};
-  given_up_ = true;
+  given_up_ = older == Older::given_up;
   finish();
   given_up_ = false;
   if (last_step() != task.facts.step) write(task, state);

@@ -54,9 +54,10 @@ class Saving {
   /// Saves `state`, which stands at a step boundary. In the background it returns once the copy is
   /// made, after waiting for the save before it.
   void save(CheckpointFacts facts, const TrainingState& state);
-  /// Saves before anything else happens, on all cores. A save in the background that is not done is
-  /// given up, for this one is newer.
-  void save_now(CheckpointFacts facts, const TrainingState& state);
+  /// What becomes of a save in the background that is not done when a newer one cannot wait.
+  enum class Older { finished, given_up };
+  /// Saves before anything else happens, on all cores, but for the save before it.
+  void save_now(CheckpointFacts facts, const TrainingState& state, Older older);
   /// Waits until nothing is being written.
   void finish();
   /// Saves that have ended since the last call.
