@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 
 namespace sluice::cli {
@@ -14,7 +15,7 @@ constexpr std::int64_t kBar = 24;
 
 /// "42 s", "3:05 min", "2:03:05 h", "4 d 02 h".
 void write_time(char* out, std::size_t size, double seconds) {
-  const auto whole = static_cast<std::int64_t>(std::clamp(seconds, 0.0, 1e12) + 0.5);
+  const auto whole = static_cast<std::int64_t>(std::llround(std::clamp(seconds, 0.0, 1e12)));
   const std::int64_t minutes = whole / 60;
   const std::int64_t hours = minutes / 60;
   if (hours >= 48) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "cli/choose_plan.hpp"
 #include "cli/dry_run.hpp"
@@ -29,8 +30,6 @@
 
 namespace sluice::cli {
 namespace {
-
-constexpr std::int64_t kTracedSteps = 3;
 
 /// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
 void require_healthy(const planner::RunConfig& config) {
@@ -91,18 +90,18 @@ void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
 
 int dry_run(const ChosenPlan& plan, const planner::RunPlanning& planning,
             const planner::RunConfig& config, const planner::SavingPlan& saving,
-            const engine::WindowedText& text, bool json) {
+            const engine::WindowedText& text, std::int64_t first_step, bool json) {
   const planner::Job& job = planning.predictor.job();
-  const RunTimes times = run_times(config, job, plan.step.prediction, saving, text, 0);
+  const RunTimes times = run_times(config, job, plan.step.prediction, saving, text, first_step);
   if (json) {
-    print(dry_run_json(config, job, plan, saving, times, 0));
+    print(dry_run_json(config, job, plan, saving, times, first_step));
     return static_cast<int>(ExitCode::done);
   }
   print(prediction_table(plan.step.prediction, job, planning.predictor.machine().profile.name));
   print(plan_table(plan.step.prediction.plan, job));
   print("data         " + text.description() + "\n");
   print("plan         " + plan.description + "\n");
-  print(times_table(config, times, 0));
+  print(times_table(config, times, first_step));
   print(saving_table(config, saving));
   return static_cast<int>(ExitCode::done);
 }
@@ -173,7 +172,12 @@ int run_train(const Arguments& arguments) {
                              .job_hash = prediction.job_hash,
                              .numerics_id = prediction.numerics_id,
                              .data_sha256 = text.hash()};
-  if (dry) return dry_run(plan, planning, config, saving, text, json);
+  if (dry) {
+    std::vector<std::int64_t> steps;
+    if (resumed) steps = engine::checkpoint_steps(*resumed / "checkpoints");
+    const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
+    return dry_run(plan, planning, config, saving, text, first_step, json);
+  }
   const RunStart start = find_start(identity, resumed);
   const engine::RunFolder folder = resumed ? engine::RunFolder::to_continue(*resumed)
                                            : engine::RunFolder(config.out, job.model.name);

@@ -22,7 +22,6 @@ namespace {
 /// tokens of each, at most.
 constexpr std::int64_t kEvaluations = 4;
 constexpr std::int64_t kEvaluationSteps = 8;
-constexpr std::int64_t kTracedSteps = 3;
 
 /// Steps that are traced, counted from where the session starts: in the middle of the first chunk
 /// between stops that is long enough for steps to overlap as they do ever after, else of the

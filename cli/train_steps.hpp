@@ -10,6 +10,9 @@
 
 namespace sluice::cli {
 
+/// Steps of the measured trace: a graph's three.
+inline constexpr std::int64_t kTracedSteps = 3;
+
 /// After which steps of a run there is an evaluation or a save.
 [[nodiscard]] engine::TrainingStops stops_of(const planner::RunConfig& config);
 /// Windows of an evaluation, at most.

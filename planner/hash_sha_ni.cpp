@@ -34,9 +34,9 @@ __attribute__((target("sha,sse4.1"))) void sha256_blocks_ni(std::uint32_t* state
     const __m128i abef_before = abef;
     const __m128i cdgh_before = cdgh;
     __m128i w[4];
-    for (int i = 0; i < 4; ++i) w[i] = _mm_shuffle_epi8(load(blocks + 16 * i), swap);
+    for (std::size_t i = 0; i < 4; ++i) w[i] = _mm_shuffle_epi8(load(blocks + 16 * i), swap);
 #pragma GCC unroll 16
-    for (int i = 0; i < 16; ++i) {
+    for (std::size_t i = 0; i < 16; ++i) {
       __m128i& now = w[i % 4];
       const __m128i with_constants = _mm_add_epi32(now, load(kSha256Rounds.data() + 4 * i));
       cdgh = _mm_sha256rnds2_epu32(cdgh, abef, with_constants);
