@@ -21,7 +21,9 @@ struct Comment {
 };
 constexpr Comment kComments[] = {
     {"model", "A catalogue name (sluice models), a config.json, a model folder or a cached HF id."},
-    {"data", "Text to train on; the last part of it is kept for validation."},
+    {"data", "Text, or JSONL records, to train on; the last part is kept for validation."},
+    {"data_format", "auto, text, jsonl, alpaca, sharegpt or messages."},
+    {"packing", "How documents become sequences: auto, stream, documents or off."},
     {"seq_len", "Tokens of a sequence, and sequences of an optimizer step."},
     {"micro_batch",
      "Sequences that go through a layer at once; changes bits, never the loss's "

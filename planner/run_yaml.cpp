@@ -197,7 +197,7 @@ std::string to_yaml(const RunConfig& run) {
   if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
   yaml.bare("data_format", to_string(run.data_format));
   if (run.chat_template) yaml.quoted("template", *run.chat_template);
-  yaml.bare("packing", to_string(run.packing));
+  yaml.quoted("packing", to_string(run.packing));  // YAML 1.1 reads off as a boolean.
   if (run.seq_len > 0) yaml.number("seq_len", run.seq_len);
   if (run.batch_size > 0) yaml.number("batch_size", run.batch_size);
   yaml.number("micro_batch", run.micro_batch).number("loss_chunk", run.loss_chunk);

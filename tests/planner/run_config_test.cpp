@@ -65,6 +65,8 @@ TEST(RunYaml, SaysWhatTheDataAreAndHowDocumentsBecomeSequences) {
   // Attention inside documents changes bits; how else sequences are made changes only the data.
   RunConfig other = run;
   other.packing = Packing::off;
+  set_path(other, "packing", "false");
+  EXPECT_EQ(other.packing, Packing::off);
   EXPECT_EQ(to_job(run).attention, AttentionSpan::document);
   EXPECT_EQ(to_job(other).attention, AttentionSpan::sequence);
   EXPECT_NE(job_hash(to_job(run)), job_hash(to_job(other)));
