@@ -18,11 +18,11 @@ struct Kept {
   Keep keep;
   Tier tier;
 };
-constexpr Kept kMore[] = {{Keep::all, Tier::hbm},
-                          {Keep::selective, Tier::hbm},
-                          {Keep::input, Tier::hbm},
-                          {Keep::all, Tier::host},
-                          {Keep::selective, Tier::host}};
+constexpr Kept kKeepingMore[] = {{Keep::all, Tier::hbm},
+                                 {Keep::selective, Tier::hbm},
+                                 {Keep::input, Tier::hbm},
+                                 {Keep::all, Tier::host},
+                                 {Keep::selective, Tier::host}};
 
 int amount(Keep keep) { return keep == Keep::all ? 2 : keep == Keep::selective ? 1 : 0; }
 
@@ -110,7 +110,7 @@ std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step, const Predi
   const Moves moves(plan, predictor, pins);
   std::vector<std::pair<Group, Kept>> changes;
   for (const Group& group : groups_of(plan)) {
-    for (const Kept& kept : kMore) {
+    for (const Kept& kept : kKeepingMore) {
       if (is_more(plan.units[group.front()], kept)) changes.emplace_back(group, kept);
     }
   }
