@@ -11,13 +11,14 @@
 namespace sluice::engine::testing {
 namespace {
 
-struct Planes {
+struct InitialPlanes {
   std::vector<std::uint16_t> high, low;
 };
 
-Planes initialized(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed) {
+InitialPlanes initialized(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed) {
   const auto size = static_cast<std::size_t>(planner::unit_tensors(shape, unit).padded_size);
-  Planes planes{std::vector<std::uint16_t>(size, 0xffff), std::vector<std::uint16_t>(size, 0xffff)};
+  InitialPlanes planes{std::vector<std::uint16_t>(size, 0xffff),
+                       std::vector<std::uint16_t>(size, 0xffff)};
   initialize_unit(shape, unit, seed, planes.high.data(), planes.low.data());
   return planes;
 }
@@ -26,7 +27,7 @@ TEST(Init, NormsAreOneBiasesZeroMatricesNormal) {
   planner::ModelShape shape = tiny_model("qwen2").job.model;
   shape.hidden = 64;
   shape.intermediate = 512;
-  const Planes planes = initialized(shape, 1, 3);
+  const InitialPlanes planes = initialized(shape, 1, 3);
   for (const auto& tensor : planner::unit_tensors(shape, 1).tensors) {
     double sum = 0;
     double squares = 0;
@@ -52,7 +53,7 @@ TEST(Init, NormsAreOneBiasesZeroMatricesNormal) {
 
 TEST(Init, AnElementDependsOnSeedTensorAndIndexAlone) {
   const planner::ModelShape shape = tiny_model("llama").job.model;
-  const Planes planes = initialized(shape, 2, 5);
+  const InitialPlanes planes = initialized(shape, 2, 5);
   for (const auto& tensor : planner::unit_tensors(shape, 2).tensors) {
     if (!tensor.decays) continue;
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
@@ -70,7 +71,7 @@ TEST(Init, AnElementDependsOnSeedTensorAndIndexAlone) {
 TEST(Init, PaddingIsZero) {
   const planner::ModelShape shape = tiny_model("llama").job.model;
   const auto unit = planner::unit_tensors(shape, 1);
-  const Planes planes = initialized(shape, 1, 1);
+  const InitialPlanes planes = initialized(shape, 1, 1);
   std::vector<bool> used(planes.high.size());
   for (const auto& tensor : unit.tensors) {
     for (std::int64_t i = 0; i < tensor.size(); ++i) {
