@@ -22,7 +22,7 @@ TEST(Sha256, GivesThePublishedDigests) {
 
 TEST(Sha256, EveryPathGivesTheSameDigest) {
   if (!has_sha_ni()) GTEST_SKIP() << "this processor has no SHA instructions";
-  std::vector<std::uint8_t> blocks(64 * 5);
+  std::vector<std::uint8_t> blocks(std::size_t{64} * 5);
   for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::uint8_t>(i * 37);
   std::array<std::uint32_t, 8> portable = {1, 2, 3, 4, 5, 6, 7, 8};
   std::array<std::uint32_t, 8> quick = portable;
