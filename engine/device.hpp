@@ -45,6 +45,12 @@ struct ArenaSizes {
   Bytes host{0};
 };
 
+/// Tokens of a sequence that one pass of a graph of ForwardGoal::next_token continues it by.
+struct SequencePart {
+  std::int64_t first = 0;  ///< Tokens before them, whose keys and values are kept.
+  std::int64_t count = 0;  ///< 0: a pass that computes nothing.
+};
+
 class Program;
 
 /// How copies are run outside the step graph: at the link's set speed, or as fast as memory allows.
@@ -68,6 +74,9 @@ class Device {
   /// Runs a copy, compute or update task on the calling lane's thread; returns when it has ended.
   /// `update` holds the optimizer's constants of the task's step; only update tasks read it.
   virtual void run(const BoundTask& task, const AdamWStep& update, Pace pace) = 0;
+  /// What the following compute tasks are of, in graphs of ForwardGoal::next_token: called between
+  /// two passes' compute tasks. Throws BadRequest where the backend does not run such graphs.
+  virtual void place(SequencePart part);
   /// The summed cross-entropy of a `loss` task's micro-batch, without touching any gradient.
   [[nodiscard]] virtual double loss_only(const BoundTask& task) = 0;
 

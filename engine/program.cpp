@@ -28,6 +28,11 @@ const BoundAccess& BoundTask::access(planner::Role role) const {
   return *found;
 }
 
+void Device::place(SequencePart /*part*/) {
+  throw BadRequest(
+      "generate: the cuda backend does not compute attention over kept keys: use --backend host");
+}
+
 Program::Program(const StepGraph& graph, Device& device) {
   const std::size_t n = graph.tasks_per_step;
   check(n > 0 && graph.tasks.size() == 3 * n && graph.graph.tasks().size() == 3 * n,

@@ -49,6 +49,7 @@ enum class Pass {
   embed_forward,
   block_forward,
   loss,
+  head_forward,  ///< Final norm, head and loss; of a split sequence, its last token alone.
   block_recompute_input,
   block_recompute_selective,
   block_recompute_attention,  ///< From x, k, v and the attention output.

@@ -11,6 +11,8 @@ const char* name_of(Pass pass) {
       return "forward/block";
     case Pass::loss:
       return "loss/head";
+    case Pass::head_forward:
+      return "forward/head";
     case Pass::block_recompute_input:
       return "recompute/input";
     case Pass::block_recompute_selective:

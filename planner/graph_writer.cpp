@@ -140,12 +140,13 @@ sim::TaskId GraphWriter::add_launch(const TaskPlace& place, std::int64_t kernels
   return add(place, std::move(task), cost, {});
 }
 
-sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens) {
+sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens,
+                                  const std::vector<sim::TaskId>& after) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.cost.name = "data/" + std::to_string(job_.tokens());
   task.accesses.push_back({Role::tokens, tokens.tensor, tokens.offset, tokens.bytes, Mode::write});
   const TaskCost cost = costs_.data(task.cost, job_.tokens());
-  return add(place, std::move(task), cost, {});
+  return add(place, std::move(task), cost, after);
 }
 
 sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> accesses) {

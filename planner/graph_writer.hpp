@@ -44,7 +44,8 @@ class GraphWriter {
   sim::TaskId add_update(const TaskPlace& place, std::int64_t parameters, std::int64_t threads,
                          std::vector<Access> accesses, const std::vector<sim::TaskId>& after);
   sim::TaskId add_launch(const TaskPlace& place, std::int64_t kernels);
-  sim::TaskId add_data(const TaskPlace& place, Range tokens);
+  sim::TaskId add_data(const TaskPlace& place, Range tokens,
+                       const std::vector<sim::TaskId>& after = {});
   sim::TaskId add_grads(const TaskPlace& place, std::vector<Access> accesses);
   /// One task a chunk of at most `chunk` bytes (zero: one task); ids "<id>/c<n>" from
   /// `first_chunk`. Returns the first and last task.

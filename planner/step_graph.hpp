@@ -28,7 +28,8 @@ enum class TaskKind : std::uint8_t {
   load_activation,  ///< h2d: a record kept on the host.
   load_state,       ///< h2d: optimizer state that lives on the host, for the device's update.
   forward,          ///< compute: embed or block, one micro-batch.
-  loss,             ///< compute: final norm, head, loss and their backward, one micro-batch.
+  loss,             ///< compute: final norm, head, loss and their backward, one micro-batch; of a
+                    ///< forward pass alone (planner/forward_graph.hpp) without backward.
   recompute,        ///< compute: what the forward pass did not keep.
   backward,         ///< compute: block or embed, one micro-batch.
   combine,          ///< compute: tied head's gradient added to the embedding's.
@@ -69,8 +70,11 @@ enum class Role : std::uint8_t {
   norm_blocks,      ///< double [blocks of the unit]: fixed-block sums of squares, scratch.
   norm_sum,         ///< double [1]: their sum; of `grads`: [units].
   loss_sum,         ///< double [micro_batches]: summed cross-entropy of each micro-batch.
-  source,           ///< Copy source.
-  destination,      ///< Copy destination.
+  key_values,  ///< A block's rotated keys, then its values: [context, kv_heads x head_dim] each, of
+               ///< the compute type.
+  logits,      ///< fp32 [vocab] of a pass's last token; takes the place of `loss_sum`.
+  source,      ///< Copy source.
+  destination,  ///< Copy destination.
 };
 
 enum class Mode : std::uint8_t { read, write, update };

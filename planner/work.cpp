@@ -135,6 +135,23 @@ Work loss(const Job& job, const MicroBatchSizes& s) {
   return work;
 }
 
+Work head_forward(const Job& job, const MicroBatchSizes& s) {
+  Work work;
+  const std::int64_t vocab = job.model.vocab;
+  const auto add_chunks = [&](std::int64_t tokens, std::int64_t count) {
+    if (tokens == 0 || count == 0) return;
+    work.gemms.push_back({tokens, vocab, s.hidden, count});
+    work.streamed += Bytes(tokens * vocab * 4 * count);
+    work.kernels += 2 * count;
+  };
+  const std::int64_t rows = job.sequence_chunk ? 1 : s.tokens;
+  add_chunks(job.loss_chunk, rows / job.loss_chunk);
+  add_chunks(rows % job.loss_chunk, 1);
+  work.streamed += Bytes(rows * s.hidden * 2 * s.element);
+  work.kernels += 1;
+  return work;
+}
+
 double visible_pairs(const AttentionWork& a) {
   const double length = static_cast<double>(a.length);
   const double hidden_from =
@@ -177,6 +194,8 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       return work;
     case Pass::loss:
       return loss(job, s);
+    case Pass::head_forward:
+      return head_forward(job, s);
     case Pass::block_recompute_input:
       add_attention_half(work, job, s, position);
       add_residual_gate_up(work, job, s);

@@ -205,23 +205,28 @@ CudaRecord CudaDevice::record_of(const BoundTask& task) const {
 
 CudaLossArguments CudaDevice::loss_arguments(const BoundTask& task) const {
   const auto* head = as<const std::uint16_t>(task.access(Role::weights));
-  auto* gradient = as<float>(task.access(Role::gradient));
   const std::int64_t lm_head = templates_.ends().lm_head.offset;
   CudaLossArguments arguments{.head = head,
                               .lm_head = head + lm_head,
                               .input = task.access(Role::input).data,
                               .targets = as<std::int32_t>(task.access(Role::tokens)),
                               .scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens())),
-                              .gradient = gradient,
-                              .lm_head_gradient = gradient + lm_head,
+                              .gradient = nullptr,
+                              .lm_head_gradient = nullptr,
                               .into = into_of(task),
-                              .stream_gradient = task.access(Role::stream_gradient).data,
+                              .stream_gradient = nullptr,
                               .loss_sum = as<double>(task.access(Role::loss_sum))};
-  if (const BoundAccess* tied = task.find(Role::tied_weights)) {
+  const BoundAccess* tied = task.find(Role::tied_weights);
+  if (tied != nullptr) {
     arguments.lm_head = as<const std::uint16_t>(*tied) + templates_.ends().embedding.offset;
-    arguments.lm_head_gradient =
-        as<float>(task.access(Role::tied_gradient)) + templates_.ends().embedding.offset;
   }
+  const BoundAccess* gradient = task.find(Role::gradient);
+  if (gradient == nullptr) return arguments;
+  arguments.gradient = as<float>(*gradient);
+  arguments.lm_head_gradient = tied == nullptr ? arguments.gradient + lm_head
+                                               : as<float>(task.access(Role::tied_gradient)) +
+                                                     templates_.ends().embedding.offset;
+  arguments.stream_gradient = task.access(Role::stream_gradient).data;
   return arguments;
 }
 
@@ -237,8 +242,13 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
       }
       return templates_.block_forward(lane, weights, record_of(task), output, workspace_of(task));
     }
-    case TaskKind::loss:
-      return templates_.loss(lane, loss_arguments(task), workspace_of(task));
+    case TaskKind::loss: {
+      const CudaLossArguments arguments = loss_arguments(task);
+      if (arguments.gradient == nullptr) {
+        return templates_.loss_only(lane, arguments, workspace_of(task));
+      }
+      return templates_.loss(lane, arguments, workspace_of(task));
+    }
     case TaskKind::recompute: {
       const CudaRecord record = record_of(task);
       const planner::Keep from =

@@ -7,7 +7,7 @@
 namespace sluice::engine {
 
 BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView record,
-                   Workspace workspace)
+                   Workspace workspace, std::int64_t tokens)
     : templates_(templates),
       job_(templates.job_),
       shape_(templates.job_.model),
@@ -19,6 +19,7 @@ BlockRun::BlockRun(const HostTemplates& templates, Weights weights, RecordView r
       workspace_(workspace),
       kernels_(elementwise(templates.job_.compute)),
       plain_(plain_kernels()),
+      tokens_(tokens),
       element_(templates.job_.compute_element().count()),
       query_width_(shape_.heads * shape_.head_dim),
       key_width_(shape_.kv_heads * shape_.head_dim),

@@ -10,13 +10,17 @@
 
 namespace sluice::engine {
 
-/// Lives for one call. T = micro_tokens; token tiles and query tiles are planner/workspace.hpp's.
+/// Lives for one call. T = `tokens`, at most micro_tokens; token tiles and query tiles are
+/// planner/workspace.hpp's.
 class BlockRun {
  public:
-  BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace);
+  BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,
+           std::int64_t tokens);
 
-  void project_qkv();                    ///< x -> q, k, v
-  void attend();                         ///< q, k, v -> attention, lse
+  void project_qkv();  ///< x -> q, k, v
+  void attend();       ///< q, k, v -> attention, lse
+  /// q, k, v of tokens that continue a sequence -> its keys and values, attention.
+  void extend(const KeptKeys& kept);
   void project_residual();               ///< x, attention -> residual
   void expand();                         ///< residual -> gate, up
   void contract(std::byte* next_input);  ///< residual, gate, up -> next_input
@@ -56,6 +60,9 @@ class BlockRun {
 
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
+  void keep_keys(const KeptKeys& kept);
+  void load_kept(const KeptKeys& kept, std::int64_t kv_head);
+  void attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::int64_t begin);
   void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   [[nodiscard]] RotaryRow rotary_row(std::int64_t position, const float* norm) const;
@@ -81,6 +88,7 @@ class BlockRun {
   Workspace workspace_;
   const Elementwise& kernels_;
   const PlainKernels& plain_;
+  std::int64_t tokens_;
   std::int64_t element_;  ///< Bytes of the compute type.
   std::int64_t query_width_, key_width_;
   float score_scale_;
@@ -89,9 +97,8 @@ class BlockRun {
 
 template <class Body>
 void BlockRun::for_tiles(Body body) const {
-  const std::int64_t tokens = job_.micro_tokens();
-  for (std::int64_t begin = 0; begin < tokens; begin += planner::kTokenTile) {
-    const std::int64_t left = tokens - begin;
+  for (std::int64_t begin = 0; begin < tokens_; begin += planner::kTokenTile) {
+    const std::int64_t left = tokens_ - begin;
     body(Tile{begin, left < planner::kTokenTile ? left : planner::kTokenTile});
   }
 }

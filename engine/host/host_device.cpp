@@ -102,9 +102,7 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::forward:
       return forward(task);
     case TaskKind::loss:
-      *as<double>(task.access(Role::loss_sum)) =
-          templates_.loss(loss_arguments(task), workspace_of(task));
-      return;
+      return finish(task);
     case TaskKind::recompute:
       return recompute(task);
     case TaskKind::backward:
@@ -174,14 +172,40 @@ RecordView HostDevice::record_of(const BoundTask& task) const {
   return view;
 }
 
+/// Of a part of a sequence there may be fewer than the graph has room for.
+std::int64_t HostDevice::part_tokens() const {
+  return job_.sequence_chunk ? part_.count : job_.micro_tokens();
+}
+
 void HostDevice::forward(const BoundTask& task) const {
   const Weights weights = weights_of(task.access(Role::weights));
   std::byte* output = task.access(Role::next_input).data;
   if (is_embed(task)) {
-    templates_.embed_forward(weights, as<std::int32_t>(task.access(Role::tokens)), output);
+    templates_.embed_forward(weights, as<std::int32_t>(task.access(Role::tokens)), part_tokens(),
+                             output);
+  } else if (const BoundAccess* kept = task.find(Role::key_values)) {
+    if (part_.count == 0) return;
+    templates_.block_extend(weights, record_of(task), {kept->data, part_.first, part_.count},
+                            output, workspace_of(task));
   } else {
     templates_.block_forward(weights, record_of(task), output, workspace_of(task));
   }
+}
+
+/// The head: loss and its backward, the loss alone, or the logits of the last token.
+void HostDevice::finish(const BoundTask& task) const {
+  if (const BoundAccess* logits = task.find(Role::logits)) {
+    if (part_.count == 0) return;
+    const LossArguments arguments = loss_arguments(task);
+    const std::int64_t row = job_.model.hidden * job_.compute_element().count();
+    templates_.logits(arguments.head, arguments.embed, arguments.input + (part_.count - 1) * row, 1,
+                      as<float>(*logits), workspace_of(task));
+    return;
+  }
+  const LossArguments arguments = loss_arguments(task);
+  *as<double>(task.access(Role::loss_sum)) =
+      arguments.gradient == nullptr ? templates_.loss_only(arguments, workspace_of(task))
+                                    : templates_.loss(arguments, workspace_of(task));
 }
 
 void HostDevice::recompute(const BoundTask& task) const {
@@ -209,12 +233,18 @@ LossArguments HostDevice::loss_arguments(const BoundTask& task) const {
   arguments.head = weights_of(task.access(Role::weights));
   if (const BoundAccess* embed = task.find(Role::tied_weights)) {
     arguments.embed = weights_of(*embed);
-    arguments.tied_gradient = as<float>(task.access(Role::tied_gradient));
   }
   arguments.input = task.access(Role::input).data;
-  arguments.targets = as<std::int32_t>(task.access(Role::tokens));
+  if (const BoundAccess* tokens = task.find(Role::tokens)) {
+    arguments.targets = as<std::int32_t>(*tokens);
+  }
+  const BoundAccess* gradient = task.find(Role::gradient);
+  if (gradient == nullptr) return arguments;
+  if (const BoundAccess* tied = task.find(Role::tied_gradient)) {
+    arguments.tied_gradient = as<float>(*tied);
+  }
   arguments.scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens()));
-  arguments.gradient = as<float>(task.access(Role::gradient));
+  arguments.gradient = as<float>(*gradient);
   arguments.first = task.first;
   arguments.stream_gradient = task.access(Role::stream_gradient).data;
   return arguments;

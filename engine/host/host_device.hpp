@@ -40,6 +40,7 @@ class HostDevice : public Device {
   [[nodiscard]] std::span<std::byte> arena(planner::Arena arena) override;
   void enter_lane(planner::LaneKind lane) override;
   void run(const BoundTask& task, const AdamWStep& update, Pace pace) override;
+  void place(SequencePart part) override { part_ = part; }
   [[nodiscard]] double loss_only(const BoundTask& task) override;
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
@@ -48,6 +49,8 @@ class HostDevice : public Device {
  private:
   void copy(const BoundTask& task, Pace pace) const;
   void forward(const BoundTask& task) const;
+  void finish(const BoundTask& task) const;
+  [[nodiscard]] std::int64_t part_tokens() const;
   void recompute(const BoundTask& task) const;
   void backward(const BoundTask& task) const;
   void norm(const BoundTask& task) const;
@@ -62,6 +65,7 @@ class HostDevice : public Device {
   planner::BlockRecord record_;
   HostDeviceSettings settings_;
   HostTemplates templates_;
+  SequencePart part_;
   std::vector<std::vector<AdamWSpan>> spans_;  ///< By unit.
   MappedMemory device_;
   MappedMemory host_;

@@ -36,11 +36,11 @@ std::int64_t embedding_row(std::int32_t token) { return token < 0 ? ~token : tok
 
 }  // namespace
 
-void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens,
+void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens, std::int64_t count,
                                   std::byte* output) const {
   const std::int64_t hidden = job_.model.hidden;
   const std::int64_t row_bytes = hidden * job_.compute_element().count();
-  for (std::int64_t i = 0; i < job_.micro_tokens(); ++i) {
+  for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t start = ends_.embedding.offset + embedding_row(tokens[i]) * hidden;
     std::byte* out = output + i * row_bytes;
     if (job_.compute == planner::ComputeType::bf16) {
@@ -54,9 +54,19 @@ void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens,
 
 void HostTemplates::block_forward(Weights weights, RecordView record, std::byte* next_input,
                                   Workspace workspace) const {
-  BlockRun run(*this, weights, record, workspace);
+  BlockRun run(*this, weights, record, workspace, job_.micro_tokens());
   run.project_qkv();
   run.attend();
+  run.project_residual();
+  run.expand();
+  run.contract(next_input);
+}
+
+void HostTemplates::block_extend(Weights weights, RecordView record, const KeptKeys& kept,
+                                 std::byte* next_input, Workspace workspace) const {
+  BlockRun run(*this, weights, record, workspace, kept.count);
+  run.project_qkv();
+  run.extend(kept);
   run.project_residual();
   run.expand();
   run.contract(next_input);
@@ -65,7 +75,7 @@ void HostTemplates::block_forward(Weights weights, RecordView record, std::byte*
 void HostTemplates::block_recompute(Weights weights, RecordView record, planner::Keep from,
                                     Workspace workspace) const {
   if (from == planner::Keep::all) return;
-  BlockRun run(*this, weights, record, workspace);
+  BlockRun run(*this, weights, record, workspace, job_.micro_tokens());
   if (from == planner::Keep::input) {
     run.project_qkv();
     run.attend();
@@ -77,7 +87,7 @@ void HostTemplates::block_recompute(Weights weights, RecordView record, planner:
 void HostTemplates::block_backward(Weights weights, float* gradient, bool first, RecordView record,
                                    std::byte* stream_gradient, Workspace workspace) const {
   if (first) std::memset(gradient, 0, static_cast<std::size_t>(slots_.padded) * sizeof(float));
-  BlockRun run(*this, weights, record, workspace);
+  BlockRun run(*this, weights, record, workspace, job_.micro_tokens());
   run.mlp_backward(gradient, stream_gradient);
   run.output_backward(gradient, stream_gradient);
   run.attention_backward();

@@ -48,6 +48,14 @@ struct Workspace {
   Bytes bytes{0};
 };
 
+/// Keys and values of one sequence at one block, and the tokens that a call adds to them.
+struct KeptKeys {
+  std::byte*
+      data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] of the compute type.
+  std::int64_t first;  ///< Tokens whose keys are kept.
+  std::int64_t count;  ///< Tokens of the call, at least one.
+};
+
 /// One micro-batch at the head: final norm, lm_head, cross-entropy, and their backward.
 struct LossArguments {
   Weights head;                 ///< Final norm, and lm_head unless tied.
@@ -72,11 +80,20 @@ class HostTemplates {
 
   /// output [T, hidden] = rows of the embedding. `tokens` [T] are below the vocabulary's size; ~t
   /// stands for the t that begins a document.
-  void embed_forward(Weights weights, const std::int32_t* tokens, std::byte* output) const;
+  void embed_forward(Weights weights, const std::int32_t* tokens, std::byte* output) const {
+    embed_forward(weights, tokens, job_.micro_tokens(), output);
+  }
+  /// The first `count` rows of it.
+  void embed_forward(Weights weights, const std::int32_t* tokens, std::int64_t count,
+                     std::byte* output) const;
 
   /// Reads record.x; writes the record's other tensors and next_input [T, hidden].
   void block_forward(Weights weights, RecordView record, std::byte* next_input,
                      Workspace workspace) const;
+  /// block_forward of the `count` tokens of one sequence that follow those whose keys are kept:
+  /// adds their keys and values, and writes `count` rows of next_input.
+  void block_extend(Weights weights, RecordView record, const KeptKeys& kept, std::byte* next_input,
+                    Workspace workspace) const;
   /// Rebuilds, bit for bit, what block_forward wrote beyond the prefix that `from` keeps.
   void block_recompute(Weights weights, RecordView record, planner::Keep from,
                        Workspace workspace) const;

@@ -1,0 +1,229 @@
+// `sluice eval MODEL|RUNDIR --data TEXT`: the perplexity of a text, forward passes alone.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numbers>
+
+#include "cli/amount_bar.hpp"
+#include "cli/forward_subject.hpp"
+#include "cli/prediction_table.hpp"
+#include "engine/backend.hpp"
+#include "engine/model_files/mapped_file.hpp"
+#include "engine/text_loss.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using planner::ForwardGoal;
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::int64_t kUsualSeqLen = 1024;
+constexpr std::int64_t kUsualBatch = 8;
+
+ForwardVerb eval_verb() {
+  using Takes = planner::VerbFlag::Takes;
+  return {"eval",
+          "sluice eval MODEL|RUNDIR --data TEXT [--stride N] [--dry-run] [--json] [run flags]",
+          {{"--stride", Takes::value,
+            "tokens from one window's start to the next one's (seq_len): less gives every token "
+            "more before it"},
+           {"--special-tokens", Takes::nothing, "put the tokenizer's own around the text"},
+           {"--dry-run", Takes::nothing, "show plan, memory and time, and read no weights"},
+           {"--json", Takes::nothing, "one JSON object (docs/schemas/eval.schema.json)"}}};
+}
+
+/// A text as tokens of the subject's tokenizer, or its bytes where there is none.
+struct EvaluatedText {
+  std::vector<std::int32_t> tokens;
+  std::int64_t bytes = 0;
+};
+
+EvaluatedText read_text(const ForwardSubject& subject, const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw BadRequest("data: there is no file " + file.string() + " (give the path of a text file)");
+  }
+  const engine::MappedFile mapped(file);
+  const std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
+                              mapped.bytes().size());
+  EvaluatedText read{.tokens = {}, .bytes = std::ssize(text)};
+  if (const auto tokenizer = subject.open_tokenizer()) {
+    using Special = engine::Tokenizer::SpecialTokens;
+    try {
+      read.tokens = tokenizer->encode(
+          text, subject.request().has("--special-tokens") ? Special::around : Special::none);
+    } catch (const BadRequest& error) {
+      throw BadRequest("data: " + file.string() + ": " + error.what());
+    }
+  } else {
+    read.tokens.reserve(text.size());
+    for (const char each : text) read.tokens.push_back(static_cast<unsigned char>(each));
+  }
+  if (read.tokens.size() < 2) {
+    throw BadRequest("data: " + file.string() +
+                     " holds fewer than two tokens: there is nothing to predict");
+  }
+  return read;
+}
+
+/// Sizes that were not given follow from the text.
+void choose_sizes(planner::RunConfig& config, std::int64_t tokens) {
+  if (config.seq_len == 0) config.seq_len = std::min(kUsualSeqLen, tokens - 1);
+  const std::int64_t windows = (tokens - 1 + config.seq_len - 1) / config.seq_len;
+  if (config.batch_size == 0) {
+    config.batch_size = std::max(config.micro_batch, std::min(kUsualBatch, windows) /
+                                                         config.micro_batch * config.micro_batch);
+  }
+}
+
+std::int64_t stride_of(const planner::RunArguments& request, std::int64_t seq_len) {
+  const auto given = request.value("--stride");
+  if (!given) return seq_len;
+  const std::int64_t stride = planner::parse_count(*given, "--stride");
+  if (stride < 1 || stride > seq_len) {
+    throw BadRequest("--stride: " + *given + " must be between 1 and seq_len (" +
+                     std::to_string(seq_len) + ")");
+  }
+  return stride;
+}
+
+/// What a smaller evaluation of the same text would be.
+std::vector<planner::ForwardChange> smaller(const planner::Job& job) {
+  std::vector<planner::ForwardChange> changes;
+  const auto change = [&](const char* field, std::int64_t value, std::int64_t instead,
+                          planner::Job smaller_job) {
+    if (value >= instead) return;
+    const std::string setting = fmt::format("{}={}", field, value);
+    changes.push_back({{.what = fmt::format("{} {} instead of {}", field, value, instead),
+                        .setting = setting,
+                        .changes_bits = std::string_view(field) == "seq_len",
+                        .step = {}},
+                       std::move(smaller_job)});
+  };
+  planner::Job fewer = job;
+  fewer.loss_chunk = 64;
+  change("loss_chunk", fewer.loss_chunk, std::min(job.loss_chunk, job.micro_tokens()), fewer);
+  for (std::int64_t batch = job.batch_size / 2; batch >= job.micro_batch; batch /= 2) {
+    planner::Job each = job;
+    each.batch_size = batch / job.micro_batch * job.micro_batch;
+    change("batch_size", each.batch_size, job.batch_size, each);
+  }
+  for (std::int64_t length = job.seq_len / 2; length >= 64; length /= 2) {
+    planner::Job each = job;
+    each.seq_len = length;
+    change("seq_len", length, job.seq_len, each);
+  }
+  return changes;
+}
+
+sim::Json sizes_json(const planner::Job& job, const EvaluatedText& text,
+                     const engine::TextWindows& windows, std::int64_t stride) {
+  return {{"version", 1},
+          {"model", job.model.name},
+          {"parameters", parameter_count(job.model)},
+          {"compute", job.compute == planner::ComputeType::bf16 ? "bf16" : "fp32"},
+          {"seq_len", job.seq_len},
+          {"stride", stride},
+          {"batch_size", job.batch_size},
+          {"bytes", text.bytes},
+          {"tokens", text.tokens.size()},
+          {"predicted_tokens", windows.predicted()}};
+}
+
+}  // namespace
+
+int run_eval(const Arguments& arguments) {
+  ForwardSubject subject(arguments, eval_verb());
+  planner::RunConfig& config = subject.config();
+  const bool json = subject.request().has("--json");
+  if (config.backend) engine::require_backend(*config.backend);
+  if (!config.data) throw BadRequest("data is missing: give --data FILE");
+  const EvaluatedText text = read_text(subject, *config.data);
+  choose_sizes(config, std::ssize(text.tokens));
+  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Job& job = planning.predictor.job();
+  const planner::ResolvedMachine& machine = planning.predictor.machine();
+  require_executable(job);
+  require_vocabulary(text.tokens, job.model.vocab);
+  const std::int64_t stride = stride_of(subject.request(), job.seq_len);
+  const engine::TextWindows windows(text.tokens, job.seq_len, stride);
+  engine::TextLoss loss(job, windows);
+
+  const planner::ForwardRequest request{job, ForwardGoal::loss, machine,
+                                        planning.predictor.costs()};
+  auto found = planner::search_forward(request);
+  if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
+    infeasible->remedies = planner::forward_remedies(request, smaller(job));
+    return refuse_forward(*infeasible, json);
+  }
+  const auto& prediction = std::get<planner::ForwardPrediction>(found);
+  const Seconds predicted = static_cast<double>(loss.passes()) * to_seconds(prediction.pass);
+  sim::Json out = sizes_json(job, text, windows, stride);
+  out.update(forward_json(prediction));
+  out["passes"] = loss.passes();
+  out["predicted_s"] = predicted.count();
+  if (!json) {
+    print(fmt::format("{} ({} parameters) on {}: {} tokens of {} in {} windows of {}, {} a pass\n",
+                      job.model.name,
+                      planner::format_amount(static_cast<double>(parameter_count(job.model))),
+                      machine.profile.name, text.tokens.size(), config.data->string(),
+                      windows.count(), job.seq_len, job.batch_size));
+    print(forward_table(prediction));
+    print(fmt::format("predicted    {}: {} passes of {} (90 %: {} to {})\n",
+                      planner::format_seconds(predicted), loss.passes(),
+                      planner::format_seconds(to_seconds(prediction.pass)),
+                      planner::format_seconds(prediction.pass_low),
+                      planner::format_seconds(prediction.pass_high)));
+  }
+  if (subject.request().has("--dry-run")) {
+    if (json) print(out.dump(2) + "\n");
+    return static_cast<int>(ExitCode::done);
+  }
+
+  engine::require_backend(machine.profile.device);
+  const engine::StateSource& weights = subject.open_weights(job.model);
+  constexpr std::int64_t kNoOptimizer = 1;
+  auto device = engine::make_device(job, machine, prediction.graph.layout, kNoOptimizer);
+  {
+    AmountBar bar("loading weights");
+    engine::load_forward_weights(
+        job, prediction.graph, *device, weights,
+        [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); });
+  }
+  engine::ForwardSession session(ForwardGoal::loss, prediction.graph, std::move(device), loss);
+  const auto began = SteadyClock::now();
+  {
+    AmountBar bar("evaluating");
+    session.run_to(loss.passes(), [&](std::int64_t pass) { bar.show(pass, loss.passes()); });
+  }
+  const Seconds took = SteadyClock::now() - began;
+  const double mean = loss.nats() / static_cast<double>(windows.predicted());
+  if (!std::isfinite(mean)) {
+    throw BadRequest("the loss is not a finite number: the weights of " + subject.weights_from() +
+                     " are not usable");
+  }
+  const double bits = loss.nats() / std::numbers::ln2 / static_cast<double>(text.bytes);
+  const double rate = static_cast<double>(windows.predicted()) / took.count();
+  if (json) {
+    out["weights_from"] = subject.weights_from();
+    out["data"] = config.data->string();
+    out["loss"] = mean;
+    out["perplexity"] = std::exp(mean);
+    out["bits_per_byte"] = bits;
+    out["seconds"] = took.count();
+    out["tokens_per_s"] = rate;
+    print(out.dump(2) + "\n");
+    return static_cast<int>(ExitCode::done);
+  }
+  print(
+      fmt::format("weights of   {}\nloss         {:.6f} nats a token over {} tokens\n"
+                  "perplexity   {:.4f}\nbits a byte  {:.4f}\ntook         {}: {:.0f} tokens/s\n",
+                  subject.weights_from(), mean, windows.predicted(), std::exp(mean), bits,
+                  planner::format_seconds(took), rate));
+  return static_cast<int>(ExitCode::done);
+}
+
+}  // namespace sluice::cli

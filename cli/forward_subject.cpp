@@ -1,0 +1,146 @@
+#include "cli/forward_subject.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/parse_run.hpp"
+#include "cli/prediction_table.hpp"
+#include "engine/model_files/checkpoint.hpp"
+#include "engine/model_files/model_folder.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using planner::Tier;
+using std::filesystem::path;
+
+std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
+  auto found = engine::newest_checkpoint(run / "checkpoints", [](const std::string& reason) {
+    std::fprintf(stderr, "sluice: warning: a checkpoint is torn and left aside: %s\n",
+                 reason.c_str());
+  });
+  if (!found) {
+    throw BadRequest((run / "checkpoints").string() +
+                     " holds no intact checkpoint: train the run without --no-checkpoint, or give "
+                     "a model folder");
+  }
+  return found;
+}
+
+}  // namespace
+
+ForwardSubject::ForwardSubject(const Arguments& arguments, const ForwardVerb& verb) {
+  std::vector<std::string> words = arguments.strings;
+  const bool named = !words.empty() && !words.front().starts_with("-");
+  const bool help = std::ranges::any_of(
+      words, [](const std::string& word) { return word == "--help" || word == "-h"; });
+  if (!named && !help) {
+    throw BadRequest(verb.name + ": give a model folder, a run folder or a checkpoint first (" +
+                     verb.usage + ")");
+  }
+  if (named) {
+    word_ = words.front();
+    if (std::filesystem::exists(path(word_) / "run.yaml")) {
+      run_ = word_;
+      words.front() = (*run_ / "run.yaml").string();
+    } else {
+      if (std::filesystem::exists(path(word_) / "checkpoint.json")) checkpoint_ = word_;
+      words.insert(words.begin(), "--model");
+    }
+  }
+  request_ = parse_run({words}, verb.usage, verb.flags);
+  planner::RunConfig& config = request_.config;
+  config.plan.reset();
+  config.policy.reset();
+  config.plan_overrides.clear();
+  config.policy_overrides.clear();
+  config.residency = planner::Residency::automatic;
+}
+
+std::optional<path> ForwardSubject::model_folder() const {
+  if (checkpoint_) {
+    if (const auto from = engine::Checkpoint(*checkpoint_).facts().model_folder) return from;
+  }
+  return engine::find_model_folder(request_.config.model);
+}
+
+const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {
+  std::unique_ptr<engine::Checkpoint> checkpoint;
+  if (run_) checkpoint = newest_of(*run_);
+  if (checkpoint_) checkpoint = std::make_unique<engine::Checkpoint>(*checkpoint_);
+  if (checkpoint) {
+    weights_from_ = checkpoint->folder().string();
+    weights_ = std::move(checkpoint);
+    return *weights_;
+  }
+  const auto folder = engine::find_model_folder(request_.config.model);
+  const std::vector<path> files = folder ? engine::weight_files(*folder) : std::vector<path>{};
+  if (files.empty()) {
+    throw BadRequest("model: " + word_ +
+                     " holds no weights: give a Hugging Face folder with safetensors files, a run "
+                     "folder or a checkpoint");
+  }
+  weights_from_ = folder->string();
+  weights_ = std::make_unique<engine::ModelWeights>(files, shape);
+  return *weights_;
+}
+
+std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() const {
+  const auto folder = model_folder();
+  if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) return nullptr;
+  return std::make_unique<engine::Tokenizer>(
+      engine::Tokenizer::from_file(*folder / "tokenizer.json"));
+}
+
+void require_vocabulary(std::span<const std::int32_t> tokens, std::int64_t vocab) {
+  const auto largest = std::ranges::max_element(tokens);
+  if (largest == tokens.end() || *largest < vocab) return;
+  throw BadRequest("model: vocab " + std::to_string(vocab) +
+                   " is not above the text's largest token " + std::to_string(*largest) +
+                   ": choose the model that the tokenizer belongs to");
+}
+
+int refuse_forward(const planner::Infeasible& infeasible, bool json) {
+  print(json ? planner::to_json_text(infeasible) : infeasible_table(infeasible));
+  return static_cast<int>(ExitCode::does_not_fit);
+}
+
+sim::Json forward_json(const planner::ForwardPrediction& prediction) {
+  sim::Json memory = sim::Json::object();
+  for (const Tier tier : {Tier::hbm, Tier::host}) {
+    const planner::TierMemory& used = at(prediction.memory, tier);
+    sim::Json parts = sim::Json::object();
+    for (const auto& [part, bytes] : used.parts) parts[part] = bytes.count();
+    memory[to_string(tier)] = {{"peak_bytes", used.peak.count()},
+                               {"capacity_bytes", used.capacity.count()},
+                               {"parts", parts}};
+  }
+  return {{"fits", true},
+          {"units", prediction.plan.weights.size()},
+          {"resident_units", prediction.plan.resident()},
+          {"weight_buffers", prediction.plan.weight_buffers},
+          {"streamed_bytes", prediction.streamed.count()},
+          {"pass_s", to_seconds(prediction.pass).count()},
+          {"pass_s_low", prediction.pass_low.count()},
+          {"pass_s_high", prediction.pass_high.count()},
+          {"memory", memory}};
+}
+
+std::string forward_table(const planner::ForwardPrediction& prediction) {
+  const std::size_t units = prediction.plan.weights.size();
+  std::string text =
+      fmt::format("weights      {} of {} units stay in hbm", prediction.plan.resident(), units);
+  if (prediction.streamed.count() > 0) {
+    text += fmt::format("; {} a pass stream through {} buffers",
+                        planner::format_bytes(prediction.streamed), prediction.plan.weight_buffers);
+  }
+  return text + "\n" + memory_table(prediction.memory);
+}
+
+}  // namespace sluice::cli

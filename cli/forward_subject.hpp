@@ -1,0 +1,62 @@
+// What `eval` and `generate` are asked about: a model folder, a run, or a checkpoint of one.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/verbs.hpp"
+#include "engine/model_files/state_source.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
+#include "planner/forward_search.hpp"
+#include "planner/run_arguments.hpp"
+#include "planner/run_planning.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::cli {
+
+/// A verb of the form `sluice VERB MODEL|RUNDIR [flags]`.
+struct ForwardVerb {
+  std::string name, usage;
+  std::vector<planner::VerbFlag> flags;
+};
+
+class ForwardSubject {
+ public:
+  /// Reads the command line; `--help` prints the verb's help and throws HelpShown. Flags and, for a
+  /// run, its run.yaml state machine, limits and sizes; what only training has is left aside.
+  ForwardSubject(const Arguments& arguments, const ForwardVerb& verb);
+
+  [[nodiscard]] const planner::RunArguments& request() const { return request_; }
+  [[nodiscard]] planner::RunConfig& config() { return request_.config; }
+  /// Finds the weights of a model of `shape`: those of the model's folder, or of the checkpoint (of
+  /// a run, the newest intact one). Throws BadRequest where there are none.
+  [[nodiscard]] const engine::StateSource& open_weights(const planner::ModelShape& shape);
+  /// "FOLDER", or the checkpoint's; once the weights are open.
+  [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
+  /// The folder with the tokenizer: the model's, of a run the one it began with.
+  [[nodiscard]] std::optional<std::filesystem::path> model_folder() const;
+  /// None where that folder has no tokenizer.json: every byte is then a token.
+  [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer() const;
+
+ private:
+  std::string word_;
+  planner::RunArguments request_;
+  std::optional<std::filesystem::path> run_, checkpoint_;
+  std::unique_ptr<engine::StateSource> weights_;
+  std::string weights_from_;
+};
+
+/// Throws BadRequest where a token is not below `vocab`.
+void require_vocabulary(std::span<const std::int32_t> tokens, std::int64_t vocab);
+
+/// `fits: false` with the tier and remedies, as JSON or a table on stdout; the exit code.
+int refuse_forward(const planner::Infeasible& infeasible, bool json);
+
+/// The plan and the memory of forward passes as JSON fields and as text.
+[[nodiscard]] sim::Json forward_json(const planner::ForwardPrediction& prediction);
+[[nodiscard]] std::string forward_table(const planner::ForwardPrediction& prediction);
+
+}  // namespace sluice::cli

@@ -1,0 +1,226 @@
+// `sluice generate MODEL|RUNDIR --prompt TEXT`: text that continues a prompt, as it comes.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "cli/amount_bar.hpp"
+#include "cli/forward_subject.hpp"
+#include "cli/generate_request.hpp"
+#include "cli/prediction_table.hpp"
+#include "engine/backend.hpp"
+#include "engine/generated_text.hpp"
+#include "engine/generation.hpp"
+#include "engine/tokenizer/utf8.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using planner::ForwardGoal;
+using planner::ForwardPrediction;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Tokens of a prompt that pass the layers at one time, at most; fewer where those do not fit.
+constexpr std::int64_t kPromptPart = 512;
+
+/// The job of one sequence of `prompt` and `more` tokens, in parts of at most `most`.
+planner::Job sequence_job(planner::Job job, std::int64_t prompt, std::int64_t more,
+                          std::int64_t most) {
+  const std::int64_t part = std::min(prompt, most);
+  job.sequence_chunk = part;
+  job.seq_len = (prompt + more + part - 1) / part * part;
+  return job;
+}
+
+/// Predicted passes of a prompt's last part and of a token in the middle of what comes.
+struct GenerationPlan {
+  planner::Job job;
+  ForwardPrediction prompt_part;
+  Seconds token{0};
+  std::int64_t parts = 0;
+};
+
+/// Of fewer new tokens, with the smallest parts.
+std::vector<planner::ForwardChange> shorter(const planner::Job& job, std::int64_t prompt,
+                                            std::int64_t more) {
+  std::vector<planner::ForwardChange> changes;
+  for (std::int64_t fewer = more / 2; fewer >= 1; fewer /= 2) {
+    changes.push_back({{.what = fmt::format("{} new tokens instead of {}", fewer, more),
+                        .setting = fmt::format("--max-new-tokens {}", fewer),
+                        .changes_bits = true,
+                        .step = {}},
+                       sequence_job(job, prompt, fewer, 1)});
+  }
+  return changes;
+}
+
+std::variant<GenerationPlan, planner::Infeasible> plan_generation(
+    const planner::Predictor& predictor, std::int64_t prompt, std::int64_t more) {
+  const auto request_of = [&predictor](const planner::Job& job) {
+    return planner::ForwardRequest{job, ForwardGoal::next_token, predictor.machine(),
+                                   predictor.costs()};
+  };
+  for (std::int64_t most = std::min(prompt, kPromptPart);; most = (most + 3) / 4) {
+    planner::Job job = sequence_job(predictor.job(), prompt, more, most);
+    auto found = planner::search_forward(request_of(job));
+    if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
+      if (most > 1) continue;
+      infeasible->remedies = planner::forward_remedies(request_of(job), shorter(job, prompt, more));
+      return std::move(*infeasible);
+    }
+    GenerationPlan plan{.job = job, .prompt_part = std::move(std::get<ForwardPrediction>(found))};
+    plan.parts = (prompt + most - 1) / most;
+    job.sequence_chunk = 1;
+    planner::ForwardPlan single = plan.prompt_part.plan;
+    single.position = prompt + more / 2;
+    plan.token = to_seconds(predict_forward(request_of(job), single).pass);
+    return plan;
+  }
+}
+
+engine::GeneratedText::Decode decoder_of(const engine::Tokenizer* tokenizer) {
+  if (tokenizer != nullptr) {
+    return [tokenizer](std::span<const std::int32_t> tokens) {
+      return tokenizer->decode(tokens, engine::Tokenizer::Special::skipped);
+    };
+  }
+  return [](std::span<const std::int32_t> tokens) {
+    std::string bytes;
+    bytes.reserve(tokens.size());
+    for (const std::int32_t token : tokens) {
+      if (token < 256) bytes.push_back(static_cast<char>(token));
+    }
+    return engine::with_replacements(bytes);
+  };
+}
+
+/// What a generation came to.
+struct Generated {
+  std::string text, ended_by;
+  std::vector<std::int32_t> tokens;
+  Seconds prompt_time{0}, took{0};
+};
+
+Generated generate(engine::Generation& generation, engine::ForwardSession& session,
+                   engine::GeneratedText& text, bool show) {
+  Generated result;
+  const auto began = SteadyClock::now();
+  const auto give_out = [&](const std::string& more) {
+    if (!show || more.empty()) return;
+    print(more);
+    std::fflush(stdout);
+  };
+  const bool ended = generation.run(session, [&](std::int32_t token) {
+    if (text.tokens().empty()) result.prompt_time = SteadyClock::now() - began;
+    give_out(text.add(token));
+    return !text.stopped();
+  });
+  if (!text.stopped()) give_out(text.finish());
+  if (show) give_out("\n");
+  result.took = SteadyClock::now() - began;
+  result.ended_by = text.stopped() ? "stop" : ended ? "end" : "length";
+  result.text = text.text();
+  result.tokens = text.tokens();
+  return result;
+}
+
+double tokens_per_s(const Generated& result) {
+  const auto more = static_cast<double>(std::max<std::int64_t>(0, std::ssize(result.tokens) - 1));
+  const Seconds time = result.took - result.prompt_time;
+  return time.count() > 0 ? more / time.count() : 0;
+}
+
+}  // namespace
+
+int run_generate(const Arguments& arguments) {
+  ForwardSubject subject(arguments, generate_verb());
+  GenerateRequest asked = read_generate_request(subject.request());
+  planner::RunConfig& config = subject.config();
+  if (config.backend) engine::require_backend(*config.backend);
+  const auto tokenizer = subject.open_tokenizer();
+  const std::vector<std::int32_t> prompt = prompt_tokens(asked, tokenizer.get());
+  const auto count = std::ssize(prompt);
+  config.seq_len = count + asked.new_tokens;
+  config.batch_size = config.micro_batch = 1;
+  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::ResolvedMachine& machine = planning.predictor.machine();
+  require_executable(planning.predictor.job());
+  if (machine.profile.device == planner::DeviceKind::cuda) {
+    throw BadRequest(
+        "backend: generate runs on the host backend alone in this version: give --machine here "
+        "--backend host");
+  }
+  require_vocabulary(prompt, planning.predictor.job().model.vocab);
+  auto found = plan_generation(planning.predictor, count, asked.new_tokens);
+  if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
+    return refuse_forward(*infeasible, asked.json);
+  }
+  const GenerationPlan& plan = std::get<GenerationPlan>(found);
+  const planner::Job& job = plan.job;
+  const Seconds prompt_time = static_cast<double>(plan.parts) * to_seconds(plan.prompt_part.pass);
+  sim::Json out = {{"version", 1},
+                   {"model", job.model.name},
+                   {"parameters", parameter_count(job.model)},
+                   {"compute", job.compute == planner::ComputeType::bf16 ? "bf16" : "fp32"},
+                   {"prompt_tokens", count},
+                   {"max_new_tokens", asked.new_tokens},
+                   {"predicted_prompt_s", prompt_time.count()},
+                   {"predicted_token_s", plan.token.count()}};
+  out.update(forward_json(plan.prompt_part));
+  if (asked.dry_run || asked.verbose) {
+    const std::string text =
+        fmt::format("{} on {}: {} tokens of prompt, at most {} new ones\n", job.model.name,
+                    machine.profile.name, count, asked.new_tokens) +
+        forward_table(plan.prompt_part) +
+        fmt::format("predicted    {} for the prompt, then {} a token\n",
+                    planner::format_seconds(prompt_time), planner::format_seconds(plan.token));
+    if (asked.dry_run) {
+      print(asked.json ? out.dump(2) + "\n" : text);
+      return static_cast<int>(ExitCode::done);
+    }
+    std::fputs(text.c_str(), stderr);
+  }
+
+  const engine::StateSource& weights = subject.open_weights(job.model);
+  constexpr std::int64_t kNoOptimizer = 1;
+  auto device = engine::make_device(job, machine, plan.prompt_part.graph.layout, kNoOptimizer);
+  {
+    AmountBar bar("loading weights");
+    engine::load_forward_weights(
+        job, plan.prompt_part.graph, *device, weights,
+        [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); });
+  }
+  engine::Generation generation(
+      job, prompt,
+      {.new_tokens = asked.new_tokens,
+       .end_tokens =
+           asked.ignore_end ? std::vector<std::int32_t>{} : end_tokens(subject.model_folder()),
+       .sampler = asked.sampler});
+  engine::ForwardSession session(ForwardGoal::next_token, plan.prompt_part.graph, std::move(device),
+                                 generation);
+  engine::GeneratedText text(decoder_of(tokenizer.get()), asked.stops);
+  const Generated result = generate(generation, session, text, !asked.json);
+  if (asked.json) {
+    out["weights_from"] = subject.weights_from();
+    out["prompt_ids"] = prompt;
+    out["ids"] = result.tokens;
+    out["new_tokens"] = result.tokens.size();
+    out["text"] = result.text;
+    out["ended_by"] = result.ended_by;
+    out["prompt_s"] = result.prompt_time.count();
+    out["seconds"] = result.took.count();
+    out["tokens_per_s"] = tokens_per_s(result);
+    print(out.dump(2) + "\n");
+  } else if (asked.verbose) {
+    std::fputs(fmt::format("{} tokens, ended by {}: {} for the first, then {:.2f} tokens/s\n",
+                           result.tokens.size(), result.ended_by,
+                           planner::format_seconds(result.prompt_time), tokens_per_s(result))
+                   .c_str(),
+               stderr);
+  }
+  return static_cast<int>(ExitCode::done);
+}
+
+}  // namespace sluice::cli
