@@ -10,8 +10,10 @@
 #include "cli/forward_subject.hpp"
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "engine/model_files/mapped_file.hpp"
 #include "engine/text_loss.hpp"
+#include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -42,7 +44,7 @@ struct EvaluatedText {
   std::int64_t bytes = 0;
 };
 
-EvaluatedText read_text(const ForwardSubject& subject, const std::filesystem::path& file) {
+EvaluatedText read_text(ForwardSubject& subject, const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) {
     throw BadRequest("data: there is no file " + file.string() + " (give the path of a text file)");
   }
@@ -67,16 +69,6 @@ EvaluatedText read_text(const ForwardSubject& subject, const std::filesystem::pa
                      " holds fewer than two tokens: there is nothing to predict");
   }
   return read;
-}
-
-/// Sizes that were not given follow from the text.
-void choose_sizes(planner::RunConfig& config, std::int64_t tokens) {
-  if (config.seq_len == 0) config.seq_len = std::min(kUsualSeqLen, tokens - 1);
-  const std::int64_t windows = (tokens - 1 + config.seq_len - 1) / config.seq_len;
-  if (config.batch_size == 0) {
-    config.batch_size = std::max(config.micro_batch, std::min(kUsualBatch, windows) /
-                                                         config.micro_batch * config.micro_batch);
-  }
 }
 
 std::int64_t stride_of(const planner::RunArguments& request, std::int64_t seq_len) {
@@ -119,18 +111,82 @@ std::vector<planner::ForwardChange> smaller(const planner::Job& job) {
   return changes;
 }
 
-sim::Json sizes_json(const planner::Job& job, const EvaluatedText& text,
-                     const engine::TextWindows& windows, std::int64_t stride) {
+/// Whether `data` is records, or a name in a dataset_info.json, rather than one text.
+bool is_dataset(const planner::RunConfig& config) {
+  using planner::DataFormat;
+  if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;
+  const std::string extension = config.data->extension().string();
+  return config.dataset_dir || extension == ".jsonl" || extension == ".json" ||
+         extension == ".ndjson";
+}
+
+/// What is evaluated: windows of a text, or all sequences of a data set.
+struct Evaluated {
+  EvaluatedText text;
+  std::int64_t stride = 0;
+  std::unique_ptr<engine::WindowedText> dataset;
+  std::unique_ptr<engine::LossWindows> windows;
+  std::int64_t tokens = 0, vocabulary = 0;
+};
+
+/// Fills in sizes that were not given.
+Evaluated open_evaluated(ForwardSubject& subject) {
+  planner::RunConfig& config = subject.config();
+  Evaluated opened;
+  if (is_dataset(config)) {
+    if (subject.request().has("--stride")) {
+      throw BadRequest("--stride: is of one text; a data set's sequences are as packing cuts them");
+    }
+    if (config.seq_len == 0) config.seq_len = kUsualSeqLen;
+    opened.stride = config.seq_len;
+    planner::RunConfig own = config;
+    if (const auto folder = subject.model_folder()) own.model = folder->string();
+    opened.dataset = engine::open_text(own, planner::Store::of_user().root() / "tokens");
+    opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
+    opened.tokens = opened.dataset->tokens();
+    opened.vocabulary = opened.dataset->vocabulary();
+  } else {
+    config.packing = planner::Packing::stream;  // A text is one document.
+    opened.text = read_text(subject, *config.data);
+    opened.tokens = std::ssize(opened.text.tokens);
+    opened.vocabulary = *std::ranges::max_element(opened.text.tokens) + 1;
+    if (config.seq_len == 0) config.seq_len = std::min(kUsualSeqLen, opened.tokens - 1);
+    opened.stride = stride_of(subject.request(), config.seq_len);
+    opened.windows =
+        std::make_unique<engine::TextWindows>(opened.text.tokens, config.seq_len, opened.stride);
+  }
+  if (config.batch_size == 0) {
+    const std::int64_t most = std::min(kUsualBatch, opened.windows->count());
+    config.batch_size =
+        std::max(config.micro_batch, most / config.micro_batch * config.micro_batch);
+  }
+  return opened;
+}
+
+sim::Json sizes_json(const planner::Job& job, const Evaluated& evaluated) {
   return {{"version", 1},
           {"model", job.model.name},
           {"parameters", parameter_count(job.model)},
           {"compute", job.compute == planner::ComputeType::bf16 ? "bf16" : "fp32"},
           {"seq_len", job.seq_len},
-          {"stride", stride},
+          {"stride", evaluated.stride},
           {"batch_size", job.batch_size},
-          {"bytes", text.bytes},
-          {"tokens", text.tokens.size()},
-          {"predicted_tokens", windows.predicted()}};
+          {"windows", evaluated.windows->count()},
+          {"tokens", evaluated.tokens}};
+}
+
+/// What came of it, as JSON fields.
+sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, Seconds took) {
+  const auto predicted = static_cast<double>(loss.predicted());
+  const double mean = loss.nats() / predicted;
+  sim::Json bits = nullptr;
+  if (text.bytes > 0) bits = loss.nats() / std::numbers::ln2 / static_cast<double>(text.bytes);
+  return {{"predicted_tokens", loss.predicted()},
+          {"loss", mean},
+          {"perplexity", std::exp(mean)},
+          {"bits_per_byte", bits},
+          {"seconds", took.count()},
+          {"tokens_per_s", predicted / took.count()}};
 }
 
 }  // namespace
@@ -141,16 +197,13 @@ int run_eval(const Arguments& arguments) {
   const bool json = subject.request().has("--json");
   if (config.backend) engine::require_backend(*config.backend);
   if (!config.data) throw BadRequest("data is missing: give --data FILE");
-  const EvaluatedText text = read_text(subject, *config.data);
-  choose_sizes(config, std::ssize(text.tokens));
+  Evaluated evaluated = open_evaluated(subject);
   const planner::RunPlanning planning = planner::planning_of(config);
   const planner::Job& job = planning.predictor.job();
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(job);
-  require_vocabulary(text.tokens, job.model.vocab);
-  const std::int64_t stride = stride_of(subject.request(), job.seq_len);
-  const engine::TextWindows windows(text.tokens, job.seq_len, stride);
-  engine::TextLoss loss(job, windows);
+  require_vocabulary(evaluated.vocabulary, job.model.vocab);
+  engine::TextLoss loss(job, *evaluated.windows);
 
   const planner::ForwardRequest request{job, ForwardGoal::loss, machine,
                                         planning.predictor.costs()};
@@ -161,7 +214,7 @@ int run_eval(const Arguments& arguments) {
   }
   const auto& prediction = std::get<planner::ForwardPrediction>(found);
   const Seconds predicted = static_cast<double>(loss.passes()) * to_seconds(prediction.pass);
-  sim::Json out = sizes_json(job, text, windows, stride);
+  sim::Json out = sizes_json(job, evaluated);
   out.update(forward_json(prediction));
   out["passes"] = loss.passes();
   out["predicted_s"] = predicted.count();
@@ -169,8 +222,8 @@ int run_eval(const Arguments& arguments) {
     print(fmt::format("{} ({} parameters) on {}: {} tokens of {} in {} windows of {}, {} a pass\n",
                       job.model.name,
                       planner::format_amount(static_cast<double>(parameter_count(job.model))),
-                      machine.profile.name, text.tokens.size(), config.data->string(),
-                      windows.count(), job.seq_len, job.batch_size));
+                      machine.profile.name, evaluated.tokens, config.data->string(),
+                      evaluated.windows->count(), job.seq_len, job.batch_size));
     print(forward_table(prediction));
     print(fmt::format("predicted    {}: {} passes of {} (90 %: {} to {})\n",
                       planner::format_seconds(predicted), loss.passes(),
@@ -200,29 +253,30 @@ int run_eval(const Arguments& arguments) {
     session.run_to(loss.passes(), [&](std::int64_t pass) { bar.show(pass, loss.passes()); });
   }
   const Seconds took = SteadyClock::now() - began;
-  const double mean = loss.nats() / static_cast<double>(windows.predicted());
-  if (!std::isfinite(mean)) {
-    throw BadRequest("the loss is not a finite number: the weights of " + subject.weights_from() +
-                     " are not usable");
+  if (loss.predicted() == 0 || !std::isfinite(loss.nats())) {
+    throw BadRequest(loss.predicted() == 0
+                         ? "data: no token of " + config.data->string() + " is one to predict"
+                         : "the loss is not a finite number: the weights of " +
+                               subject.weights_from() + " are not usable");
   }
-  const double bits = loss.nats() / std::numbers::ln2 / static_cast<double>(text.bytes);
-  const double rate = static_cast<double>(windows.predicted()) / took.count();
+  const sim::Json results = results_json(loss, evaluated.text, took);
   if (json) {
+    out.update(results);
     out["weights_from"] = subject.weights_from();
     out["data"] = config.data->string();
-    out["loss"] = mean;
-    out["perplexity"] = std::exp(mean);
-    out["bits_per_byte"] = bits;
-    out["seconds"] = took.count();
-    out["tokens_per_s"] = rate;
     print(out.dump(2) + "\n");
     return static_cast<int>(ExitCode::done);
   }
   print(
       fmt::format("weights of   {}\nloss         {:.6f} nats a token over {} tokens\n"
-                  "perplexity   {:.4f}\nbits a byte  {:.4f}\ntook         {}: {:.0f} tokens/s\n",
-                  subject.weights_from(), mean, windows.predicted(), std::exp(mean), bits,
-                  planner::format_seconds(took), rate));
+                  "perplexity   {:.4f}\n",
+                  subject.weights_from(), results["loss"].get<double>(), loss.predicted(),
+                  results["perplexity"].get<double>()));
+  if (!results["bits_per_byte"].is_null()) {
+    print(fmt::format("bits a byte  {:.4f}\n", results["bits_per_byte"].get<double>()));
+  }
+  print(fmt::format("took         {}: {:.0f} tokens/s\n", planner::format_seconds(took),
+                    results["tokens_per_s"].get<double>()));
   return static_cast<int>(ExitCode::done);
 }
 

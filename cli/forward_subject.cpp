@@ -8,7 +8,6 @@
 
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
-#include "engine/model_files/checkpoint.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
@@ -38,24 +37,23 @@ std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
 ForwardSubject::ForwardSubject(const Arguments& arguments, const ForwardVerb& verb) {
   std::vector<std::string> words = arguments.strings;
   const bool named = !words.empty() && !words.front().starts_with("-");
-  const bool help = std::ranges::any_of(
-      words, [](const std::string& word) { return word == "--help" || word == "-h"; });
-  if (!named && !help) {
-    throw BadRequest(verb.name + ": give a model folder, a run folder or a checkpoint first (" +
-                     verb.usage + ")");
-  }
   if (named) {
     word_ = words.front();
     if (std::filesystem::exists(path(word_) / "run.yaml")) {
       run_ = word_;
       words.front() = (*run_ / "run.yaml").string();
     } else {
-      if (std::filesystem::exists(path(word_) / "checkpoint.json")) checkpoint_ = word_;
+      if (std::filesystem::exists(path(word_) / "checkpoint.json")) checkpoint_folder_ = word_;
       words.insert(words.begin(), "--model");
     }
   }
   request_ = parse_run({words}, verb.usage, verb.flags);
   planner::RunConfig& config = request_.config;
+  if (config.model.empty()) {
+    throw BadRequest(verb.name + ": give a model folder, a run folder or a checkpoint first (" +
+                     verb.usage + ")");
+  }
+  if (!named) word_ = config.model;
   config.plan.reset();
   config.policy.reset();
   config.plan_overrides.clear();
@@ -63,21 +61,26 @@ ForwardSubject::ForwardSubject(const Arguments& arguments, const ForwardVerb& ve
   config.residency = planner::Residency::automatic;
 }
 
-std::optional<path> ForwardSubject::model_folder() const {
-  if (checkpoint_) {
-    if (const auto from = engine::Checkpoint(*checkpoint_).facts().model_folder) return from;
-  }
+const engine::Checkpoint* ForwardSubject::checkpoint() {
+  if (checkpoint_) return checkpoint_.get();
+  if (run_) checkpoint_ = newest_of(*run_);
+  if (checkpoint_folder_) checkpoint_ = std::make_unique<engine::Checkpoint>(*checkpoint_folder_);
+  return checkpoint_.get();
+}
+
+std::optional<path> ForwardSubject::model_folder() {
+  if (const engine::Checkpoint* found = checkpoint()) return found->facts().model_folder;
   return engine::find_model_folder(request_.config.model);
 }
 
 const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {
-  std::unique_ptr<engine::Checkpoint> checkpoint;
-  if (run_) checkpoint = newest_of(*run_);
-  if (checkpoint_) checkpoint = std::make_unique<engine::Checkpoint>(*checkpoint_);
-  if (checkpoint) {
-    weights_from_ = checkpoint->folder().string();
-    weights_ = std::move(checkpoint);
-    return *weights_;
+  if (const engine::Checkpoint* found = checkpoint()) {
+    if (parameter_count(found->shape()) != parameter_count(shape)) {
+      throw BadRequest(found->folder().string() + " is not of model " + request_.config.model +
+                       ": leave model= out");
+    }
+    weights_from_ = found->folder().string();
+    return *found;
   }
   const auto folder = engine::find_model_folder(request_.config.model);
   const std::vector<path> files = folder ? engine::weight_files(*folder) : std::vector<path>{};
@@ -91,19 +94,18 @@ const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShap
   return *weights_;
 }
 
-std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() const {
+std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() {
   const auto folder = model_folder();
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) return nullptr;
   return std::make_unique<engine::Tokenizer>(
       engine::Tokenizer::from_file(*folder / "tokenizer.json"));
 }
 
-void require_vocabulary(std::span<const std::int32_t> tokens, std::int64_t vocab) {
-  const auto largest = std::ranges::max_element(tokens);
-  if (largest == tokens.end() || *largest < vocab) return;
-  throw BadRequest("model: vocab " + std::to_string(vocab) +
-                   " is not above the text's largest token " + std::to_string(*largest) +
-                   ": choose the model that the tokenizer belongs to");
+void require_vocabulary(std::int64_t tokens, std::int64_t vocab) {
+  if (tokens <= vocab) return;
+  throw BadRequest("model: vocab " + std::to_string(vocab) + " is smaller than the " +
+                   std::to_string(tokens) +
+                   " that the text has: choose the model that the tokenizer belongs to");
 }
 
 int refuse_forward(const planner::Infeasible& infeasible, bool json) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/verbs.hpp"
-#include "engine/model_files/state_source.hpp"
+#include "engine/model_files/checkpoint.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "planner/forward_search.hpp"
 #include "planner/run_arguments.hpp"
@@ -37,20 +37,24 @@ class ForwardSubject {
   /// "FOLDER", or the checkpoint's; once the weights are open.
   [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
   /// The folder with the tokenizer: the model's, of a run the one it began with.
-  [[nodiscard]] std::optional<std::filesystem::path> model_folder() const;
+  [[nodiscard]] std::optional<std::filesystem::path> model_folder();
   /// None where that folder has no tokenizer.json: every byte is then a token.
-  [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer() const;
+  [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
 
  private:
+  /// Of a run or a checkpoint; null where the model is a folder or a name.
+  const engine::Checkpoint* checkpoint();
+
   std::string word_;
   planner::RunArguments request_;
-  std::optional<std::filesystem::path> run_, checkpoint_;
-  std::unique_ptr<engine::StateSource> weights_;
+  std::optional<std::filesystem::path> run_, checkpoint_folder_;
+  std::unique_ptr<engine::Checkpoint> checkpoint_;
+  std::unique_ptr<engine::ModelWeights> weights_;
   std::string weights_from_;
 };
 
-/// Throws BadRequest where a token is not below `vocab`.
-void require_vocabulary(std::span<const std::int32_t> tokens, std::int64_t vocab);
+/// Throws BadRequest where `tokens`, one more than the largest, is above the model's `vocab`.
+void require_vocabulary(std::int64_t tokens, std::int64_t vocab);
 
 /// `fits: false` with the tier and remedies, as JSON or a table on stdout; the exit code.
 int refuse_forward(const planner::Infeasible& infeasible, bool json);

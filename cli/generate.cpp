@@ -1,7 +1,9 @@
 // `sluice generate MODEL|RUNDIR --prompt TEXT`: text that continues a prompt, as it comes.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/amount_bar.hpp"
@@ -109,7 +111,7 @@ Generated generate(engine::Generation& generation, engine::ForwardSession& sessi
   const auto began = SteadyClock::now();
   const auto give_out = [&](const std::string& more) {
     if (!show || more.empty()) return;
-    print(more);
+    std::fputs(more.c_str(), stdout);
     std::fflush(stdout);
   };
   const bool ended = generation.run(session, [&](std::int32_t token) {
@@ -144,6 +146,7 @@ int run_generate(const Arguments& arguments) {
   const auto count = std::ssize(prompt);
   config.seq_len = count + asked.new_tokens;
   config.batch_size = config.micro_batch = 1;
+  config.packing = planner::Packing::stream;
   const planner::RunPlanning planning = planner::planning_of(config);
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(planning.predictor.job());
@@ -152,7 +155,7 @@ int run_generate(const Arguments& arguments) {
         "backend: generate runs on the host backend alone in this version: give --machine here "
         "--backend host");
   }
-  require_vocabulary(prompt, planning.predictor.job().model.vocab);
+  require_vocabulary(*std::ranges::max_element(prompt) + 1, planning.predictor.job().model.vocab);
   auto found = plan_generation(planning.predictor, count, asked.new_tokens);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
     return refuse_forward(*infeasible, asked.json);
@@ -177,7 +180,7 @@ int run_generate(const Arguments& arguments) {
         fmt::format("predicted    {} for the prompt, then {} a token\n",
                     planner::format_seconds(prompt_time), planner::format_seconds(plan.token));
     if (asked.dry_run) {
-      print(asked.json ? out.dump(2) + "\n" : text);
+      cli::print(asked.json ? out.dump(2) + "\n" : text);
       return static_cast<int>(ExitCode::done);
     }
     std::fputs(text.c_str(), stderr);
@@ -212,7 +215,7 @@ int run_generate(const Arguments& arguments) {
     out["prompt_s"] = result.prompt_time.count();
     out["seconds"] = result.took.count();
     out["tokens_per_s"] = tokens_per_s(result);
-    print(out.dump(2) + "\n");
+    cli::print(out.dump(2) + "\n");
   } else if (asked.verbose) {
     std::fputs(fmt::format("{} tokens, ended by {}: {} for the first, then {:.2f} tokens/s\n",
                            result.tokens.size(), result.ended_by,

@@ -19,11 +19,17 @@ TextWindows::TextWindows(std::span<const std::int32_t> tokens, std::int64_t seq_
   count_ = 1 + (beyond + stride - 1) / stride;
 }
 
+void DatasetWindows::read(std::int64_t window, std::span<std::int32_t> inputs,
+                          std::span<std::int32_t> targets) {
+  const std::int64_t training = text_.training_windows();
+  if (window < training) return text_.read(window, inputs, targets);
+  text_.read_validation(window - training, inputs, targets);
+}
+
 void TextWindows::read(std::int64_t window, std::span<std::int32_t> inputs,
-                       std::span<std::int32_t> targets) const {
+                       std::span<std::int32_t> targets) {
   std::ranges::fill(inputs, 0);
   std::ranges::fill(targets, kIgnored);
-  if (window >= count_) return;
   const std::int64_t begin = window * stride_;
   const std::int64_t known = std::min(seq_len_, std::ssize(tokens_) - begin);
   const auto own = tokens_.subspan(static_cast<std::size_t>(begin));
@@ -36,8 +42,7 @@ void TextWindows::read(std::int64_t window, std::span<std::int32_t> inputs,
   }
 }
 
-TextLoss::TextLoss(const planner::Job& job, const TextWindows& windows)
-    : job_(job), windows_(windows) {}
+TextLoss::TextLoss(const planner::Job& job, LossWindows& windows) : job_(job), windows_(windows) {}
 
 std::int64_t TextLoss::passes() const {
   return (windows_.count() + job_.batch_size - 1) / job_.batch_size;
@@ -49,7 +54,15 @@ void TextLoss::fill(std::span<std::int32_t> tokens, std::int64_t pass) {
   for (std::size_t at = 0; at < all; at += length) {
     const std::int64_t window =
         (pass - 1) * job_.batch_size + static_cast<std::int64_t>(at / length);
-    windows_.read(window, tokens.subspan(at, length), tokens.subspan(all + at, length));
+    const std::span inputs = tokens.subspan(at, length);
+    const std::span targets = tokens.subspan(all + at, length);
+    if (window < windows_.count()) {
+      windows_.read(window, inputs, targets);
+    } else {
+      std::ranges::fill(inputs, 0);
+      std::ranges::fill(targets, kIgnored);
+    }
+    predicted_ += std::ranges::count_if(targets, [](std::int32_t each) { return each >= 0; });
   }
 }
 

@@ -181,6 +181,7 @@ class ForwardEmitter {
     if (unit == 0) list.push_back(tokens_access(m, false));
     if (is_block(unit)) {
       list.push_back(whole(Role::full_record, full_record_, Mode::write));
+      if (job_.attention == AttentionSpan::document) list.push_back(tokens_access(m, false));
       if (!loss()) list.push_back(whole(Role::key_values, caches_[unit - 1], Mode::update));
     }
     if (unit < head()) {
