@@ -113,6 +113,7 @@ std::vector<std::int32_t> prompt_tokens(const GenerateRequest& request,
       throw BadRequest(std::string("prompt: ") + error.what());
     }
   } else {
+    tokens.reserve(request.prompt.size());
     for (const char each : request.prompt) tokens.push_back(static_cast<unsigned char>(each));
   }
   if (tokens.empty()) throw BadRequest("prompt: it has no token to continue from");

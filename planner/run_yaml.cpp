@@ -1,9 +1,11 @@
 // RUN.yaml <-> RunConfig.
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
 #include <charconv>
 #include <set>
+#include <sstream>
 
 #include "planner/choice.hpp"
 #include "planner/profile_file.hpp"
@@ -169,14 +171,41 @@ void write_overrides(YamlText& yaml, const RunConfig& run) {
   yaml.end();
 }
 
+/// Hears a document and keeps nothing of it.
+class Listener : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
+  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                const std::string& /*value*/) override {}
+  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
+                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
+                  YAML::EmitterStyle::value /*style*/) override {}
+  void OnMapEnd() override {}
+};
+
+/// YAML::LoadAll would not end where the parser of yaml-cpp 0.7 finds ever more empty documents in
+/// front of a text such as ",a: 1".
+bool holds_more_than_one_document(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  Listener listener;
+  return parser.HandleNextDocument(listener) && parser.HandleNextDocument(listener);
+}
+
 }  // namespace
 
 RunConfig run_from_yaml(const std::string& text, const std::string& where) {
   RunConfig run;
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) throw BadRequest(where + ": holds more than one document");
-    if (!documents.empty()) RunReader(run, where).read(documents.front());
+    if (holds_more_than_one_document(text)) {
+      throw BadRequest(where + ": holds more than one document, or text that is not YAML");
+    }
+    RunReader(run, where).read(YAML::Load(text));
   } catch (const YAML::Exception& error) {
     throw BadRequest(where + ": line " + std::to_string(error.mark.line + 1) + ", column " +
                      std::to_string(error.mark.column + 1) + ": " + error.msg);
