@@ -86,7 +86,7 @@ Json to_json(const KernelCheck& check) {
       {"rows", check.rows}, {"median_error", check.median_error}, {"p90_error", check.p90_error}};
 }
 
-void print(const char* name, const KernelCheck& check) {
+void print_check(const char* name, const KernelCheck& check) {
   if (check.rows == 0) return;
   std::printf("  %-28s %8lld shapes   median error %5.2f %%   90th percentile %5.2f %%\n", name,
               static_cast<long long>(check.rows), 100 * check.median_error, 100 * check.p90_error);
@@ -150,11 +150,12 @@ int run_fit(const Arguments& arguments) {
   }
   std::printf("%s of %s, %.0f multiprocessors, written to %s\n", to_string(kind), device.c_str(),
               family.multiprocessors, request.output.c_str());
-  print("fitted to", on_trained);
-  print("of these, kept out once", family.check);
-  print("not fitted to", on_tested);
-  print(kind == KernelKind::gemm ? "  of these, m at least 512" : "  of these, isl at least 512",
-        on_large);
+  print_check("fitted to", on_trained);
+  print_check("of these, kept out once", family.check);
+  print_check("not fitted to", on_tested);
+  print_check(
+      kind == KernelKind::gemm ? "  of these, m at least 512" : "  of these, isl at least 512",
+      on_large);
   const auto skipped = table.rows.size() - trained.size() - tested.size();
   if (skipped > 0) std::printf("  %zu rows of another type or step are left out\n", skipped);
   return static_cast<int>(ExitCode::done);
