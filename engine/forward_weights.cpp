@@ -12,7 +12,7 @@
 namespace sluice::engine {
 namespace {
 
-constexpr std::int64_t kHalfBytes = 2;
+constexpr std::int64_t kPlaneElementBytes = 2;
 
 /// Where each unit's weights lie: its persistent tensor of part "weights".
 std::vector<std::byte*> weight_addresses(const planner::Job& job, const planner::StepGraph& graph,
@@ -58,10 +58,11 @@ void load_forward_weights(const planner::Job& job, const planner::StepGraph& gra
       if (both) low[k] = halves.low;
     }
     const std::int64_t offset = tensor.offset + piece.first;
-    device.write(std::as_bytes(std::span(high)), addresses[piece.unit] + kHalfBytes * offset);
+    device.write(std::as_bytes(std::span(high)),
+                 addresses[piece.unit] + kPlaneElementBytes * offset);
     if (both) {
       device.write(std::as_bytes(std::span(low)),
-                   addresses[piece.unit] + kHalfBytes * (padded[piece.unit] + offset));
+                   addresses[piece.unit] + kPlaneElementBytes * (padded[piece.unit] + offset));
     }
     const std::lock_guard lock(mutex);
     done += piece.elements;

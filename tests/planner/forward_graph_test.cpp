@@ -19,7 +19,7 @@ RunConfig small_run() {
   return config;
 }
 
-Bytes part(const Memory& memory, Tier tier, const std::string& name) {
+Bytes bytes_of_part(const Memory& memory, Tier tier, const std::string& name) {
   for (const auto& [part, bytes] : at(memory, tier).parts) {
     if (part == name) return bytes;
   }
@@ -83,7 +83,7 @@ TEST(ForwardSearch, KeepsWhatFitsAndRefusesWhatDoesNot) {
   EXPECT_LT(std::get<ForwardPrediction>(streamed).plan.resident(), all.plan.resident());
   EXPECT_LE(at(std::get<ForwardPrediction>(streamed).memory, Tier::hbm).peak, machine.hbm);
 
-  machine.hbm = needed - part(all.memory, Tier::hbm, "weights");
+  machine.hbm = needed - bytes_of_part(all.memory, Tier::hbm, "weights");
   const auto refused = search_forward(less);
   ASSERT_TRUE(std::holds_alternative<Infeasible>(refused));
   EXPECT_EQ(std::get<Infeasible>(refused).tier, Tier::hbm);
