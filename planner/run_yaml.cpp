@@ -125,6 +125,12 @@ class YamlText {
   YamlText& quoted(const std::string& key, const std::string& value) {
     std::string text = "\"";
     for (const char letter : value) {
+      const auto byte = static_cast<unsigned char>(letter);
+      if (byte < 0x20 || byte == 0x7F) {
+        constexpr const char* kDigits = "0123456789abcdef";
+        text.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
+        continue;
+      }
       if (letter == '"' || letter == '\\') text += '\\';
       text += letter;
     }
