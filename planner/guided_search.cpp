@@ -19,6 +19,8 @@ constexpr double kPerhapsBest = 1.02;
 /// So near the bound a plan is as good as the best.
 constexpr double kNear = 1e-3;
 constexpr std::size_t kBatch = 8;
+/// Times that more memory is set aside for a number of rounds of which no plan fitted.
+constexpr int kLeanAttempts = 5;
 
 std::int64_t parameters_of_block(const Job& job) { return unit_tensors(job.model, 1).padded_size; }
 
@@ -69,6 +71,39 @@ bool GuidedSearch::may_fit(const PlanEstimate& estimate) const {
   return estimate.host_at_least <= machine.host && estimate.hbm_at_least <= machine.hbm;
 }
 
+/// One block's record less on the host: of those that hold most there, to the level below. False
+/// where every record there is the least.
+bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
+  const BlockRecord record = block_record(predictor_.job());
+  const auto held = [&record](const UnitPlan& unit) {
+    return unit.keep_tier == Tier::host ? record.kept(unit.keep) : Bytes(0);
+  };
+  BlockCount* heaviest = nullptr;
+  for (BlockCount& count : sketch.records) {
+    if (count.blocks == 0 || held(count.choice).count() == 0) continue;
+    if (heaviest == nullptr || held(count.choice) > held(heaviest->choice)) heaviest = &count;
+  }
+  if (heaviest == nullptr) return false;
+  const UnitPlan* lighter = nullptr;
+  const std::vector<UnitChoice>& choices = relaxation_.record_choices(sketch.rest.rounds);
+  for (const UnitChoice& choice : choices) {
+    if (choice.unit.keep_tier != Tier::host) continue;
+    if (held(choice.unit) >= held(heaviest->choice)) continue;
+    if (lighter == nullptr || held(choice.unit) > held(*lighter)) lighter = &choice.unit;
+  }
+  if (lighter == nullptr) return false;
+  --heaviest->blocks;
+  const auto known =
+      std::find_if(sketch.records.begin(), sketch.records.end(),
+                   [lighter](const BlockCount& count) { return count.choice == *lighter; });
+  if (known != sketch.records.end()) {
+    ++known->blocks;
+  } else {
+    sketch.records.push_back({*lighter, 1});
+  }
+  return true;
+}
+
 void GuidedSearch::add(PlanSketch sketch) {
   Plan plan = to_plan(sketch);
   if (predictor_.job().model.tied_head &&
@@ -96,7 +131,7 @@ bool GuidedSearch::play(Follow follow) {
   const auto limit = [&] {
     return ranked_.empty() ? Duration::max() : ranked_.front().coarse + ranked_.front().coarse / 16;
   };
-  for (std::size_t next = 0; next < waiting_.size() && effort_ > 0;) {
+  for (std::size_t next = 0; next < waiting_.size() && effort_ > floor_;) {
     std::vector<GuidedPlan*> batch;
     for (; next < waiting_.size() && batch.size() < kBatch; ++next) {
       const double best = ranked_.empty() ? std::numeric_limits<double>::infinity()
@@ -111,7 +146,12 @@ bool GuidedSearch::play(Follow follow) {
     });
     for (const GuidedPlan* each : batch) {
       effort_ -= each->estimate.tasks / steps_.together(each->plan);
-      if (each->coarse >= slowest || each->hbm > predictor_.machine().hbm) continue;
+      if (each->coarse >= slowest) continue;
+      if (each->hbm > predictor_.machine().hbm) {
+        const Bytes over = each->hbm - predictor_.machine().hbm;
+        least_over_ = least_over_ ? std::min(*least_over_, over) : over;
+        continue;
+      }
       const auto place = std::upper_bound(
           ranked_.begin(), ranked_.end(), *each,
           [](const GuidedPlan& a, const GuidedPlan& b) { return a.coarse < b.coarse; });
@@ -141,9 +181,28 @@ void GuidedSearch::sketch_node(const Node& node) {
     sketch_with(node, slack, few);
     if (few < per_round) sketch_with(node, slack, per_round);
   }
+  play(Follow::all);
+  // Where memory is scarce none of these may fit: two slots, and what was lacking set aside.
+  const auto fits = [&] {
+    return std::any_of(ranked_.begin(), ranked_.end(), [&](const GuidedPlan& each) {
+      return each.plan.rounds == node.node.rounds;
+    });
+  };
+  Bytes extra{0};
+  for (int attempt = 0; attempt < kLeanAttempts && !fits() && effort_ > floor_; ++attempt) {
+    least_over_.reset();
+    for (const double slack : {0.4, 1.0}) {
+      sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
+    }
+    if (waiting_.empty()) break;
+    play(Follow::all);
+    if (!least_over_) break;
+    extra += *least_over_ + *least_over_ / 8;
+  }
 }
 
-void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers) {
+void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
+                               Bytes extra) {
   const Job& job = predictor_.job();
   const double block = static_cast<double>(parameters_of_block(job));
   Plan usual = usual_plan();
@@ -154,7 +213,8 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
   const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
                                 4 * static_cast<double>(usual.gradient_buffers));
   reserved.reserve =
-      Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count()))));
+      Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
+      extra;
   RelaxedPlan relaxed = relaxation_.solve(reserved);
   if (!relaxed.feasible) return;
   PlanSketch sketch = sketch_of(relaxation_, reserved, relaxed, usual);
@@ -166,6 +226,16 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
     relaxed = relaxation_.solve(reserved);
     if (!relaxed.feasible) return;
     sketch = sketch_of(relaxation_, reserved, relaxed, usual);
+  }
+  // Whole counts may need a little more of the host than the relaxed ones.
+  const auto exceeds_host = [&] {
+    Plan plan = to_plan(sketch);
+    if (pins_) pins_(plan);
+    return is_valid(plan, job) &&
+           estimator_.estimate(plan).host_at_least > predictor_.machine().host;
+  };
+  for (std::int64_t i = 0; i < job.model.layers && exceeds_host(); ++i) {
+    if (!lighten_host(sketch)) break;
   }
   add(std::move(sketch));  // Other orders follow for the best one.
 }
@@ -190,11 +260,13 @@ void GuidedSearch::sketch_nodes() {
     const double best = ranked_.empty() ? std::numeric_limits<double>::infinity()
                                         : to_seconds(ranked_.front().coarse).count();
     if (node.relaxed.bound.count() > kWorthwhile * best || is_near()) break;
+    // The first numbers of rounds leave effort for those behind them.
+    floor_ = effort_ / 2;
     sketch_node(node);
-    play(Follow::all);
-    add_orders();
-    play(Follow::all);
+    floor_ = 0;
   }
+  add_orders();
+  play(Follow::all);
 }
 
 bool GuidedSearch::improve(std::size_t rank) {

@@ -44,10 +44,13 @@ class GuidedSearch {
   void relax();
   [[nodiscard]] Plan usual_plan() const;
   void sketch_nodes();
+  /// Sketches and simulates plans of one number of rounds.
   void sketch_node(const Node& node);
   void add_orders();
-  /// `slack`: memory set aside, in sizes of the rings.
-  void sketch_with(const Node& node, double slack, std::int64_t activation_buffers);
+  /// Memory set aside: `slack` sizes of the rings, and `extra`.
+  void sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
+                   Bytes extra = Bytes(0));
+  [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
   bool improve(std::size_t rank);
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
   void add(PlanSketch sketch);
@@ -62,6 +65,7 @@ class GuidedSearch {
   const Predictor& predictor_;
   const Pins& pins_;
   std::int64_t threads_, effort_;
+  std::int64_t floor_ = 0;  ///< Of `effort_`, what later plans are to have.
   PlanEstimator estimator_;
   CoarseSteps steps_;
   PlanRelaxation relaxation_;
@@ -69,6 +73,7 @@ class GuidedSearch {
   std::vector<Node> nodes_;  ///< By bound.
   std::vector<GuidedPlan> waiting_, ranked_;
   std::set<std::string> seen_;
+  std::optional<Bytes> least_over_;  ///< What the plan that exceeded memory least lacked.
 };
 
 }  // namespace sluice::planner
