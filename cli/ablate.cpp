@@ -1,0 +1,199 @@
+// sluice ablate EXPERIMENT.yaml: a baseline and factors, predicted or run, into a results folder.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "cli/interrupt.hpp"
+#include "cli/parse.hpp"
+#include "planner/store.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/ablation/ablation.hpp"
+#include "profiler/ablation/ablation_files.hpp"
+#include "profiler/doctor/doctor.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct AblateRequest {
+  std::string file;
+  std::vector<std::string> overrides;  ///< key=value of the baseline.
+  std::string out, share, on;
+  double effort = 0;  ///< 0: the file's.
+  bool list = false, dry_run = false, json = false;
+};
+
+AblateRequest request_of(const Arguments& arguments) {
+  CLI::App app(
+      "ablate EXPERIMENT.yaml [key=value ...] predicts, and on a device runs, every cell of an "
+      "experiment: "
+      "a baseline and factors (docs/ablations.md). Cells that do not fit stay as rows. Started "
+      "again, it goes on where it stopped.",
+      "ablate");
+  AblateRequest request;
+  std::vector<std::string> words;
+  app.add_option("words", words, "EXPERIMENT.yaml, then key=value overrides of its baseline")
+      ->required();
+  app.add_option("-o,--out", request.out, "results folder (ablations/NAME)");
+  app.add_option("--on", request.on, "simulation or device, in place of the file's");
+  app.add_option("--effort", request.effort, "search so many times as long for each plan (1)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--cells", request.share, "i/n: every n-th cell, from the i-th");
+  app.add_flag("--list", request.list, "list the cells, and do nothing");
+  app.add_flag("--dry-run", request.dry_run, "cells, hours and disk after a quick look at each");
+  app.add_flag("--json", request.json, "one JSON object (docs/schemas/ablation.schema.json)");
+  parse(app, arguments);
+  request.file = words.front();
+  request.overrides.assign(words.begin() + 1, words.end());
+  return request;
+}
+
+profiler::Experiment experiment_of(const AblateRequest& request) {
+  profiler::Experiment experiment = profiler::read_experiment(request.file);
+  for (const std::string& word : request.overrides) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos) {
+      throw BadRequest(word + ": must be key=value, of the baseline");
+    }
+    planner::set_path(experiment.baseline, word.substr(0, equals), word.substr(equals + 1));
+  }
+  if (request.effort > 0) experiment.effort = request.effort;
+  if (!request.on.empty()) experiment.on = profiler::parse_ground(request.on, "--on");
+  return experiment;
+}
+
+std::string command_of(const Arguments& arguments) {
+  std::string command = "sluice ablate";
+  for (const std::string& word : arguments.strings) {
+    const bool plain = word.find_first_of(" \"'$&|;<>()*?") == std::string::npos;
+    command += plain ? " " + word : " '" + word + "'";
+  }
+  return command;
+}
+
+Json to_json(const profiler::CellRecord& cell, const profiler::Experiment& experiment) {
+  Json json = {{"name", cell.name},
+               {"levels", cell.levels},
+               {"status", to_string(cell.status)},
+               {"fits", cell.status == profiler::CellStatus::fits},
+               {"reason", cell.reason},
+               {"tier", cell.tier ? Json(to_string(*cell.tier)) : Json()},
+               {"short_bytes", cell.short_by.count()},
+               {"step_s", Json()},
+               {"step_s_low", Json()},
+               {"step_s_high", Json()},
+               {"tokens_per_s", Json()},
+               {"plan", cell.plan},
+               {"plan_hash", Json()},
+               {"measured_s", Json()},
+               {"measured_s_low", Json()},
+               {"measured_s_high", Json()},
+               {"measured_steps", cell.all_steps().size()}};
+  if (cell.prediction) {
+    json["step_s"] = cell.prediction->step.count();
+    json["step_s_low"] = cell.prediction->low.count();
+    json["step_s_high"] = cell.prediction->high.count();
+    json["tokens_per_s"] = cell.prediction->tokens_per_s;
+    json["plan_hash"] = cell.prediction->plan_hash;
+  }
+  if (const auto measured = measured_of(cell, experiment)) {
+    json["measured_s"] = measured->median;
+    json["measured_s_low"] = measured->low;
+    json["measured_s_high"] = measured->high;
+  }
+  return json;
+}
+
+int list_cells(const profiler::Experiment& experiment, const profiler::CellShare& share,
+               bool json) {
+  Json names = Json::array();
+  std::string text;
+  // Models are only named: nothing is written.
+  for (const profiler::Cell& cell : cells_of(experiment, "models")) {
+    if (!share.holds(cell.index)) continue;
+    names.push_back(cell.name(experiment));
+    text += fmt::format("{:>4}  {}\n", cell.index + 1, cell.name(experiment));
+  }
+  std::cout << (json ? Json{{"version", 1}, {"name", experiment.name}, {"cells", names}}.dump(1) +
+                           "\n"
+                     : text);
+  return static_cast<int>(ExitCode::done);
+}
+
+int dry_run(const profiler::Experiment& experiment, const profiler::CellShare& share, bool json) {
+  const auto say = [json](const std::string& line) {
+    if (!json) std::cout << line << std::endl;
+  };
+  const profiler::AblationEstimate estimate = estimate_ablation(experiment, share, say);
+  const double hours = estimate.device.count() / 3600;
+  if (json) {
+    Json cells = Json::array();
+    for (const auto& cell : estimate.cells) cells.push_back(to_json(cell, experiment));
+    std::cout
+        << Json{{"version", 1},   {"name", experiment.name}, {"on", to_string(experiment.on)},
+                {"cells", cells}, {"device_hours", hours},   {"disk_bytes", estimate.disk.count()}}
+               .dump(1)
+        << "\n";
+  } else {
+    std::cout << fmt::format("\n{} cells, {:.2f} hours of steps on the device, {} of results\n",
+                             estimate.cells.size(), hours, planner::format_bytes(estimate.disk));
+  }
+  return static_cast<int>(ExitCode::done);
+}
+
+}  // namespace
+
+int run_ablate(const Arguments& arguments) {
+  const AblateRequest request = request_of(arguments);
+  const profiler::Experiment experiment = experiment_of(request);
+  const profiler::CellShare share =
+      request.share.empty() ? profiler::CellShare{} : profiler::parse_share(request.share);
+  if (request.list) return list_cells(experiment, share, request.json);
+  if (request.dry_run) return dry_run(experiment, share, request.json);
+
+  const std::filesystem::path folder = request.out.empty()
+                                           ? std::filesystem::path("ablations") / experiment.name
+                                           : std::filesystem::path(request.out);
+  if (experiment.on == profiler::Ground::device) {
+    require_healthy(profiler::examine_machine(
+        {.runs = folder.parent_path(), .store = planner::Store::of_user().root()}));
+  }
+  const InterruptFlag interrupt;
+  profiler::AblationOptions options{
+      .folder = folder, .share = share, .command = command_of(arguments)};
+  options.interrupted = &interrupt.flag();
+  if (!request.json) {
+    options.say = [](const std::string& line) { std::cout << line << std::endl; };
+  }
+  const profiler::AblationResult result = run_ablation(experiment, options);
+  if (request.json) {
+    Json cells = Json::array();
+    for (const auto& cell : result.cells) {
+      cells.push_back(cell ? to_json(*cell, experiment) : Json());
+    }
+    std::cout << Json{{"version", 1},
+                      {"name", experiment.name},
+                      {"on", to_string(experiment.on)},
+                      {"out", folder.string()},
+                      {"missing", result.missing()},
+                      {"cells", cells}}
+                     .dump(1)
+              << "\n";
+  } else if (result.missing() == 0) {
+    std::cout << "\n"
+              << ablation_table(experiment, result.cells) << "\nwrote " << folder.string()
+              << "/{table.md,plot.svg,cells.csv,samples.csv,manifest.json}\n";
+  } else {
+    std::cout << fmt::format("{} of {} cells are still to be done: run it again{}\n",
+                             result.missing(), result.cells.size(),
+                             share.parts > 1 ? ", or the other --cells, into the same folder" : "");
+  }
+  return static_cast<int>(result.interrupted ? ExitCode::interrupted : ExitCode::done);
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,287 @@
+#include "profiler/ablation/ablation.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "engine/backend.hpp"
+#include "engine/ledger.hpp"
+#include "planner/catalogue.hpp"
+#include "planner/search.hpp"
+#include "planner/store.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/ablation/ablation_files.hpp"
+#include "profiler/ablation/cell_run.hpp"
+#include "profiler/measured_run.hpp"
+#include "sim/error.hpp"
+#include "sim/version.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+void write_models(const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells) {
+    if (cell.model_text) planner::write_whole_file(cell.config.model, *cell.model_text);
+  }
+}
+
+/// "predicted 3.41 s", or why there is no prediction.
+std::string outcome_text(const CellRecord& record) {
+  if (record.status != CellStatus::fits) return record.reason;
+  return "predicted " + planner::format_seconds(record.prediction->step);
+}
+
+/// A run of a cell that is still to be done.
+struct Turn {
+  std::size_t cell;
+  std::int64_t repeat;
+  std::int64_t order;
+};
+
+/// All repeats of all cells, those of a repeat shuffled. Every process draws the same order.
+std::vector<Turn> turns_of(std::size_t cells, const Experiment& experiment) {
+  std::vector<Turn> turns;
+  turns.reserve(cells * static_cast<std::size_t>(experiment.repeats));
+  std::mt19937_64 random(static_cast<std::uint64_t>(experiment.seed));
+  for (std::int64_t repeat = 1; repeat <= experiment.repeats; ++repeat) {
+    std::vector<std::size_t> order(cells);
+    for (std::size_t i = 0; i < cells; ++i) order[i] = i;
+    for (std::size_t i = cells; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+    for (const std::size_t cell : order) {
+      turns.push_back({cell, repeat, static_cast<std::int64_t>(turns.size()) + 1});
+    }
+  }
+  return turns;
+}
+
+class Ablation {
+ public:
+  Ablation(const Experiment& experiment, const AblationOptions& options)
+      : experiment_(experiment),
+        options_(options),
+        cells_(cells_of(experiment, options.folder / "models")),
+        planned_(cells_.size()) {}
+
+  AblationResult run() {
+    begin_folder(experiment_, options_.folder);
+    write_models(cells_);
+    for (const Cell& cell : cells_) {
+      if (options_.share.holds(cell.index) && !stopped()) predict(cell);
+    }
+    require_a_run();
+    if (experiment_.on == Ground::device) run_cells();
+    AblationResult result;
+    result.interrupted = stopped();
+    for (const Cell& cell : cells_) result.cells.push_back(done(cell));
+    if (result.missing() == 0) {
+      write_results(experiment_, result.cells, options_.folder, options_.command);
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] bool stopped() const {
+    return options_.interrupted != nullptr && options_.interrupted->load();
+  }
+
+  [[nodiscard]] std::filesystem::path file(const Cell& cell) const {
+    return cell_file(options_.folder, cell.index);
+  }
+
+  /// The cell's record where all that was asked for is in it.
+  [[nodiscard]] std::optional<CellRecord> done(const Cell& cell) const {
+    std::optional<CellRecord> record = read_cell(file(cell));
+    if (!record || record->hash != cell_hash(cell, experiment_)) return std::nullopt;
+    const bool runs = experiment_.on == Ground::device && record->status == CellStatus::fits;
+    if (runs && std::ssize(record->samples) < experiment_.repeats) return std::nullopt;
+    return record;
+  }
+
+  void predict(const Cell& cell) {
+    const std::string hash = cell_hash(cell, experiment_);
+    const std::string name = cell.name(experiment_);
+    std::optional<CellRecord> before = read_cell(file(cell));
+    if (before && before->hash != hash) before.reset();
+    // A run needs its plan again; otherwise what is known is enough.
+    const bool known = before && (experiment_.on == Ground::simulation || done(cell));
+    if (known) {
+      planned_[cell.index].record = std::move(*before);
+      say(cell, "done before: " + outcome_text(planned_[cell.index].record));
+      return;
+    }
+    planned_[cell.index] = plan_cell(
+        cell, name, static_cast<std::int64_t>(experiment_.effort * planner::kUsualEffort));
+    CellRecord& record = planned_[cell.index].record;
+    record.hash = hash;
+    if (before) {
+      record.samples = before->samples;
+      record.ledger_line = before->ledger_line;
+    }
+    if (experiment_.on == Ground::device && record.status == CellStatus::fits) promise(cell);
+    write_cell(file(cell), record);
+    say(cell, outcome_text(record));
+  }
+
+  /// Into the ledger, before anything runs; what the engine does not execute is refused here.
+  void promise(const Cell& cell) {
+    PlannedCell& planned = planned_[cell.index];
+    CellRecord& record = planned.record;
+    try {
+      require_executable(planned.predictor->job());
+      require_executable(planned.step->prediction.plan);
+    } catch (const BadRequest& error) {
+      record.status = CellStatus::refused;
+      record.reason = error.what();
+      return;
+    }
+    engine::require_backend(planned.predictor->machine().profile.device);
+    if (!record.ledger_line.empty()) return;
+    if (!ledger_) ledger_.emplace(options_.folder / "ledger.jsonl");
+    record.ledger_line = ledger_->append(engine::LedgerPrediction{
+        .job_hash = record.prediction->job_hash,
+        .plan_hash = record.prediction->plan_hash,
+        .cost_model_hash = planned.step->prediction.cost_model_hash,
+        .numerics_id = engine::numerics_id(planned.predictor->job(), planned.predictor->machine()),
+        .commit = std::string(commit()),
+        .step = record.prediction->step,
+        .step_low = record.prediction->low,
+        .step_high = record.prediction->high});
+  }
+
+  void require_a_run() const {
+    const CellRecord* refused = nullptr;
+    for (const Cell& cell : cells_) {
+      if (!options_.share.holds(cell.index)) continue;
+      const CellRecord& record = planned_[cell.index].record;
+      if (record.status != CellStatus::refused) return;
+      if (refused == nullptr) refused = &record;
+    }
+    if (refused != nullptr)
+      throw BadRequest("no cell is a run: " + refused->name + ": " + refused->reason);
+  }
+
+  void run_cells() {
+    const auto pinned_once = engine::keep_host_memory();
+    const std::vector<Turn> turns = turns_of(cells_.size(), experiment_);
+    Seconds left{0};
+    for (const Turn& turn : turns) left = left + (lacks(turn) ? time_of(turn.cell) : Seconds(0));
+    for (const Turn& turn : turns) {
+      if (stopped()) return;
+      if (!lacks(turn)) continue;
+      left = left - time_of(turn.cell);
+      PlannedCell& planned = planned_[turn.cell];
+      CellRecord& record = planned.record;
+      const CellSample& sample = record.samples.emplace_back(
+          CellSample{turn.repeat, turn.order, run_cell(planned, experiment_)});
+      const Seconds took = middle(sample.steps);
+      say(cells_[turn.cell],
+          fmt::format("repeat {}: {} ({:+.1f} %), {} of steps left", turn.repeat,
+                      planner::format_seconds(took), 100 * (record.prediction->step / took - 1),
+                      planner::format_seconds(left)));
+      if (std::ssize(record.samples) == experiment_.repeats) settle(record);
+      write_cell(file(cells_[turn.cell]), record);
+    }
+  }
+
+  void settle(const CellRecord& record) {
+    if (!ledger_) ledger_.emplace(options_.folder / "ledger.jsonl");
+    const std::vector<Seconds> steps = record.all_steps();
+    ledger_->append(engine::LedgerMeasurement{.prediction = record.ledger_line,
+                                              .steps = std::ssize(steps),
+                                              .median_step = middle(steps)});
+  }
+
+  [[nodiscard]] bool lacks(const Turn& turn) const {
+    const PlannedCell& planned = planned_[turn.cell];
+    if (!options_.share.holds(turn.cell) || !planned.step) return false;
+    if (planned.record.status != CellStatus::fits) return false;
+    return std::none_of(planned.record.samples.begin(), planned.record.samples.end(),
+                        [&turn](const CellSample& s) { return s.repeat == turn.repeat; });
+  }
+
+  [[nodiscard]] Seconds time_of(std::size_t cell) const {
+    return planned_[cell].record.prediction->step *
+           static_cast<double>(experiment_.warm_up + experiment_.steps + 1);
+  }
+
+  static Seconds middle(const std::vector<Seconds>& steps) {
+    std::vector<double> counts;
+    counts.reserve(steps.size());
+    for (const Seconds step : steps) counts.push_back(step.count());
+    return Seconds(median(std::move(counts)));
+  }
+
+  void say(const Cell& cell, const std::string& what) const {
+    options_.say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells_.size(),
+                             cell.name(experiment_), what));
+  }
+
+  const Experiment& experiment_;
+  const AblationOptions& options_;
+  std::vector<Cell> cells_;
+  std::vector<PlannedCell> planned_;  ///< By index.
+  std::optional<engine::Ledger> ledger_;
+};
+
+/// A folder that goes when it is left.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "sluice-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) throw EnvironmentError("cannot make " + path);
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+std::size_t AblationResult::missing() const {
+  return static_cast<std::size_t>(
+      std::count_if(cells.begin(), cells.end(), [](const auto& cell) { return !cell; }));
+}
+
+AblationResult run_ablation(const Experiment& experiment, const AblationOptions& options) {
+  if (experiment.baseline.machine == "here" &&
+      !planner::Store::of_user().newest_profile(experiment.baseline.backend)) {
+    // Cells are recognised by the profile, and an estimate made anew would be another one.
+    planner::Store::of_user().save(planner::here_estimate());
+  }
+  return Ablation(experiment, options).run();
+}
+
+AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare& share,
+                                   const std::function<void(const std::string&)>& say) {
+  const TemporaryFolder folder;
+  const std::vector<Cell> cells = cells_of(experiment, folder.path());
+  write_models(cells);
+  AblationEstimate estimate;
+  for (const Cell& cell : cells) {
+    if (!share.holds(cell.index)) continue;
+    const std::string name = cell.name(experiment);
+    const CellRecord& record =
+        estimate.cells.emplace_back(plan_cell(cell, name, planner::kQuickEffort).record);
+    say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name,
+                    outcome_text(record)));
+    estimate.disk = estimate.disk + bytes_of_results(record, experiment);
+    if (experiment.on == Ground::device && record.status == CellStatus::fits) {
+      const auto steps =
+          static_cast<double>(experiment.repeats * (experiment.warm_up + experiment.steps + 1));
+      estimate.device = estimate.device + record.prediction->step * steps;
+    }
+  }
+  return estimate;
+}
+
+}  // namespace sluice::profiler

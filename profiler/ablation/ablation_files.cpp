@@ -1,0 +1,154 @@
+#include "profiler/ablation/ablation_files.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "planner/calibration.hpp"
+#include "planner/hash.hpp"
+#include "planner/store.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/doctor/doctor.hpp"
+#include "sim/error.hpp"
+#include "sim/json_object.hpp"
+#include "sim/version.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using sim::Json;
+using Cells = std::vector<std::optional<CellRecord>>;
+
+/// RFC 4180.
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) {
+    if (letter == '"') quoted += '"';
+    quoted += letter;
+  }
+  return quoted + "\"";
+}
+
+std::string manifest(const Experiment& experiment, const Cells& cells, const std::string& command) {
+  Json machines = Json::object();
+  for (const auto& cell : cells) {
+    if (!cell->machine.empty()) machines[cell->machine] = cell->profile_hash;
+  }
+  const std::string commit_name(commit());
+  Json json = {{"schema", "sluice/ablation-manifest/1"},
+               {"name", experiment.name},
+               {"experiment_sha256", planner::sha256_hex(to_yaml(experiment))},
+               {"command", command},
+               {"program", std::string(version())},
+               {"commit", commit_name},
+               {"dirty", commit_name.ends_with("+")},
+               {"written", planner::utc_now()},
+               {"seed", experiment.seed},
+               {"cells", cells.size()},
+               {"machines", machines},
+               {"compiler", __VERSION__}};
+  if (experiment.on == Ground::device) {
+    // What the doctor sees of the computer that finished it: GPU, driver, clocks, libraries.
+    json["computer"] = Json::parse(
+        findings_json(examine_machine({.runs = ".", .store = planner::Store::of_user().root()})));
+  }
+  return json.dump(1) + "\n";
+}
+
+}  // namespace
+
+void begin_folder(const Experiment& experiment, const std::filesystem::path& folder) {
+  const std::filesystem::path file = folder / "experiment.yaml";
+  const std::string text = to_yaml(experiment);
+  if (std::filesystem::exists(file) && planner::read_whole_file(file) != text) {
+    throw BadRequest("--out: " + folder.string() +
+                     " holds results of another experiment, or of other settings (its " +
+                     "experiment.yaml): name another folder, or remove it");
+  }
+  planner::write_whole_file(file, text);
+}
+
+void write_results(const Experiment& experiment, const Cells& cells,
+                   const std::filesystem::path& folder, const std::string& command) {
+  planner::write_whole_file(folder / "cells.csv", cells_csv(experiment, cells));
+  planner::write_whole_file(folder / "samples.csv", samples_csv(cells));
+  planner::write_whole_file(folder / "table.md", ablation_table(experiment, cells));
+  planner::write_whole_file(folder / "plot.svg", ablation_plot(experiment, cells));
+  planner::write_whole_file(folder / "manifest.json", manifest(experiment, cells, command));
+}
+
+Bytes bytes_of_results(const CellRecord& record, const Experiment& experiment) {
+  constexpr std::int64_t kRecord = 2048, kRows = 1024, kStep = 64;
+  const std::int64_t steps =
+      experiment.on == Ground::device ? experiment.repeats * experiment.steps : 0;
+  const auto prediction =
+      record.prediction ? static_cast<std::int64_t>(2 * record.prediction->json.size()) : 0;
+  return Bytes(kRecord + kRows + prediction + kStep * steps);
+}
+
+std::optional<MedianInterval> measured_of(const CellRecord& record, const Experiment& experiment) {
+  if (record.samples.empty()) return std::nullopt;
+  std::vector<std::vector<double>> groups;
+  groups.reserve(record.samples.size());
+  for (const CellSample& sample : record.samples) {
+    std::vector<double>& group = groups.emplace_back();
+    group.reserve(sample.steps.size());
+    for (const Seconds step : sample.steps) group.push_back(step.count());
+  }
+  return bootstrap_median(groups, static_cast<std::uint64_t>(experiment.seed));
+}
+
+std::string cells_csv(const Experiment& experiment, const Cells& cells) {
+  std::string text = "cell";
+  for (const Factor& factor : experiment.factors) text += "," + csv_field(factor.name);
+  text +=
+      ",status,reason,tier,short_bytes,machine,step_s,step_s_low,step_s_high,tokens_per_s,"
+      "model_tflops,mfu,bound_s,bound_by,hbm_peak_bytes,host_peak_bytes,measured_s,measured_s_low,"
+      "measured_s_high,measured_steps,plan,plan_hash,job_hash,profile_hash\n";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const CellRecord& cell = *cells[i];
+    text += std::to_string(i);
+    for (const std::string& level : cell.levels) text += "," + csv_field(level);
+    text += fmt::format(",{},{},{},{},{}", to_string(cell.status), csv_field(cell.reason),
+                        cell.tier ? to_string(*cell.tier) : "",
+                        cell.tier ? std::to_string(cell.short_by.count()) : "", cell.machine);
+    if (const auto& p = cell.prediction) {
+      text += fmt::format(",{},{},{},{},{},{},{},{},{},{}", p->step.count(), p->low.count(),
+                          p->high.count(), p->tokens_per_s, p->model_tflops,
+                          p->mfu ? fmt::format("{}", *p->mfu) : "", p->bound.count(), p->bound_by,
+                          p->hbm.count(), p->host.count());
+    } else {
+      text += ",,,,,,,,,,";
+    }
+    if (const auto measured = measured_of(cell, experiment)) {
+      text += fmt::format(",{},{},{},{}", measured->median, measured->low, measured->high,
+                          cell.all_steps().size());
+    } else {
+      text += ",,,,";
+    }
+    text += fmt::format(",{},{},{},{}\n", csv_field(cell.plan),
+                        cell.prediction ? cell.prediction->plan_hash : "",
+                        cell.prediction ? cell.prediction->job_hash : "", cell.profile_hash);
+  }
+  return text;
+}
+
+std::string samples_csv(const Cells& cells) {
+  std::string text = "cell,repeat,order,step,seconds,outlier\n";
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    std::vector<double> all;
+    for (const Seconds step : cells[i]->all_steps()) all.push_back(step.count());
+    const std::vector<bool> apart = outliers(all);
+    std::size_t row = 0;
+    for (const CellSample& sample : cells[i]->samples) {
+      for (std::size_t step = 0; step < sample.steps.size(); ++step, ++row) {
+        text += fmt::format("{},{},{},{},{},{}\n", i, sample.repeat, sample.order, step + 1,
+                            sample.steps[step].count(), apart[row] ? 1 : 0);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,44 @@
+// The results folder of an experiment: tables, plot, raw samples and manifest.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/experiment.hpp"
+#include "profiler/ablation/interval_of_median.hpp"
+
+namespace sluice::profiler {
+
+/// Makes the folder and writes experiment.yaml, the experiment with its defaults. Throws BadRequest
+/// where the folder holds another experiment.
+void begin_folder(const Experiment& experiment, const std::filesystem::path& folder);
+
+/// cells.csv, samples.csv, table.md, plot.svg, manifest.json. All but the manifest are functions of
+/// the cells' records.
+void write_results(const Experiment& experiment,
+                   const std::vector<std::optional<CellRecord>>& cells,
+                   const std::filesystem::path& folder, const std::string& command);
+
+/// About what a cell's files take.
+[[nodiscard]] Bytes bytes_of_results(const CellRecord& record, const Experiment& experiment);
+
+/// Of the cell's measured steps, grouped by repeat; none where it did not run.
+[[nodiscard]] std::optional<MedianInterval> measured_of(const CellRecord& record,
+                                                        const Experiment& experiment);
+
+/// Markdown: a row a cell, each beside the first.
+[[nodiscard]] std::string ablation_table(const Experiment& experiment,
+                                         const std::vector<std::optional<CellRecord>>& cells);
+/// A row a cell, every number in SI units.
+[[nodiscard]] std::string cells_csv(const Experiment& experiment,
+                                    const std::vector<std::optional<CellRecord>>& cells);
+/// A row a measured step: cell, repeat, order, step, seconds, outlier.
+[[nodiscard]] std::string samples_csv(const std::vector<std::optional<CellRecord>>& cells);
+/// Throughput by cell, predicted as bars with intervals and measured as dots.
+[[nodiscard]] std::string ablation_plot(const Experiment& experiment,
+                                        const std::vector<std::optional<CellRecord>>& cells);
+
+}  // namespace sluice::profiler

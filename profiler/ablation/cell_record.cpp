@@ -1,0 +1,131 @@
+#include "profiler/ablation/cell_record.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "planner/choice.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/store.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using sim::Json;
+using sim::JsonObject;
+
+constexpr const char* kCellSchema = "sluice/ablation-cell/1";
+
+Json sample_json(const CellSample& sample) {
+  Json steps = Json::array();
+  for (const Seconds step : sample.steps) steps.push_back(step.count());
+  return {{"repeat", sample.repeat}, {"order", sample.order}, {"steps_s", steps}};
+}
+
+CellSample sample_from(const JsonObject& json) {
+  CellSample sample{.repeat = json.integer("repeat"), .order = json.integer("order"), .steps = {}};
+  for (const double step : json.numbers("steps_s")) sample.steps.emplace_back(step);
+  return sample;
+}
+
+CellPrediction prediction_from(const JsonObject& json) {
+  const JsonObject memory = json.object("memory");
+  return {.step = Seconds(json.number("step_s")),
+          .low = Seconds(json.number("step_s_low")),
+          .high = Seconds(json.number("step_s_high")),
+          .tokens_per_s = json.number("tokens_per_s"),
+          .model_tflops = json.number("model_tflops"),
+          .mfu = json.find_number("mfu"),
+          .bound = Seconds(json.number("bound_s")),
+          .bound_by = json.text("bound_by"),
+          .hbm = Bytes(memory.object("hbm").integer("peak_bytes")),
+          .host = Bytes(memory.object("host").integer("peak_bytes")),
+          .plan_hash = json.text("plan_hash"),
+          .job_hash = json.text("job_hash"),
+          .json = json.json().dump()};
+}
+
+}  // namespace
+
+std::vector<Seconds> CellRecord::all_steps() const {
+  std::vector<Seconds> all;
+  for (const CellSample& sample : samples) {
+    all.insert(all.end(), sample.steps.begin(), sample.steps.end());
+  }
+  return all;
+}
+
+CellPrediction to_cell_prediction(const planner::Prediction& prediction) {
+  const Json json = planner::prediction_json(prediction);
+  return prediction_from(JsonObject(json, "prediction"));
+}
+
+std::filesystem::path cell_file(const std::filesystem::path& folder, std::size_t index) {
+  return folder / "cells" / fmt::format("{:04}.json", index);
+}
+
+void write_cell(const std::filesystem::path& file, const CellRecord& record) {
+  Json json = {{"schema", kCellSchema},
+               {"hash", record.hash},
+               {"name", record.name},
+               {"levels", record.levels},
+               {"status", to_string(record.status)},
+               {"reason", record.reason},
+               {"tier", record.tier ? Json(to_string(*record.tier)) : Json()},
+               {"short_bytes", record.short_by.count()},
+               {"machine", record.machine},
+               {"profile_hash", record.profile_hash},
+               {"plan", record.plan},
+               {"prediction", record.prediction ? Json::parse(record.prediction->json) : Json()},
+               {"ledger_line", record.ledger_line},
+               {"samples", Json::array()}};
+  for (const CellSample& sample : record.samples) json["samples"].push_back(sample_json(sample));
+  planner::write_whole_file(file, json.dump(1) + "\n");
+}
+
+std::optional<CellRecord> read_cell(const std::filesystem::path& file) {
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const Json json = sim::parse_json(planner::read_whole_file(file), file.string());
+  const JsonObject cell(json, file.string());
+  if (cell.text("schema") != kCellSchema) {
+    throw BadRequest(file.string() + ": schema: is not " + kCellSchema + ": remove the file");
+  }
+  CellRecord record;
+  record.hash = cell.text("hash");
+  record.name = cell.text("name");
+  record.levels = cell.texts("levels");
+  record.status =
+      planner::parse_choice(cell.text("status"), file.string() + ": status",
+                            {CellStatus::fits, CellStatus::does_not_fit, CellStatus::refused});
+  record.reason = cell.text("reason");
+  if (const auto tier = cell.find_text("tier")) {
+    record.tier = planner::parse_tier(*tier, file.string() + ": tier");
+  }
+  record.short_by = Bytes(cell.integer("short_bytes"));
+  record.machine = cell.text("machine");
+  record.profile_hash = cell.text("profile_hash");
+  record.plan = cell.text("plan");
+  if (const auto prediction = cell.find_object("prediction")) {
+    record.prediction = prediction_from(*prediction);
+  }
+  record.ledger_line = cell.text("ledger_line");
+  for (const JsonObject& sample : cell.objects("samples")) {
+    record.samples.push_back(sample_from(sample));
+  }
+  return record;
+}
+
+const char* to_string(CellStatus status) {
+  switch (status) {
+    case CellStatus::fits:
+      return "fits";
+    case CellStatus::does_not_fit:
+      return "does not fit";
+    case CellStatus::refused:
+      break;
+  }
+  return "refused";
+}
+
+}  // namespace sluice::profiler

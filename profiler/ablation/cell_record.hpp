@@ -1,0 +1,71 @@
+// What is known of one cell, as a file of the results folder.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/machine.hpp"
+#include "planner/predict.hpp"
+#include "profiler/ablation/cells.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::profiler {
+
+enum class CellStatus {
+  fits,          ///< Predicted, and run where a device was asked for.
+  does_not_fit,  ///< `tier` lacks `short_by`.
+  refused,       ///< No run can be made of it: `reason`.
+};
+
+/// One repeat on the device.
+struct CellSample {
+  std::int64_t repeat = 1;     ///< From 1.
+  std::int64_t order = 0;      ///< Its place among all that ran, from 1.
+  std::vector<Seconds> steps;  ///< As they ran, the warm-up left out.
+};
+
+/// The numbers of a prediction that tables show.
+struct CellPrediction {
+  Seconds step{0}, low{0}, high{0};
+  double tokens_per_s = 0;
+  double model_tflops = 0;
+  std::optional<double> mfu;
+  Seconds bound{0};
+  std::string bound_by;
+  Bytes hbm{0}, host{0};
+  std::string plan_hash, job_hash;
+  std::string json;  ///< All of it, as `predict --json` has it.
+};
+
+struct CellRecord {
+  std::string hash;  ///< Of what the cell is and of the program: an equal one is not done again.
+  std::string name;
+  std::vector<std::string> levels;
+  CellStatus status = CellStatus::fits;
+  std::string reason;
+  std::optional<planner::Tier> tier;
+  Bytes short_by{0};
+  std::string machine, profile_hash;
+  std::string plan;  ///< In words.
+  std::optional<CellPrediction> prediction;
+  std::string ledger_line;  ///< Of the prediction, where it ran.
+  std::vector<CellSample> samples;
+
+  [[nodiscard]] std::vector<Seconds> all_steps() const;
+};
+
+[[nodiscard]] CellPrediction to_cell_prediction(const planner::Prediction& prediction);
+
+/// FOLDER/cells/NNNN.json, one of docs/schemas/ablation-cell.schema.json.
+[[nodiscard]] std::filesystem::path cell_file(const std::filesystem::path& folder,
+                                              std::size_t index);
+void write_cell(const std::filesystem::path& file, const CellRecord& record);
+/// None where there is no such file. Throws BadRequest naming it where it is no record of a cell.
+[[nodiscard]] std::optional<CellRecord> read_cell(const std::filesystem::path& file);
+
+const char* to_string(CellStatus status);
+
+}  // namespace sluice::profiler

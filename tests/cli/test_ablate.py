@@ -1,0 +1,187 @@
+"""`sluice ablate`: cells, results folder, resuming, sharing, refusals."""
+
+import csv
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+import pytest
+
+from conftest import REPOSITORY, program
+
+EXPERIMENTS = sorted((REPOSITORY / "experiments" / "ablations").glob("*.yaml"))
+SMALL = """\
+name: small
+question: Do two buffers help?
+baseline:
+  model: bytes-2m
+  machine: h200
+  seq_len: 64
+  batch_size: 4
+  residency: host
+factors:
+  buffers: {path: plan.weight_buffers, values: [1, 2]}
+  keep:
+    levels:
+      planned: {}
+      all: {plan.keep: all}
+"""
+
+
+@pytest.fixture
+def small(tmp_path):
+    file = tmp_path / "small.yaml"
+    file.write_text(SMALL)
+    return file
+
+
+def results(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
+            if path.is_file() and path.name != "manifest.json"}  # fmt: skip
+
+
+def test_cells_of_the_designs(run_sluice, small, validate):
+    def names():
+        listed = run_sluice("ablate", small, "--list", "--json").json()
+        validate(listed, "ablation")
+        return listed["cells"]
+
+    assert names() == ["buffers=1, keep=planned", "buffers=1, keep=all", "buffers=2, keep=planned",
+                       "buffers=2, keep=all"]  # fmt: skip
+    small.write_text(SMALL + "design: one-at-a-time\n")
+    assert names() == ["buffers=1, keep=planned", "buffers=2, keep=planned", "buffers=1, keep=all"]
+    small.write_text(SMALL + "design: paired\n")
+    assert names() == ["buffers=1, keep=planned", "buffers=2, keep=all"]
+
+
+def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small, tmp_path, validate):
+    out = run_sluice("ablate", small, "-o", tmp_path / "a", "--json").json()
+    validate(out, "ablation")
+    run_sluice("ablate", small, "-o", tmp_path / "b")
+    assert results(tmp_path / "a") == results(tmp_path / "b")
+    p = run_sluice("predict", "--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "4",
+                   "--residency", "host", "--set", "plan.weight_buffers=2", "--set", "plan.keep=all",
+                   "--json").json()  # fmt: skip
+    assert out["cells"][3]["step_s"] == p["step_s"] and out["cells"][3]["plan_hash"] == p["plan_hash"]
+    rows = list(csv.DictReader((tmp_path / "a" / "cells.csv").open()))
+    assert [float(row["step_s"]) for row in rows] == [cell["step_s"] for cell in out["cells"]]
+    for cell in sorted((tmp_path / "a" / "cells").glob("*.json")):
+        validate(cell, "ablation-cell")
+    manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    assert manifest["command"].startswith("sluice ablate ") and len(manifest["machines"]["h200"]) == 64
+    assert "buffers=2, keep=all" in (tmp_path / "a" / "plot.svg").read_text()
+
+
+def test_shares_of_the_cells_come_together(run_sluice, small, tmp_path):
+    run_sluice("ablate", small, "-o", tmp_path / "whole")
+    first = run_sluice("ablate", small, "-o", tmp_path / "parts", "--cells", "1/2")
+    assert "2 of 4 cells are still to be done" in first.out
+    assert not (tmp_path / "parts" / "table.md").exists()
+    run_sluice("ablate", small, "-o", tmp_path / "parts", "--cells", "2/2")
+    assert results(tmp_path / "parts") == results(tmp_path / "whole")
+
+
+def test_cells_that_do_not_fit_and_that_are_no_runs_stay_as_rows(run_sluice, tmp_path):
+    file = tmp_path / "rows.yaml"
+    file.write_text(SMALL.replace("values: [1, 2]", "values: [2, 1]").replace(
+        "all: {plan.keep: all}", "tiny: {limits.hbm: 1 MiB}\n      deep: {plan.prefetch_depth: 1}"))  # fmt: skip
+    cells = run_sluice("ablate", file, "-o", tmp_path / "out", "--json").json()["cells"]
+    by_name = {cell["name"]: cell for cell in cells}
+    tiny = by_name["buffers=2, keep=tiny"]
+    assert not tiny["fits"] and tiny["tier"] == "hbm" and tiny["short_bytes"] > 0
+    deep = by_name["buffers=1, keep=deep"]  # A prefetch of one block needs a second buffer.
+    assert deep["status"] == "refused" and deep["reason"] and by_name["buffers=2, keep=deep"]["fits"]
+    assert "hbm is short by" in (tmp_path / "out" / "table.md").read_text()
+
+
+def test_a_term_of_the_model_and_a_field_of_the_model(run_sluice, tmp_path):
+    file = tmp_path / "terms.yaml"
+    file.write_text(SMALL[: SMALL.index("factors:")] + "factors:\n"
+                    "  dispatch: {path: term.dispatch, values: ['on', 'off']}\n"
+                    "  layers: {path: model.num_hidden_layers, values: [4, 8]}\n")  # fmt: skip
+    cells = run_sluice("ablate", file, "-o", tmp_path / "out", "--json").json()["cells"]
+    steps = {cell["name"]: cell["step_s"] for cell in cells}
+    assert steps["dispatch=off, layers=4"] < steps["dispatch=on, layers=4"]
+    assert steps["dispatch=on, layers=8"] > steps["dispatch=on, layers=4"]
+    assert cells[0]["plan_hash"] == cells[2]["plan_hash"]
+
+
+def test_on_a_device_cells_are_predicted_run_and_resumed(run_sluice, tmp_path, validate):
+    small = REPOSITORY / "experiments" / "ablations" / "small.yaml"
+    words = ["ablate", small, "--on", "device", "-o", tmp_path / "out"]
+    run = run_sluice(*words, "--json").json()
+    validate(run, "ablation")
+    for cell in run["cells"]:
+        assert cell["measured_steps"] == 8
+        assert 0 < cell["measured_s_low"] <= cell["measured_s"] <= cell["measured_s_high"]
+    ledger = [json.loads(line)["kind"] for line in (tmp_path / "out" / "ledger.jsonl").open()]
+    assert ledger == ["prediction"] * 4 + ["measurement"] * 4
+    samples = list(csv.DictReader((tmp_path / "out" / "samples.csv").open()))
+    assert sorted({int(row["order"]) for row in samples}) == list(range(1, 9))
+    # One cell's last repeat is lost: only that runs again.
+    cell = tmp_path / "out" / "cells" / "0002.json"
+    before = json.loads(cell.read_text())
+    cell.write_text(json.dumps({**before, "samples": before["samples"][:1]}))
+    run_sluice(*words)
+    after = json.loads(cell.read_text())
+    assert after["samples"][0] == before["samples"][0] and after["samples"][1] != before["samples"][1]
+    again = results(tmp_path / "out")
+    run_sluice(*words)
+    assert results(tmp_path / "out") == again
+
+
+def test_a_signal_stops_between_cells_and_the_rest_follows(small, run_sluice, tmp_path, sluice_home):
+    text = SMALL.replace("values: [1, 2]", f"values: {list(range(1, 4))}")
+    small.write_text(text.replace("residency: host", "residency: host\n  set: {plan.rounds: 1}"))
+    out = tmp_path / "out"
+    import os
+
+    process = subprocess.Popen([program(), "ablate", small, "-o", out], cwd=tmp_path, stdout=subprocess.PIPE,
+                               env={**os.environ, "SLUICE_HOME": str(sluice_home)}, text=True)  # fmt: skip
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode in (75, 0)  # 0: it had done all by then.
+    run_sluice("ablate", small, "-o", out)
+    assert (out / "table.md").exists()
+
+
+REFUSALS = [
+    ("nmae: x\n", ["line 1", "nmae", "name"]),
+    ("name: a/b\nbaseline: {}\nfactors: {f: {path: seq_len, values: [1, 2]}}\n", ["line 1", "a/b"]),
+    (SMALL.replace("plan.weight_buffers", "plan.wieght_buffers"), ["buffers", "wieght_buffers", "weight_buffers"]),
+    (SMALL.replace("values: [1, 2]", "values: [1]"), ["buffers", "two levels"]),
+    (SMALL.replace("model: bytes-2m", "modle: bytes-2m"), ["baseline", "modle", "model"]),
+    (SMALL.replace("plan.keep: all", "term.contenton: off"), ["contenton", "contention"]),
+    (SMALL.replace("plan.keep: all", "model.num_hiden_layers: 3"), ["num_hiden_layers", "num_hidden_layers"]),
+    (SMALL.replace("all: {plan.keep: all}", "a: {}\n      b: {}") + "design: paired\n", ["paired", "keep", "3"]),
+    (SMALL + "repeats: 0\n", ["repeats", "at least 1"]),
+]
+
+
+@pytest.mark.parametrize("text, texts", REFUSALS)
+def test_what_is_no_experiment_is_refused_by_name(refuses, tmp_path, text, texts):
+    file = tmp_path / "bad.yaml"
+    file.write_text(text)
+    refuses(["ablate", file, "-o", tmp_path / "out"], *texts)
+
+
+def test_a_folder_of_another_experiment_is_refused(run_sluice, refuses, small, tmp_path):
+    run_sluice("ablate", small, "-o", tmp_path / "out")
+    small.write_text(SMALL + "seed: 2\n")
+    refuses(["ablate", small, "-o", tmp_path / "out"], "another experiment")
+
+
+@pytest.mark.parametrize("file", EXPERIMENTS, ids=lambda path: path.stem)
+def test_every_published_experiment_lists_its_cells(run_sluice, file):
+    assert len(run_sluice("ablate", file, "--list").out.splitlines()) >= 2
+
+
+# Those of policies need no search; the others take the CPU minutes that a search takes.
+@pytest.mark.parametrize("name", ["double_buffering", "depth", "width"])
+def test_experiments_run_in_simulation(run_sluice, tmp_path, name):
+    file = REPOSITORY / "experiments" / "ablations" / f"{name}.yaml"
+    done = run_sluice("ablate", file, "-o", tmp_path / "out", "--json").json()
+    assert done["missing"] == 0 and all(cell["step_s"] for cell in done["cells"])
