@@ -88,12 +88,11 @@ std::vector<planner::ForwardChange> smaller(const planner::Job& job) {
   const auto change = [&](const char* field, std::int64_t value, std::int64_t instead,
                           planner::Job smaller_job) {
     if (value >= instead) return;
-    const std::string setting = fmt::format("{}={}", field, value);
-    changes.push_back({{.what = fmt::format("{} {} instead of {}", field, value, instead),
-                        .setting = setting,
-                        .changes_bits = std::string_view(field) == "seq_len",
-                        .step = {}},
-                       std::move(smaller_job)});
+    planner::Remedy remedy;
+    remedy.what = fmt::format("{} {} instead of {}", field, value, instead);
+    remedy.setting = fmt::format("{}={}", field, value);
+    remedy.changes_bits = std::string_view(field) == "seq_len";
+    changes.push_back({std::move(remedy), std::move(smaller_job)});
   };
   planner::Job fewer = job;
   fewer.loss_chunk = 64;

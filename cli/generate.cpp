@@ -49,11 +49,11 @@ std::vector<planner::ForwardChange> shorter(const planner::Job& job, std::int64_
                                             std::int64_t more) {
   std::vector<planner::ForwardChange> changes;
   for (std::int64_t fewer = more / 2; fewer >= 1; fewer /= 2) {
-    changes.push_back({{.what = fmt::format("{} new tokens instead of {}", fewer, more),
-                        .setting = fmt::format("--max-new-tokens {}", fewer),
-                        .changes_bits = true,
-                        .step = {}},
-                       sequence_job(job, prompt, fewer, 1)});
+    planner::Remedy remedy;
+    remedy.what = fmt::format("{} new tokens instead of {}", fewer, more);
+    remedy.setting = fmt::format("--max-new-tokens {}", fewer);
+    remedy.changes_bits = true;
+    changes.push_back({std::move(remedy), sequence_job(job, prompt, fewer, 1)});
   }
   return changes;
 }
