@@ -4,6 +4,7 @@
 
 #include "planner/random_plan.hpp"
 #include "planner/remedies.hpp"
+#include "planner/run_planning.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 
@@ -87,6 +88,22 @@ TEST(Search, TheLeanestPlanIsFoundInExactlyItsMemory) {
   machine.hbm = least_hbm(job);
   const Planned found = planned(Predictor(job, machine, {}), quick());
   EXPECT_LE(at(found.best.prediction.memory, Tier::hbm).peak, machine.hbm);
+}
+
+/// Where records wait on a host with little to spare, whole counts of blocks once needed more of it
+/// than there is, and only plans of many rounds were left.
+TEST(Search, FindsAPlanOfOneRoundWhereHostMemoryIsNearlyFull) {
+  RunConfig config;
+  config.model = "qwen2.5-7b";
+  config.machine = "h200";
+  config.seq_len = 1024;
+  config.batch_size = 32;
+  config.limits.hbm = Bytes(12ll << 30);
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Planned found =
+      planned(run.predictor, {.pins = run.search.pins, .effort = kQuickEffort, .threads = 2});
+  EXPECT_EQ(found.best.prediction.plan.rounds, 1);
+  EXPECT_LT(found.optimality_gap, 0.15);
 }
 
 TEST(Search, PinsThatNoPlanCanHaveAreRefused) {
