@@ -5,7 +5,7 @@
 namespace sluice::engine::cuda::testing {
 namespace {
 
-constexpr float kEps = 1e-6F;
+constexpr float kRopeEps = 1e-6F;
 constexpr RopeShape kShapes[] = {
     {.tokens = 1, .seq_len = 1, .heads = 1, .kv_heads = 1, .head_dim = 64},
     {.tokens = 777, .seq_len = 259, .heads = 7, .kv_heads = 1, .head_dim = 128},
@@ -48,7 +48,7 @@ void rotate(const RopeShape& shape, const Angles& angles, const Part& part, cons
       squares += x.back() * x.back();
     }
     if (part.norm != nullptr) {
-      scales.push_back(1 / std::sqrt(squares / double(shape.head_dim) + double{kEps}));
+      scales.push_back(1 / std::sqrt(squares / double(shape.head_dim) + double{kRopeEps}));
       for (std::int64_t i = 0; i < shape.head_dim; ++i) {
         x[i] =
             value_of(to_bf16(static_cast<float>(x[i] * scales.back() * double_of(*part.norm, i))));
@@ -86,7 +86,7 @@ void rotate_back(const RopeShape& shape, const Angles& angles, const Part& part,
         squares += x * x;
         dot += g[i] * double_of(*part.norm, i) * x;
       }
-      const double s = 1 / std::sqrt(squares / double(shape.head_dim) + double{kEps});
+      const double s = 1 / std::sqrt(squares / double(shape.head_dim) + double{kRopeEps});
       for (std::int64_t i = 0; i < shape.head_dim; ++i) {
         const double x = double_of(packed, at + i);
         d_norm[i] += g[i] * x * s;
@@ -132,7 +132,7 @@ TEST_P(RopeKernel, ForwardRotatesPackedRowsInPlace) {
         k_rstd(shape.tokens * shape.kv_heads);
     const DeviceArray<std::uint16_t> q_weight(q_norm), k_weight(k_norm);
     const HeadNorms norms =
-        GetParam() ? HeadNorms{q_weight.data(), k_weight.data(), kEps} : HeadNorms{};
+        GetParam() ? HeadNorms{q_weight.data(), k_weight.data(), kRopeEps} : HeadNorms{};
     Halves before;
     for (int run = 0; run < 2; ++run) {
       const DeviceArray<std::uint16_t> rows(packed);
@@ -188,7 +188,7 @@ TEST_P(RopeKernel, BackwardAgreesWithDoubleAndRepeats) {
       HeadNormGradients norm_gradients;
       HeadNorms norms;
       if (GetParam()) {
-        norms = {q_weight.data(), k_weight.data(), kEps};
+        norms = {q_weight.data(), k_weight.data(), kRopeEps};
         norm_gradients = {.projected = view(shape, projected.data(), stride),
                           .scales = {q_rstd.data(), k_rstd.data()},
                           .d_q_norm = d_q_norm.data(),
