@@ -2,10 +2,9 @@
 
 import csv
 import json
-import pathlib
+import os
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -136,8 +135,6 @@ def test_a_signal_stops_between_cells_and_the_rest_follows(small, run_sluice, tm
     text = SMALL.replace("values: [1, 2]", f"values: {list(range(1, 4))}")
     small.write_text(text.replace("residency: host", "residency: host\n  set: {plan.rounds: 1}"))
     out = tmp_path / "out"
-    import os
-
     process = subprocess.Popen([program(), "ablate", small, "-o", out], cwd=tmp_path, stdout=subprocess.PIPE,
                                env={**os.environ, "SLUICE_HOME": str(sluice_home)}, text=True)  # fmt: skip
     process.stdout.readline()
@@ -180,6 +177,7 @@ def test_every_published_experiment_lists_its_cells(run_sluice, file):
 
 
 # Those of policies need no search; the others take the CPU minutes that a search takes.
+@pytest.mark.skipif(bool(os.environ.get("SLUICE_SANITIZE")), reason="minutes under a sanitizer; small cells run there")
 @pytest.mark.parametrize("name", ["double_buffering", "depth", "width"])
 def test_experiments_run_in_simulation(run_sluice, tmp_path, name):
     file = REPOSITORY / "experiments" / "ablations" / f"{name}.yaml"
