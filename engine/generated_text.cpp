@@ -44,7 +44,7 @@ std::string GeneratedText::finish() {
 
 std::string GeneratedText::give_out(const std::string& all, std::size_t end) {
   if (end <= text_.size()) return {};
-  const std::string more = all.substr(text_.size(), end - text_.size());
+  std::string more = all.substr(text_.size(), end - text_.size());
   text_ += more;
   return more;
 }

@@ -73,7 +73,7 @@ class ExperimentReader {
   }
 
   std::string name_of(const YAML::Node& node) {
-    const auto name = node.as<std::string>();
+    auto name = node.as<std::string>();
     static const std::regex kFileName("[A-Za-z0-9][A-Za-z0-9._-]*");
     if (!std::regex_match(name, kFileName)) {
       refuse(node, "name: \"" + name + "\" names a folder: letters, digits, '.', '_' and '-'");
