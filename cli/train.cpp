@@ -23,8 +23,10 @@
 #include "planner/saving_plan.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/recorder.hpp"
+#include "profiler/trace_export.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"
+#include "sim/trace_file.hpp"
 #include "sim/trace_json.hpp"
 #include "sim/version.hpp"
 
@@ -82,7 +84,14 @@ void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
       planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
     }
     planner::write_whole_file(folder.manifest(), manifest_json(run));
-    planner::write_whole_file(folder.report(), result_report(run));
+    profiler::ReportData report = report_of(run);
+    if (profiler::is_summed_up(report.step)) {
+      report.step.every_task = "trace.json";
+      const profiler::TraceExport all = profiler::export_run(folder.path());
+      planner::write_whole_file(folder.path() / report.step.every_task,
+                                sim::write_chrome_trace(all.traces));
+    }
+    planner::write_whole_file(folder.report(), profiler::report_html(report));
   } catch (const EnvironmentError& error) {
     std::fprintf(stderr, "sluice: warning: the run's report was not written: %s\n", error.what());
   }
@@ -229,6 +238,8 @@ int run_train(const Arguments& arguments) {
     return static_cast<int>(ExitCode::interrupted);
   }
   run.ended = planner::utc_now();
+  run.elasticities =
+      planner::elasticities(planning.predictor, planning.calibration, prediction.plan);
   write_after(folder, run);
   if (const auto path = request.value("--trace-out"); path && run.measured_trace) {
     planner::write_whole_file(*path, sim::write_trace(*run.measured_trace));

@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/units_text.hpp"
-#include "profiler/report/report.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::cli {
@@ -99,31 +98,9 @@ std::string compared(Seconds predicted, Seconds measured) {
   return fmt::format("{:+.1f} %", 100 * (measured.count() / predicted.count() - 1));
 }
 
-profiler::Waterfall waterfall(const std::string& name, const planner::StallTimes& stalls) {
-  profiler::Waterfall parts{name, {{"compute", to_seconds(stalls.compute)}}};
-  for (std::size_t i = 0; i < planner::kStalls; ++i) {
-    parts.parts.push_back({to_string(planner::Stall(i)), to_seconds(stalls.idle[i])});
-  }
-  return parts;
-}
-
 /// What of the device arena the process holds: on the host backend, all of it.
 Bytes in_process(const TrainedRun& run, Bytes device_arena) {
   return run.device == planner::DeviceKind::host ? device_arena : Bytes(0);
-}
-
-profiler::MemoryTier memory_tier(const TrainedRun& run, planner::Tier tier) {
-  const planner::TierMemory& memory = at(run.predicted.prediction.memory, tier);
-  profiler::MemoryTier out{.tier = to_string(tier),
-                           .predicted = memory.peak,
-                           .capacity = memory.capacity,
-                           .measured = std::nullopt,
-                           .parts = {}};
-  for (const auto& [name, bytes] : memory.parts) out.parts.push_back({name, bytes});
-  out.measured = tier == planner::Tier::hbm
-                     ? run.result.peaks.device
-                     : run.result.peaks.resident - in_process(run, run.result.peaks.device);
-  return out;
 }
 
 }  // namespace
@@ -207,27 +184,33 @@ std::string result_table(const TrainedRun& run) {
   return text;
 }
 
-std::string result_report(const TrainedRun& run) {
+profiler::ReportData report_of(const TrainedRun& run) {
   const planner::Prediction& prediction = run.predicted.prediction;
   profiler::ReportData report;
   report.title = run.job.model.name + " on " + run.machine;
-  report.subtitle = fmt::format("{} sequences of {} tokens a step, {} steps", run.job.batch_size,
-                                run.job.seq_len, run.result.steps);
-  report.predicted = to_seconds(prediction.step);
-  report.predicted_low = prediction.step_low;
-  report.predicted_high = prediction.step_high;
-  report.measured = run.result.median_step().value_or(Seconds(0));
-  report.steps = run.result.steps;
-  if (report.measured.count() > 0) {
-    report.tokens_per_s = static_cast<double>(run.job.tokens()) / report.measured.count();
+  report.subtitle =
+      fmt::format("{} sequences of {} tokens a step, {} steps, {} to {}", run.job.batch_size,
+                  run.job.seq_len, run.result.steps, run.started, run.ended);
+  report.headline = {.predicted = to_seconds(prediction.step),
+                     .low = prediction.step_low,
+                     .high = prediction.step_high,
+                     .measured = run.result.median_step().value_or(Seconds(0)),
+                     .steps = static_cast<std::int64_t>(run.metrics.size()),
+                     .bound = prediction.bound.time,
+                     .bound_by = to_string(prediction.bound.by)};
+  if (report.headline.measured.count() > 0) {
+    report.headline.tokens_per_s =
+        static_cast<double>(run.job.tokens()) / report.headline.measured.count();
   }
-  report.bound = prediction.bound.time;
-  report.bound_by = to_string(prediction.bound.by);
-  report.predicted_trace = run.predicted_trace;
-  if (run.measured_trace) report.measured_trace = *run.measured_trace;
-  report.waterfalls.push_back(waterfall("predicted", prediction.stalls));
-  if (run.measured_stalls) report.waterfalls.push_back(waterfall("measured", *run.measured_stalls));
-  report.memory = {memory_tier(run, planner::Tier::hbm), memory_tier(run, planner::Tier::host)};
+  report.step = profiler::view_of(run.predicted, run.predicted_trace, run.measured_trace);
+  report.step.observed = run.observed;
+  report.step.elasticities = run.elasticities;
+  for (profiler::TierView& tier : report.step.tiers) {
+    const engine::MemoryPeaks& peaks = run.result.peaks;
+    tier.measured = tier.tier == to_string(planner::Tier::hbm)
+                        ? peaks.device
+                        : peaks.resident - in_process(run, peaks.device);
+  }
   for (const engine::StepMetrics& each : run.metrics) {
     report.train_loss.push_back({each.step, each.loss});
     report.step_times.push_back({each.step, each.step_time.count()});
@@ -236,17 +219,18 @@ std::string result_report(const TrainedRun& run) {
     report.validation_loss.push_back({step, loss});
   }
   report.unigram_entropy = run.unigram_entropy;
-  report.environment = {{"program", std::string(version())},
-                        {"commit", std::string(commit())},
-                        {"job", prediction.job_hash},
-                        {"plan", prediction.plan_hash + " (" + run.plan_source + ")"},
-                        {"profile", prediction.profile_hash},
-                        {"cost model", prediction.cost_model_hash},
-                        {"numerics", run.numerics_id},
-                        {"data", run.data_sha256},
-                        {"weights", run.weights_sha256},
-                        {"state", run.state_sha256}};
-  return profiler::report_html(report);
+  report.provenance = {{"program", std::string(version())},
+                       {"commit", std::string(commit())},
+                       {"job", prediction.job_hash},
+                       {"plan", prediction.plan_hash + " (" + run.plan_source + ")"},
+                       {"profile", prediction.profile_hash},
+                       {"cost model", prediction.cost_model_hash},
+                       {"numerics", run.numerics_id},
+                       {"data", run.data_sha256},
+                       {"weights", run.weights_sha256},
+                       {"state", run.state_sha256},
+                       {"run again", "sluice train " + run.folder + "/run.yaml"}};
+  return report;
 }
 
 }  // namespace sluice::cli

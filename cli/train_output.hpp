@@ -11,6 +11,7 @@
 #include "planner/predict.hpp"
 #include "planner/run_config.hpp"
 #include "planner/saving_plan.hpp"
+#include "profiler/report/report.hpp"
 #include "sim/trace.hpp"
 
 namespace sluice::cli {
@@ -47,6 +48,8 @@ struct TrainedRun {
   std::optional<sim::Trace> measured_trace;
   /// Measured, of the traced steps.
   std::optional<planner::StallTimes> measured_stalls;
+  std::string observed{};  ///< Which steps were traced, and how they were timed.
+  std::vector<planner::Elasticity> elasticities{};
 };
 
 /// docs/schemas/train-result.schema.json.
@@ -55,7 +58,7 @@ struct TrainedRun {
 [[nodiscard]] std::string manifest_json(const TrainedRun& run);
 /// Predicted beside measured, for the terminal.
 [[nodiscard]] std::string result_table(const TrainedRun& run);
-/// The self-contained HTML page.
-[[nodiscard]] std::string result_report(const TrainedRun& run);
+/// What the run's HTML page shows.
+[[nodiscard]] profiler::ReportData report_of(const TrainedRun& run);
 
 }  // namespace sluice::cli

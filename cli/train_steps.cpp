@@ -146,6 +146,10 @@ void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Record
   run.measured_trace = profiler::trace_of(
       run.predicted.graph, spans, by_events ? sim::SpanSource::event : sim::SpanSource::clock);
   run.measured_stalls = planner::stall_times_of(run.predicted.graph, spans);
+  const std::int64_t number = parts.start.step() + first;
+  run.observed = "steps " + std::to_string(number) + " to " +
+                 std::to_string(number + kTracedSteps - 1) + " of the run, timed by " +
+                 (by_events ? "CUDA events" : "the CPU's clock");
 }
 
 }  // namespace

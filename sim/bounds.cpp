@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sim/alone_time.hpp"
 #include "sim/simulate.hpp"
 #include "sim/topology.hpp"
 
@@ -17,20 +18,6 @@ std::vector<double> best_factors(const TaskGraph& graph) {
   return best;
 }
 
-/// Latency plus amount at the rate the task has alone: min(cap, capacity / use over its links).
-Seconds uncontended(const TaskGraph& graph, const Task& task, double best_factor) {
-  const auto* flow = std::get_if<Flow>(&task.work);
-  if (flow == nullptr) return task.latency + std::get<Seconds>(task.work) / best_factor;
-  if (flow->amount.count() == 0) return task.latency;
-  Seconds slowest{0};
-  if (flow->cap) slowest = flow->amount / (*flow->cap * best_factor);
-  for (const Use& use : flow->uses) {
-    slowest =
-        std::max(slowest, (flow->amount * use.per_unit) / graph.links()[index(use.link)].capacity);
-  }
-  return task.latency + slowest;
-}
-
 /// A bound within rounding of a whole nanosecond is that nanosecond, as it is for the ends of
 /// tasks: otherwise the last bit of a sum could put the bound above the makespan.
 Seconds snapped(Seconds bound) {
@@ -40,6 +27,23 @@ Seconds snapped(Seconds bound) {
 }
 
 }  // namespace
+
+AloneTime alone_time(const TaskGraph& graph, const Task& task, double best_factor) {
+  const auto* flow = std::get_if<Flow>(&task.work);
+  if (flow == nullptr) {
+    return {task.latency + std::get<Seconds>(task.work) / best_factor, std::nullopt};
+  }
+  if (flow->amount.count() == 0) return {task.latency, std::nullopt};
+  AloneTime alone;
+  if (flow->cap) alone.time = flow->amount / (*flow->cap * best_factor);
+  for (const Use& use : flow->uses) {
+    const Seconds full = (flow->amount * use.per_unit) / graph.links()[index(use.link)].capacity;
+    if (full <= alone.time) continue;
+    alone = {full, use.link};
+  }
+  alone.time = task.latency + alone.time;
+  return alone;
+}
 
 Bounds bounds(const TaskGraph& graph) {
   const std::vector<double> best = best_factors(graph);
@@ -51,7 +55,7 @@ Bounds bounds(const TaskGraph& graph) {
     const Task& task = graph.task(id);
     Seconds start{0};
     for (const TaskId before : task.after) start = std::max(start, end[index(before)]);
-    const Seconds alone = uncontended(graph, task, best[index(task.lane)]);
+    const Seconds alone = alone_time(graph, task, best[index(task.lane)]).time;
     end[index(id)] = start + alone;
     bounds.chain = std::max(bounds.chain, end[index(id)]);
     lane[index(task.lane)] += alone;

@@ -1,108 +1,180 @@
-// Timeline.
-const kKindColor = {
-  forward: "--blue", loss: "--aqua", recompute: "--orange", backward: "--violet", load_weights: "--yellow",
-  store_gradient: "--red", load_gradient: "--magenta", load_activation: "--magenta", save_activation: "--magenta",
-  update: "--green",
-};
-const kindColor = (kind) => kKindColor[kind] || "--grey";
+// The timeline: what the reader does with it.
 function drawTimeline() {
   const line = data.timeline;
-  if (!line.lanes.length) { hide("timeline-section"); return; }
-  const used = new Set([...line.predicted, ...line.measured].map((span) => line.kinds[span[1]]));
-  legend("timeline-legend", [...used].filter((kind) => kKindColor[kind]).map((kind) => [kind.replace("_", " "), kindColor(kind)])
-    .concat([["other", "--grey"]]));
-  const canvas = byId("timeline");
-  const whole = [-0.02 * line.period_s, 1.02 * line.period_s];
-  let view = [...whole];
-  const kRow = 17, kGap = 14, kLabel = 132, kTop = 22;
-  const height = kTop + line.lanes.length * (2 * kRow + kGap);
-  const rows = [["predicted", line.predicted], ["measured", line.measured]];
-  const rowTop = (lane, row) => kTop + lane * (2 * kRow + kGap) + row * kRow;
-  const toX = (time, width) => kLabel + (time - view[0]) / (view[1] - view[0]) * (width - kLabel);
-  function draw() {
-    const width = canvas.clientWidth, scale = devicePixelRatio || 1;
-    canvas.width = width * scale;
-    canvas.height = height * scale;
-    canvas.style.height = height + "px";
-    const pen = canvas.getContext("2d");
-    pen.scale(scale, scale);
-    pen.font = "12px system-ui, sans-serif";
-    const ink = css("--ink"), muted = css("--muted"), grid = css("--grid");
-    const raw = (view[1] - view[0]) / 7, power = Math.pow(10, Math.floor(Math.log10(raw)));
-    const tick = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw);
-    for (let at = Math.ceil(view[0] / tick) * tick; at <= view[1]; at += tick) {
-      const x = toX(at, width);
-      pen.fillStyle = grid;
-      pen.fillRect(x, kTop - 4, 1, height - kTop);
-      pen.fillStyle = muted;
-      pen.fillText(seconds(Math.abs(at) < tick / 1e6 ? 0 : at), x + 3, 12);
+  if (!line || !line.rows.length) return;
+  const model = timelineRows(line);
+  const part = section("timeline", line.rows.length > 1 ? "One step, predicted above measured" : "One step, predicted",
+    "Each lane runs its tasks one at a time. Time 0 is when a step's gradients are known; the step ends when the next one's are." +
+    (line.observed ? ` Measured: ${line.observed}.` : ""));
+  const summed = line.summed_up ? ` Neighbouring tasks are drawn as one${line.every_task ? `; each by itself is in ${line.every_task}, which ui.perfetto.dev opens` : ""}.` : "";
+  element(part, "p", {class: "muted seen", id: "timeline-count"}, line.rows.map((row) => `${row.name} ${count(row.tasks)} tasks`).join(", ") + " around this step." + summed);
+  const bar = element(part, "div", {class: "controls"});
+  const box = panel(part);
+  const canvas = element(box, "canvas", {id: "timeline-canvas", tabindex: "0", role: "application",
+    "aria-label": "Timeline. Left and right arrows move, plus and minus zoom, comma and full stop go from task to task, up and down from row to row, zero shows the whole step."});
+  const used = line.kinds.filter((kind, index) => line.rows.some((row) => row.kind.includes(index)));
+  legend(box, used.filter((kind) => kKindColor[kind]).map((kind) => [words(kind), kindColor(kind)])
+    .concat(used.some((kind) => !kKindColor[kind]) ? [["other", "--grey"]] : []).concat([["on the critical path", "--ink", "underline"]]));
+  const detail = element(box, "div", {id: "task", class: "detail", "aria-live": "polite"});
+  const whole = [-0.02 * model.period, 1.02 * model.period];
+  const shown = {view: [...whole], focus: null, selected: null, found: null, criticalOnly: false};
+  const limits = [-0.34 * model.period, 1.18 * model.period];
+  let waiting = false;
+  const draw = () => {
+    if (waiting) return;
+    waiting = true;
+    requestAnimationFrame(() => { waiting = false; paintTimeline(canvas, model, shown); });
+  };
+  const look = (from, to) => {
+    const wide = Math.min(Math.max(to - from, 1e-6), limits[1] - limits[0]);
+    const start = Math.min(Math.max(from, limits[0]), limits[1] - wide);
+    shown.view = [start, start + wide];
+    canvas.dataset.view = shown.view.join(" ");
+    draw();
+  };
+  const zoom = (factor, at = (shown.view[0] + shown.view[1]) / 2) => look(at - (at - shown.view[0]) * factor, at + (shown.view[1] - at) * factor);
+  const move = (portion) => { const by = portion * (shown.view[1] - shown.view[0]); look(shown.view[0] + by, shown.view[1] + by); };
+  const select = (task) => {
+    shown.selected = task;
+    detail.textContent = "";
+    if (task) taskLines(model, task).forEach((text, index) => element(detail, index === 0 ? "strong" : "span", {}, text));
+    else element(detail, "span", {class: "muted"}, "Choose a task to keep what is known of it here.");
+    draw();
+  };
+  const reveal = (task) => {
+    const wide = shown.view[1] - shown.view[0];
+    if (task.start < shown.view[0] || task.end > shown.view[1]) {
+      const room = Math.max(wide, 1.5 * (task.end - task.start)), middle = (task.start + task.end) / 2;
+      look(middle - room / 2, middle + room / 2);
     }
-    line.lanes.forEach((lane, index) => {
-      pen.fillStyle = ink;
-      pen.fillText(lane, 0, rowTop(index, 0) + 13);
-      pen.fillStyle = muted;
-      pen.fillText("predicted", 66, rowTop(index, 0) + 13);
-      pen.fillText("measured", 66, rowTop(index, 1) + 13);
-      pen.fillStyle = grid;
-      pen.fillRect(kLabel, rowTop(index, 0), width - kLabel, 2 * kRow - 1);
-    });
-    pen.save();
-    pen.beginPath();
-    pen.rect(kLabel, 0, width - kLabel, height);
-    pen.clip();
-    rows.forEach(([, spans], row) => {
-      for (const [lane, kind, start, end] of spans) {
-        if (end < view[0] || start > view[1]) continue;
-        const x = toX(start, width), wide = Math.max(toX(end, width) - x, 0.6);
-        pen.fillStyle = css(kindColor(line.kinds[kind]));
-        pen.fillRect(x, rowTop(lane, row) + 1, wide > 3 ? wide - 1 : wide, kRow - 3);
-      }
-    });
-    pen.fillStyle = ink;
-    for (const at of [0, line.period_s]) pen.fillRect(toX(at, width), kTop - 4, 1, height - kTop);
-    pen.restore();
-  }
-  function hit(event) {
-    const box = canvas.getBoundingClientRect();
-    const x = event.clientX - box.left, y = event.clientY - box.top;
-    const time = view[0] + (x - kLabel) / (box.width - kLabel) * (view[1] - view[0]);
-    const slack = (view[1] - view[0]) / box.width;
-    for (let row = 0; row < 2; ++row) {
-      for (const span of rows[row][1]) {
-        const top = rowTop(span[0], row);
-        if (y >= top && y < top + kRow && time >= span[2] - slack && time <= span[3] + slack) return [rows[row][0], span];
+    select(task);
+  };
+
+  const small = (text, name, act) => element(bar, "button", {type: "button", "aria-label": name, title: name}, text).addEventListener("click", act);
+  small("+", "Zoom in", () => zoom(0.5));
+  small(kMinus, "Zoom out", () => zoom(2));
+  small("Whole step", "Show the whole step", () => look(...whole));
+  const search = element(bar, "input", {type: "search", id: "search", placeholder: "Find a task or kind", "aria-label": "Find tasks by name or kind", autocomplete: "off"});
+  const hits = element(bar, "span", {class: "muted", id: "hits", role: "status"});
+  const only = element(element(bar, "label"), "input", {type: "checkbox", id: "critical"});
+  only.parentNode.appendChild(document.createTextNode(" Critical path alone"));
+  only.addEventListener("change", () => { shown.criticalOnly = only.checked; draw(); });
+  let list = [], next = 0;
+  search.addEventListener("input", () => {
+    const text = search.value.trim();
+    const found = text ? model.matching(text) : null;
+    shown.found = found && found.map((positions) => new Set(positions));
+    list = found ? found.flatMap((positions, row) => positions.map((index) => model.lookUp(model.rows[row], index))) : [];
+    list.sort((a, b) => a.start - b.start);
+    next = 0;
+    hits.textContent = text ? (list.length ? `${count(list.length)} found` : "none found") : "";
+    draw();
+  });
+  search.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") { search.value = ""; search.dispatchEvent(new Event("input")); }
+    if (event.key !== "Enter" || !list.length) return;
+    next = (next + (event.shiftKey ? list.length - 1 : 0)) % list.length;
+    reveal(list[next]);
+    hits.textContent = `${count(next + 1)} of ${count(list.length)}`;
+    next = event.shiftKey ? next : next + 1;
+  });
+  startPointers(canvas, model, shown, {look, zoom, select, draw, whole});
+  startKeys(canvas, model, shown, {look, zoom, move, reveal, select, whole});
+  element(part, "p", {class: "muted hint"}, "Drag or ← → move; Ctrl and wheel, pinch or + − zoom; a double click fits a task. With the timeline focused, , and . go from task to task, ↑ ↓ from row to row.");
+  new ResizeObserver(draw).observe(canvas);
+  onTheme(draw);
+  select(null);
+  look(...whole);
+}
+
+function startPointers(canvas, model, shown, to) {
+  const down = new Map();  // Pointers that touch, by id: their x.
+  let moved = false, before = null;
+  const under = (event) => {
+    const box = canvas.getBoundingClientRect(), layout = timelineLayout(model, box.width);
+    const x = event.clientX - box.left, y = event.clientY - box.top, time = layout.toTime(x, shown.view);
+    if (x < layout.label) return null;
+    const slack = 2 * (shown.view[1] - shown.view[0]) / (box.width - layout.label);
+    for (let lane = 0; lane < model.line.lanes.length; ++lane) {
+      for (let row = 0; row < model.rows.length; ++row) {
+        const top = layout.rowTop(lane, row);
+        if (y >= top && y < top + kTimeline.row) return model.at(model.rows[row], lane, time, 0) || model.at(model.rows[row], lane, time, slack);
       }
     }
     return null;
-  }
-  let drag = null;
+  };
+  const timeAt = (x) => { const box = canvas.getBoundingClientRect(); return timelineLayout(model, box.width).toTime(x - box.left, shown.view); };
   canvas.addEventListener("wheel", (event) => {
+    const sideways = Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!event.ctrlKey && !event.metaKey && !sideways) return;  // The page scrolls.
     event.preventDefault();
-    const box = canvas.getBoundingClientRect();
-    const at = view[0] + Math.max(0, event.clientX - box.left - kLabel) / (box.width - kLabel) * (view[1] - view[0]);
-    const factor = Math.exp(event.deltaY * 0.0015);
-    view = [at - (at - view[0]) * factor, at + (view[1] - at) * factor];
-    draw();
+    if (sideways) { const by = event.deltaX / canvas.clientWidth * (shown.view[1] - shown.view[0]); to.look(shown.view[0] + by, shown.view[1] + by); }
+    else to.zoom(Math.exp(event.deltaY * 0.002), timeAt(event.clientX));
   }, {passive: false});
-  canvas.addEventListener("pointerdown", (event) => { drag = [event.clientX, ...view]; canvas.setPointerCapture(event.pointerId); });
-  canvas.addEventListener("pointerup", () => { drag = null; });
-  canvas.addEventListener("dblclick", () => { view = [...whole]; draw(); });
-  canvas.addEventListener("pointerleave", hideTip);
+  canvas.addEventListener("pointerdown", (event) => {
+    canvas.setPointerCapture(event.pointerId);
+    down.set(event.pointerId, event.clientX);
+    before = {view: [...shown.view], xs: [...down.values()], times: [...down.values()].map(timeAt)};
+    moved = false;
+  });
   canvas.addEventListener("pointermove", (event) => {
-    if (drag) {
-      const shift = (event.clientX - drag[0]) / (canvas.clientWidth - kLabel) * (drag[2] - drag[1]);
-      view = [drag[1] - shift, drag[2] - shift];
-      draw();
+    if (!down.has(event.pointerId)) {
+      const task = under(event);
+      if (task) showTip(event, taskLines(model, task)); else hideTip();
+      if ((task && task.name) !== (shown.focus && shown.focus.name)) { shown.focus = task; to.draw(); }
       return;
     }
-    const found = hit(event);
-    if (!found) { hideTip(); return; }
-    const [which, span] = found;
-    showTip(event, `${span[4]}\n${which}: ${seconds(span[3] - span[2])}` + (span[5] ? `, ${bytes(span[5])}` : "") +
-      (span[6] ? "\non the critical path" : ""));
+    down.set(event.pointerId, event.clientX);
+    const xs = [...down.values()];
+    if (Math.abs(xs[0] - before.xs[0]) > 3) { moved = true; hideTip(); }
+    if (!moved && xs.length < 2) return;
+    const layout = timelineLayout(model, canvas.clientWidth);
+    let wide = before.view[1] - before.view[0];
+    if (xs.length > 1) wide *= Math.abs(before.xs[1] - before.xs[0]) / Math.max(8, Math.abs(xs[1] - xs[0]));
+    const start = before.times[0] - (xs[0] - canvas.getBoundingClientRect().left - layout.label) / (layout.width - layout.label) * wide;
+    to.look(start, start + wide);
   });
-  addEventListener("resize", draw);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  draw();
+  const up = (event) => { down.delete(event.pointerId); };
+  canvas.addEventListener("pointerup", (event) => { up(event); if (!moved) to.select(under(event)); });
+  canvas.addEventListener("pointercancel", up);
+  canvas.addEventListener("pointerleave", () => { hideTip(); shown.focus = null; to.draw(); });
+  canvas.addEventListener("dblclick", (event) => {
+    const task = under(event);
+    if (!task) { to.look(...to.whole); return; }
+    const wide = task.end - task.start;
+    to.look(task.start - wide, task.end + wide);
+  });
+}
+
+function startKeys(canvas, model, shown, to) {
+  const start = () => { const row = model.rows[0], lane = row.lanes.findIndex((list) => list.length); return {row, lane, at: model.firstEndingAfter(row, lane, Math.max(0, shown.view[0]))}; };
+  const step = (by, rows) => {
+    const task = shown.selected;
+    if (!task) { const first = start(); const list = first.row.lanes[first.lane]; if (list.length) to.reveal(model.lookUp(first.row, list[Math.min(first.at, list.length - 1)])); return; }
+    const lane = model.line.lanes.indexOf(task.lane);
+    if (by) {
+      const list = task.row.lanes[lane], at = list.indexOf(task.index) + by;
+      if (at >= 0 && at < list.length) to.reveal(model.lookUp(task.row, list[at]));
+      return;
+    }
+    let place = lane * model.rows.length + model.rows.indexOf(task.row) + rows;
+    for (; place >= 0 && place < model.line.lanes.length * model.rows.length; place += rows) {
+      const row = model.rows[place % model.rows.length], other = Math.floor(place / model.rows.length), list = row.lanes[other];
+      if (!list.length) continue;
+      to.reveal(model.lookUp(row, list[Math.min(model.firstEndingAfter(row, other, task.start), list.length - 1)]));
+      return;
+    }
+  };
+  canvas.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const act = {
+      ArrowLeft: () => to.move(-0.15), ArrowRight: () => to.move(0.15), "+": () => to.zoom(0.6), "=": () => to.zoom(0.6), "-": () => to.zoom(1 / 0.6),
+      0: () => to.look(...to.whole), Home: () => to.look(...to.whole), ",": () => step(-1, 0), ".": () => step(1, 0),
+      ArrowUp: () => step(0, -1), ArrowDown: () => step(0, 1), Escape: () => to.select(null),
+    }[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
 }
 
