@@ -10,6 +10,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
+#include "cli/rehearse.hpp"
 #include "cli/train_output.hpp"
 #include "cli/train_state.hpp"
 #include "cli/train_steps.hpp"
@@ -121,17 +122,24 @@ int run_train(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
   const planner::RunArguments request = parse_run(
       arguments,
-      "sluice train RUN [--resume | --dry-run] [--no-checkpoint] [--json] [--trace-out T.json] "
-      "[run flags]",
+      "sluice train RUN [--resume | --dry-run | --rehearse] [--no-checkpoint] [--json] "
+      "[--trace-out T.json] [run flags]",
       {{"--resume", Takes::nothing, "go on from the newest intact checkpoint of the run's folder"},
        {"--dry-run", Takes::nothing,
         "say whether it fits, its plan, how long it takes and what "
         "checkpoints cost; run nothing"},
+       {"--rehearse", Takes::nothing,
+        "time the true steps on a host that is too small: no data, no weights, nothing saved"},
        {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
        {"--json", Takes::nothing,
         "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
   const InterruptFlag interrupt;
+  if (request.has("--rehearse")) {
+    if (request.config.backend) engine::require_backend(*request.config.backend);
+    require_healthy(request.config);
+    return rehearse(request, interrupt);
+  }
   planner::RunConfig config = request.config;
   const bool json = request.has("--json");
   std::optional<std::filesystem::path> resumed;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "planner/hash.hpp"
 #include "planner/units_text.hpp"
+#include "sim/graph_file.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::cli {
@@ -56,6 +58,7 @@ ordered_json result_object(const TrainedRun& run) {
   out["state_sha256"] = run.state_sha256;
   out["plan_hash"] = prediction.plan_hash;
   out["plan_source"] = run.plan_source;
+  out["graph_sha256"] = planner::sha256_hex(sim::write_graph(run.predicted.graph.graph));
   out["job_hash"] = prediction.job_hash;
   out["profile_hash"] = prediction.profile_hash;
   out["cost_model_hash"] = prediction.cost_model_hash;

@@ -69,16 +69,17 @@ Ledger::Ledger(const std::filesystem::path& file)
     : last_hash_(verify_ledger(file).last_hash), file_(file, LineFile::Open::append) {}
 
 std::string Ledger::append(const LedgerPrediction& prediction) {
-  return append_json(json{{"kind", "prediction"},
-                          {"job_hash", prediction.job_hash},
-                          {"plan_hash", prediction.plan_hash},
-                          {"cost_model_hash", prediction.cost_model_hash},
-                          {"numerics_id", prediction.numerics_id},
-                          {"commit", prediction.commit},
-                          {"step_s", prediction.step.count()},
-                          {"step_s_low", prediction.step_low.count()},
-                          {"step_s_high", prediction.step_high.count()}}
-                         .dump());
+  json line{{"kind", "prediction"},
+            {"job_hash", prediction.job_hash},
+            {"plan_hash", prediction.plan_hash},
+            {"cost_model_hash", prediction.cost_model_hash},
+            {"numerics_id", prediction.numerics_id},
+            {"commit", prediction.commit},
+            {"step_s", prediction.step.count()},
+            {"step_s_low", prediction.step_low.count()},
+            {"step_s_high", prediction.step_high.count()}};
+  if (prediction.rehearsal) line["rehearsal"] = true;
+  return append_json(line.dump());
 }
 
 std::string Ledger::append(const LedgerMeasurement& measurement) {

@@ -21,6 +21,7 @@ struct LedgerPrediction {
   std::string numerics_id;
   std::string commit;  ///< Of the program.
   Seconds step{0}, step_low{0}, step_high{0};
+  bool rehearsal = false;  ///< The run's values mean nothing; its times do.
 };
 
 /// What happened.

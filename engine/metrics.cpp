@@ -75,11 +75,18 @@ MetricsFile::MetricsFile(const std::filesystem::path& file, std::int64_t last)
 
 void MetricsFile::append(const StepMetrics& m) {
   Line line;
-  line.add("{\"step\":%" PRId64 ",\"loss\":%s,\"loss_bits\":\"%016" PRIx64 "\",\"grad_norm\":%s",
-           m.step, JsonNumber(m.loss).text, std::bit_cast<std::uint64_t>(m.loss),
-           JsonNumber(m.grad_norm).text);
-  line.add(",\"grad_norm_bits\":\"%016" PRIx64 "\",\"lr\":%s,\"step_s\":%s,\"predicted_s\":%s",
-           std::bit_cast<std::uint64_t>(m.grad_norm), JsonNumber(m.lr).text,
+  line.add("{\"step\":%" PRId64, m.step);
+  if (m.rehearsal) {
+    line.add(
+        ",\"rehearsal\":true,\"loss\":null,\"loss_bits\":null,\"grad_norm\":null,"
+        "\"grad_norm_bits\":null");
+  } else {
+    line.add(",\"loss\":%s,\"loss_bits\":\"%016" PRIx64 "\",\"grad_norm\":%s",
+             JsonNumber(m.loss).text, std::bit_cast<std::uint64_t>(m.loss),
+             JsonNumber(m.grad_norm).text);
+    line.add(",\"grad_norm_bits\":\"%016" PRIx64 "\"", std::bit_cast<std::uint64_t>(m.grad_norm));
+  }
+  line.add(",\"lr\":%s,\"step_s\":%s,\"predicted_s\":%s", JsonNumber(m.lr).text,
            JsonNumber(m.step_time.count()).text, JsonNumber(m.predicted.count()).text);
   const double useful = static_cast<double>(m.useful_tokens) / m.step_time.count();
   line.add(",\"tokens\":%" PRId64 ",\"useful_tokens\":%" PRId64 ",\"target_tokens\":%" PRId64

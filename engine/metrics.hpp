@@ -40,6 +40,7 @@ struct StepMetrics {
   Bytes to_device{0}, to_host{0};  ///< Copied by tasks that ended within the step's time.
   std::optional<GpuReading> gpu{};
   std::optional<double> val_loss{};  ///< After the step, where it was evaluated.
+  bool rehearsal = false;            ///< Times alone mean something: the rest is written as null.
 };
 
 /// Fields: docs/schemas/metrics.schema.json. Lines that the disk refuses are kept and written with

@@ -33,7 +33,7 @@ void Device::place(SequencePart /*part*/) {
       "generate: the cuda backend does not compute attention over kept keys: use --backend host");
 }
 
-Program::Program(const StepGraph& graph, Device& device) {
+Program::Program(const StepGraph& graph, Device& device, const planner::HostWindow* window) {
   const std::size_t n = graph.tasks_per_step;
   check(n > 0 && graph.tasks.size() == 3 * n && graph.graph.tasks().size() == 3 * n,
         "a step graph holds three identical steps");
@@ -54,7 +54,7 @@ Program::Program(const StepGraph& graph, Device& device) {
                                  : Dependency{static_cast<std::uint32_t>(j), 1});
     }
     lanes_[static_cast<std::size_t>(task.lane)].push_back(static_cast<std::uint32_t>(i));
-    bind(graph, i, device);
+    bind(graph, i, device, window);
     if (task.kind == planner::TaskKind::grads) {
       grads_ = static_cast<std::uint32_t>(i);
       has_grads = true;
@@ -64,7 +64,8 @@ Program::Program(const StepGraph& graph, Device& device) {
   order_tasks();
 }
 
-void Program::bind(const StepGraph& graph, std::size_t i, Device& device) {
+void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
+                   const planner::HostWindow* window) {
   const StepTask& task = graph.tasks[graph.tasks_per_step + i];
   BoundTask& bound = tasks_[i];
   bound.kind = task.kind;
@@ -77,7 +78,9 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device) {
   for (const planner::Access& access : task.accesses) {
     const auto tensor_index = static_cast<std::size_t>(access.tensor);
     const planner::StepTensor& tensor = graph.tensors[tensor_index];
-    const Bytes start = graph.layout.placements[tensor_index].offset + access.offset;
+    const bool in_window = window != nullptr && tensor.arena == planner::Arena::host;
+    const Bytes start = in_window ? window->offset(i, bound.accesses.size())
+                                  : graph.layout.placements[tensor_index].offset + access.offset;
     const Bytes end = start + access.bytes;
     const std::span<std::byte> arena = device.arena(tensor.arena);
     if (access.offset + access.bytes > tensor.bytes ||

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/device.hpp"
+#include "planner/host_window.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {
@@ -22,9 +23,11 @@ struct Dependency {
 /// order.
 class Program {
  public:
-  /// Derives the template and resolves every access to an address in `device`'s arenas. Throws
-  /// std::logic_error where the graph is not periodic or an access leaves its tensor or arena.
-  Program(const planner::StepGraph& graph, Device& device);
+  /// Derives the template and resolves every access to an address in `device`'s arenas; where there
+  /// is a `window`, the host arena is that. Throws std::logic_error where the graph is not periodic
+  /// or an access leaves its tensor or arena.
+  Program(const planner::StepGraph& graph, Device& device,
+          const planner::HostWindow* window = nullptr);
 
   [[nodiscard]] std::size_t size() const { return tasks_.size(); }
   [[nodiscard]] const BoundTask& task(std::uint32_t index) const { return tasks_[index]; }
@@ -49,7 +52,8 @@ class Program {
   }
 
  private:
-  void bind(const planner::StepGraph& graph, std::size_t task, Device& device);
+  void bind(const planner::StepGraph& graph, std::size_t task, Device& device,
+            const planner::HostWindow* window);
   void order_tasks();
 
   std::vector<BoundTask> tasks_;

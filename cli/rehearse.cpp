@@ -1,0 +1,220 @@
+#include "cli/rehearse.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "cli/prediction_table.hpp"
+#include "cli/rehearsal_output.hpp"
+#include "cli/rehearsal_plan.hpp"
+#include "engine/backend.hpp"
+#include "engine/ledger.hpp"
+#include "engine/process_memory.hpp"
+#include "engine/run_folder.hpp"
+#include "planner/hash.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/run_planning.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/lane_meter.hpp"
+#include "profiler/recorder.hpp"
+#include "sim/error.hpp"
+#include "sim/graph_file.hpp"
+#include "sim/simulate.hpp"
+#include "sim/trace_json.hpp"
+#include "sim/version.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr std::int64_t kRehearsalTrace = 3;
+
+void require_rehearsable(const planner::RunArguments& request) {
+  for (const char* flag : {"--resume", "--dry-run"}) {
+    if (request.has(flag)) {
+      throw BadRequest(std::string("--rehearse: ") + flag +
+                       " goes with training alone: give one of the two");
+    }
+  }
+  if (request.config.steps < 1) throw BadRequest("steps: must be at least 1");
+  if (request.has("--trace-out") && request.config.steps < kRehearsalTrace) {
+    throw BadRequest("--trace-out: three steps are traced, and steps is " +
+                     std::to_string(request.config.steps) + ": raise it");
+  }
+}
+
+engine::LedgerPrediction promise_of(const planner::Prediction& prediction) {
+  return {.job_hash = prediction.job_hash,
+          .plan_hash = prediction.plan_hash,
+          .cost_model_hash = prediction.cost_model_hash,
+          .numerics_id = prediction.numerics_id,
+          .commit = std::string(commit()),
+          .step = to_seconds(prediction.step),
+          .step_low = prediction.step_low,
+          .step_high = prediction.step_high,
+          .rehearsal = true};
+}
+
+void write_before(const engine::RunFolder& folder, const Rehearsed& run) {
+  planner::PlanFile plan = planner::to_plan_file(run.predicted.prediction);
+  plan.numerics_id = run.predicted.prediction.numerics_id;
+  planner::write_whole_file(folder.run_yaml(), to_yaml(run.config));
+  planner::write_plan_file(plan, folder.plan());
+  const planner::StepGraph& graph = run.predicted.graph;
+  planner::write_whole_file(folder.predicted_trace(), sim::write_trace(profiler::trace_of(
+                                                          graph, sim::simulate(graph.graph).spans,
+                                                          sim::SpanSource::simulated)));
+}
+
+/// Runs the steps and fills in what they came to.
+void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile& metrics,
+               profiler::LaneMeter& meter, const InterruptFlag& interrupt, bool json) {
+  const Seconds predicted = to_seconds(run.predicted.prediction.step);
+  run.step_times.reserve(static_cast<std::size_t>(run.config.steps));
+  interrupt.will_save();
+  SteadyClock::time_point before = SteadyClock::now();
+  run.steps =
+      rehearsal.run_to(run.config.steps, [&](std::int64_t step, const engine::StepResult& done) {
+        engine::StepMetrics line{.step = step,
+                                 .lr = done.lr,
+                                 .step_time = done.end - before,
+                                 .predicted = predicted,
+                                 .tokens = run.job.tokens(),
+                                 .useful_tokens = run.job.tokens(),
+                                 .target_tokens = done.targets,
+                                 .rehearsal = true};
+        before = done.end;
+        meter.read(line);
+        run.step_times.push_back(line.step_time);
+        metrics.append(line);
+        if (!json) {
+          std::printf("step %lld  %s (predicted %s)\n", static_cast<long long>(step),
+                      planner::format_seconds(line.step_time).c_str(),
+                      planner::format_seconds(predicted).c_str());
+          std::fflush(stdout);
+        }
+        if (interrupt.flag().load()) rehearsal.request_stop();
+      });
+  run.interrupted = interrupt.flag().load() && run.steps < run.config.steps;
+  const engine::ProcessMemory memory = engine::process_memory();
+  run.resident_peak = memory.resident;
+  run.locked_peak = memory.locked;
+  run.device_peak = rehearsal.touched(planner::Arena::device);
+  run.host_peak = rehearsal.touched(planner::Arena::host);
+  metrics.flush();
+}
+
+void keep_trace(Rehearsed& run, const planner::ResolvedMachine& machine,
+                const profiler::Recorder& recorder) {
+  const std::int64_t first = recorder.steps().first;
+  if (run.steps < first + kRehearsalTrace - 1) return;
+  const bool by_events = run.device == planner::DeviceKind::cuda && !machine.staged;
+  run.measured_trace = profiler::trace_of(
+      run.predicted.graph, profiler::three_steps(run.predicted.graph, recorder, first),
+      by_events ? sim::SpanSource::event : sim::SpanSource::clock);
+}
+
+/// The steps themselves: predicted in the ledger first, then measured.
+void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
+             const planner::HostWindow& window, const engine::RunFolder& folder,
+             const InterruptFlag& interrupt, bool json) {
+  const planner::StepGraph& graph = run.predicted.graph;
+  engine::Ledger ledger(folder.ledger());
+  const std::string promise = ledger.append(promise_of(run.predicted.prediction));
+  profiler::Recorder recorder(
+      graph, {.first = std::max<std::int64_t>(1, (run.config.steps - kRehearsalTrace + 1) / 2),
+              .count = kRehearsalTrace});
+  profiler::LaneMeter meter(graph, recorder);
+  planner::Layout layout = graph.layout;
+  layout.host_bytes = window.bytes();
+  constexpr std::uint64_t kSeed = 1;
+  engine::SyntheticTokens tokens(run.job.model.vocab, kSeed);
+  engine::release_free_memory();
+  engine::Rehearsal rehearsal(
+      run.job, graph, window,
+      engine::make_device(run.job, machine, layout, run.predicted.prediction.plan.threads), tokens,
+      [&config = run.config](std::int64_t step) {
+        return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
+      },
+      &meter);
+  engine::MetricsFile metrics(folder.metrics());
+  try {
+    run_steps(run, rehearsal, metrics, meter, interrupt, json);
+  } catch (const engine::Diverged& error) {
+    throw Error(ExitCode::not_converged,
+                std::string("rehearsal: values did not stay finite: ") + error.what());
+  }
+  run.values = rehearsal.values();
+  if (const auto step = run.median_step()) {
+    ledger.append(
+        engine::LedgerMeasurement{.prediction = promise, .steps = run.steps, .median_step = *step});
+  }
+  keep_trace(run, machine, recorder);
+}
+
+}  // namespace
+
+int rehearse(planner::RunArguments request, const InterruptFlag& interrupt) {
+  require_rehearsable(request);
+  planner::RunConfig& config = request.config;
+  if (config.steps == planner::RunConfig{}.steps) config.steps = kRehearsedSteps;
+  const bool json = request.has("--json");
+  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::ResolvedMachine& machine = planning.predictor.machine();
+  const planner::Job& job = planning.predictor.job();
+  engine::require_backend(machine.profile.device);
+  auto planned = plan_rehearsal(config, planning);
+  if (const auto* infeasible = std::get_if<planner::Infeasible>(&planned)) {
+    print(json ? to_json_text(*infeasible) : too_small_table(*infeasible));
+    return static_cast<int>(ExitCode::does_not_fit);
+  }
+  auto& [plan, window, in_flight] = std::get<RehearsalPlan>(planned);
+  planner::Prediction& prediction = plan.step.prediction;
+  prediction.numerics_id = engine::numerics_id(job, machine);
+  const planner::StepGraph& graph = plan.step.graph;
+  const engine::RunFolder folder(config.out, job.model.name + "-rehearsal");
+  Rehearsed run{.config = config,
+                .job = job,
+                .predicted = plan.step,
+                .machine = machine.profile.name,
+                .device = machine.profile.device,
+                .plan_source = plan.source,
+                .graph_sha256 = planner::sha256_hex(sim::write_graph(graph.graph)),
+                .folder = folder.path().string(),
+                .host_needed = at(prediction.memory, planner::Tier::host).peak,
+                .window = window.bytes(),
+                .in_flight = in_flight,
+                .started = planner::utc_now(),
+                .ended = {},
+                .step_times = {},
+                .values = {},
+                .measured_trace = std::nullopt};
+  write_before(folder, run);
+  if (!json) {
+    print(prediction_table(prediction, job, machine.profile.name));
+    print(fmt::format(
+        "rehearsal    {} of host memory stand for {} ({} are in flight at most): times are real, "
+        "values mean nothing, nothing is saved\nrehearsing with {}\n",
+        planner::format_bytes(window.bytes()), planner::format_bytes(run.host_needed),
+        planner::format_bytes(in_flight), plan.description));
+  }
+  execute(run, machine, window, folder, interrupt, json);
+  run.ended = planner::utc_now();
+  if (run.measured_trace) {
+    const std::string trace = sim::write_trace(*run.measured_trace);
+    planner::write_whole_file(folder.measured_trace(), trace);
+    if (const auto path = request.value("--trace-out")) planner::write_whole_file(*path, trace);
+  }
+  planner::write_whole_file(folder.path() / "rehearsal.json", rehearsal_json(run));
+  print(json ? rehearsal_json(run) : rehearsal_table(run));
+  if (const auto fault = run.values.fault()) {
+    throw Error(ExitCode::not_converged,
+                "rehearsal: " + *fault + ": they change how fast it runs, so its times are void");
+  }
+  return static_cast<int>(run.interrupted ? ExitCode::interrupted : ExitCode::done);
+}
+
+}  // namespace sluice::cli
