@@ -150,11 +150,6 @@ int run_generate(const Arguments& arguments) {
   const planner::RunPlanning planning = planner::planning_of(config);
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(planning.predictor.job());
-  if (machine.profile.device == planner::DeviceKind::cuda) {
-    throw BadRequest(
-        "backend: generate runs on the host backend alone in this version: give --machine here "
-        "--backend host");
-  }
   require_vocabulary(*std::ranges::max_element(prompt) + 1, planning.predictor.job().model.vocab);
   auto found = plan_generation(planning.predictor, count, asked.new_tokens);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
@@ -186,6 +181,7 @@ int run_generate(const Arguments& arguments) {
     std::fputs(text.c_str(), stderr);
   }
 
+  engine::require_backend(machine.profile.device);
   const engine::StateSource& weights = subject.open_weights(job.model);
   constexpr std::int64_t kNoOptimizer = 1;
   auto device = engine::make_device(job, machine, plan.prompt_part.graph.layout, kNoOptimizer);

@@ -149,11 +149,6 @@ int run_train(const Arguments& arguments) {
   const planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config);
   const planner::DeviceKind device = planning.predictor.machine().profile.device;
-  if (device == planner::DeviceKind::cuda && config.packing == planner::Packing::documents) {
-    throw BadRequest(
-        "packing: the cuda backend does not keep attention inside documents: use packing=off or "
-        "stream");
-  }
   if (!dry) engine::require_backend(device);
   const std::unique_ptr<engine::WindowedText> opened =
       engine::open_text(config, planner::Store::of_user().root() / "tokens");

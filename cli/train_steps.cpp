@@ -62,7 +62,8 @@ engine::LedgerPrediction promise_of(const TrainedRun& run) {
 /// The saves of one run, and what is said of them.
 class RunSaves {
  public:
-  RunSaves(TrainedRun& run, const TrainParts& parts, const Progress& progress)
+  RunSaves(TrainedRun& run, const TrainParts& parts, const Progress& progress,
+           engine::Session& session)
       : run_(run), parts_(parts), progress_(progress) {
     engine::SavingOptions options{
         .config = engine::model_config_text(run.config.model),
@@ -71,7 +72,8 @@ class RunSaves {
     options.progress = [this](std::int64_t, std::int64_t done, std::int64_t all) {
       if (bar_) bar_->show(done, all);
     };
-    saving_ = std::make_unique<engine::Saving>(parts.folder, run.job.model, std::move(options));
+    saving_ = std::make_unique<engine::Saving>(parts.folder, run.job.model, session.state(),
+                                               std::move(options));
   }
 
   void save(engine::Session& session, std::optional<double> loss) {
@@ -191,7 +193,7 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
   RunLog log(parts.folder, prediction, run.device, meter, start.step() + 1);
   Progress progress(start.step(), config.steps,
                     options.json ? Progress::Where::nowhere : Progress::Where::lines);
-  RunSaves saves(run, parts, progress);
+  RunSaves saves(run, parts, progress, *session);
   run.metrics.reserve(static_cast<std::size_t>(config.steps));
   const engine::TrainingReports reports{
       .begins = [&] { parts.interrupt.will_save(); },

@@ -84,6 +84,11 @@ class Device {
   virtual void read(const std::byte* source, std::span<std::byte> destination) = 0;
   virtual void write(std::span<const std::byte> source, std::byte* destination) = 0;
 
+  /// Zeroed host memory outside the arenas, all of it present, that `read` copies into as fast as
+  /// the device can; must not outlive the device. Throws EnvironmentError where the system refuses
+  /// it.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes);
+
   /// Zeroes bytes of an arena, between steps.
   virtual void clear(std::byte* destination, std::size_t bytes) = 0;
 

@@ -4,6 +4,7 @@
 #include <queue>
 #include <stdexcept>
 
+#include "engine/zero.hpp"
 #include "planner/layout.hpp"
 #include "sim/error.hpp"
 
@@ -29,8 +30,11 @@ const BoundAccess& BoundTask::access(planner::Role role) const {
 }
 
 void Device::place(SequencePart /*part*/) {
-  throw BadRequest(
-      "generate: the cuda backend does not compute attention over kept keys: use --backend host");
+  throw BadRequest("generate: this backend computes no attention over kept keys");
+}
+
+std::shared_ptr<std::byte> Device::memory_to_read_into(Bytes bytes) {
+  return map_present(static_cast<std::size_t>(bytes.count()));
 }
 
 Program::Program(const StepGraph& graph, Device& device, const planner::HostWindow* window) {

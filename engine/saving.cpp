@@ -27,9 +27,10 @@ Seconds since(std::chrono::steady_clock::time_point begin) {
 
 }  // namespace
 
-Saving::Saving(const RunFolder& folder, const planner::ModelShape& shape, SavingOptions options)
+Saving::Saving(const RunFolder& folder, const planner::ModelShape& shape,
+               const TrainingState& state, SavingOptions options)
     : folder_(folder), shape_(shape), options_(std::move(options)) {
-  if (options_.background) snapshot_ = std::make_unique<StateSnapshot>(shape);
+  if (options_.background) snapshot_ = std::make_unique<StateSnapshot>(shape, state);
 }
 
 Saving::~Saving() { finish(); }

@@ -44,8 +44,10 @@ struct SavingOptions {
 /// fails is in its report, for a run does not end because it could not be saved.
 class Saving {
  public:
-  /// Takes the memory of a snapshot where saves are in the background. `folder` must outlive it.
-  Saving(const RunFolder& folder, const planner::ModelShape& shape, SavingOptions options);
+  /// Takes the memory of a snapshot where saves are in the background. `folder` and the device of
+  /// `state` must outlive it.
+  Saving(const RunFolder& folder, const planner::ModelShape& shape, const TrainingState& state,
+         SavingOptions options);
   /// Waits for a save that is being written.
   ~Saving();
   Saving(const Saving&) = delete;  // Its thread points back at it.

@@ -1,17 +1,11 @@
 #include "engine/state_snapshot.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <string>
 #include <thread>
 
 #include "engine/master_weights.hpp"
-#include "engine/zero.hpp"
 #include "planner/parallel_for.hpp"
-#include "sim/error.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -31,25 +25,7 @@ void cut_into(std::vector<PlaneCopy>& pieces, const PlaneCopy& plane) {
   }
 }
 
-std::byte* map_present(std::size_t bytes) {
-  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (mapping == MAP_FAILED) {
-    throw EnvironmentError("cannot map " + std::to_string(bytes) +
-                           " bytes for the snapshot of checkpoints: " + std::strerror(errno));
-  }
-  (void)madvise(mapping, bytes, MADV_HUGEPAGE);  // Quicker to touch where the system has them.
-  auto* data = static_cast<std::byte*>(mapping);
-  zero_in_parallel(data, bytes);
-  return data;
-}
-
-std::size_t bytes_of(const planner::ModelShape& shape) {
-  return static_cast<std::size_t>(StateSnapshot::size_of(shape).count());
-}
-
 }  // namespace
-
-void StateSnapshot::Unmap::operator()(std::byte* data) const { munmap(data, bytes); }
 
 Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
   std::int64_t bytes = 0;
@@ -59,17 +35,17 @@ Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
   return Bytes(bytes);
 }
 
-StateSnapshot::StateSnapshot(const planner::ModelShape& shape)
-    : memory_(map_present(bytes_of(shape)), Unmap{bytes_of(shape)}) {
+StateSnapshot::StateSnapshot(const planner::ModelShape& shape, const TrainingState& state)
+    : memory_(state.memory_to_read_into(size_of(shape))) {
   std::byte* next = memory_.get();
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
     const std::int64_t padded = planner::unit_tensors(shape, unit).padded_size;
-    UnitState& state = units_.emplace_back();
-    state.high = next;
-    state.low = state.high + 2 * padded;
-    state.m = state.low + 2 * padded;
-    state.v = state.m + 4 * padded;
-    next = state.v + 4 * padded;
+    UnitState& unit_state = units_.emplace_back();
+    unit_state.high = next;
+    unit_state.low = unit_state.high + 2 * padded;
+    unit_state.m = unit_state.low + 2 * padded;
+    unit_state.v = unit_state.m + 4 * padded;
+    next = unit_state.v + 4 * padded;
     padded_.push_back(padded);
   }
 }

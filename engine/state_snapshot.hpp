@@ -15,8 +15,9 @@ namespace sluice::engine {
 /// run that has begun cannot run out of memory when it saves.
 class StateSnapshot : public StateSource {
  public:
-  /// Throws EnvironmentError where the system refuses the memory.
-  explicit StateSnapshot(const planner::ModelShape& shape);
+  /// Of states of this shape on the device of `state`, which must outlive it. Throws
+  /// EnvironmentError where the system refuses the memory.
+  StateSnapshot(const planner::ModelShape& shape, const TrainingState& state);
 
   /// Bytes that a snapshot of `shape` takes.
   [[nodiscard]] static Bytes size_of(const planner::ModelShape& shape);
@@ -28,12 +29,7 @@ class StateSnapshot : public StateSource {
             std::span<float> out) const override;
 
  private:
-  struct Unmap {
-    std::size_t bytes;
-    void operator()(std::byte* data) const;
-  };
-
-  std::unique_ptr<std::byte, Unmap> memory_;
+  std::shared_ptr<std::byte> memory_;
   std::vector<UnitState> units_;  ///< Into `memory_`; no copies.
   std::vector<std::int64_t> padded_;
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,6 +72,10 @@ class TrainingState : public StateSource {
             std::span<float> out) const override;
 
   [[nodiscard]] const UnitState& unit(std::size_t index) const { return units_[index]; }
+  /// Host memory that `read_plane` fills quickest; the device must outlive it.
+  [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) const {
+    return device_.memory_to_read_into(bytes);
+  }
   /// Bytes of one of a unit's planes, from several threads at a time.
   void read_plane(const std::byte* source, std::span<std::byte> out) const {
     device_.read(source, out);

@@ -1,9 +1,15 @@
 #include "engine/zero.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "sim/error.hpp"
 
 namespace sluice::engine {
 
@@ -35,6 +41,19 @@ void copy_in_parallel(const std::byte* source, std::byte* destination, std::size
   in_parts(bytes, [source, destination](std::size_t begin, std::size_t part) {
     std::memcpy(destination + begin, source + begin, part);
   });
+}
+
+std::shared_ptr<std::byte> map_present(std::size_t bytes) {
+  void* mapping = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping == MAP_FAILED) {
+    throw EnvironmentError("cannot map " + std::to_string(bytes) +
+                           " bytes of host memory: " + std::strerror(errno));
+  }
+  (void)madvise(mapping, bytes, MADV_HUGEPAGE);  // Quicker to touch where the system has them.
+  std::shared_ptr<std::byte> memory(static_cast<std::byte*>(mapping),
+                                    [bytes](std::byte* data) { munmap(data, bytes); });
+  zero_in_parallel(memory.get(), bytes);
+  return memory;
 }
 
 }  // namespace sluice::engine

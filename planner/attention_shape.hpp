@@ -26,6 +26,9 @@ struct AttentionShape {
   /// The queries are the last so many positions; all if none. Of a run of the backward pass only,
   /// with one sequence and one head.
   std::optional<std::int64_t> queries = std::nullopt;
+  /// A sequence holds several documents: a query sees no key before its document's first token.
+  /// Only without a window.
+  bool documents = false;
 };
 
 /// How the backward pass adds up the gradient of the queries.

@@ -32,7 +32,8 @@ AttentionShape attention_shape(const Job& job) {
           .head_dim = shape.head_dim,
           .qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim,
           .out_row = shape.heads * shape.head_dim,
-          .window = windowed ? shape.sliding_window : std::nullopt};
+          .window = windowed ? shape.sliding_window : std::nullopt,
+          .documents = job.attention == AttentionSpan::document};
 }
 
 CudaWorkspace cuda_workspace(const Job& job) {
@@ -57,10 +58,14 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.rotated = offsets.take_bf16(tokens * qkv);
   space.d_qkv = offsets.take_bf16(tokens * qkv);
   space.d_attention = offsets.take_bf16(tokens * query);
-  space.attention = offsets.take(attention_workspace_bound(attention_shape(job)));
+  const bool documents = job.attention == AttentionSpan::document;
+  space.starts = offsets.take(Bytes(documents ? 4 * tokens : 0));
+  const bool whole = !job.sequence_chunk;
+  space.attention =
+      offsets.take(whole ? attention_workspace_bound(attention_shape(job)) : Bytes(0));
   end = std::max(end, offsets.end());
   offsets.rewind(shared);
-  space.logits = offsets.take_bf16(chunk * shape.vocab);
+  space.logits = offsets.take(Bytes((whole ? 2 * chunk : 4) * shape.vocab));
   space.losses = offsets.take(Bytes(4 * tokens));
   space.total = std::max(end, offsets.end());
   return space;

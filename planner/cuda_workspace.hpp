@@ -20,8 +20,9 @@ struct CudaWorkspace {
   Bytes rotated;      ///< [T, (heads + 2 kv_heads) head_dim] q, k after norm and RoPE, and v.
   Bytes d_qkv;        ///< the same, gradients
   Bytes d_attention;  ///< [T, heads * head_dim]
-  Bytes attention;    ///< cuDNN's
-  Bytes logits;       ///< [C, vocab]
+  Bytes starts;       ///< int32 [T]: where each token's document begins; none without documents.
+  Bytes attention;    ///< cuDNN's; none for parts of a sequence.
+  Bytes logits;       ///< [C, vocab]; fp32 [vocab] for parts of a sequence.
   Bytes losses;       ///< fp32 [T]
   Bytes total;
 };

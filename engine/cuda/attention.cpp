@@ -26,6 +26,8 @@ void check_shape(const AttentionShape& shape) {
                 "a row must hold all heads");
   refuse_unless(!shape.window || *shape.window > 0, "a window must be positive");
   refuse_unless(!shape.queries, "queries are of a run of the backward pass");
+  refuse_unless(!shape.documents || !shape.window || *shape.window >= shape.length,
+                "a sequence of several documents has no window");
 }
 
 /// A window at least as long as the sequence hides nothing.
@@ -73,13 +75,15 @@ std::string CudaAttention::engines() const {
 
 // The operands' usual order. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 void CudaAttention::forward(cudaStream_t stream, const void* q, const void* k, const void* v,
-                            void* out, float* lse, void* workspace) const {
+                            void* out, float* lse, void* workspace,
+                            const std::int32_t* starts) const {
   AttentionBindings bindings;
   bindings.add(AttentionTensor::q, q);
   bindings.add(AttentionTensor::k, k);
   bindings.add(AttentionTensor::v, v);
   bindings.add(AttentionTensor::out, out);
   bindings.add(AttentionTensor::lse, lse);
+  if (plans_->shape.documents) bindings.add(AttentionTensor::starts, starts);
   plans_->scalars.bind(bindings);
   plans_->forward.execute(plans_->cudnn, stream, bindings.view(), workspace, "attention forward");
 }
@@ -87,7 +91,8 @@ void CudaAttention::forward(cudaStream_t stream, const void* q, const void* k, c
 // NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 void CudaAttention::backward(cudaStream_t stream, const void* q, const void* k, const void* v,
                              const void* out, const float* lse, const void* d_out, void* d_q,
-                             void* d_k, void* d_v, void* workspace) const {
+                             void* d_k, void* d_v, void* workspace,
+                             const std::int32_t* starts) const {
   plans_->backward.run(stream,
                        {.q = q,
                         .k = k,
@@ -97,7 +102,8 @@ void CudaAttention::backward(cudaStream_t stream, const void* q, const void* k, 
                         .d_out = d_out,
                         .d_q = d_q,
                         .d_k = d_k,
-                        .d_v = d_v},
+                        .d_v = d_v,
+                        .starts = starts},
                        workspace);
 }
 

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -25,8 +26,10 @@ struct AttentionOptions {
 /// Attention of one shape. q, k and v are the first elements of the first token's heads of query,
 /// key and value; head h of token t of sequence s is at (s * length + t) * qkv_row + h * head_dim.
 /// d_q, d_k and d_v have the strides of q, k and v; out and d_out have rows of out_row. Addresses
-/// are multiples of 16 bytes. One GPU and library always pick the same kernels, so with
-/// GradientOrder::fixed bits repeat from run to run.
+/// are multiples of 16 bytes. Where the shape has documents, `starts` is int32 [sequences, length]:
+/// the position in its sequence of the first token of each token's document; null otherwise. One
+/// GPU and library always pick the same kernels, so with GradientOrder::fixed bits repeat from run
+/// to run.
 class CudaAttention {
  public:
   /// Builds both plans on `cudnn`'s device, which takes no device memory; the kernels are loaded
@@ -49,12 +52,12 @@ class CudaAttention {
   /// `lse` is fp32 [sequences, heads, length]. `workspace` is forward_workspace() bytes at a
   /// multiple of 256. All memory must stay valid until `stream` has passed the kernels.
   void forward(cudaStream_t stream, const void* q, const void* k, const void* v, void* out,
-               float* lse, void* workspace) const;
+               float* lse, void* workspace, const std::int32_t* starts = nullptr) const;
   /// `out` and `lse` as `forward` left them; d_q, d_k, d_v are overwritten; `workspace` is
   /// backward_workspace() bytes at a multiple of 256.
   void backward(cudaStream_t stream, const void* q, const void* k, const void* v, const void* out,
                 const float* lse, const void* d_out, void* d_q, void* d_k, void* d_v,
-                void* workspace) const;
+                void* workspace, const std::int32_t* starts = nullptr) const;
 
  private:
   struct Plans;

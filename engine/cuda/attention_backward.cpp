@@ -183,6 +183,7 @@ void AttentionBackward::run_block(cudaStream_t stream, const Block& block, const
   bindings.add(AttentionTensor::d_k, sums_ ? sums.d_k : at(of.d_k, kv_bytes));
   bindings.add(AttentionTensor::d_v, sums_ ? sums.d_v : at(of.d_v, kv_bytes));
   bindings.add(AttentionTensor::out_sum, out_sum);
+  if (shape_.documents) bindings.add(AttentionTensor::starts, of.starts + query);
   if (order_ == GradientOrder::any) bindings.add(AttentionTensor::d_q_sum, d_q_sum);
   block.scalars.bind_one(bindings);
   block.scalars.bind(bindings);

@@ -27,6 +27,7 @@ struct AttentionGradients {
   void* d_q;
   void* d_k;
   void* d_v;
+  const std::int32_t* starts = nullptr;  ///< Of documents.
 };
 
 class AttentionBackward {

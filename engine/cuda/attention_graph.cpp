@@ -16,7 +16,8 @@ std::string describe(const char* pass, const AttentionShape& shape) {
          " sequences of " + std::to_string(shape.length) + ", " + std::to_string(shape.heads) +
          "/" + std::to_string(shape.kv_heads) + " heads of " + std::to_string(shape.head_dim) +
          (shape.queries ? ", last " + std::to_string(*shape.queries) + " queries" : "") +
-         (shape.window ? ", window " + std::to_string(*shape.window) : "");
+         (shape.window ? ", window " + std::to_string(*shape.window) : "") +
+         (shape.documents ? ", documents" : "");
 }
 
 /// The graph's tensors by their layout. The library recognises these graphs by their form: the
@@ -78,6 +79,7 @@ class Composer {
     const CudnnTensor minus_infinity = scalar(AttentionTensor::masked);
     x = keep(x, minus_infinity, std::nullopt);
     if (shape_.window) x = keep(x, minus_infinity, scalar(AttentionTensor::window));
+    if (shape_.documents) x = keep_document(x, minus_infinity);
     return x;
   }
 
@@ -142,6 +144,21 @@ class Composer {
     } else {
       graph.pointwise(CUDNN_POINTWISE_CMP_GE, position(query), key, visible, CUDNN_DATA_BOOLEAN);
     }
+    const CudnnTensor out = scores();
+    graph.select(x, minus_infinity, visible, out);
+    return out;
+  }
+
+  /// x where the key's index is at least that of the first token of the query's document.
+  CudnnTensor keep_document(CudnnTensor x, CudnnTensor minus_infinity) {
+    // Several sequences are in a run only where all their queries are.
+    const CudnnTensor starts =
+        graph.tensor(static_cast<std::int64_t>(AttentionTensor::starts), CUDNN_DATA_INT32,
+                     {shape_.sequences, 1, queries(), 1}, {queries(), queries(), 1, 1});
+    const CudnnTensor key = scores(CUDNN_DATA_INT32);
+    const CudnnTensor visible = scores(CUDNN_DATA_BOOLEAN);
+    graph.index(x, 3, key);
+    graph.pointwise(CUDNN_POINTWISE_CMP_GE, key, starts, visible, CUDNN_DATA_BOOLEAN);
     const CudnnTensor out = scores();
     graph.select(x, minus_infinity, visible, out);
     return out;

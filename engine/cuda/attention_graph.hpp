@@ -30,6 +30,8 @@ enum class AttentionTensor : std::int64_t {
             ///< less length - queries.
   keys,     ///< int32: length; where the shape has fewer queries than keys only.
   queries,  ///< int32, likewise.
+  starts,   ///< int32 [sequences, queries]: where a query's document begins in its sequence; where
+            ///< sequences hold documents only.
 };
 
 /// Whether a run's gradients of keys and values are its own, or parts of sums over runs.

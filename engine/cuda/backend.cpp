@@ -13,13 +13,12 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& job, const Arena
                                             const ArenaSizes& capacity, int threads, bool staged,
                                             std::optional<BytesPerSecond> paced) {
   require_usable_device();
-  // Before the arenas: tuning needs device memory of its own for a while.
-  return std::make_unique<CudaDevice>(job, CudaDeviceSettings{.arenas = arenas,
-                                                              .capacity = capacity,
-                                                              .threads = threads,
-                                                              .staged = staged,
-                                                              .paced = paced,
-                                                              .gemm = ensure_gemm_table(job)});
+  CudaDeviceSettings settings{
+      .arenas = arenas, .capacity = capacity, .threads = threads, .staged = staged, .paced = paced};
+  // Before the arenas: tuning needs device memory of its own for a while. Parts of a sequence have
+  // any number of tokens, so that no table would hold their products.
+  if (!job.sequence_chunk) settings.gemm = ensure_gemm_table(job);
+  return std::make_unique<CudaDevice>(job, settings);
 }
 
 std::shared_ptr<void> keep_pinned_memory() { return std::make_shared<KeptPinnedMemory>(); }

@@ -85,15 +85,11 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
   }
   gemm_.input_gradient(stream, {tokens_, query_, hidden_}, d_stream,
                        weights + slots_.o.weight.offset, d_attention, gemm);
-  rotate(stream, weights, record, workspace + space_.rotated.count());
-  attention_.backward(stream, rotated, rotated + query_, rotated + query_ + key_, attention,
-                      fp32(record.at(layout_.lse)), d_attention, d_qkv, d_qkv + query_,
-                      d_qkv + query_ + key_, workspace + space_.attention.count());
-  const cuda::RopeShape shape{.tokens = tokens_,
-                              .seq_len = job_.seq_len,
-                              .heads = job_.model.heads,
-                              .kv_heads = job_.model.kv_heads,
-                              .head_dim = job_.model.head_dim};
+  const std::int32_t* starts = find_documents(stream, record, workspace);
+  rotate(stream, weights, record, all_tokens(), starts, workspace + space_.rotated.count());
+  attention_->backward(stream, rotated, rotated + query_, rotated + query_ + key_, attention,
+                       fp32(record.at(layout_.lse)), d_attention, d_qkv, d_qkv + query_,
+                       d_qkv + query_ + key_, workspace + space_.attention.count(), starts);
   const std::uint16_t* raw = bf16(record.at(layout_.q));
   cuda::HeadNorms norms;
   cuda::HeadNormGradients norm_gradients;
@@ -109,8 +105,8 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
         .into = into,
         .workspace = partials};
   }
-  cuda::rope_backward(stream, shape, rope_tables(), norms, norm_gradients,
-                      {d_qkv, d_qkv + query_, qkv_, qkv_});
+  cuda::rope_backward(stream, rope_shape(all_tokens(), starts), rope_tables(0), norms,
+                      norm_gradients, {d_qkv, d_qkv + query_, qkv_, qkv_});
   if (slots_.q.bias.exists()) {
     cuda::column_sum(stream, d_qkv, tokens_, qkv_, qkv_, gradient + slots_.q.bias.offset, into,
                      partials);

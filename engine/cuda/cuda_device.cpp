@@ -200,6 +200,9 @@ CudaRecord CudaDevice::record_of(const BoundTask& task) const {
     record.kept = record_.input_bytes + kept->bytes;
   }
   if (const BoundAccess* full = task.find(Role::full_record)) record.full = full->data;
+  if (const BoundAccess* tokens = task.find(Role::tokens)) {
+    record.documents = as<const std::int32_t>(*tokens);
+  }
   return record;
 }
 
@@ -209,13 +212,17 @@ CudaLossArguments CudaDevice::loss_arguments(const BoundTask& task) const {
   CudaLossArguments arguments{.head = head,
                               .lm_head = head + lm_head,
                               .input = task.access(Role::input).data,
-                              .targets = as<std::int32_t>(task.access(Role::tokens)),
+                              .targets = nullptr,
                               .scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens())),
                               .gradient = nullptr,
                               .lm_head_gradient = nullptr,
                               .into = into_of(task),
                               .stream_gradient = nullptr,
-                              .loss_sum = as<double>(task.access(Role::loss_sum))};
+                              .loss_sum = nullptr};
+  if (const BoundAccess* tokens = task.find(Role::tokens)) {
+    arguments.targets = as<std::int32_t>(*tokens);
+  }
+  if (const BoundAccess* sum = task.find(Role::loss_sum)) arguments.loss_sum = as<double>(*sum);
   const BoundAccess* tied = task.find(Role::tied_weights);
   if (tied != nullptr) {
     arguments.lm_head = as<const std::uint16_t>(*tied) + templates_.ends().embedding.offset;
@@ -230,25 +237,47 @@ CudaLossArguments CudaDevice::loss_arguments(const BoundTask& task) const {
   return arguments;
 }
 
+void CudaDevice::forward(const BoundTask& task, cudaStream_t lane) {
+  const auto* weights = as<const std::uint16_t>(task.access(Role::weights));
+  std::byte* output = task.access(Role::next_input).data;
+  // Of a part of a sequence there may be fewer tokens than the graph has room for.
+  const std::int64_t count = job_.sequence_chunk ? part_.count : job_.micro_tokens();
+  if (count == 0) return;
+  if (task.unit == 0) {
+    return templates_.embed_forward(lane, weights, as<std::int32_t>(task.access(Role::tokens)),
+                                    count, output);
+  }
+  if (const BoundAccess* kept = task.find(Role::key_values)) {
+    return templates_.block_extend(lane, weights, record_of(task),
+                                   {as<std::uint16_t>(*kept), part_.first, count}, output,
+                                   workspace_of(task));
+  }
+  templates_.block_forward(lane, weights, record_of(task), output, workspace_of(task));
+}
+
+/// The head: loss and its backward, the loss alone, or the logits of the last token.
+void CudaDevice::finish(const BoundTask& task, cudaStream_t lane) {
+  const CudaLossArguments arguments = loss_arguments(task);
+  if (const BoundAccess* logits = task.find(Role::logits)) {
+    if (part_.count == 0) return;
+    const std::int64_t row = 2 * job_.model.hidden;
+    return templates_.logits(lane, arguments.head, arguments.lm_head,
+                             arguments.input + (part_.count - 1) * row, as<float>(*logits),
+                             workspace_of(task));
+  }
+  if (arguments.gradient == nullptr) {
+    return templates_.loss_only(lane, arguments, workspace_of(task));
+  }
+  templates_.loss(lane, arguments, workspace_of(task));
+}
+
 void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
   const bool embed = task.unit == 0;
   switch (task.kind) {
-    case TaskKind::forward: {
-      const auto* weights = as<const std::uint16_t>(task.access(Role::weights));
-      std::byte* output = task.access(Role::next_input).data;
-      if (embed) {
-        return templates_.embed_forward(lane, weights, as<std::int32_t>(task.access(Role::tokens)),
-                                        output);
-      }
-      return templates_.block_forward(lane, weights, record_of(task), output, workspace_of(task));
-    }
-    case TaskKind::loss: {
-      const CudaLossArguments arguments = loss_arguments(task);
-      if (arguments.gradient == nullptr) {
-        return templates_.loss_only(lane, arguments, workspace_of(task));
-      }
-      return templates_.loss(lane, arguments, workspace_of(task));
-    }
+    case TaskKind::forward:
+      return forward(task, lane);
+    case TaskKind::loss:
+      return finish(task, lane);
     case TaskKind::recompute: {
       const CudaRecord record = record_of(task);
       const planner::Keep from =
@@ -332,6 +361,12 @@ void CudaDevice::write(std::span<const std::byte> source, std::byte* destination
       cudaMemcpyAsync(destination, source.data(), source.size(), cudaMemcpyHostToDevice, own),
       "a write");
   check_cuda(cudaStreamSynchronize(own), "a write");
+}
+
+std::shared_ptr<std::byte> CudaDevice::memory_to_read_into(Bytes bytes) {
+  const auto memory = std::make_shared<PinnedMemory>(
+      bytes, "snapshot of checkpoints", host_.pinned() ? Pinning::wanted : Pinning::none);
+  return {memory, memory->bytes().data()};
 }
 
 void CudaDevice::clear(std::byte* destination, std::size_t bytes) {

@@ -47,10 +47,13 @@ class CudaDevice : public Device {
   [[nodiscard]] std::span<std::byte> arena(planner::Arena arena) override;
   void enter_lane(planner::LaneKind lane) override;
   void run(const BoundTask& task, const AdamWStep& update, Pace pace) override;
+  void place(SequencePart part) override { part_ = part; }
   [[nodiscard]] double loss_only(const BoundTask& task) override;
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
   void clear(std::byte* destination, std::size_t bytes) override;
+  /// Pinned, where the host arena is.
+  [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
   /// Whether a stream runs the lane; staged copies are run by their lanes' threads.
@@ -63,6 +66,8 @@ class CudaDevice : public Device {
   struct DeviceMemory;
   struct Stream;
   void compute(const BoundTask& task, cudaStream_t stream);
+  void forward(const BoundTask& task, cudaStream_t stream);
+  void finish(const BoundTask& task, cudaStream_t stream);
   void stage();
   [[nodiscard]] AdamWOperands operands_of(const BoundTask& task) const;
   [[nodiscard]] CudaRecord record_of(const BoundTask& task) const;
@@ -77,6 +82,7 @@ class CudaDevice : public Device {
   SharedMemory step_;  ///< Constants of an update that is run and waited for.
   std::array<std::unique_ptr<Stream>, planner::kLaneKinds> streams_;
   CudaTemplates templates_;
+  SequencePart part_;                                  ///< Of graphs of ForwardGoal::next_token.
   ThreadPool pool_;                                    ///< Of the cpu lane.
   std::unique_ptr<StagedCopies> to_device_, to_host_;  ///< Where the host arena is not pinned.
   std::array<std::unique_ptr<StreamPacer>, planner::kLaneKinds>

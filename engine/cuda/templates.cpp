@@ -6,6 +6,7 @@
 
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/bias.hpp"
+#include "engine/cuda/kernels/documents.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
@@ -29,10 +30,12 @@ void CudaTemplates::require_computable(const planner::Job& job) {
     throw BadRequest(
         "compute: the cuda backend computes in bf16 (fp32 accumulation): use compute=bf16");
   }
-  if (job.attention == planner::AttentionSpan::document) {
+  if (job.attention == planner::AttentionSpan::document &&
+      planner::attention_shape(job).window.has_value()) {
     throw BadRequest(
-        "packing: the cuda backend does not keep attention inside documents: use packing=off or "
-        "stream");
+        "packing: the cuda backend keeps attention inside documents only without a sliding window: "
+        "use packing=off or stream, or seq_len of at most the window, " +
+        std::to_string(*job.model.sliding_window));
   }
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
@@ -86,20 +89,17 @@ CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> g
       qkv_(query_ + 2 * key_),
       intermediate_(job.model.intermediate),
       gemm_(std::move(gemm)),
-      attention_(cudnn_, planner::attention_shape(job)),
       tables_(std::make_unique<Tables>(job)) {
+  if (!job.sequence_chunk) attention_.emplace(cudnn_, planner::attention_shape(job));
   check(slots_.k.weight.offset == slots_.q.weight.offset + slots_.q.weight.size() &&
             slots_.v.weight.offset == slots_.k.weight.offset + slots_.k.weight.size() &&
             slots_.up.weight.offset == slots_.gate.weight.offset + slots_.gate.weight.size(),
         "q, k, v and gate, up are adjacent");
-  check(std::max(attention_.forward_workspace(), attention_.backward_workspace()) <=
-            planner::attention_workspace_bound(planner::attention_shape(job)),
-        "attention's workspace is within its bound");
-  const cuda::RopeShape rope{.tokens = tokens_,
-                             .seq_len = job.seq_len,
-                             .heads = job.model.heads,
-                             .kv_heads = job.model.kv_heads,
-                             .head_dim = job.model.head_dim};
+  check(
+      !attention_ || std::max(attention_->forward_workspace(), attention_->backward_workspace()) <=
+                         planner::attention_workspace_bound(planner::attention_shape(job)),
+      "attention's workspace is within its bound");
+  const cuda::RopeShape rope = rope_shape(all_tokens(), nullptr);
   check(std::max(
             {cuda::norm_backward_workspace(tokens_, hidden_), cuda::rope_backward_workspace(rope),
              cuda::column_sum_workspace(tokens_, std::max({qkv_, 2 * intermediate_, hidden_}))}) <=
@@ -109,27 +109,44 @@ CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> g
 
 CudaTemplates::~CudaTemplates() = default;
 
-const cuda::RopeTables& CudaTemplates::rope_tables() const { return tables_->view; }
+cuda::RopeShape CudaTemplates::rope_shape(Span span, const std::int32_t* starts) const {
+  return {.tokens = span.count,
+          .seq_len = job_.seq_len,
+          .heads = job_.model.heads,
+          .kv_heads = job_.model.kv_heads,
+          .head_dim = job_.model.head_dim,
+          .starts = starts};
+}
+
+cuda::RopeTables CudaTemplates::rope_tables(std::int64_t first) const {
+  const std::int64_t offset = first * job_.model.head_dim / 2;
+  return {.cos = tables_->view.cos + offset, .sin = tables_->view.sin + offset};
+}
 
 std::string CudaTemplates::numerics() const {
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
-         ", attention " + attention_.engines() + ", kernels 1";
+         ", attention " + (attention_ ? attention_->engines() : "over kept keys") + ", kernels 1";
 }
 
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,
-                                  const std::int32_t* tokens, std::byte* output) const {
-  cuda::embed(stream, weights + ends_.embedding.offset, tokens, tokens_, hidden_, bf16(output));
+                                  const std::int32_t* tokens, std::int64_t count,
+                                  std::byte* output) const {
+  cuda::embed(stream, weights + ends_.embedding.offset, tokens, count, hidden_, bf16(output));
+}
+
+const std::int32_t* CudaTemplates::find_documents(cudaStream_t stream, const CudaRecord& record,
+                                                  std::byte* workspace) const {
+  if (record.documents == nullptr) return nullptr;
+  auto* starts = reinterpret_cast<std::int32_t*>(workspace + space_.starts.count());
+  cuda::document_starts(stream, record.documents, job_.micro_batch, job_.seq_len, starts);
+  return starts;
 }
 
 void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
-                           const CudaRecord& record, std::byte* rotated) const {
+                           const CudaRecord& record, Span span, const std::int32_t* starts,
+                           std::byte* rotated) const {
   const std::uint16_t* raw = bf16(record.at(layout_.q));
   std::uint16_t* turned = bf16(rotated);
-  const cuda::RopeShape shape{.tokens = tokens_,
-                              .seq_len = job_.seq_len,
-                              .heads = job_.model.heads,
-                              .kv_heads = job_.model.kv_heads,
-                              .head_dim = job_.model.head_dim};
   const cuda::HeadNorms norms{.q = vector_of(weights, slots_.q_norm),
                               .k = vector_of(weights, slots_.k_norm),
                               .eps = static_cast<float>(job_.model.rms_eps)};
@@ -137,67 +154,82 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
   if (job_.model.qk_norm) {
     scales = {.q = fp32(record.at(layout_.q_rstd)), .k = fp32(record.at(layout_.k_rstd))};
   }
-  cuda::rope_forward(stream, shape, rope_tables(), norms, {raw, raw + query_, qkv_, qkv_},
-                     {turned, turned + query_, qkv_, qkv_}, scales);
-  check_cuda(cudaMemcpy2DAsync(turned + query_ + key_, 2 * static_cast<std::size_t>(qkv_),
-                               raw + query_ + key_, 2 * static_cast<std::size_t>(qkv_),
-                               2 * static_cast<std::size_t>(key_),
-                               static_cast<std::size_t>(tokens_), cudaMemcpyDeviceToDevice, stream),
+  cuda::rope_forward(stream, rope_shape(span, starts), rope_tables(span.first), norms,
+                     {raw, raw + query_, qkv_, qkv_}, {turned, turned + query_, qkv_, qkv_},
+                     scales);
+  check_cuda(cudaMemcpy2DAsync(
+                 turned + query_ + key_, 2 * static_cast<std::size_t>(qkv_), raw + query_ + key_,
+                 2 * static_cast<std::size_t>(qkv_), 2 * static_cast<std::size_t>(key_),
+                 static_cast<std::size_t>(span.count), cudaMemcpyDeviceToDevice, stream),
              "values beside rotated queries and keys");
+}
+
+/// norm, q k v.
+void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
+                                const CudaRecord& record, Span span, std::byte* workspace) {
+  std::byte* normed = workspace + space_.normed.count();
+  cuda::rms_norm(stream, bf16(record.input), weights + slots_.input_norm.offset,
+                 static_cast<float>(job_.model.rms_eps), span.count, hidden_, bf16(normed),
+                 fp32(workspace + space_.rstd.count()));
+  gemm_.forward(stream, {span.count, hidden_, qkv_}, normed, weights + slots_.q.weight.offset,
+                vector_of(weights, slots_.q.bias), nullptr, record.at(layout_.q),
+                workspace + space_.gemm.count());
 }
 
 /// norm, q k v, RoPE, attention: writes the record from q to lse.
 void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
                            const CudaRecord& record, std::byte* workspace) {
-  std::byte* normed = workspace + space_.normed.count();
   std::byte* rotated = workspace + space_.rotated.count();
-  cuda::rms_norm(stream, bf16(record.input), weights + slots_.input_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed),
-                 fp32(workspace + space_.rstd.count()));
-  gemm_.forward(stream, {tokens_, hidden_, qkv_}, normed, weights + slots_.q.weight.offset,
-                vector_of(weights, slots_.q.bias), nullptr, record.at(layout_.q),
-                workspace + space_.gemm.count());
-  rotate(stream, weights, record, rotated);
-  attention_.forward(stream, bf16(rotated), bf16(rotated) + query_, bf16(rotated) + query_ + key_,
-                     record.at(layout_.attention), fp32(record.at(layout_.lse)),
-                     workspace + space_.attention.count());
+  const std::int32_t* starts = find_documents(stream, record, workspace);
+  project_qkv(stream, weights, record, all_tokens(), workspace);
+  rotate(stream, weights, record, all_tokens(), starts, rotated);
+  attention_->forward(stream, bf16(rotated), bf16(rotated) + query_, bf16(rotated) + query_ + key_,
+                      record.at(layout_.attention), fp32(record.at(layout_.lse)),
+                      workspace + space_.attention.count(), starts);
 }
 
 /// o projection and residual, norm, gate and up: writes the record from residual to its end.
 void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weights,
-                                const CudaRecord& record, std::byte* workspace) {
+                                const CudaRecord& record, Span span, std::byte* workspace) {
   std::byte* normed = workspace + space_.normed.count();
   std::byte* gemm = workspace + space_.gemm.count();
-  gemm_.forward(stream, {tokens_, query_, hidden_}, record.at(layout_.attention),
+  gemm_.forward(stream, {span.count, query_, hidden_}, record.at(layout_.attention),
                 weights + slots_.o.weight.offset, vector_of(weights, slots_.o.bias), record.input,
                 record.at(layout_.residual), gemm);
   cuda::rms_norm(stream, bf16(record.at(layout_.residual)), weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed),
+                 static_cast<float>(job_.model.rms_eps), span.count, hidden_, bf16(normed),
                  fp32(workspace + space_.rstd.count()));
-  gemm_.forward(stream, {tokens_, hidden_, 2 * intermediate_}, normed,
+  gemm_.forward(stream, {span.count, hidden_, 2 * intermediate_}, normed,
                 weights + slots_.gate.weight.offset, vector_of(weights, slots_.gate.bias), nullptr,
                 record.at(layout_.gate), gemm);
+}
+
+/// SwiGLU, down projection and residual.
+void CudaTemplates::contract(cudaStream_t stream, const std::uint16_t* weights,
+                             const CudaRecord& record, Span span, std::byte* next_input,
+                             std::byte* workspace) {
+  const std::uint16_t* gate_up = bf16(record.at(layout_.gate));
+  std::byte* activation = workspace + space_.activation.count();
+  cuda::swiglu(stream, {gate_up, gate_up + intermediate_, 2 * intermediate_}, span.count,
+               intermediate_, bf16(activation));
+  gemm_.forward(stream, {span.count, intermediate_, hidden_}, activation,
+                weights + slots_.down.weight.offset, vector_of(weights, slots_.down.bias),
+                record.at(layout_.residual), next_input, workspace + space_.gemm.count());
 }
 
 void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weights,
                                   const CudaRecord& record, std::byte* next_input,
                                   std::byte* workspace) {
   attend(stream, weights, record, workspace);
-  project_out(stream, weights, record, workspace);
-  const std::uint16_t* gate_up = bf16(record.at(layout_.gate));
-  std::byte* activation = workspace + space_.activation.count();
-  cuda::swiglu(stream, {gate_up, gate_up + intermediate_, 2 * intermediate_}, tokens_,
-               intermediate_, bf16(activation));
-  gemm_.forward(stream, {tokens_, intermediate_, hidden_}, activation,
-                weights + slots_.down.weight.offset, vector_of(weights, slots_.down.bias),
-                record.at(layout_.residual), next_input, workspace + space_.gemm.count());
+  project_out(stream, weights, record, all_tokens(), workspace);
+  contract(stream, weights, record, all_tokens(), next_input, workspace);
 }
 
 void CudaTemplates::block_recompute(cudaStream_t stream, const std::uint16_t* weights,
                                     const CudaRecord& record, planner::Keep from,
                                     std::byte* workspace) {
   if (from == planner::Keep::input) attend(stream, weights, record, workspace);
-  if (from != planner::Keep::all) project_out(stream, weights, record, workspace);
+  if (from != planner::Keep::all) project_out(stream, weights, record, all_tokens(), workspace);
 }
 
 void CudaTemplates::embed_backward(cudaStream_t stream, const std::int32_t* tokens,

@@ -28,10 +28,19 @@ struct CudaRecord {
   std::byte* record = nullptr;  ///< Address of the record's byte 0, whether or not x lies there.
   std::byte* full = nullptr;
   Bytes kept{0};
+  /// int32 [T] inputs, which say where documents begin: where attention stays inside them only.
+  const std::int32_t* documents = nullptr;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (offset == Bytes(0)) return input;
     return offset < kept ? record + offset.count() : full + (offset - kept).count();
   }
+};
+
+/// A block's keys and values of a sequence that comes in parts, in device memory.
+struct CudaKeptKeys {
+  std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
+  std::int64_t first;   ///< Tokens whose keys are kept.
+  std::int64_t count;   ///< Tokens of the call, at least one.
 };
 
 /// One micro-batch at the head; fields as LossArguments of the host templates.
@@ -53,19 +62,24 @@ struct CudaLossArguments {
 /// object must not overlap.
 class CudaTemplates {
  public:
-  /// Throws BadRequest for what the backend does not compute (fp32 compute, yarn, sizes that are
-  /// not multiples of 32), EnvironmentError where a library fails. `gemm`: the algorithms of the
-  /// job's matrix products (ensure_gemm_table); without it they are the library's first
-  /// suggestions.
+  /// Throws BadRequest for what the backend does not compute (fp32 compute, yarn, documents under a
+  /// window, sizes that are not multiples of 32), EnvironmentError where a library fails. `gemm`:
+  /// the algorithms of the job's matrix products (ensure_gemm_table); without it they are the
+  /// library's first suggestions.
   explicit CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm = std::nullopt);
   ~CudaTemplates();
   /// Throws the constructor's BadRequest; asks no GPU.
   static void require_computable(const planner::Job& job);
 
+  /// Of `count` tokens.
   void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
-                     std::byte* output) const;
+                     std::int64_t count, std::byte* output) const;
   void block_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                      std::byte* next_input, std::byte* workspace);
+  /// block_forward for tokens that continue a sequence: adds their keys and values to `kept` and
+  /// attends over all of them. Of jobs with a sequence_chunk.
+  void block_extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                    const CudaKeptKeys& kept, std::byte* next_input, std::byte* workspace);
   void block_recompute(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                        planner::Keep from, std::byte* workspace);
   void block_backward(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
@@ -74,6 +88,9 @@ class CudaTemplates {
   void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
   /// Writes loss_sum only.
   void loss_only(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
+  /// fp32 [vocab] logits of one row of `input`, to host memory.
+  void logits(cudaStream_t stream, const std::uint16_t* head, const std::uint16_t* lm_head,
+              const std::byte* input, float* logits, std::byte* workspace);
   void embed_backward(cudaStream_t stream, const std::int32_t* tokens,
                       const std::byte* stream_gradient, float* gradient, cuda::Into into) const;
 
@@ -83,13 +100,26 @@ class CudaTemplates {
 
  private:
   struct Tables;
-  [[nodiscard]] const cuda::RopeTables& rope_tables() const;
+  /// Tokens of a call, the first of which is at position `first` of its sequence.
+  struct Span {
+    std::int64_t first, count;
+  };
+  [[nodiscard]] Span all_tokens() const { return {0, tokens_}; }
+  [[nodiscard]] cuda::RopeShape rope_shape(Span span, const std::int32_t* starts) const;
+  [[nodiscard]] cuda::RopeTables rope_tables(std::int64_t first) const;
+  /// Where each token's document begins, or null.
+  const std::int32_t* find_documents(cudaStream_t stream, const CudaRecord& record,
+                                     std::byte* workspace) const;
+  void project_qkv(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                   Span span, std::byte* workspace);
   void attend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               std::byte* workspace);
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
-                   std::byte* workspace);
+                   Span span, std::byte* workspace);
+  void contract(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                Span span, std::byte* next_input, std::byte* workspace);
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
-              std::byte* rotated) const;
+              Span span, const std::int32_t* starts, std::byte* rotated) const;
   void backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                     cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                     std::byte* workspace);
@@ -105,7 +135,7 @@ class CudaTemplates {
   std::int64_t tokens_, hidden_, query_, key_, qkv_, intermediate_;
   CudaGemm gemm_;
   Cudnn cudnn_;
-  CudaAttention attention_;
+  std::optional<CudaAttention> attention_;  ///< Of whole sequences.
   std::unique_ptr<Tables> tables_;
 };
 

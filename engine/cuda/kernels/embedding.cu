@@ -8,9 +8,12 @@ namespace {
 
 constexpr int kGatherThreads = 128;
 
+/// Of a token id, or of ~id where a document begins.
+__device__ std::int32_t row_of(std::int32_t id) { return id < 0 ? ~id : id; }
+
 __global__ void __launch_bounds__(kGatherThreads)
     gather(const std::uint16_t* weights, const std::int32_t* ids, int hidden, std::uint16_t* out) {
-  const std::int64_t from = static_cast<std::int64_t>(ids[blockIdx.x]) * hidden;
+  const std::int64_t from = static_cast<std::int64_t>(row_of(ids[blockIdx.x])) * hidden;
   const std::int64_t to = static_cast<std::int64_t>(blockIdx.x) * hidden;
 #pragma unroll 4
   for (int column = static_cast<int>(threadIdx.x) * 8; column < hidden;
@@ -22,7 +25,7 @@ __global__ void __launch_bounds__(kGatherThreads)
 constexpr int kThreads = 512;
 constexpr int kWarps = kThreads / kWarp;
 
-/// Whether `id` occurs among ids[0, end); the same answer in every thread.
+/// Whether row `id` occurs among ids[0, end); the same answer in every thread.
 __device__ bool occurs_before(const std::int32_t* ids, int end, std::int32_t id) {
   constexpr int kAhead = 4;
   for (int begin = 0; begin < end; begin += kThreads * kAhead) {
@@ -30,19 +33,19 @@ __device__ bool occurs_before(const std::int32_t* ids, int end, std::int32_t id)
 #pragma unroll
     for (int i = 0; i < kAhead; ++i) {
       const int token = begin + i * kThreads + static_cast<int>(threadIdx.x);
-      found = found || (token < end && ids[token] == id);
+      found = found || (token < end && row_of(ids[token]) == id);
     }
     if (__syncthreads_or(found) != 0) return true;
   }
   return false;
 }
 
-/// Lists, in order, the tokens of [begin, begin + kThreads) whose id is `id`; returns how many.
+/// Lists, in order, the tokens of [begin, begin + kThreads) whose row is `id`; returns how many.
 __device__ int list_occurrences(const std::int32_t* ids, int begin, int tokens, std::int32_t id,
                                 int* list, int* warp_counts) {
   const int token = begin + static_cast<int>(threadIdx.x);
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
-  const bool found = token < tokens && ids[token] == id;
+  const bool found = token < tokens && row_of(ids[token]) == id;
   const unsigned lanes = __ballot_sync(kAllLanes, found);
   if (threadIdx.x % kWarp == 0) warp_counts[warp] = __popc(lanes);
   __syncthreads();
@@ -64,7 +67,7 @@ __global__ void __launch_bounds__(kThreads)
   __shared__ int list[kThreads];
   __shared__ int warp_counts[kWarps];
   const int first = static_cast<int>(blockIdx.x);
-  const std::int32_t id = ids[first];
+  const std::int32_t id = row_of(ids[first]);
   if (occurs_before(ids, first, id)) return;
   float* row = gradient + static_cast<std::int64_t>(id) * hidden;
   for (int begin = first; begin < tokens; begin += kThreads) {

@@ -9,8 +9,8 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// out[t] = weights[ids[t]]: weights bf16 [vocab, hidden], ids [tokens] in [0, vocab), out bf16
-/// [tokens, hidden]. hidden is a multiple of 8.
+/// out[t] = weights[ids[t]]: weights bf16 [vocab, hidden], ids [tokens] in [0, vocab) or, where a
+/// document begins, ~ of that; out bf16 [tokens, hidden]. hidden is a multiple of 8.
 void embed(CUstream_st* stream, const std::uint16_t* weights, const std::int32_t* ids,
            std::int64_t tokens, std::int64_t hidden, std::uint16_t* out);
 

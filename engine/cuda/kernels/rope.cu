@@ -76,7 +76,15 @@ __device__ Pair normed(const Pair& x, const Pair& weight, float eps, int parts, 
 struct Sizes {
   unsigned seq_len, heads, kv_heads, parts, items;
   int half;
+  const std::int32_t* starts;
 };
+
+/// Where a token's angles begin in the tables.
+__device__ std::int64_t angles_of(const Sizes& sizes, unsigned token) {
+  unsigned position = token % sizes.seq_len;
+  if (sizes.starts != nullptr) position -= static_cast<unsigned>(sizes.starts[token]);
+  return static_cast<std::int64_t>(position) * sizes.half;
+}
 
 /// One item: the part of one head of q or k of one token.
 struct Item {
@@ -121,8 +129,7 @@ __global__ void __launch_bounds__(kThreads)
               item.head] = scale;
     }
   }
-  const std::int64_t angle =
-      static_cast<std::int64_t>(item.token % sizes.seq_len) * sizes.half + begin;
+  const std::int64_t angle = angles_of(sizes, item.token) + begin;
   store_pair(head_of(out, item, sizes.half), begin, sizes.half, rotate(x, tables, angle, sign));
 }
 
@@ -148,7 +155,7 @@ __device__ void head_backward(const Sizes& sizes, const RopeTables& tables,
   std::uint16_t* gradient = heads.gradient + token * heads.gradient_stride + offset;
   const Pair x =
       load_pair(heads.projected + token * heads.projected_stride + offset, begin, sizes.half);
-  const std::int64_t angle = static_cast<std::int64_t>(token % sizes.seq_len) * sizes.half + begin;
+  const std::int64_t angle = angles_of(sizes, token) + begin;
   const Pair d = rotate(load_pair(gradient, begin, sizes.half), tables, angle, -1.0f);
   const float scale = heads.scales[inside ? row : 0];
   float dot = 0;
@@ -213,9 +220,13 @@ Sizes sizes_of(const RopeShape& shape, const HeadNorms& norms) {
   check((norms.q == nullptr) == (norms.k == nullptr), "q and k have norms, or neither has");
   check(norms.q == nullptr || (parts <= kWarp && (parts & (parts - 1)) == 0),
         "the head dimension of a normed head is 16 times a power of 2, at most 512");
-  return {static_cast<unsigned>(shape.seq_len),  static_cast<unsigned>(shape.heads),
-          static_cast<unsigned>(shape.kv_heads), static_cast<unsigned>(parts),
-          static_cast<unsigned>(items),          static_cast<int>(shape.head_dim / 2)};
+  return {static_cast<unsigned>(shape.seq_len),
+          static_cast<unsigned>(shape.heads),
+          static_cast<unsigned>(shape.kv_heads),
+          static_cast<unsigned>(parts),
+          static_cast<unsigned>(items),
+          static_cast<int>(shape.head_dim / 2),
+          shape.starts};
 }
 
 void check_view(const ConstQueryKey& view) {

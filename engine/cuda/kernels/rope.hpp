@@ -18,6 +18,8 @@ struct RopeShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;  ///< Multiple of 16; 16, 32, 64, 128, 256 or 512 with norms.
+  /// int32 [tokens], or null: positions count from these, each at most that of its token.
+  const std::int32_t* starts = nullptr;
 };
 
 /// fp32 [seq_len, head_dim / 2] each.

@@ -53,8 +53,8 @@ void Head::run_query(std::int64_t i, AttentionReference& result) {
   const double* q = qkv + q_at(i);
   const double* d_out = operands.d_out.data() + out_at(i);
   const double scale = 1 / std::sqrt(static_cast<double>(d));
-  const std::int64_t first =
-      shape.window ? std::max<std::int64_t>(0, i - *shape.window + 1) : std::int64_t{0};
+  std::int64_t first = shape.window ? std::max<std::int64_t>(0, i - *shape.window + 1) : 0;
+  if (shape.documents) first = operands.starts[static_cast<std::size_t>(token(i))];
 
   std::vector<double> weights(static_cast<std::size_t>(i - first + 1));
   for (std::int64_t j = first; j <= i; ++j) weights[j - first] = scale * dot(q, qkv + k_at(j), d);

@@ -14,8 +14,9 @@ using planner::AttentionShape;
 /// Operands by shape, rows as AttentionShape states them: qkv [tokens, qkv_row] holds heads of
 /// query, key and value from columns 0, heads * head_dim and (heads + kv_heads) * head_dim on.
 struct AttentionOperands {
-  std::vector<double> qkv;    ///< [tokens, qkv_row]
-  std::vector<double> d_out;  ///< [tokens, out_row]
+  std::vector<double> qkv;             ///< [tokens, qkv_row]
+  std::vector<double> d_out;           ///< [tokens, out_row]
+  std::vector<std::int32_t> starts{};  ///< [sequences, length], of documents; empty: none.
 };
 
 /// A result and, element by element, the sum of the magnitudes whose rounding makes its error.

@@ -124,7 +124,21 @@ AttentionShape rows(AttentionShape shape, std::int64_t padding = 0) {
 
 AttentionInputs::AttentionInputs(const AttentionShape& shape)
     : qkv(random_bf16(shape.sequences * shape.length * shape.qkv_row, 1)),
-      d_out(random_bf16(shape.sequences * shape.length * shape.out_row, 2)) {}
+      d_out(random_bf16(shape.sequences * shape.length * shape.out_row, 2)) {
+  if (!shape.documents) return;
+  std::mt19937 random(3);
+  for (std::int64_t sequence = 0; sequence < shape.sequences; ++sequence) {
+    std::int64_t start = 0;
+    std::int64_t end = 0;
+    for (std::int64_t i = 0; i < shape.length; ++i) {
+      if (i == end) {
+        start = i;
+        end += 1 + static_cast<std::int64_t>(random() % static_cast<unsigned>(shape.length / 2));
+      }
+      starts.push_back(static_cast<std::int32_t>(start));
+    }
+  }
+}
 
 AttentionResults run(const CudaAttention& attention, const AttentionShape& shape,
                      const AttentionInputs& inputs) {
@@ -132,6 +146,8 @@ AttentionResults run(const CudaAttention& attention, const AttentionShape& shape
   const std::int64_t v_column = k_column + shape.kv_heads * shape.head_dim;
   const DeviceBuffer qkv(inputs.qkv);
   const DeviceBuffer d_out(inputs.d_out);
+  const DeviceBuffer starts(inputs.starts);
+  const auto* documents = static_cast<const std::int32_t*>(starts.get());
   const DeviceBuffer out(inputs.d_out.size() * sizeof(Bf16));
   const DeviceBuffer d_qkv(inputs.qkv.size() * sizeof(Bf16));
   const DeviceBuffer lse(static_cast<std::size_t>(shape.sequences * shape.heads * shape.length) *
@@ -142,10 +158,10 @@ AttentionResults run(const CudaAttention& attention, const AttentionShape& shape
   cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   cudaDeviceSynchronize();
   attention.forward(stream, qkv.get(), qkv.at(k_column), qkv.at(v_column), out.get(),
-                    static_cast<float*>(lse.get()), forward.get());
+                    static_cast<float*>(lse.get()), forward.get(), documents);
   attention.backward(stream, qkv.get(), qkv.at(k_column), qkv.at(v_column), out.get(),
                      static_cast<const float*>(lse.get()), d_out.get(), d_qkv.get(),
-                     d_qkv.at(k_column), d_qkv.at(v_column), backward.get());
+                     d_qkv.at(k_column), d_qkv.at(v_column), backward.get(), documents);
   EXPECT_EQ(cudaStreamSynchronize(stream), cudaSuccess);
   cudaStreamDestroy(stream);
   return {.out = out.read<Bf16>(), .d_qkv = d_qkv.read<Bf16>(), .lse = lse.read<float>()};
@@ -154,7 +170,8 @@ AttentionResults run(const CudaAttention& attention, const AttentionShape& shape
 void expect_agreement(const AttentionResults& results, const AttentionShape& shape,
                       const AttentionInputs& inputs) {
   const AttentionReference reference = reference_attention(
-      shape, {.qkv = to_doubles(inputs.qkv), .d_out = to_doubles(inputs.d_out)});
+      shape,
+      {.qkv = to_doubles(inputs.qkv), .d_out = to_doubles(inputs.d_out), .starts = inputs.starts});
   // out: weights, out. d_q: weights where they meet d_weights, d_scores, d_q. d_k and d_v also:
   // each head's share before a group is added up. Where the magnitude holds a term twice, it counts
   // once.
@@ -215,14 +232,27 @@ std::vector<AttentionShape> attention_shapes() {
                 .heads = 2,
                 .kv_heads = 1,
                 .head_dim = 128,
-                .window = 300})};
+                .window = 300}),
+          rows({.sequences = 3,
+                .length = 384,
+                .heads = 4,
+                .kv_heads = 2,
+                .head_dim = 128,
+                .documents = true}),
+          rows({.sequences = 1,
+                .length = 1000,
+                .heads = 4,
+                .kv_heads = 4,
+                .head_dim = 64,
+                .documents = true})};
 }
 
 std::string attention_shape_name(const testing::TestParamInfo<AttentionShape>& shape) {
   const AttentionShape& s = shape.param;
   return std::to_string(s.sequences) + "x" + std::to_string(s.length) + "Heads" +
          std::to_string(s.heads) + "over" + std::to_string(s.kv_heads) + "of" +
-         std::to_string(s.head_dim) + (s.window ? "Window" + std::to_string(*s.window) : "");
+         std::to_string(s.head_dim) + (s.window ? "Window" + std::to_string(*s.window) : "") +
+         (s.documents ? "Documents" : "");
 }
 
 }  // namespace sluice::engine

@@ -30,6 +30,7 @@ struct AttentionResults {
 struct AttentionInputs {
   explicit AttentionInputs(const AttentionShape& shape);
   std::vector<Bf16> qkv, d_out;
+  std::vector<std::int32_t> starts;  ///< Of documents of random lengths; empty without documents.
 };
 
 /// Forward and backward. Results and workspaces start as NaN: what is not written reads 0xFFFF.
@@ -48,7 +49,7 @@ class CudaAttentionTest : public testing::TestWithParam<AttentionShape> {
 };
 
 /// Heads that share keys and heads that do not, padded rows, lengths that are no multiple of a
-/// tile, windows.
+/// tile, windows, documents.
 [[nodiscard]] std::vector<AttentionShape> attention_shapes();
 [[nodiscard]] std::string attention_shape_name(const testing::TestParamInfo<AttentionShape>& shape);
 

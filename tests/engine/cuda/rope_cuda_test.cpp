@@ -155,6 +155,58 @@ TEST_P(RopeKernel, ForwardRotatesPackedRowsInPlace) {
   }
 }
 
+/// Positions that count from the start of a document turn its rows as those of a sequence.
+TEST_P(RopeKernel, DocumentsTurnAsSequences) {
+  constexpr std::int64_t kFirst = 20, kSecond = 13;
+  RopeShape packed{
+      .tokens = kFirst + kSecond, .seq_len = 40, .heads = 4, .kv_heads = 2, .head_dim = 64};
+  const std::int64_t stride = (packed.heads + 2 * packed.kv_heads) * packed.head_dim;
+  RandomValues random(8);
+  const Halves projected = random.halves(packed.tokens * stride);
+  const DeviceArray<std::uint16_t> norm(random.halves(packed.head_dim, 0.2F, 1)), raw(projected);
+  const Angles angles(packed);
+  const DeviceArray<float> cos(angles.cos), sin(angles.sin);
+  const HeadNorms norms = GetParam() ? HeadNorms{norm.data(), norm.data(), kRopeEps} : HeadNorms{};
+  const DeviceArray<float> q_rstd(packed.tokens * packed.heads);
+  const DeviceArray<float> k_rstd(packed.tokens * packed.kv_heads);
+  const DeviceArray<std::byte> workspace(rope_backward_workspace(packed).count());
+  const DeviceArray<float> d_norm(packed.head_dim);
+  const auto turn = [&](RopeShape shape, std::int64_t first, std::uint16_t* rows, bool back) {
+    const QueryKey in = view(shape, raw.data() + first * stride, stride);
+    const QueryKey out = view(shape, rows, stride);
+    const HeadScales scales{q_rstd.data() + first * shape.heads,
+                            k_rstd.data() + first * shape.kv_heads};
+    const RopeTables tables{cos.data(), sin.data()};
+    if (!back) return rope_forward(stream_, shape, tables, norms, in, out, scales);
+    HeadNormGradients gradients;
+    if (GetParam()) {
+      gradients = {.projected = in,
+                   .scales = scales,
+                   .d_q_norm = d_norm.data(),
+                   .d_k_norm = d_norm.data(),
+                   .into = Into::overwrite,
+                   .workspace = workspace.data()};
+    }
+    rope_backward(stream_, shape, tables, norms, gradients, out);
+  };
+  std::vector<std::int32_t> starts(kFirst, 0);
+  starts.resize(kFirst + kSecond, kFirst);
+  const DeviceArray<std::int32_t> device_starts(starts);
+  for (const bool back : {false, true}) {
+    const DeviceArray<std::uint16_t> together(projected), apart(projected);
+    packed.starts = device_starts.data();
+    turn(packed, 0, together.data(), back);
+    RopeShape one = packed;
+    one.starts = nullptr;
+    one.tokens = kFirst;
+    turn(one, 0, apart.data(), back);
+    one.tokens = kSecond;
+    turn(one, kFirst, apart.data() + kFirst * stride, back);
+    finish();
+    EXPECT_EQ(together.values(), apart.values()) << (back ? "backward" : "forward");
+  }
+}
+
 TEST_P(RopeKernel, BackwardAgreesWithDoubleAndRepeats) {
   for (const RopeShape& shape : kShapes) {
     const std::int64_t stride = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;

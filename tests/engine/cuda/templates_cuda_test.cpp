@@ -13,6 +13,7 @@ using cuda::testing::DeviceArray;
 using cuda::testing::Halves;
 using cuda::testing::RandomValues;
 using cuda::testing::to_bf16;
+using cuda::testing::value_of;
 
 planner::Job small_job(planner::Family family, planner::ComputeType compute) {
   planner::Job job;
@@ -71,7 +72,16 @@ class CudaTemplatesTest : public cuda::testing::KernelTest,
     }
     return high;
   }
+  /// Forward, recomputation and backward of a block against the host.
+  void expect_agreement(planner::AttentionSpan span);
 };
+
+/// Documents of 30, 1 and 97 tokens in the first sequence; the second is one.
+std::vector<std::int32_t> marked_tokens(const planner::Job& job) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(job.micro_tokens()), 5);
+  for (const std::size_t start : {0, 30, 31, 128}) ids[start] = ~ids[start];
+  return ids;
+}
 
 /// What the host computes in fp32 on the same values.
 struct Expected {
@@ -93,7 +103,12 @@ Expected host_block(const planner::Job& job, const Halves& high, const Halves& x
   Expected expected{std::vector<float>(x.size()), {}, std::vector<float>(high.size())};
   for (const std::uint16_t value : d)
     expected.stream_gradient.push_back(cuda::testing::value_of(value));
-  const RecordView view{.record = record.data(), .full = nullptr, .kept = layout.all_bytes};
+  const std::vector<std::int32_t> tokens = marked_tokens(job);
+  const bool documents = job.attention == planner::AttentionSpan::document;
+  const RecordView view{.record = record.data(),
+                        .full = nullptr,
+                        .kept = layout.all_bytes,
+                        .documents = documents ? tokens.data() : nullptr};
   templates.block_forward({high.data(), low.data()}, view,
                           reinterpret_cast<std::byte*>(expected.next.data()), workspace);
   templates.block_backward({high.data(), low.data()}, expected.gradient.data(), true, view,
@@ -102,14 +117,16 @@ Expected host_block(const planner::Job& job, const Halves& high, const Halves& x
   return expected;
 }
 
-TEST_P(CudaTemplatesTest, ABlocksForwardAndBackwardAgreeWithTheHost) {
-  const planner::Job job = small_job(GetParam(), planner::ComputeType::bf16);
+void CudaTemplatesTest::expect_agreement(planner::AttentionSpan span) {
+  planner::Job job = small_job(GetParam(), planner::ComputeType::bf16);
+  planner::Job on_host = small_job(GetParam(), planner::ComputeType::fp32);
+  job.attention = on_host.attention = span;
   const std::int64_t elements = job.micro_tokens() * job.model.hidden;
   RandomValues random(3);
   const Halves x = random.halves(elements), d = random.halves(elements, 0.01F);
   const Halves high = weights(job, 1);
-  const Expected expected =
-      host_block(small_job(GetParam(), planner::ComputeType::fp32), high, x, d);
+  const Expected expected = host_block(on_host, high, x, d);
+  const DeviceArray<std::int32_t> tokens(marked_tokens(job));
 
   CudaTemplates templates(job);
   const planner::BlockRecord layout = planner::block_record(job);
@@ -122,10 +139,12 @@ TEST_P(CudaTemplatesTest, ABlocksForwardAndBackwardAgreeWithTheHost) {
     const DeviceArray<std::byte> record(layout.all_bytes.count()), full(layout.all_bytes.count());
     const DeviceArray<std::uint16_t> next(elements), stream_gradient(d);
     const DeviceArray<float> gradient(static_cast<std::int64_t>(high.size()));
-    const CudaRecord view{.input = reinterpret_cast<std::byte*>(input.data()),
-                          .record = record.data(),
-                          .full = full.data(),
-                          .kept = layout.kept(keep)};
+    const CudaRecord view{
+        .input = reinterpret_cast<std::byte*>(input.data()),
+        .record = record.data(),
+        .full = full.data(),
+        .kept = layout.kept(keep),
+        .documents = span == planner::AttentionSpan::document ? tokens.data() : nullptr};
     templates.block_forward(stream_, weight.data(), view, reinterpret_cast<std::byte*>(next.data()),
                             workspace.data());
     if (keep != planner::Keep::all) {
@@ -165,6 +184,95 @@ TEST_P(CudaTemplatesTest, ABlocksForwardAndBackwardAgreeWithTheHost) {
   EXPECT_EQ(next_runs[0], next_runs[2]);
   EXPECT_EQ(gradient_runs[0], gradient_runs[1]) << "recomputed from selective";
   EXPECT_EQ(gradient_runs[0], gradient_runs[2]) << "recomputed from the input";
+}
+
+TEST_P(CudaTemplatesTest, ABlocksForwardAndBackwardAgreeWithTheHost) {
+  expect_agreement(planner::AttentionSpan::sequence);
+}
+
+TEST_P(CudaTemplatesTest, ABlockOfDocumentsAgreesWithTheHost) {
+  expect_agreement(planner::AttentionSpan::document);
+}
+
+/// A sequence in parts, one of them a single token, is computed as the whole.
+TEST_P(CudaTemplatesTest, PartsOfASequenceAgreeWithTheWhole) {
+  planner::Job whole = small_job(GetParam(), planner::ComputeType::bf16);
+  whole.batch_size = whole.micro_batch = 1;
+  planner::Job parts = whole;
+  parts.sequence_chunk = 64;
+  const std::int64_t hidden = whole.model.hidden, elements = whole.seq_len * hidden;
+  RandomValues random(3);
+  const Halves x = random.halves(elements);
+  const DeviceArray<std::uint16_t> weight(weights(whole, 1)), input(x), next(elements);
+  {
+    CudaTemplates templates(whole);
+    const planner::BlockRecord layout = planner::block_record(whole);
+    const DeviceArray<std::byte> record(layout.all_bytes.count());
+    const DeviceArray<std::byte> workspace(planner::cuda_workspace(whole).total.count());
+    templates.block_forward(stream_, weight.data(),
+                            {.input = reinterpret_cast<std::byte*>(input.data()),
+                             .record = record.data(),
+                             .full = nullptr,
+                             .kept = layout.all_bytes},
+                            reinterpret_cast<std::byte*>(next.data()), workspace.data());
+    finish();
+  }
+  CudaTemplates templates(parts);
+  const planner::BlockRecord layout = planner::block_record(parts);
+  const DeviceArray<std::byte> full((layout.all_bytes - layout.input_bytes).count());
+  const DeviceArray<std::byte> workspace(planner::cuda_workspace(parts).total.count());
+  const DeviceArray<std::uint16_t> kept(2 * whole.seq_len * whole.model.kv_heads *
+                                        whole.model.head_dim);
+  const DeviceArray<std::uint16_t> extended(elements);
+  std::int64_t first = 0;
+  for (const std::int64_t count : {64, 1, 50, 13}) {
+    templates.block_extend(stream_, weight.data(),
+                           {.input = reinterpret_cast<std::byte*>(input.data() + first * hidden),
+                            .record = nullptr,
+                            .full = full.data(),
+                            .kept = layout.input_bytes},
+                           {kept.data(), first, count},
+                           reinterpret_cast<std::byte*>(extended.data() + first * hidden),
+                           workspace.data());
+    first += count;
+  }
+  finish();
+  EXPECT_TRUE(full.intact() && workspace.intact() && kept.intact() && extended.intact());
+  // The same roundings, but for weights of attention, which are not rounded here.
+  EXPECT_LT(relative_error(doubles(extended.values()), doubles(next.values())), 0.005);
+}
+
+TEST_F(CudaTemplatesTest, LogitsOfARowAgreeWithDouble) {
+  planner::Job job = small_job(planner::Family::llama, planner::ComputeType::bf16);
+  job.batch_size = job.micro_batch = 1;
+  job.sequence_chunk = 1;
+  const std::int64_t hidden = job.model.hidden, vocab = job.model.vocab;
+  RandomValues random(12);
+  const Halves row = random.halves(hidden), high = weights(job, 2);
+  CudaTemplates templates(job);
+  double squares = 0;
+  for (const std::uint16_t value : row) squares += double(value_of(value)) * value_of(value);
+  const double scale = 1 / std::sqrt(squares / double(hidden) + job.model.rms_eps);
+  std::vector<double> expected;
+  for (std::int64_t v = 0; v < vocab; ++v) {
+    double sum = 0;
+    for (std::int64_t h = 0; h < hidden; ++h) {
+      const double norm = value_of(high[templates.ends().final_norm.offset + h]);
+      const double normed = value_of(to_bf16(static_cast<float>(value_of(row[h]) * scale * norm)));
+      sum += normed * value_of(high[templates.ends().lm_head.offset + v * hidden + h]);
+    }
+    expected.push_back(sum);
+  }
+  const DeviceArray<std::uint16_t> weight(high), input(row);
+  const DeviceArray<std::byte> workspace(planner::cuda_workspace(job).total.count());
+  std::vector<float> logits(static_cast<std::size_t>(vocab));
+  templates.logits(stream_, weight.data(), weight.data() + templates.ends().lm_head.offset,
+                   reinterpret_cast<const std::byte*>(input.data()), logits.data(),
+                   workspace.data());
+  finish();
+  EXPECT_TRUE(workspace.intact());
+  // A normed value on the edge between two bf16 values may go the other way.
+  cuda::testing::expect_close(logits, expected, cuda::testing::kOneRounding, 0.1, "logits");
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CudaTemplatesTest,

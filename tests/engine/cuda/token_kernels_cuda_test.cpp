@@ -1,4 +1,5 @@
-// SwiGLU, embedding and cross-entropy against plain loops in double.
+// SwiGLU, embedding, documents and cross-entropy against plain loops in double.
+#include "engine/cuda/kernels/documents.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/swiglu.hpp"
@@ -71,6 +72,59 @@ TEST_F(EmbeddingKernel, ForwardCopiesRows) {
         << t;
   }
   EXPECT_TRUE(out.intact());
+}
+
+TEST_F(EmbeddingKernel, MarksOfDocumentsChangeNothing) {
+  RandomValues random(1);
+  const DeviceArray<std::uint16_t> table(random.halves(50 * 64)), d_out(random.halves(600 * 64));
+  std::vector<std::int32_t> ids = random.below(600, 50);
+  Halves rows;
+  std::vector<float> sums;
+  for (const bool marked : {false, true}) {
+    for (std::size_t i = 0; marked && i < ids.size(); i += 7) ids[i] = ~ids[i];
+    const DeviceArray<std::int32_t> tokens(ids);
+    const DeviceArray<std::uint16_t> out(600 * 64);
+    const DeviceArray<float> gradient(50 * 64);
+    embed(stream_, table.data(), tokens.data(), 600, 64, out.data());
+    embed_backward(stream_, tokens.data(), d_out.data(), 600, 64, 50, gradient.data(),
+                   Into::overwrite);
+    finish();
+    if (marked) {
+      EXPECT_EQ(rows, out.values());
+      EXPECT_EQ(sums, gradient.values());
+    }
+    rows = out.values();
+    sums = gradient.values();
+  }
+}
+
+class DocumentsKernel : public KernelTest {};
+
+TEST_F(DocumentsKernel, FindsWhereEachTokensDocumentBegins) {
+  for (const std::int64_t length : {1, 31, 32, 33, 256, 257, 5000}) {
+    RandomValues random(4);
+    const std::int64_t sequences = 3;
+    std::vector<std::int32_t> ids = random.below(sequences * length, 1000);
+    const std::vector<std::int32_t> turns = random.below(sequences * length, 40);
+    std::vector<std::int32_t> expected;
+    for (std::int64_t s = 0; s < sequences; ++s) {
+      std::int32_t start = 0;
+      for (std::int64_t t = 0; t < length; ++t) {
+        const std::int64_t at = s * length + t;
+        // A sequence may begin without a mark, and the third has none but in its middle.
+        if (s == 2 ? t == length / 2 : turns[at] == 0) {
+          ids[at] = ~ids[at];
+          start = static_cast<std::int32_t>(t);
+        }
+        expected.push_back(start);
+      }
+    }
+    const DeviceArray<std::int32_t> tokens(ids), starts(sequences * length);
+    document_starts(stream_, tokens.data(), sequences, length, starts.data());
+    finish();
+    EXPECT_EQ(expected, starts.values()) << length;
+    EXPECT_TRUE(starts.intact());
+  }
 }
 
 TEST_F(EmbeddingKernel, BackwardAddsInTokenOrderToTheBit) {

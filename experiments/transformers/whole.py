@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""Models that transformers makes, through the whole program on the cuda backend: evaluated, continued, trained a step, exported.
+
+    whole.py --sluice BIN/sluice --out FOLDER [--machine h200] [--host 100GiB]
+
+For llama, qwen2 and qwen3 shapes with weights that bf16 holds exactly, it prints Sluice's numbers (bf16, fp32 accumulation) beside
+transformers' in fp32, and how far transformers' own bf16 is from them: loss of a text, loss and gradient norm of one step, greedy
+tokens (where a token differs, how much likelier fp32 holds its own choice), and the logits of the export, which must be equal.
+Exit status 1 where Sluice is farther off than twice transformers' bf16 (at least 1e-3) or an export differs.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "reference"))
+import transformers_side as side  # noqa: E402
+
+torch, transformers = side.torch, side.transformers
+side.SIZES.update(hidden_size=256, intermediate_size=704, num_hidden_layers=4, vocab_size=512, max_position_embeddings=512)
+FAMILIES = {
+    "llama": ("Llama", {"tie_word_embeddings": False}),
+    "qwen2": ("Qwen2", {"tie_word_embeddings": True}),
+    "qwen3": ("Qwen3", {"tie_word_embeddings": False, "head_dim": 64}),
+}
+SEQ_LEN, NEW_TOKENS, PROMPT = 64, 64, "The quick brown fox jumps over the lazy dog, and then? "
+
+
+def make_model(family, seed):
+    prefix, own = FAMILIES[family]
+    torch.manual_seed(seed)
+    model = getattr(transformers, prefix + "ForCausalLM")(getattr(transformers, prefix + "Config")(**{**side.SIZES, **own}))
+    with torch.no_grad():
+        for each in model.parameters():
+            each.add_(torch.randn_like(each) * 0.06)
+            each.copy_(each.bfloat16().float())
+    return model.eval()
+
+
+def step_of(model, tokens):
+    """Loss and gradient norm of one step over all training windows."""
+    windows = (len(tokens) - 1) // SEQ_LEN
+    training = windows - max(1, windows // 20)
+    model.zero_grad()
+    loss = side.mean_loss(model, tokens, 0, training * SEQ_LEN, SEQ_LEN)
+    loss.backward()
+    norm = math.sqrt(sum(float((each.grad.double() ** 2).sum()) for each in model.parameters()))
+    return float(loss), norm, training
+
+
+@torch.no_grad()
+def numbers_of(model, tokens):
+    return float(side.mean_loss(model, tokens, 0, len(tokens) - 1, SEQ_LEN))
+
+
+@torch.no_grad()
+def likelier(model, prompt, chosen):
+    """At the first token of `chosen` that is not the model's own: its place, and how much larger the model's logit is."""
+    logits = model(torch.tensor([prompt + chosen])).logits[0].float()
+    for i, token in enumerate(chosen):
+        row = logits[len(prompt) + i - 1]
+        if int(row.argmax()) != token:
+            return i, float(row.max() - row[token])
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sluice", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--text", type=pathlib.Path, required=True)
+    parser.add_argument("--machine", default="h200")
+    parser.add_argument("--host", default="100GiB")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    flags = ["--machine", arguments.machine, "--host", arguments.host, "--backend", "cuda"]
+
+    def sluice(*words):
+        done = subprocess.run([arguments.sluice, *map(str, words), *flags], capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(f"sluice {' '.join(map(str, words))}: {done.stderr[-2000:]}")
+        return json.loads(done.stdout)
+
+    text = arguments.text.read_text()[:20000]
+    (arguments.out / "text.txt").write_text(text)
+    rows, failed = {}, []
+    for seed, family in enumerate(FAMILIES):
+        folder, run = arguments.out / family, arguments.out / f"{family}-run"
+        model = make_model(family, seed)
+        model.save_pretrained(folder, safe_serialization=True)
+        tokenizer = side.train_tokenizer(text, folder / "tokenizer.json")
+        tokens, prompt = tokenizer.encode(text).ids, tokenizer.encode(PROMPT).ids
+        fp32, (loss, norm, training) = numbers_of(model, tokens), step_of(model, tokens)
+        half = type(model).from_pretrained(folder, dtype=torch.bfloat16).eval()
+        bf16, (loss16, norm16, _) = numbers_of(half, tokens), step_of(half, tokens)
+
+        sizes = ["--data", arguments.out / "text.txt", "--seq-len", SEQ_LEN]
+        ours = sluice("eval", folder, *sizes, "--loss-chunk", "64", "--batch-size", "4", "--micro-batch", "4", "--json")["loss"]
+        sluice("train", "--model", folder, *sizes, "--batch-size", training, "--micro-batch", "1", "steps=1", "optimizer.clip=off",
+               "optimizer.lr=0", f"out={run}", "--json")
+        step = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])
+        made = sluice("generate", folder, "--prompt", PROMPT, "--max-new-tokens", NEW_TOKENS, "--ignore-eos", "--json")
+        done = subprocess.run([arguments.sluice, "export", run, "-o", arguments.out / f"{family}-out", "--dtype", "fp32"])
+        again = type(model).from_pretrained(arguments.out / f"{family}-out", dtype=torch.float32).eval()
+        rows[family] = {
+            "text_loss": {"sluice": ours, "fp32": fp32, "bf16": bf16},
+            "step_loss": {"sluice": step["loss"], "fp32": loss, "bf16": loss16},
+            "grad_norm": {"sluice": step["grad_norm"], "fp32": norm, "bf16": norm16},
+            "greedy": {"tokens": len(made["ids"]), "first_other": likelier(model, prompt, made["ids"]),
+                       "tokens_per_s": made["tokens_per_s"]},
+            "export_equal": done.returncode == 0 and side.logits_of(again) == side.logits_of(model),
+        }  # fmt: skip
+        for name in ("text_loss", "step_loss", "grad_norm"):
+            row = rows[family][name]
+            error, theirs = (abs(row[key] / row["fp32"] - 1) for key in ("sluice", "bf16"))
+            print(f"{family:6} {name:10} {row['sluice']:.6f} of fp32 {row['fp32']:.6f}: {error:.1e} (bf16 {theirs:.1e})")
+            if error > max(1e-3, 2 * theirs):
+                failed.append(f"{family} {name}")
+        other = rows[family]["greedy"]["first_other"]
+        said = "all equal" if other is None else f"the first other at {other[0]}, {other[1]:.4f} less likely in fp32"
+        print(f"{family:6} greedy     {len(made['ids'])} tokens: {said}; export equal: {rows[family]['export_equal']}")
+        if not rows[family]["export_equal"] or (other and other[1] > 0.1):
+            failed.append(f"{family} greedy or export")
+    versions = {"torch": torch.__version__, "transformers": transformers.__version__}
+    (arguments.out / "whole.json").write_text(json.dumps({**versions, "families": rows, "failed": failed}, indent=1))
+    sys.exit(f"failed: {', '.join(failed)}" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
