@@ -16,6 +16,7 @@
 #include "engine/backend.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/plan_report.hpp"
+#include "planner/plan_words.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
@@ -216,7 +217,7 @@ int run_autotune(const Arguments& arguments) {
   const Tracing tracing(run.predictor.machine().profile.device);
   options.collector = tracing.collector();
   options.round_done = [&](const profiler::TuneRound& round) {
-    print(round_line(round) + "       " + profiler::describe_plan(round.plan) + "\n");
+    print(round_line(round) + "       " + planner::describe_plan(round.plan) + "\n");
     if (!round.refusal.empty()) print("       " + round.refusal + "\n");
   };
   const auto pinned_once = engine::keep_host_memory();
