@@ -21,7 +21,7 @@ void list() {
     const std::int64_t parameters = parameter_count(shape);
     std::printf("%-20s %-8s %15lld %10s %7lld %7lld %6lld %9s\n", shape.name.c_str(),
                 to_string(shape.family), static_cast<long long>(parameters),
-                planner::format_bytes(Bytes(parameters * planner::kStateBytes)).c_str(),
+                planner::format_bytes(Bytes(parameters * planner::kStateBytesAParameter)).c_str(),
                 static_cast<long long>(shape.layers), static_cast<long long>(shape.hidden),
                 static_cast<long long>(shape.vocab), shape.tied_head ? "tied" : "own");
   }
@@ -36,7 +36,7 @@ void show(const std::string& name) {
   std::printf("%s: %s, %lld parameters (%s), state %s\n\n", shape.name.c_str(),
               to_string(shape.family), static_cast<long long>(parameters),
               planner::format_amount(static_cast<double>(parameters)).c_str(),
-              planner::format_bytes(Bytes(parameters * planner::kStateBytes)).c_str());
+              planner::format_bytes(Bytes(parameters * planner::kStateBytesAParameter)).c_str());
   for (const planner::UnitRow& row : planner::unit_rows(shape)) {
     const planner::UnitTensors unit = unit_tensors(shape, row.index);
     std::printf("%-6s x %-4lld %14lld parameters\n", row.name, static_cast<long long>(row.times),

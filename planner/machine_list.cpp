@@ -5,11 +5,12 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/profile_file.hpp"
+#include "sim/json_object.hpp"
 
 namespace sluice::planner {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using sim::Json;
 
 constexpr std::array kSupport = {
     Support{"host", "any x86-64 or Arm computer", "tested"},

@@ -3,11 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue.hpp"
+#include "sim/json_object.hpp"
 
 namespace sluice::planner {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using sim::Json;
 
 Json to_json(const ModelShape& shape) {
   const std::int64_t parameters = parameter_count(shape);
@@ -15,7 +16,7 @@ Json to_json(const ModelShape& shape) {
                {"family", to_string(shape.family)},
                {"parameters", parameters},
                {"matmul_parameters", matmul_parameters(shape)},
-               {"state_bytes", parameters * kStateBytes},
+               {"state_bytes", parameters * kStateBytesAParameter},
                {"layers", shape.layers},
                {"hidden", shape.hidden},
                {"intermediate", shape.intermediate},

@@ -10,7 +10,7 @@
 
 namespace sluice::planner {
 
-inline constexpr std::int64_t kStateBytes = 12;  ///< Master, m and v of a parameter.
+inline constexpr std::int64_t kStateBytesAParameter = 12;  ///< Master, m and v of a parameter.
 
 /// A kind of unit of a model: embed, block, head.
 struct UnitRow {
