@@ -33,7 +33,8 @@ AblateRequest request_of(const Arguments& arguments) {
       "ablate EXPERIMENT.yaml [key=value ...] predicts, and on a device runs, every cell of an "
       "experiment: "
       "a baseline and factors (docs/ablations.md). Cells that do not fit stay as rows. Started "
-      "again, it goes on where it stopped.",
+      "again, it goes on where it stopped. report.html in the results folder has its tables and "
+      "plots.",
       "ablate");
   AblateRequest request;
   std::vector<std::string> words;
@@ -187,7 +188,7 @@ int run_ablate(const Arguments& arguments) {
   } else if (result.missing() == 0) {
     std::cout << "\n"
               << ablation_table(experiment, result.cells) << "\nwrote " << folder.string()
-              << "/{table.md,plot.svg,cells.csv,samples.csv,manifest.json}\n";
+              << "/{report.html,table.md,plot.svg,cells.csv,samples.csv,manifest.json}\n";
   } else {
     std::cout << fmt::format("{} of {} cells are still to be done: run it again{}\n",
                              result.missing(), result.cells.size(),

@@ -10,120 +10,28 @@
 #include <nlohmann/json.hpp>
 #include <variant>
 
+#include "cli/autotune_output.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/plan_choices_table.hpp"
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/plan_report.hpp"
+#include "planner/plan_words.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
+#include "profiler/report/tune_report.hpp"
 #include "profiler/sweep.hpp"
 #include "profiler/verification.hpp"
 #include "sim/error.hpp"
+#include "sim/version.hpp"
 
 namespace sluice::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = sim::Json;
 using planner::format_seconds;
-
-constexpr double kTolerance = 0.05;
-
-std::string round_line(const profiler::TuneRound& round) {
-  return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", round.number,
-                     round.plan_hash.substr(0, 8), format_seconds(round.predicted),
-                     format_seconds(round.measured), fmt::format("{:+.1f} %", 100 * round.error()),
-                     fmt::format("{} {:+.3f} ms", round.largest_miss.key.name,
-                                 1e3 * round.largest_miss.miss().count()));
-}
-
-Json to_json(const profiler::TuneRound& round) {
-  return {{"round", round.number},
-          {"plan_hash", round.plan_hash},
-          {"predicted_s", round.predicted.count()},
-          {"measured_s", round.measured.count()},
-          {"error", round.error()},
-          {"largest_miss",
-           {{"key", round.largest_miss.key.name},
-            {"predicted_s", round.largest_miss.predicted.count()},
-            {"measured_s", round.largest_miss.measured.count()}}}};
-}
-
-Json to_json(const profiler::VerifiedPlan& plan) {
-  return {{"plan_hash", plan.plan_hash},
-          {"predicted_s", plan.predicted.count()},
-          {"predicted_s_low", plan.low.count()},
-          {"predicted_s_high", plan.high.count()},
-          {"measured_s", plan.measured.count()},
-          {"steps", plan.steps},
-          {"error", plan.error()},
-          {"ledger_line", plan.ledger_line}};
-}
-
-Json to_json(const profiler::Verification& verification) {
-  return {{"best_depth", to_json(verification.best_depth)},
-          {"one_buffer", to_json(verification.one_buffer)},
-          {"predicted_ratio", verification.predicted_ratio()},
-          {"measured_ratio", verification.measured_ratio()},
-          {"ratio_error", verification.ratio_error()},
-          {"tuned_plan_hashes", verification.tuned},
-          {"holds", verification.holds(kTolerance)}};
-}
-
-Json to_json(const profiler::SweepCurve& curve) {
-  Json points = Json::array();
-  for (const profiler::SweepPoint& point : curve.points) {
-    points.push_back({{"value", point.value},
-                      {"plan_hash", point.plan_hash},
-                      {"fits", point.fits},
-                      {"predicted_s", point.predicted.count()},
-                      {"measured_s", point.measured ? Json(point.measured->count()) : Json()},
-                      {"waits_s", point.waits.count()}});
-  }
-  return {{"field", curve.field},
-          {"waits_for", to_string(curve.stall)},
-          {"points", points},
-          {"knee", curve.knee ? Json(curve.points[*curve.knee].value) : Json()},
-          {"why", curve.why}};
-}
-
-std::string sweep_head(const profiler::SweepCurve& curve) {
-  return fmt::format("\n{:<20}{:>12}{:>12}{:>9}{:>12}\n", curve.field, "predicted", "measured",
-                     "error", std::string("waits for ") + to_string(curve.stall));
-}
-
-std::string sweep_line(const profiler::SweepPoint& point) {
-  const std::string waits = format_seconds(point.waits);
-  if (!point.measured) {
-    return fmt::format("{:<20}{:>12}{:>12}{:>9}{:>12}\n", point.value,
-                       format_seconds(point.predicted), "does not fit", "", waits);
-  }
-  return fmt::format("{:<20}{:>12}{:>12}{:>9}{:>12}\n", point.value,
-                     format_seconds(point.predicted), format_seconds(*point.measured),
-                     fmt::format("{:+.1f} %", 100 * (point.predicted / *point.measured - 1)),
-                     waits);
-}
-
-std::string sweep_end(const profiler::SweepCurve& curve) {
-  if (!curve.knee) return fmt::format("{}: {}\n", curve.field, curve.why);
-  return fmt::format("knee at {} {}: {}\n", curve.field, curve.points[*curve.knee].value,
-                     curve.why);
-}
-
-std::string verification_table(const profiler::Verification& verification) {
-  std::string text = fmt::format("\n{:<24}{:>12}{:>12}{:>9}{:>8}\n", "never run before",
-                                 "predicted", "measured", "error", "steps");
-  for (const auto* plan : {&verification.best_depth, &verification.one_buffer}) {
-    text += fmt::format("{:<24}{:>12}{:>12}{:>9}{:>8}\n", plan->name,
-                        format_seconds(plan->predicted), format_seconds(plan->measured),
-                        fmt::format("{:+.1f} %", 100 * plan->error()), plan->steps);
-  }
-  return text + fmt::format("{:<24}{:>12.3f}{:>12.3f}{:>9}\n", "one buffer : best depth",
-                            verification.predicted_ratio(), verification.measured_ratio(),
-                            fmt::format("{:+.1f} %", 100 * verification.ratio_error()));
-}
 
 /// What a round that failed says: the cost that the model cannot hold.
 [[noreturn]] void refuse(const profiler::TuneRound& last) {
@@ -166,19 +74,53 @@ class Tracing {
   std::unique_ptr<profiler::cupti::Collector> collector_;
 };
 
+std::filesystem::path report_file(const planner::Store& store, const planner::Prediction& of) {
+  return store.root() / "reports" /
+         ("autotune-" + of.job_hash.substr(0, 8) + "-" + of.profile_hash.substr(0, 8) + ".html");
+}
+
+profiler::TuneReport report_of(const planner::RunPlanning& run,
+                               const profiler::TuneOutcome& outcome,
+                               std::optional<profiler::Verification> verification,
+                               std::vector<profiler::SweepCurve> sweeps) {
+  const planner::Job& job = run.predictor.job();
+  const planner::Prediction& prediction = outcome.step.prediction;
+  const planner::Predictor tuned(job, run.predictor.machine(), outcome.calibration,
+                                 run.predictor.residency());
+  return {.title = "Tuning " + job.model.name + " on " + run.predictor.machine().profile.name,
+          .subtitle = fmt::format(
+              "{} sequences of {} tokens a step, {} round{}; {}", job.batch_size, job.seq_len,
+              outcome.rounds.size(), outcome.rounds.size() == 1 ? "" : "s",
+              outcome.holds ? "the prediction holds" : "the prediction does not hold yet"),
+          .tokens = job.tokens(),
+          .outcome = outcome,
+          .verification = std::move(verification),
+          .sweeps = std::move(sweeps),
+          .elasticities = planner::elasticities(tuned, outcome.calibration, prediction.plan),
+          .provenance = {{"program", std::string(version())},
+                         {"commit", std::string(commit())},
+                         {"written", planner::utc_now()},
+                         {"job", prediction.job_hash},
+                         {"plan", prediction.plan_hash},
+                         {"profile", prediction.profile_hash},
+                         {"cost model", prediction.cost_model_hash}}};
+}
+
 }  // namespace
 
 int run_autotune(const Arguments& arguments) {
   using Takes = planner::VerbFlag::Takes;
   planner::RunArguments request = parse_run(
       arguments,
-      "sluice autotune RUN [--minutes N] [--sweep FIELDS] [--verify] [--json] [run flags]",
+      "sluice autotune RUN [--minutes N] [--sweep FIELDS] [--verify] [--report FILE] [--json] [run "
+      "flags]",
       {{"--minutes", Takes::value, "begin no round after this many minutes (10)"},
        {"--steps", Takes::value, "steps a round (10)"},
        {"--sweep", Takes::value, "then FIELD,...: the tuned plan over that field's values, run"},
        {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
        {"--free", Takes::value, "choose micro_batch,loss_chunk first: they change bits"},
        {"--ledger", Takes::value, "ledger of --verify (ledger.jsonl of the store)"},
+       {"--report", Takes::value, "the HTML page (reports/autotune-JOB-PROFILE.html of the store)"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}});
   const bool json = request.has("--json");
   const Printer print(json);
@@ -201,7 +143,7 @@ int run_autotune(const Arguments& arguments) {
   engine::require_backend(run.predictor.machine().profile.device);
 
   profiler::TuneOptions options;
-  options.tolerance = kTolerance;
+  options.tolerance = kTuneTolerance;
   if (const auto minutes = request.value("--minutes")) {
     options.budget = Seconds(60 * planner::parse_number(*minutes, "--minutes"));
   }
@@ -216,7 +158,7 @@ int run_autotune(const Arguments& arguments) {
   const Tracing tracing(run.predictor.machine().profile.device);
   options.collector = tracing.collector();
   options.round_done = [&](const profiler::TuneRound& round) {
-    print(round_line(round) + "       " + profiler::describe_plan(round.plan) + "\n");
+    print(round_line(round) + "       " + planner::describe_plan(round.plan) + "\n");
     if (!round.refusal.empty()) print("       " + round.refusal + "\n");
   };
   const auto pinned_once = engine::keep_host_memory();
@@ -236,18 +178,19 @@ int run_autotune(const Arguments& arguments) {
   for (const auto& round : outcome.rounds) report["rounds"].push_back(to_json(round));
   report["verification"] = nullptr;
   bool verified = true;
+  std::optional<profiler::Verification> verification;
   if (request.has("--verify")) {
     profiler::VerificationOptions checks;
     checks.ledger = request.value("--ledger").value_or((store.root() / "ledger.jsonl").string());
     checks.say = [&](const std::string& line) { print(line + "\n"); };
-    const profiler::Verification verification = profiler::verify_prediction(run, outcome, checks);
-    outcome.calibration = verification.calibration;
+    verification = profiler::verify_prediction(run, outcome, checks);
+    outcome.calibration = verification->calibration;
     outcome.step = planner::Predictor(run.predictor.job(), run.predictor.machine(),
                                       outcome.calibration, run.predictor.residency())
                        .predict(outcome.step.prediction.plan);
-    verified = verification.holds(kTolerance);
-    print(verification_table(verification));
-    report["verification"] = to_json(verification);
+    verified = verification->holds(kTuneTolerance);
+    print(verification_table(*verification));
+    report["verification"] = to_json(*verification);
   }
   report["sweep"] = Json::array();
   profiler::SweepOptions sweeping;
@@ -255,10 +198,11 @@ int run_autotune(const Arguments& arguments) {
   sweeping.point_done = [&](const auto& curve, const auto& point) {
     print((curve.points.size() == 1 ? sweep_head(curve) : "") + sweep_line(point));
   };
+  std::vector<profiler::SweepCurve> curves;
   for (const std::string& field : swept) {
-    const auto curves = profiler::sweep(run, outcome, {field}, sweeping);
-    print(sweep_end(curves.front()));
-    report["sweep"].push_back(to_json(curves.front()));
+    curves.push_back(profiler::sweep(run, outcome, {field}, sweeping).front());
+    print(sweep_end(curves.back()));
+    report["sweep"].push_back(to_json(curves.back()));
   }
   const auto plan = profiler::keep(outcome, request.config, run.predictor, store);
   report["plan_hash"] = outcome.step.prediction.plan_hash;
@@ -267,6 +211,12 @@ int run_autotune(const Arguments& arguments) {
       store.calibration_file(run.predictor.machine().calibration_hash).string();
   print(fmt::format("kept, and picked up by train: plan {}, calibration {}\n", plan.string(),
                     report["calibration_file"].get<std::string>()));
+  const std::filesystem::path page =
+      request.value("--report").value_or(report_file(store, outcome.step.prediction).string());
+  planner::write_whole_file(page, profiler::tune_report(report_of(
+                                      run, outcome, std::move(verification), std::move(curves))));
+  report["report_file"] = page.string();
+  print("report: " + page.string() + "\n");
   if (json) std::cout << report.dump(2) << '\n';
   if (!outcome.holds) refuse(outcome.rounds.back());
   if (!verified) {

@@ -1,14 +1,13 @@
 // `sluice machines`: the catalogue of machines, where each number comes from, and what is
 // supported.
-#include <array>
 #include <cstdio>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "cli/listing.hpp"
 #include "cli/machine_calibration.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/machine_list.hpp"
 #include "planner/parts.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
@@ -22,75 +21,13 @@ using planner::Fact;
 using planner::FactField;
 using planner::FactUnit;
 using planner::MachineProfile;
-using Json = nlohmann::ordered_json;
-
-/// What this version does on an architecture.
-struct Support {
-  const char* architecture;
-  const char* examples;
-  const char* state;
-};
-constexpr std::array kSupport = {
-    Support{"host", "any x86-64 or Arm computer", "tested"},
-    Support{"sm_80", "A100", "compiled"},
-    Support{"sm_86", "RTX 3090, A6000", "predicted only"},
-    Support{"sm_89", "RTX 4090, L40S, L4", "predicted only"},
-    Support{"sm_90", "H100, H200, GH200", "tested"},
-    Support{"sm_100", "B200, GB200", "predicted only"},
-    Support{"sm_120", "RTX 5090, RTX PRO 6000", "predicted only"},
-};
-
-/// Counts of a profile's numbers by source.
-std::map<std::string, int> sources(const MachineProfile& profile) {
-  std::map<std::string, int> counts = {{"measured", 0}, {"datasheet", 0}, {"estimated", 0}};
-  const auto count = [&counts](const Fact& fact) { ++counts[to_string(fact.source)]; };
-  for (const FactField& field : planner::fact_fields()) count(profile.*field.member);
-  for (const planner::CurvePoint& point : profile.gemm) count(point.rate);
-  for (const auto& [threads, rate] : profile.update) count(rate);
-  for (const auto& pair : profile.interference) count(pair.factor);
-  return counts;
-}
-
-std::vector<MachineProfile> all_machines() {
-  std::vector<MachineProfile> machines = {planner::find_machine("here")};
-  machines.front().name = "here";
-  for (const planner::CatalogueMachine& machine : planner::catalogue_machines()) {
-    machines.push_back(planner::find_machine(machine.name));
-  }
-  return machines;
-}
-
-void list_json() {
-  Json json = {
-      {"schema", "sluice/machine-list/1"}, {"machines", Json::array()}, {"support", Json::array()}};
-  for (const MachineProfile& machine : all_machines()) {
-    json["machines"].push_back({{"name", machine.name},
-                                {"device", to_string(machine.device)},
-                                {"architecture", machine.architecture},
-                                {"hbm_bytes", machine.hbm.value},
-                                {"host_bytes", machine.host.value},
-                                {"cores", machine.cores.value},
-                                {"h2d_bytes_per_s", machine.h2d.value},
-                                {"d2h_bytes_per_s", machine.d2h.value},
-                                {"dram_bytes_per_s", machine.dram.value},
-                                {"peak_bf16_flop_per_s", machine.peak_bf16.value},
-                                {"profile_hash", profile_hash(machine)},
-                                {"sources", sources(machine)}});
-  }
-  for (const Support& support : kSupport) {
-    json["support"].push_back({{"architecture", support.architecture},
-                               {"examples", support.examples},
-                               {"state", support.state}});
-  }
-  std::cout << json.dump(2) << '\n';
-}
 
 void list_text() {
   const auto text = [](const Fact& fact, FactUnit unit) { return format_fact(fact, unit); };
   std::printf("%-18s %-16s %9s %9s %6s %10s %10s %13s   %s\n", "machine", "architecture", "hbm",
               "host", "cores", "h2d", "dram", "bf16 peak", "numbers: measured/datasheet/estimated");
-  for (const MachineProfile& machine : all_machines()) {
-    std::map<std::string, int> counts = sources(machine);
+  for (const MachineProfile& machine : planner::listed_machines()) {
+    std::map<std::string, int> counts = planner::sources(machine);
     std::printf("%-18s %-16s %9s %9s %6s %10s %10s %13s   %d/%d/%d\n", machine.name.c_str(),
                 machine.architecture.c_str(), text(machine.hbm, FactUnit::bytes).c_str(),
                 text(machine.host, FactUnit::bytes).c_str(),
@@ -101,7 +38,7 @@ void list_text() {
                 counts["datasheet"], counts["estimated"]);
   }
   std::printf("\n%-14s %-28s %s\n", "architecture", "for example", "support");
-  for (const Support& support : kSupport) {
+  for (const planner::Support& support : planner::support()) {
     std::printf("%-14s %-28s %s\n", support.architecture, support.examples, support.state);
   }
 }
@@ -206,7 +143,7 @@ int run_machines(const Arguments& arguments) {
       std::fputs(calibration_table(machine, planner::Store::of_user()).c_str(), stdout);
     }
   } else if (listing.json) {
-    list_json();
+    std::cout << planner::machine_list_json();
   } else {
     list_text();
   }

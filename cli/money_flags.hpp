@@ -4,8 +4,6 @@
 #include <optional>
 #include <string>
 
-#include "planner/prediction_json.hpp"
-#include "planner/prices.hpp"
 #include "planner/run_arguments.hpp"
 
 namespace sluice::cli {
@@ -16,10 +14,5 @@ namespace sluice::cli {
 /// A flag that is a number above 0.
 [[nodiscard]] std::optional<double> positive_number(const planner::RunArguments& request,
                                                     const char* flag);
-
-/// Days for the tokens and what they cost on `machine`.
-[[nodiscard]] planner::RunMoney money_of(const planner::Prediction& prediction,
-                                         const std::string& machine, std::optional<double> tokens,
-                                         const planner::PriceList& prices);
 
 }  // namespace sluice::cli

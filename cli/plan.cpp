@@ -2,19 +2,14 @@
 // it takes, and keeps it.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <sstream>
-
 #include "cli/parse_run.hpp"
 #include "cli/plan_choices_table.hpp"
 #include "cli/plan_explanation_table.hpp"
 #include "cli/prediction_table.hpp"
 #include "cli/progress_line.hpp"
-#include "planner/choice.hpp"
-#include "planner/plan_report.hpp"
+#include "planner/plan_run.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
-#include "planner/run_planning.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
@@ -40,66 +35,10 @@ std::string search_line(const PlanReport& report) {
       planned.space_log10, planned.considered, planned.simulated, 100 * planned.optimality_gap);
 }
 
-std::vector<planner::FrontAxis> axes_of(const std::string& text) {
-  using planner::FrontAxis;
-  std::vector<FrontAxis> axes;
-  std::istringstream names(text);
-  for (std::string name; std::getline(names, name, ',');) {
-    axes.push_back(planner::parse_choice(name, "--front",
-                                         {FrontAxis::hbm, FrontAxis::host, FrontAxis::tokens}));
-  }
-  if (axes.empty()) throw BadRequest("--front: names no axis; write hbm,host,tokens");
-  return axes;
-}
-
-/// The policy's plan as a search's result, or what it lacks.
-std::variant<Planned, planner::Infeasible> plan_of_policy(const planner::RunConfig& config,
-                                                          const planner::RunPlanning& run) {
-  const planner::Predictor& predictor = run.predictor;
-  const planner::PolicyPlan made = planner::policy_plan(config, predictor.job());
-  Planned planned{.best = predictor.predict(made.plan)};
-  planner::Prediction& p = planned.best.prediction;
-  apply_policy_memory(made, p);
-  if (const auto lack = planner::shortage_of(p.memory)) {
-    planner::Infeasible infeasible{
-        .tier = lack->first, .short_by = lack->second, .memory = p.memory, .remedies = {}};
-    // A search would answer for a job that the policy made and nothing executes.
-    if (!predictor.job().executable()) return infeasible;
-    const auto found = planner::search_or_remedy(predictor, run.calibration, run.search);
-    if (const auto* other = std::get_if<Planned>(&found)) {
-      infeasible.remedies.push_back({"another plan, found by search", "without --policy", false,
-                                     other->best.prediction.step});
-    } else {
-      infeasible.remedies = std::get<planner::Infeasible>(found).remedies;
-    }
-    return infeasible;
-  }
-  planned.space_log10 = space_log10(predictor);
-  planned.considered = planned.simulated = 1;
-  planned.bound = planned.relaxed_bound = std::min(p.bound.time, to_seconds(p.step));
-  planned.optimality_gap = (to_seconds(p.step) - planned.bound) / to_seconds(p.step);
-  return planned;
-}
-
 std::string unfitting_policy(const std::string& policy, const planner::Infeasible& infeasible) {
   return fmt::format("the plan of policy {} does not fit: {} is short by {}\n", policy,
                      to_string(infeasible.tier), planner::format_bytes(infeasible.short_by)) +
          memory_table(infeasible.memory) + remedies_table(infeasible.remedies);
-}
-
-/// Explains the plan; where the explanation comes upon a faster one, that one instead.
-planner::PlanExplanation explained(Planned& planned, const planner::RunPlanning& run,
-                                   planner::Replan replan) {
-  planner::PlanExplanation explanation =
-      explain(planned.best, run.predictor, run.calibration, run.search, replan);
-  const auto better = better_plan(explanation, run.predictor);
-  if (!better) return explanation;
-  planned.best = run.predictor.predict(*better);
-  const Seconds step = to_seconds(planned.best.prediction.step);
-  planned.optimality_gap = (step - planned.bound) / step;
-  ++planned.considered;
-  ++planned.simulated;
-  return explain_better(planned.best, explanation, run.predictor, run.calibration, run.search);
 }
 
 void write_files(const planner::RunArguments& request, const Planned& planned) {
@@ -154,57 +93,24 @@ int run_plan(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/plan-result.schema.json)"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"},
        {"--effort", Takes::value, "search this many times as long (1)"}});
-  planner::RunConfig config = request.config;
-  if (config.plan) {
-    throw BadRequest("--plan: plan looks for one; sluice predict says what a given plan does");
-  }
-  std::vector<planner::FrontAxis> axes;
-  if (const auto text = request.value("--front")) axes = axes_of(*text);
-  if (!axes.empty() && config.policy) {
-    throw BadRequest("--front: a policy has one plan; leave --policy out to search for the front");
-  }
   const ProgressLine progress;
-  std::optional<planner::ChosenSizes> sizes;
-  if (const auto free = request.value("--free")) {
-    sizes = planner::choose_sizes(config, planner::parse_free_sizes(*free),
-                                  [&](const std::string& what) { progress.show(what); });
-    config = sizes->config;
-  }
-  planner::RunPlanning run = planner::planning_of(config);
+  planner::PlanRequest plan{.config = request.config};
+  plan.hide_link = request.has("--hide-link");
+  plan.progress = [&](const std::string& what) { progress.show(what); };
+  if (const auto text = request.value("--front")) plan.fronts = planner::parse_front_axes(*text);
+  if (const auto free = request.value("--free")) plan.free = planner::parse_free_sizes(*free);
   if (const auto effort = request.value("--effort")) {
-    run.search.effort = static_cast<std::int64_t>(planner::parse_number(*effort, "--effort") *
-                                                  static_cast<double>(planner::kUsualEffort));
-    if (run.search.effort <= 0) throw BadRequest("--effort: must be above 0");
+    plan.effort = planner::parse_number(*effort, "--effort");
   }
-  progress.show("searching");
-  auto found = config.policy
-                   ? plan_of_policy(config, run)
-                   : planner::search_or_remedy(run.predictor, run.calibration, run.search);
-  if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
+  planner::PlannedRun planned = planner::plan_run(plan);
+  const auto& [config, run, outcome] = planned;
+  if (const auto* infeasible = std::get_if<planner::Infeasible>(&outcome)) {
     print(request.has("--json") ? to_json_text(*infeasible)
           : config.policy       ? unfitting_policy(*config.policy, *infeasible)
                                 : infeasible_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
-  progress.show("explaining");
-  PlanReport report{.planned = std::move(std::get<Planned>(found)), .explanation = {}};
-  report.explanation =
-      explained(report.planned, run,
-                config.policy ? planner::Replan::never : planner::Replan::where_it_helps);
-  report.policy = config.policy;
-  report.sizes = std::move(sizes);
-  if (request.has("--hide-link")) {
-    report.link =
-        planner::batch_that_hides_link(config, {.progress = [&](std::int64_t batch) {
-                                         progress.show(fmt::format("{} sequences a step", batch));
-                                       }});
-  }
-  for (const planner::FrontAxis axis : axes) {
-    report.fronts.push_back(
-        planner::pareto_front(config, axis, {report.planned.best.prediction.plan},
-                              [&](const std::string& what) { progress.show(what); }));
-  }
-  progress.show("");
+  auto& report = std::get<PlanReport>(planned.outcome);
 #if SLUICE_HAS_train
   if (run.predictor.machine().profile.device == planner::DeviceKind::host) {
     report.planned.best.prediction.numerics_id = engine::host_numerics_id();

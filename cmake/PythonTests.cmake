@@ -1,5 +1,5 @@
 # sluice_python_tests(NAME LABEL...): one ctest case for each test_*.py of the current folder, run by
-# pytest with SLUICE_BIN set to this build's program. Case by case results go to pytest-results/.
+# pytest with SLUICE_BIN set to this build's program and its Python module, where it is built, on the path. Case by case results go to pytest-results/.
 function(sluice_python_tests name)
   file(GLOB files CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_*.py)
   foreach(file IN LISTS files)
@@ -12,6 +12,6 @@ function(sluice_python_tests name)
     set_tests_properties(${case} PROPERTIES
       SKIP_RETURN_CODE 5  # pytest: no case was collected
       LABELS "python;${ARGN}"
-      ENVIRONMENT "SLUICE_BIN=$<TARGET_FILE:sluice>;SLUICE_SANITIZE=${SLUICE_SANITIZE};PYTHONDONTWRITEBYTECODE=1")
+      ENVIRONMENT "SLUICE_BIN=$<TARGET_FILE:sluice>;SLUICE_SANITIZE=${SLUICE_SANITIZE};PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1")
   endforeach()
 endfunction()

@@ -126,11 +126,13 @@ RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
 }
 
 /// The faster of the base's plan there and the best a quick search finds.
-Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base) {
+Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base,
+                const std::stop_token& stop) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
   RunPlanning run = machine_with(config, change);
   run.search.effort = kCompareEffort;
   run.search.threads = 1;
+  run.search.stop = stop;
   const auto found = search(run.predictor, run.search);
   std::optional<Duration> best;
   if (const auto* planned = std::get_if<Planned>(&found)) {
@@ -159,7 +161,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
     const std::vector<PartChange> changes = part_changes(*parts);
     std::vector<Ordered> found(changes.size());
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {
-      found[i] = ordered(config, changes[i], planned);
+      found[i] = ordered(config, changes[i], planned, request.stop);
       found[i].upgrade.price = request.prices.change(*parts, changes[i].parts);
     });
     // The best plan found for any of them, on the base and on each.
@@ -232,6 +234,7 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
   RunPlanning run = planning_of(config);
   run.search.effort = kCompareEffort;
+  run.search.stop = request.stop;
   const auto found = search(run.predictor, run.search);
   const auto* planned = std::get_if<Planned>(&found);
   const BaseMachine base(config, run, planned);

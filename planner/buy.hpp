@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@ struct BuyRequest {
   std::int64_t threads = 2;  ///< Machines predicted at a time; the report does not depend on it.
   /// Called after each machine, never two at a time: done, of, which.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
+  std::stop_token stop = {};  ///< Once asked to stop, buy throws Interrupted.
 };
 
 enum class RowKind {

@@ -149,6 +149,7 @@ class RowMaker {
     RunPlanning run = planning_of(config);
     run.search.effort = kCompareEffort;
     run.search.threads = 1;
+    run.search.stop = request_.stop;
     const auto found = search(run.predictor, run.search);
     if (const auto* planned = std::get_if<Planned>(&found)) {
       describe(row, planned->best.prediction, run.predictor);

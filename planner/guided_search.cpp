@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
+#include "planner/interruption.hpp"
 #include "planner/parallel_for.hpp"
 #include "planner/usual_values.hpp"
 
@@ -27,11 +29,12 @@ std::int64_t parameters_of_block(const Job& job) { return unit_tensors(job.model
 }  // namespace
 
 GuidedSearch::GuidedSearch(const Predictor& predictor, const Pins& pins, std::int64_t threads,
-                           std::int64_t effort)
+                           std::int64_t effort, std::stop_token stop)
     : predictor_(predictor),
       pins_(pins),
       threads_(threads),
       effort_(effort),
+      stop_(std::move(stop)),
       estimator_(predictor),
       steps_(predictor),
       relaxation_(predictor, pins) {
@@ -140,6 +143,7 @@ bool GuidedSearch::play(Follow follow) {
     }
     const Duration slowest = limit();
     parallel_for(batch.size(), threads_, [&](std::size_t i) {
+      throw_if_stopped(stop_);
       const CoarseStep step = steps_.step(batch[i]->plan, slowest);
       batch[i]->coarse = step.step;
       batch[i]->hbm = step.hbm;

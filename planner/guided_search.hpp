@@ -3,6 +3,7 @@
 #pragma once
 
 #include <set>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,9 @@ struct GuidedPlan {
 
 class GuidedSearch {
  public:
-  /// `effort`: tasks that may be simulated, about.
+  /// `effort`: tasks that may be simulated, about. Throws Interrupted once asked to stop.
   GuidedSearch(const Predictor& predictor, const Pins& pins, std::int64_t threads,
-               std::int64_t effort);
+               std::int64_t effort, std::stop_token stop = {});
 
   /// No valid plan with the pins is faster; none where the relaxation proves that none fits.
   [[nodiscard]] const std::optional<Seconds>& bound() const { return bound_; }
@@ -65,6 +66,7 @@ class GuidedSearch {
   const Predictor& predictor_;
   const Pins& pins_;
   std::int64_t threads_, effort_;
+  std::stop_token stop_;
   std::int64_t floor_ = 0;  ///< Of `effort_`, what later plans are to have.
   PlanEstimator estimator_;
   CoarseSteps steps_;

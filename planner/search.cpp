@@ -6,6 +6,7 @@
 
 #include "planner/every_plan.hpp"
 #include "planner/guided_search.hpp"
+#include "planner/interruption.hpp"
 #include "planner/parallel_for.hpp"
 #include "sim/error.hpp"
 
@@ -33,10 +34,12 @@ struct Scored {
 };
 
 std::vector<PlanScore> score_all(const Predictor& predictor, const std::vector<Candidate>& plans,
-                                 std::int64_t threads) {
+                                 std::int64_t threads, const std::stop_token& stop) {
   std::vector<PlanScore> scores(plans.size());
-  parallel_for(plans.size(), threads,
-               [&](std::size_t i) { scores[i] = predictor.score(plans[i].plan); });
+  parallel_for(plans.size(), threads, [&](std::size_t i) {
+    throw_if_stopped(stop);
+    scores[i] = predictor.score(plans[i].plan);
+  });
   return scores;
 }
 
@@ -44,7 +47,9 @@ std::vector<PlanScore> score_all(const Predictor& predictor, const std::vector<C
 class Tournament {
  public:
   Tournament(const Predictor& predictor, const SearchSettings& settings)
-      : predictor_(predictor), threads_(std::max<std::int64_t>(1, settings.threads)) {}
+      : predictor_(predictor),
+        threads_(std::max<std::int64_t>(1, settings.threads)),
+        stop_(settings.stop) {}
 
   /// Simulates the best by estimate until about `effort` tasks are spent.
   void run(std::vector<Candidate> candidates, std::int64_t effort) {
@@ -138,7 +143,7 @@ class Tournament {
   }
 
   void play(std::vector<Candidate>& batch, std::int64_t& effort) {
-    const std::vector<PlanScore> scores = score_all(predictor_, batch, threads_);
+    const std::vector<PlanScore> scores = score_all(predictor_, batch, threads_, stop_);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (scores[i].step.count() == 0) {  // It does not fit after all: built, not simulated.
         effort += batch[i].estimate.tasks / 2;
@@ -156,6 +161,7 @@ class Tournament {
 
   const Predictor& predictor_;
   std::int64_t threads_;
+  std::stop_token stop_;
   std::set<std::string> considered_;
   std::vector<Scored> ranked_;
   std::int64_t simulated_ = 0;
@@ -245,7 +251,7 @@ std::variant<Planned, Infeasible> search(const Predictor& predictor,
     }
   }
   GuidedSearch guided(predictor, settings.pins, settings.threads,
-                      std::max<std::int64_t>(1, effort / 2));
+                      std::max<std::int64_t>(1, effort / 2), settings.stop);
   const Seconds bound = guided.bound().value_or(Seconds(0));
   const auto near = [&](double gap) {
     return !tournament.ranked().empty() &&

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,6 +21,7 @@ struct SearchSettings {
   std::int64_t threads = 2;  ///< That simulate at a time; the result does not depend on it.
   /// Spaces of up to so many plans are gone through as a whole: the gap is then 0.
   std::int64_t exhaustive = kSmallSpace;
+  std::stop_token stop = {};  ///< Once asked to stop, the search throws Interrupted.
 };
 
 /// Some seconds on two cores.

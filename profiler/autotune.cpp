@@ -106,25 +106,4 @@ std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig&
   return store.save(file);
 }
 
-std::string describe_plan(const planner::Plan& plan) {
-  const auto kept = [&](planner::Keep keep) {
-    return std::count_if(plan.units.begin() + 1, plan.units.end() - 1,
-                         [&](const planner::UnitPlan& unit) { return unit.keep == keep; });
-  };
-  const auto blocks = static_cast<std::int64_t>(plan.units.size()) - 2;
-  std::string keeps = "mixed";
-  for (const auto keep : {planner::Keep::input, planner::Keep::selective, planner::Keep::all}) {
-    if (kept(keep) == blocks) keeps = planner::to_string(keep);
-  }
-  const auto resident = std::count_if(
-      plan.units.begin() + 1, plan.units.end() - 1,
-      [](const planner::UnitPlan& unit) { return unit.weights == planner::Tier::hbm; });
-  return fmt::format(
-      "{} weight buffer{}, depth {}, {} round{} of {}, keeps {}, {} of {} blocks resident, {} "
-      "thread{}",
-      plan.weight_buffers, plan.weight_buffers == 1 ? "" : "s", plan.prefetch_depth, plan.rounds,
-      plan.rounds == 1 ? "" : "s", plan.micro_batches_per_round, keeps, resident, blocks,
-      plan.threads, plan.threads == 1 ? "" : "s");
-}
-
 }  // namespace sluice::profiler

@@ -53,7 +53,4 @@ struct TuneOutcome {
 std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig& config,
                            const planner::Predictor& predictor, const planner::Store& store);
 
-/// "2 weight buffers, depth 1, 4 rounds of 2 micro-batches, keeps all, 1 thread".
-[[nodiscard]] std::string describe_plan(const planner::Plan& plan);
-
 }  // namespace sluice::profiler

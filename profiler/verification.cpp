@@ -7,6 +7,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
+#include "planner/plan_words.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/measuring_session.hpp"
 #include "sim/error.hpp"
@@ -141,7 +142,7 @@ class Verifier {
     MeasuredRun measured = session.run(steps);
     const RunResidual missed =
         residual(job(), run_.predictor.machine().profile, result_.calibration, measured);
-    say(fmt::format("tuning on {}: predicted {}, measured {}", describe_plan(plan),
+    say(fmt::format("tuning on {}: predicted {}, measured {}", planner::describe_plan(plan),
                     planner::format_seconds(missed.predicted),
                     planner::format_seconds(missed.measured)));
     runs_.push_back(std::move(measured));
@@ -170,7 +171,7 @@ class Verifier {
                                                .step = verified.predicted,
                                                .step_low = verified.low,
                                                .step_high = verified.high});
-    say(fmt::format("predicted, never run: {} ({}): {}", name, describe_plan(plan),
+    say(fmt::format("predicted, never run: {} ({}): {}", name, planner::describe_plan(plan),
                     planner::format_seconds(verified.predicted)));
   }
 

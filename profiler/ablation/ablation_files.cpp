@@ -8,6 +8,7 @@
 #include "planner/hash.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
+#include "profiler/ablation/ablation_report.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
@@ -75,6 +76,7 @@ void write_results(const Experiment& experiment, const Cells& cells,
   planner::write_whole_file(folder / "samples.csv", samples_csv(cells));
   planner::write_whole_file(folder / "table.md", ablation_table(experiment, cells));
   planner::write_whole_file(folder / "plot.svg", ablation_plot(experiment, cells));
+  planner::write_whole_file(folder / "report.html", ablation_report(experiment, cells));
   planner::write_whole_file(folder / "manifest.json", manifest(experiment, cells, command));
 }
 

@@ -16,8 +16,8 @@ namespace sluice::profiler {
 /// where the folder holds another experiment.
 void begin_folder(const Experiment& experiment, const std::filesystem::path& folder);
 
-/// cells.csv, samples.csv, table.md, plot.svg, manifest.json. All but the manifest are functions of
-/// the cells' records.
+/// cells.csv, samples.csv, table.md, plot.svg, report.html, manifest.json. All but the manifest are
+/// functions of the cells' records.
 void write_results(const Experiment& experiment,
                    const std::vector<std::optional<CellRecord>>& cells,
                    const std::filesystem::path& folder, const std::string& command);

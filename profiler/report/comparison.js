@@ -3,7 +3,7 @@ function drawComparison() {
   const kinds = (data.kinds || []).filter((row) => row.measured_s > 0);
   if (!kinds.length) return;
   const part = section("errors", "Prediction error by task kind",
-    "Time of all tasks of a kind in one step. A bar to the right is a prediction that was too long, to the left one that was too short; it is the length the step may be wrong by, not the time alone.");
+    "Time of all tasks of a kind in one step. Bars are the difference: to the right the prediction was too long, to the left too short.");
   comparisonTable(panel(part), kinds, "task kind", "Prediction error by task kind");
   const lanes = (data.lanes || []).filter((row) => row.measured_s > 0);
   if (!lanes.length) return;
@@ -22,7 +22,7 @@ function comparisonTable(box, rows, what, caption) {
     {name: `measured, ${unit.name}`, text: (row) => unit.text(row.measured_s), key: (row) => row.measured_s},
     {name: `difference, ${unit.name}`, text: (row) => unit.change(row.predicted_s - row.measured_s), key: (row) => Math.abs(row.predicted_s - row.measured_s)},
     {name: "error", text: (row) => error(row) === null ? "–" : percent(error(row)), key: (row) => error(row) === null ? null : Math.abs(error(row))},
-    {name: "too short, too long", bar: (cell, row) => diverging(cell, (row.predicted_s - row.measured_s) / most)},
+    {name: "too short | too long", middle: true, bar: (cell, row) => diverging(cell, (row.predicted_s - row.measured_s) / most)},
   ], rows, caption);
 }
 

@@ -56,7 +56,7 @@ function table(parent, columns, rows, caption) {
     for (const row of list) {
       const line = element(body, "tr", row.strong ? {class: "strong"} : {});
       columns.forEach((column, index) => {
-        const cell = element(line, index === 0 ? "th" : "td", {class: [column.left ? "left" : "", column.bar ? "bar" : ""].join(" ").trim()});
+        const cell = element(line, index === 0 ? "th" : "td", {class: [column.left ? "left" : "", column.bar ? "bar" : "", column.kind || ""].join(" ").trim()});
         if (index === 0) cell.setAttribute("scope", "row");
         if (column.bar) column.bar(cell, row);
         else cell.textContent = column.text(row);
@@ -65,7 +65,7 @@ function table(parent, columns, rows, caption) {
   };
   let sorted = null, down = false;
   columns.forEach((column, index) => {
-    const cell = element(head, "th", {scope: "col", class: column.left || index === 0 ? "left" : ""}, column.key ? null : column.name);
+    const cell = element(head, "th", {scope: "col", class: column.left || index === 0 ? "left" : column.middle ? "middle" : ""}, column.key ? null : column.name);
     if (!column.key) return;
     const button = element(cell, "button", {type: "button", class: "sort"}, column.name);
     button.addEventListener("click", () => {

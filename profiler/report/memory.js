@@ -1,5 +1,11 @@
 // Memory over the step, a chart a tier; and what was reserved and used.
 const kPartColors = ["--blue", "--green", "--orange", "--sky", "--vermilion", "--pink", "--yellow", "--purple", "--wine", "--slate"];
+/** A part has one colour in every tier. */
+const partColors = new Map();
+function partColor(part) {
+  if (!partColors.has(part)) partColors.set(part, kPartColors[partColors.size % kPartColors.length]);
+  return `var(${partColors.get(part)})`;
+}
 function drawMemory() {
   const tiers = (data.memory || []).filter((tier) => tier.predicted_bytes > 0);
   if (!tiers.length) return;
@@ -14,7 +20,7 @@ function drawMemory() {
   const grid = element(part, "div", {class: "pair"});
   for (const tier of tiers.filter((each) => each.curves.length)) {
     const box = panel(grid, "memory-" + tier.tier);
-    element(box, "h3", {}, tier.tier === "hbm" ? "Device memory (hbm)" : tier.tier === "host" ? "Host memory" : words(tier.tier));
+    element(box, "h3", {}, tier.tier === "hbm" ? "Device memory (hbm): the arena" : tier.tier === "host" ? "Host memory: the arena" : words(tier.tier));
     const place = element(box, "div");
     const chart = (name) => { place.textContent = ""; memoryChart(place, tier, name); };
     charts.push(chart);
@@ -39,7 +45,7 @@ function memoryChart(place, tier, name) {
     shape(svg, "line", {x1: kLeft, x2: kWidth - kRight, y1: toY(value * power), y2: toY(value * power), class: "grid"});
     shape(svg, "text", {x: kLeft - 6, y: toY(value * power) + 4, "text-anchor": "end"}, value === 0 ? "0" : bytes(value * power).replace(/\.?0+ /, " "));
   }
-  for (const at of ticks(0, end, 4)) shape(svg, "text", {x: toX(at), y: kHeight - 8, "text-anchor": "middle"}, at === 0 ? "0" : seconds(Number(at.toPrecision(9))));
+  for (const at of ticks(0, end, 4)) shape(svg, "text", {x: toX(at), y: kHeight - 8, "text-anchor": "middle"}, timeUnit(end).tick(at));
   const below = curve.at_s.map(() => 0);
   curve.parts.forEach((part, index) => {
     const upper = [], lower = [];
@@ -49,7 +55,7 @@ function memoryChart(place, tier, name) {
       lower.unshift(`${toX(to).toFixed(1)} ${toY(below[i]).toFixed(1)} ${toX(at).toFixed(1)} ${toY(below[i]).toFixed(1)}`);
       below[i] = top;
     });
-    shape(svg, "path", {d: "M" + upper.join("L") + "L" + lower.join("L") + "Z", style: `fill: var(${kPartColors[index % kPartColors.length]})`});
+    shape(svg, "path", {d: "M" + upper.join("L") + "L" + lower.join("L") + "Z", style: "fill: " + partColor(part)});
   });
   shape(svg, "line", {x1: kLeft, x2: kWidth - kRight, y1: toY(tier.arena_bytes), y2: toY(tier.arena_bytes), class: "level"});
   shape(svg, "text", {x: kWidth - kRight, y: toY(tier.arena_bytes) - 5, "text-anchor": "end", class: "strong"}, `reserved ${bytes(tier.arena_bytes)}`);
@@ -66,7 +72,7 @@ function memoryChart(place, tier, name) {
       curve.parts.map((part, index) => [part, curve.bytes[index][i]]).filter(([, value]) => value > 0).reverse().map(([part, value]) => `${part} ${bytes(value)}`)));
   });
   svg.addEventListener("pointerleave", () => { cursor.setAttribute("visibility", "hidden"); hideTip(); });
-  legend(place, curve.parts.map((part, index) => [part, kPartColors[index % kPartColors.length]]));
+  legend(place, curve.parts.map((part) => [part, partColors.get(part)]));
 }
 
 function memoryTable(box, tiers) {
@@ -77,7 +83,7 @@ function memoryTable(box, tiers) {
   table(box, [
     {name: "tier and part", text: (row) => row.name, left: true},
     {name: "predicted", text: (row) => bytes(row.predicted)},
-    {name: "measured", text: (row) => row.measured === null ? "" : bytes(row.measured)},
+    ...(rows.some((row) => row.measured) ? [{name: "measured", text: (row) => row.measured === null ? "" : bytes(row.measured)}] : []),
     {name: "of what there is", text: (row) => row.capacity ? bytes(row.capacity) : ""},
     {name: "taken", text: (row) => row.capacity ? share((row.measured || row.predicted) / row.capacity) : ""},
   ], rows, "Memory by tier and part");

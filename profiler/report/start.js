@@ -38,6 +38,18 @@ function drawProvenance() {
 startTheme();
 drawHead();
 drawCards();
+if (data.kind === "ablate") {
+  drawAblationCards();
+  drawOverFactor();
+  drawCells();
+  drawEffects();
+  drawParts();
+  drawSamples();
+  drawExperiment();
+}
+drawRounds();
+drawVerification();
+drawSweeps();
 drawTimeline();
 drawMemory();
 drawWaterfall();

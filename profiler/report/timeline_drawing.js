@@ -43,12 +43,15 @@ function paintTimeline(canvas, model, shown) {
 function paintAxis(pen, model, layout, view) {
   const muted = css("--muted"), most = Math.max(3, Math.floor((layout.width - layout.label) / 110));
   pen.font = "12px " + css("--font");
+  const unit = timeUnit(Math.max(Math.abs(view[0]), Math.abs(view[1])));
   for (const at of ticks(view[0], view[1], most)) {
     const x = Math.round(layout.toX(at, view));
+    if (x < layout.label) continue;
     pen.fillStyle = css("--grid");
     pen.fillRect(x, kTimeline.top - 6, 1, layout.height - kTimeline.top);
     pen.fillStyle = muted;
-    pen.fillText(Math.abs(at) < 1e-12 ? "0" : seconds(Number(at.toPrecision(9))), x + 4, 9);
+    const text = unit.tick(Math.abs(at) < 1e-12 ? 0 : at);
+    if (x + 4 + pen.measureText(text).width <= layout.width) pen.fillText(text, x + 4, 9);
   }
   model.line.lanes.forEach((lane, index) => {
     pen.fillStyle = css("--ink");
@@ -85,9 +88,11 @@ function paintLane(pen, model, layout, shown, row, number, index) {
       pen.fillStyle = ink;
       pen.fillRect(x, top + high - 3, wide - gap, 3);
     }
-    if (wide > 46 && plain) label(pen, model.line.ids[row.id[task]].replace(/^s\d\//, ""), inkOn(color), x + 4, top + 8.5, wide - 8);
+    if (wide > 40 && plain) label(pen, nameWithin(model.line.ids[row.id[task]], words(model.line.kinds[row.kind[task]])), inkOn(color), x + 4, top + 8.5, wide - 8);
   }
 }
+/** What tells a task from its neighbours: its name without step and round. */
+const nameWithin = (id, kind) => id.replace(/^s\d+\//, "").replace(/^r0\//, "") || kind;
 function label(pen, text, color, x, y, wide) {
   pen.font = "11px " + css("--font");
   if (pen.measureText(text).width > wide) {

@@ -8,7 +8,8 @@ function timeUnit(largest) {
   const [size, name] = kTimes.find(([unit]) => Math.abs(largest) >= unit) || kTimes[kTimes.length - 1];
   const digits = Math.abs(largest) / size >= 100 ? 1 : Math.abs(largest) / size >= 10 ? 2 : 3;
   const text = (value) => value === null || value === undefined ? "–" : (value < 0 ? kMinus : "") + Math.abs(value / size).toFixed(digits);
-  return {name, text, change: (value) => signed(Math.abs(value / size).toFixed(digits), value)};
+  const tick = (value) => value === 0 ? "0" : Number((value / size).toPrecision(6)).toLocaleString("en") + " " + name;
+  return {name, text, tick, change: (value) => signed(Math.abs(value / size).toFixed(digits), value)};
 }
 function seconds(value) {
   if (value === 0) return "0 s";
@@ -27,7 +28,8 @@ function rate(perSecond) {
   return (perSecond / size).toPrecision(3) + " " + name;
 }
 const count = (value) => Math.round(value).toLocaleString("en");
-const percent = (ratio) => signed(Math.abs(ratio * 100).toFixed(1) + " %", ratio);
+/** "+4.9 %"; where that is no help, "× 21". */
+const percent = (ratio) => ratio > 9.995 ? "× " + count(1 + ratio) : signed(Math.abs(ratio * 100).toFixed(1) + " %", ratio);
 const share = (ratio) => (100 * ratio).toFixed(1) + " %";
 const words = (name) => name.replace(/_/g, " ");
 
@@ -37,7 +39,7 @@ function ticks(low, high, most) {
   const power = Math.pow(10, Math.floor(Math.log10(raw)));
   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw * 0.999);
   const list = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; ++i) list.push(i * step || 0);
   return list;
 }
 

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ["sim", "planner", "engine", "profiler", "cli", "tests", "experiments", "notebooks"]
+FOLDERS = ["sim", "planner", "engine", "profiler", "cli", "python", "tests", "experiments", "notebooks"]
 CODE = {".cpp", ".hpp", ".cu", ".cuh", ".py"}
 # One concept per file: nine files in ten below the first, all below the second.
 USUAL_BYTES = 12_000

@@ -1,4 +1,4 @@
-"""Who may include whom: sim <- planner <- engine <- profiler <- cli. Left never includes right."""
+"""Who may include whom: sim <- planner <- engine <- profiler <- cli, python. Left never includes right."""
 
 import pathlib
 import re
@@ -6,7 +6,7 @@ import re
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-ORDER = ["sim", "planner", "engine", "profiler", "cli"]
+ORDER = ["sim", "planner", "engine", "profiler", "cli", "python"]
 SOURCES = ("*.hpp", "*.cpp", "*.cu", "*.cuh", "*.def")
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 

@@ -1,0 +1,21 @@
+// Stopping a long search from outside.
+#pragma once
+
+#include <stop_token>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+
+/// What a search throws once its stop token was asked to stop.
+class Interrupted : public Error {
+ public:
+  Interrupted() : Error(ExitCode::interrupted, "interrupted") {}
+};
+
+/// Searches call this before each plan they simulate.
+inline void throw_if_stopped(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Interrupted();
+}
+
+}  // namespace sluice::planner

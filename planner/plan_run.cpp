@@ -1,0 +1,125 @@
+#include "planner/plan_run.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "planner/choice.hpp"
+#include "planner/interruption.hpp"
+#include "planner/policy.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// The policy's plan as a search's result, or what it lacks.
+std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const RunPlanning& run) {
+  const Predictor& predictor = run.predictor;
+  const PolicyPlan made = policy_plan(config, predictor.job());
+  Planned planned{.best = predictor.predict(made.plan)};
+  Prediction& p = planned.best.prediction;
+  apply_policy_memory(made, p);
+  if (const auto lack = shortage_of(p.memory)) {
+    Infeasible infeasible{
+        .tier = lack->first, .short_by = lack->second, .memory = p.memory, .remedies = {}};
+    // A search would answer for a job that the policy made and nothing executes.
+    if (!predictor.job().executable()) return infeasible;
+    const auto found = search_or_remedy(predictor, run.calibration, run.search);
+    if (const auto* other = std::get_if<Planned>(&found)) {
+      infeasible.remedies.push_back({"another plan, found by search", "without --policy", false,
+                                     other->best.prediction.step});
+    } else {
+      infeasible.remedies = std::get<Infeasible>(found).remedies;
+    }
+    return infeasible;
+  }
+  planned.space_log10 = space_log10(predictor);
+  planned.considered = planned.simulated = 1;
+  planned.bound = planned.relaxed_bound = std::min(p.bound.time, to_seconds(p.step));
+  planned.optimality_gap = (to_seconds(p.step) - planned.bound) / to_seconds(p.step);
+  return planned;
+}
+
+/// Explains the plan; where the explanation comes upon a faster one, that one instead.
+PlanExplanation explained(Planned& planned, const RunPlanning& run, Replan replan) {
+  PlanExplanation explanation =
+      explain(planned.best, run.predictor, run.calibration, run.search, replan);
+  const auto better = better_plan(explanation, run.predictor);
+  if (!better) return explanation;
+  planned.best = run.predictor.predict(*better);
+  const Seconds step = to_seconds(planned.best.prediction.step);
+  planned.optimality_gap = (step - planned.bound) / step;
+  ++planned.considered;
+  ++planned.simulated;
+  return explain_better(planned.best, explanation, run.predictor, run.calibration, run.search);
+}
+
+/// Says what is being looked at, and stops there where it was asked to.
+std::function<void(const std::string&)> stopping_progress(const PlanRequest& request) {
+  return [&request](const std::string& what) {
+    throw_if_stopped(request.stop);
+    request.progress(what);
+  };
+}
+
+}  // namespace
+
+std::vector<FrontAxis> parse_front_axes(const std::string& text) {
+  std::vector<FrontAxis> axes;
+  std::istringstream names(text);
+  for (std::string name; std::getline(names, name, ',');) {
+    axes.push_back(
+        parse_choice(name, "--front", {FrontAxis::hbm, FrontAxis::host, FrontAxis::tokens}));
+  }
+  if (axes.empty()) throw BadRequest("--front: names no axis; write hbm,host,tokens");
+  return axes;
+}
+
+PlannedRun plan_run(const PlanRequest& request) {
+  const auto say = stopping_progress(request);
+  RunConfig config = request.config;
+  if (config.plan) {
+    throw BadRequest("--plan: plan looks for one; sluice predict says what a given plan does");
+  }
+  if (!request.fronts.empty() && config.policy) {
+    throw BadRequest("--front: a policy has one plan; leave --policy out to search for the front");
+  }
+  std::optional<ChosenSizes> sizes;
+  if (request.free) {
+    sizes = choose_sizes(config, *request.free, say);
+    config = sizes->config;
+  }
+  RunPlanning run = planning_of(config);
+  run.search.stop = request.stop;
+  if (request.effort) {
+    run.search.effort =
+        static_cast<std::int64_t>(*request.effort * static_cast<double>(kUsualEffort));
+    if (run.search.effort <= 0) throw BadRequest("--effort: must be above 0");
+  }
+  say("searching");
+  auto found = config.policy ? plan_of_policy(config, run)
+                             : search_or_remedy(run.predictor, run.calibration, run.search);
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) {
+    return {std::move(config), std::move(run), std::move(*infeasible)};
+  }
+  say("explaining");
+  PlanReport report{.planned = std::move(std::get<Planned>(found)), .explanation = {}};
+  report.explanation =
+      explained(report.planned, run, config.policy ? Replan::never : Replan::where_it_helps);
+  report.policy = config.policy;
+  report.sizes = std::move(sizes);
+  if (request.hide_link) {
+    report.link = batch_that_hides_link(config, {.progress = [&](std::int64_t batch) {
+                                          say(std::to_string(batch) + " sequences a step");
+                                        }});
+  }
+  for (const FrontAxis axis : request.fronts) {
+    report.fronts.push_back(pareto_front(config, axis, {report.planned.best.prediction.plan}, say));
+  }
+  say("");
+  return {std::move(config), std::move(run), std::move(report)};
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,78 @@
+#include "planner/run_prediction.hpp"
+
+#include <utility>
+
+#include "planner/buy.hpp"
+#include "planner/policy.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::vector<Remedy> remedies_of(const RunPlanning& run) {
+  std::vector<Remedy> remedies;
+  const auto found = search_or_remedy(run.predictor, run.calibration, run.search);
+  if (const auto* planned = std::get_if<Planned>(&found)) {
+    remedies.push_back(
+        {"another plan, found by search", "without --plan", false, planned->best.prediction.step});
+  } else {
+    remedies = std::get<Infeasible>(found).remedies;
+  }
+  return remedies;
+}
+
+}  // namespace
+
+std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
+                                                      std::stop_token stop) {
+  RunPlanning run = planning_of(config);
+  run.search.stop = std::move(stop);
+  const Job& job = run.predictor.job();
+  PredictedStep step;
+  if (config.policy) {
+    const PolicyPlan made = policy_plan(config, job);
+    step = run.predictor.predict(made.plan);
+    apply_policy_memory(made, step.prediction);
+  } else if (const auto plan = given_plan(config, job)) {
+    step = run.predictor.predict(*plan);
+  } else {
+    auto found = search_or_remedy(run.predictor, run.calibration, run.search);
+    if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
+    step = std::move(std::get<Planned>(found).best);
+  }
+  std::vector<Remedy> remedies;
+  // A search would answer for a job that the policy made and nothing executes.
+  const bool another_job = config.policy && !job.executable();
+  if (!step.prediction.fits && !another_job) remedies = remedies_of(run);
+  return RunPrediction{std::move(run), std::move(step), std::move(remedies)};
+}
+
+double parse_tokens(std::string text, const std::string& field) {
+  constexpr std::pair<char, double> kFactors[] = {
+      {'K', 1e3}, {'M', 1e6}, {'G', 1e9}, {'B', 1e9}, {'T', 1e12}};
+  double factor = 1;
+  for (const auto& [letter, value] : kFactors) {
+    if (!text.empty() && text.back() == letter) factor = value;
+  }
+  if (factor != 1) text.pop_back();
+  const double count = parse_number(text, field) * factor;
+  if (count <= 0) throw BadRequest(field + ": must be above 0");
+  return count;
+}
+
+RunMoney money_of(const Prediction& prediction, const std::string& machine,
+                  std::optional<double> tokens, const PriceList& prices) {
+  RunMoney money;
+  if (tokens) money.days = *tokens / prediction.tokens_per_s / kSecondsPerDay;
+  const Price price = prices.of(machine);
+  money.buy_usd = price.buy_usd;
+  money.rent_usd_per_hour = price.rent_usd_per_hour;
+  if (money.buy_usd || money.rent_usd_per_hour) money.price_date = price.date;
+  if (money.rent_usd_per_hour && money.days) {
+    money.rent_usd = *money.rent_usd_per_hour * *money.days * kHoursPerDay;
+  }
+  return money;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,17 @@
+// report.html of an experiment: tables and plots of its cells, predicted beside measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/experiment.hpp"
+
+namespace sluice::profiler {
+
+/// A function of the experiment, the cells' records and the program alone.
+[[nodiscard]] std::string ablation_report(const Experiment& experiment,
+                                          const std::vector<std::optional<CellRecord>>& cells);
+
+}  // namespace sluice::profiler

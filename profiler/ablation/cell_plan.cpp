@@ -1,0 +1,113 @@
+#include "profiler/ablation/cell_plan.hpp"
+
+#include <utility>
+
+#include "planner/hash.hpp"
+#include "planner/plan_words.hpp"
+#include "planner/policy.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/run_planning.hpp"
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+#include "sim/version.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+void lacks(CellRecord& record, planner::Tier tier, Bytes short_by) {
+  record.status = CellStatus::does_not_fit;
+  record.tier = tier;
+  record.short_by = short_by;
+  record.reason = std::string(to_string(tier)) + " is short by " + planner::format_bytes(short_by);
+}
+
+/// The plan and what it comes to with all terms on; none where no plan fits.
+std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlanning& run,
+                                              std::int64_t effort, CellRecord& record) {
+  const planner::Job& job = run.predictor.job();
+  std::optional<planner::PredictedStep> step;
+  if (cell.config.policy) {
+    const planner::PolicyPlan made = planner::policy_plan(cell.config, job);
+    step = run.predictor.predict(made.plan);
+    apply_policy_memory(made, step->prediction);
+  } else if (const auto plan = planner::given_plan(cell.config, job)) {
+    step = run.predictor.predict(*plan);
+  } else {
+    run.search.effort = effort;
+    auto found = planner::search(run.predictor, run.search);
+    if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
+      lacks(record, none->tier, none->short_by);
+      return std::nullopt;
+    }
+    step = std::move(std::get<planner::Planned>(found).best);
+  }
+  if (const auto lack = planner::shortage_of(step->prediction.memory)) {
+    lacks(record, lack->first, lack->second);
+  }
+  return step;
+}
+
+bool all_on(const planner::CostSwitches& switches) {
+  return switches.contention && switches.dispatch && switches.latency && switches.interference;
+}
+
+}  // namespace
+
+PlannedCell plan_cell(const Cell& cell, const std::string& name, std::int64_t effort,
+                      std::stop_token stop) {
+  PlannedCell planned;
+  CellRecord& record = planned.record;
+  record.name = name;
+  record.levels = cell.levels;
+  try {
+    planner::RunPlanning run = planner::planning_of(cell.config);
+    run.search.stop = std::move(stop);
+    record.machine = run.predictor.machine().profile.name;
+    record.profile_hash = planner::profile_hash(run.predictor.machine().profile);
+    planned.step = plan_of(cell, run, effort, record);
+    if (!planned.step) return planned;
+    record.plan = planner::describe_plan(planned.step->prediction.plan);
+    if (all_on(cell.switches)) {
+      record.prediction = to_cell_prediction(planned.step->prediction);
+    } else {
+      const planner::Predictor other(run.predictor.job(), run.predictor.machine(), run.calibration,
+                                     run.predictor.residency(), cell.switches);
+      record.prediction =
+          to_cell_prediction(other.predict(planned.step->prediction.plan).prediction);
+    }
+    planned.predictor = std::move(run.predictor);
+  } catch (const BadRequest& error) {
+    record.status = CellStatus::refused;
+    record.reason = error.what();
+  }
+  return planned;
+}
+
+std::string cell_hash(const Cell& cell, const Experiment& experiment) {
+  try {
+    const planner::RunPlanning run = planner::planning_of(cell.config);
+    planner::CanonicalText text("sluice ablation cell 1");
+    text.add("run", planner::to_yaml(cell.config))
+        .add("model", cell.model_text.value_or(""))
+        .add("profile", planner::profile_hash(run.predictor.machine().profile))
+        .add("costs", run.predictor.costs().hash())
+        .add("contention", cell.switches.contention)
+        .add("dispatch", cell.switches.dispatch)
+        .add("latency", cell.switches.latency)
+        .add("interference", cell.switches.interference)
+        .add("program", commit())
+        .add("effort", experiment.effort)
+        .add("on", to_string(experiment.on));
+    if (experiment.on == Ground::device) {
+      text.add("steps", experiment.steps)
+          .add("warm_up", experiment.warm_up)
+          .add("repeats", experiment.repeats)
+          .add("seed", experiment.seed);
+    }
+    return text.hash();
+  } catch (const BadRequest&) {
+    return {};  // Said by plan_cell.
+  }
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,31 @@
+// One cell planned and predicted, without a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "planner/predict.hpp"
+#include "profiler/ablation/cell_record.hpp"
+
+namespace sluice::profiler {
+
+/// A cell as planned: what is known of it, and what runs where it fits.
+struct PlannedCell {
+  CellRecord record;
+  std::optional<planner::Predictor> predictor;
+  std::optional<planner::PredictedStep> step;  ///< Of `predictor`, all terms on.
+};
+
+/// The cell's plan, by its plan file, its policy or a search of `effort` (0: the usual), and its
+/// prediction with the cell's terms. What does not fit, and what no run can be made of, is said in
+/// the record. Throws Interrupted once asked to stop.
+[[nodiscard]] PlannedCell plan_cell(const Cell& cell, const std::string& name, std::int64_t effort,
+                                    std::stop_token stop = {});
+
+/// Hash of the cell's run, its profile and calibration, its terms and the program; and, where it is
+/// to run, how. The same cell and program again: equal. Empty where no run can be made of it.
+[[nodiscard]] std::string cell_hash(const Cell& cell, const Experiment& experiment);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,141 @@
+#include "profiler/report/tune_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "planner/plan_words.hpp"
+#include "profiler/report/page.hpp"
+#include "sim/error.hpp"
+#include "sim/simulate.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using sim::Json;
+
+Json rounds_json(const std::vector<TuneRound>& rounds) {
+  Json list = Json::array();
+  for (const TuneRound& round : rounds) {
+    list.push_back({{"round", round.number},
+                    {"predicted_s", round.predicted.count()},
+                    {"measured_s", round.measured.count()},
+                    {"error", round.error()},
+                    {"miss", round.largest_miss.key.name},
+                    {"miss_s", round.largest_miss.miss().count()},
+                    {"plan", planner::describe_plan(round.plan)}});
+  }
+  return list;
+}
+
+Json verification_json(const Verification& verification) {
+  Json plans = Json::array();
+  for (const VerifiedPlan* plan : {&verification.best_depth, &verification.one_buffer}) {
+    plans.push_back({{"name", plan->name},
+                     {"predicted_s", plan->predicted.count()},
+                     {"low_s", plan->low.count()},
+                     {"high_s", plan->high.count()},
+                     {"measured_s", plan->measured.count()},
+                     {"steps", plan->steps},
+                     {"error", plan->error()}});
+  }
+  return {{"plans", std::move(plans)},
+          {"predicted_ratio", verification.predicted_ratio()},
+          {"measured_ratio", verification.measured_ratio()},
+          {"ratio_error", verification.ratio_error()}};
+}
+
+Json sweeps_json(const std::vector<SweepCurve>& sweeps) {
+  Json list = Json::array();
+  for (const SweepCurve& curve : sweeps) {
+    Json points = Json::array();
+    for (const SweepPoint& point : curve.points) {
+      points.push_back({{"value", point.value},
+                        {"predicted_s", point.predicted.count()},
+                        {"measured_s", point.measured ? Json(point.measured->count()) : Json()}});
+    }
+    list.push_back({{"field", curve.field},
+                    {"why", curve.why},
+                    {"knee", curve.knee ? Json(curve.points[*curve.knee].value) : Json()},
+                    {"points", std::move(points)}});
+  }
+  return list;
+}
+
+/// Where the middle three of a run's steps begin.
+std::size_t middle_of(const MeasuredRun& run) { return (run.steps.size() - 3) / 2; }
+
+const char* clock_of(const MeasuredRun& run) {
+  switch (run.device_times) {
+    case sim::SpanSource::cupti:
+      return "CUPTI";
+    case sim::SpanSource::event:
+      return "CUDA events";
+    case sim::SpanSource::clock:
+    case sim::SpanSource::simulated:
+      break;
+  }
+  return "the CPU's clock";
+}
+
+}  // namespace
+
+sim::Trace middle_steps(const planner::StepGraph& graph, const MeasuredRun& run) {
+  check(run.steps.size() >= 3, "a trace has three steps");
+  std::vector<Recorder::Span> spans;
+  spans.reserve(graph.tasks.size());
+  for (std::size_t step = middle_of(run); step < middle_of(run) + 3; ++step) {
+    spans.insert(spans.end(), run.steps[step].begin(), run.steps[step].end());
+  }
+  Instant origin = Instant::max();
+  for (const Recorder::Span& span : spans) origin = std::min(origin, span.start);
+  for (Recorder::Span& span : spans) {
+    span = {Instant(span.start - origin), Instant(span.end - origin)};
+  }
+  return trace_of(graph, spans, run.device_times);
+}
+
+std::string tune_report(const TuneReport& report) {
+  const planner::PredictedStep& step = report.outcome.step;
+  const planner::Prediction& prediction = step.prediction;
+  const auto& runs = report.outcome.runs;
+  const auto ran = std::find_if(runs.begin(), runs.end(), [&](const MeasuredRun& run) {
+    return run.plan == prediction.plan && run.steps.size() >= 3;
+  });
+  Headline headline{.predicted = to_seconds(prediction.step),
+                    .low = prediction.step_low,
+                    .high = prediction.step_high,
+                    .bound = prediction.bound.time,
+                    .bound_by = to_string(prediction.bound.by)};
+  std::optional<sim::Trace> measured;
+  if (ran != runs.end()) {
+    measured = middle_steps(step.graph, *ran);
+    headline.measured = median_step(step.graph, std::span(&*ran, 1));
+    headline.steps = std::ssize(ran->steps) - 1;
+    headline.tokens_per_s = static_cast<double>(report.tokens) / headline.measured.count();
+  }
+  StepView view = view_of(
+      step, trace_of(step.graph, sim::simulate(step.graph.graph).spans, sim::SpanSource::simulated),
+      std::move(measured));
+  view.elasticities = report.elasticities;
+  if (ran != runs.end()) {
+    const std::size_t first = middle_of(*ran) + 1;
+    view.observed = fmt::format(
+        "steps {} to {} of this plan's last run, timed by {}; predicted: with "
+        "the costs that tuning found",
+        first, first + 2, clock_of(*ran));
+  }
+  Json page = {{"kind", "autotune"},
+               {"title", report.title},
+               {"subtitle", report.subtitle},
+               {"headline", to_json(headline)},
+               {"rounds", rounds_json(report.outcome.rounds)}};
+  if (report.verification) page["verification"] = verification_json(*report.verification);
+  page["sweeps"] = sweeps_json(report.sweeps);
+  add_step(page, view);
+  page["provenance"] = to_json(report.provenance);
+  return page_html(page);
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,33 @@
+// The page about tuning a plan: rounds, plans that never ran before, sweeps, and the last step.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "profiler/autotune.hpp"
+#include "profiler/report/report.hpp"
+#include "profiler/sweep.hpp"
+#include "profiler/verification.hpp"
+
+namespace sluice::profiler {
+
+struct TuneReport {
+  std::string title;
+  std::string subtitle;
+  std::int64_t tokens = 0;  ///< Of a step.
+  const TuneOutcome& outcome;
+  std::optional<Verification> verification{};
+  std::vector<SweepCurve> sweeps{};
+  std::vector<planner::Elasticity> elasticities{};
+  Provenance provenance{};
+};
+
+/// The plan that was kept, as it was predicted last and as it ran; where it has not run, predicted
+/// alone.
+[[nodiscard]] std::string tune_report(const TuneReport& report);
+
+/// Three consecutive steps from the middle of a run of `graph`'s plan, as a trace of the graph.
+[[nodiscard]] sim::Trace middle_steps(const planner::StepGraph& graph, const MeasuredRun& run);
+
+}  // namespace sluice::profiler

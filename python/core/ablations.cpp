@@ -1,0 +1,97 @@
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/search.hpp"
+#include "planner/store.hpp"
+#include "profiler/ablation/cell_plan.hpp"
+#include "profiler/ablation/cells.hpp"
+#include "profiler/ablation/experiment.hpp"
+#include "python/core/bindings.hpp"
+#include "python/core/interruptible.hpp"
+
+namespace sluice::python {
+
+namespace py = pybind11;
+
+namespace {
+
+/// An experiment whose cells are predicted one at a time. Changed models lie in `models`.
+class Ablation {
+ public:
+  Ablation(const std::string& yaml, const std::string& where,
+           const std::vector<std::pair<std::string, std::string>>& baseline, double effort,
+           const std::filesystem::path& models)
+      : experiment_(profiler::experiment_from_yaml(yaml, where)) {
+    for (const auto& [path, value] : baseline) {
+      planner::set_path(experiment_.baseline, path, value);
+    }
+    if (effort > 0) experiment_.effort = effort;
+    cells_ = cells_of(experiment_, models);
+    for (const profiler::Cell& cell : cells_) {
+      if (!cell.model_text) continue;
+      std::filesystem::create_directories(models);
+      planner::write_whole_file(cell.config.model, *cell.model_text);
+    }
+  }
+
+  [[nodiscard]] const profiler::Experiment& experiment() const { return experiment_; }
+  [[nodiscard]] std::size_t size() const { return cells_.size(); }
+
+  [[nodiscard]] py::dict predict(std::size_t index) const {
+    const profiler::CellRecord record = interruptible([&](const std::stop_token& stop) {
+      const profiler::Cell& cell = cells_.at(index);
+      const auto effort = static_cast<std::int64_t>(experiment_.effort *
+                                                    static_cast<double>(planner::kUsualEffort));
+      return profiler::plan_cell(cell, cell.name(experiment_), effort, stop).record;
+    });
+    py::dict row;
+    row["name"] = record.name;
+    row["levels"] = record.levels;
+    row["status"] = to_string(record.status);
+    row["reason"] = record.reason;
+    row["tier"] = record.tier ? py::object(py::str(to_string(*record.tier))) : py::none();
+    row["short_bytes"] = record.short_by.count();
+    row["plan"] = record.plan;
+    row["prediction"] =
+        record.prediction ? py::object(py::str(record.prediction->json)) : py::none();
+    return row;
+  }
+
+ private:
+  profiler::Experiment experiment_;
+  std::vector<profiler::Cell> cells_;
+};
+
+}  // namespace
+
+void bind_ablations(py::module_& module) {
+  py::class_<Ablation>(module, "Ablation", "An experiment whose cells are predicted one at a time.")
+      .def(py::init([](const std::string& yaml, const std::string& where,
+                       const std::vector<std::pair<std::string, std::string>>& baseline,
+                       double effort, const std::string& models) {
+             return Ablation(yaml, where, baseline, effort, models);
+           }),
+           py::arg("yaml"), py::arg("where"), py::arg("baseline"), py::arg("effort"),
+           py::arg("models"))
+      .def_property_readonly("name", [](const Ablation& self) { return self.experiment().name; })
+      .def_property_readonly("question",
+                             [](const Ablation& self) { return self.experiment().question; })
+      .def_property_readonly("factors",
+                             [](const Ablation& self) {
+                               std::vector<std::string> names;
+                               for (const profiler::Factor& factor : self.experiment().factors) {
+                                 names.push_back(factor.name);
+                               }
+                               return names;
+                             })
+      .def("__len__", &Ablation::size)
+      .def("predict", &Ablation::predict, py::arg("index"));
+}
+
+}  // namespace sluice::python

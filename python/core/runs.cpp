@@ -1,0 +1,145 @@
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "planner/buy.hpp"
+#include "planner/interruption.hpp"
+#include "planner/plan_run.hpp"
+#include "planner/prediction_json.hpp"
+#include "planner/prices.hpp"
+#include "planner/run_arguments.hpp"
+#include "planner/run_needs.hpp"
+#include "planner/run_prediction.hpp"
+#include "python/core/bindings.hpp"
+#include "python/core/interruptible.hpp"
+#include "python/core/step_columns.hpp"
+#include "sim/graph_file.hpp"
+
+namespace sluice::python {
+
+namespace py = pybind11;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+/// What predict and plan return: the program's JSON, and the step where there is one.
+struct StepOutcome {
+  std::string json;
+  std::shared_ptr<const planner::PredictedStep> step;  ///< Null where no plan fits.
+  std::vector<std::string> notes;
+  bool fits = false;
+};
+
+planner::PriceList prices_of(const std::optional<std::string>& file) {
+  return file ? planner::read_prices(*file) : planner::PriceList{};
+}
+
+StepOutcome predict(const Words& words, std::optional<double> tokens,
+                    const std::optional<std::string>& prices_file) {
+  return interruptible([&](const std::stop_token& stop) {
+    const planner::RunConfig config = planner::parse_run(words).config;
+    const planner::PriceList prices = prices_of(prices_file);
+    auto outcome = planner::prediction_of(config, stop);
+    if (const auto* lack = std::get_if<planner::Infeasible>(&outcome)) {
+      return StepOutcome{to_json_text(*lack), nullptr, config.notes};
+    }
+    auto& [run, step, remedies] = std::get<planner::RunPrediction>(outcome);
+    const planner::Prediction& prediction = step.prediction;
+    std::string json =
+        to_json_text(prediction, remedies, run_needs(prediction, run.predictor, config.machine),
+                     money_of(prediction, config.machine, tokens, prices));
+    const bool fits = prediction.fits;
+    return StepOutcome{std::move(json),
+                       std::make_shared<const planner::PredictedStep>(std::move(step)),
+                       config.notes, fits};
+  });
+}
+
+StepOutcome plan(const Words& words, std::optional<double> effort,
+                 const std::optional<std::string>& fronts, const std::optional<std::string>& free,
+                 bool hide_link) {
+  return interruptible([&](const std::stop_token& stop) {
+    planner::PlanRequest request{.config = planner::parse_run(words).config};
+    request.effort = effort;
+    request.hide_link = hide_link;
+    request.stop = stop;
+    if (fronts) request.fronts = planner::parse_front_axes(*fronts);
+    if (free) request.free = planner::parse_free_sizes(*free);
+    planner::PlannedRun planned = planner::plan_run(request);
+    if (const auto* lack = std::get_if<planner::Infeasible>(&planned.outcome)) {
+      return StepOutcome{to_json_text(*lack), nullptr, planned.config.notes};
+    }
+    auto& report = std::get<planner::PlanReport>(planned.outcome);
+    std::string json = to_json_text(report);
+    return StepOutcome{
+        std::move(json),
+        std::make_shared<const planner::PredictedStep>(std::move(report.planned.best)),
+        planned.config.notes, true};
+  });
+}
+
+std::string buy(const Words& words, const Words& machines, std::optional<double> tokens,
+                std::optional<double> days, std::optional<double> budget_usd,
+                const std::optional<std::string>& prices_file, bool rent) {
+  return interruptible([&](const std::stop_token& stop) {
+    planner::BuyRequest request;
+    request.machines = machines;
+    request.tokens = tokens;
+    request.days = days;
+    request.budget_usd = budget_usd;
+    request.prices = prices_of(prices_file);
+    request.payment = rent ? planner::Payment::rent : planner::Payment::buy;
+    request.threads = std::max(1U, std::thread::hardware_concurrency());
+    request.stop = stop;
+    return to_json_text(planner::buy(planner::parse_run(words).config, request));
+  });
+}
+
+std::string step_graph(const StepOutcome& outcome) {
+  return sim::write_graph(outcome.step->graph.graph);
+}
+
+std::string step_plan_file(const StepOutcome& outcome) {
+  planner::PlanFile file = planner::to_plan_file(outcome.step->prediction);
+  file.numerics_id = outcome.step->prediction.numerics_id;
+  return to_json_text(file);
+}
+
+std::string step_waterfall(const StepOutcome& outcome) {
+  const planner::Prediction& prediction = outcome.step->prediction;
+  return waterfall_json(planner::waterfall_above(prediction.stalls, prediction.bound));
+}
+
+}  // namespace
+
+void bind_runs(py::module_& module) {
+  py::class_<StepOutcome>(module, "StepOutcome", "A predicted step, or what no plan fits.")
+      .def_readonly("json", &StepOutcome::json)
+      .def_readonly("notes", &StepOutcome::notes)
+      .def_readonly("fits", &StepOutcome::fits)
+      .def_property_readonly("has_step",
+                             [](const StepOutcome& outcome) { return outcome.step != nullptr; })
+      .def("graph_json", &step_graph)
+      .def("plan_file_json", &step_plan_file)
+      .def("waterfall_json", &step_waterfall)
+      .def("columns", [](const StepOutcome& outcome) { return step_columns(*outcome.step); });
+  module.def("predict", &predict, py::arg("words"), py::arg("tokens"), py::arg("prices"));
+  module.def("plan", &plan, py::arg("words"), py::arg("effort"), py::arg("front"), py::arg("free"),
+             py::arg("hide_link"));
+  module.def("buy", &buy, py::arg("words"), py::arg("machines"), py::arg("tokens"), py::arg("days"),
+             py::arg("budget_usd"), py::arg("prices"), py::arg("rent"));
+  module.def(
+      "parse_tokens", [](const std::string& text) { return planner::parse_tokens(text, "tokens"); },
+      py::arg("text"));
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,27 @@
+"""Sluice: how fast will this model train on that machine, and with which plan?
+
+Models larger than the GPU, predicted by a discrete-event simulation and planned; no GPU is needed. Times are
+seconds, sizes bytes, rates per second, and every result's ``to_dict()`` is what the program's ``--json`` prints.
+
+    >>> import sluice
+    >>> found = sluice.predict("qwen2.5-7b", "h200", seq_len=1024, batch_size=32, residency="host")
+    >>> found.tokens_per_s, found.memory.hbm.peak_bytes, found.trace().to_frame()
+"""
+
+from ._core import commit
+from ._core import version as __version__
+from .ablation import AblationResult, Cell, ablate
+from .buying import Advice, buy
+from .catalogue import Machine, Model, Record, machine, machines, model, models, policies, support
+from .errors import BadRequest, DoesNotFit, EnvironmentFailed, SluiceError
+from .frames import Rows
+from .prediction import Memory, Plan, PlanResult, Prediction, TierMemory, Waterfall, plan, predict
+from .simulation import Simulated, simulate
+from .trace import Trace, read_trace
+
+__all__ = [
+    "AblationResult", "Advice", "BadRequest", "Cell", "DoesNotFit", "EnvironmentFailed", "Machine", "Memory", "Model",
+    "Plan", "PlanResult", "Prediction", "Record", "Rows", "Simulated", "SluiceError", "TierMemory", "Trace",
+    "Waterfall", "__version__", "ablate", "buy", "commit", "machine", "machines", "model", "models", "plan",
+    "policies", "predict", "read_trace", "simulate", "support",
+]  # fmt: skip

@@ -1,0 +1,99 @@
+"""Experiments, predicted: a baseline and factors around it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from .catalogue import Record
+from .errors import BadRequest
+from .frames import Rows, frame
+
+if TYPE_CHECKING:
+    import pandas
+
+
+class Cell(Record):
+    """One cell: ``name``, ``levels`` (by factor), ``status`` (``fits``, ``does not fit``, ``refused``), ``reason``,
+    ``tier`` and ``short_bytes`` where it does not fit, ``plan`` in words, and ``prediction``, the object that
+    ``sluice predict --json`` prints, or None."""
+
+    def __repr__(self) -> str:
+        step = f"{self.prediction['step_s']:.4g} s" if self.status == "fits" else self.status
+        return f"<sluice.Cell {self.name}: {step}>"
+
+
+class AblationResult:
+    """The cells of an experiment in the order of its design.
+
+    Attributes: ``name``, ``question``, ``factors`` (names), ``cells``.
+    """
+
+    def __init__(self, name: str, question: str, factors: list[str], cells: Rows[Cell]):
+        self.name, self.question, self.factors, self.cells = name, question, factors, cells
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a cell: a column for each factor, then ``status``, ``reason``, ``step_s``, ``step_s_low``,
+        ``step_s_high`` (seconds), ``tokens_per_s``, ``model_tflops``, ``mfu``, ``bound_s``, ``bound_by``,
+        ``hbm_bytes``, ``host_bytes`` and ``plan``. Needs pandas."""
+        rows = []
+        for cell in self.cells:
+            row = dict(zip(self.factors, cell.levels))
+            row |= {"status": cell.status, "reason": cell.reason}
+            found = cell.prediction or {}
+            for field in (
+                "step_s", "step_s_low", "step_s_high", "tokens_per_s", "model_tflops", "mfu", "bound_s", "bound_by",
+            ):  # fmt: skip
+                row[field] = found.get(field)
+            for tier in ("hbm", "host"):
+                row[f"{tier}_bytes"] = found["memory"][tier]["peak_bytes"] if found else None
+            rows.append(row | {"plan": cell.plan})
+        return frame(rows)
+
+    def __repr__(self) -> str:
+        return f"<sluice.AblationResult {self.name}: {len(self.cells)} cells over {', '.join(self.factors)}>"
+
+
+def ablate(
+    experiment: Mapping[str, Any] | str | os.PathLike[str],
+    baseline: Mapping[str, Any] | None = None,
+    effort: float | None = None,
+    progress: Callable[[int, int, Cell], None] | None = None,
+) -> AblationResult:
+    """Predicts every cell of an experiment, as ``sluice ablate --on simulation`` does, and writes nothing.
+
+    Args:
+        experiment: EXPERIMENT.yaml, or a mapping with its keys (docs/ablations.md).
+        baseline: keys of the baseline to override: ``{"machine": "rtx-4090", "machine.h2d": "0.5x"}``.
+        effort: search so many times as long for each plan; in place of the experiment's.
+        progress: called after each cell with how many are done, of how many, and the cell.
+
+    Raises:
+        BadRequest: naming the file, the line and the nearest known key.
+    """
+    if isinstance(experiment, Mapping):
+        text, where = json.dumps(experiment), "experiment"
+    else:
+        where = os.fspath(experiment)
+        try:
+            text = pathlib.Path(where).read_text()
+        except FileNotFoundError as error:
+            raise BadRequest(f"{where}: no such file") from error
+    changes = [(path, str(value)) for path, value in (baseline or {}).items()]
+    with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
+        models = os.path.join(folder, "models")
+        core = _core.Ablation(text, where, changes, effort or 0.0, models)
+        cells: Rows[Cell] = Rows()
+        for index in range(len(core)):
+            fields = core.predict(index)
+            if fields["prediction"] is not None:
+                fields["prediction"] = json.loads(fields["prediction"])
+            cells.append(Cell(fields))
+            if progress is not None:
+                progress(index + 1, len(core), cells[-1])
+        return AblationResult(core.name, core.question, list(core.factors), cells)

@@ -1,0 +1,79 @@
+"""Which machine to buy or rent for a run."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _core
+from .catalogue import Machine, Record
+from .frames import Rows
+from .run_words import RunWords
+
+
+class Advice(Record):
+    """What ``sluice buy --json`` prints.
+
+    Attributes:
+        verdict: sentences, the conclusion first.
+        rows: machines, fitting ones first, fastest first: ``machine``, ``fits``, ``step_s`` (seconds),
+            ``tokens_per_s``, ``days`` (for the tokens), ``price`` and ``cost`` (US dollars), ``limit``, ``evidence``.
+        upgrades: of the base machine: ``what``, ``setting``, ``step_s``, ``speedup``, ``days_saved``, ``price``.
+        elasticity: d ln(step) / d ln(resource) of the base machine, by resource.
+    """
+
+    @property
+    def rows(self) -> Rows[Record]:
+        return Rows(Record(row) for row in self._fields["rows"])
+
+    @property
+    def upgrades(self) -> Rows[Record]:
+        return Rows(Record(row) for row in self._fields["upgrades"])
+
+    def __repr__(self) -> str:
+        return f"<sluice.Advice on {len(self._fields['rows'])} machines: {' '.join(self.verdict[:1])}>"
+
+
+def buy(
+    model: str | os.PathLike[str] | None = None,
+    machine: str | os.PathLike[str] | Machine | None = None,
+    *,
+    seq_len: int | None = None,
+    batch_size: int | None = None,
+    micro_batch: int | None = None,
+    run: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    machines: Sequence[str] = (),
+    tokens: str | float | None = None,
+    days: float | None = None,
+    budget_usd: float | None = None,
+    prices: str | os.PathLike[str] | None = None,
+    rent: bool = False,
+    set: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> Advice:
+    """Ranks machines for a run, and upgrades of one.
+
+    Args:
+        machine: the base of upgrades and elasticity. machines: which to rank; the whole catalogue by default.
+        tokens: to train on, a number or ``"10B"``. days: to train in. budget_usd: US dollars.
+        prices: file of dated prices; none is ever guessed. rent: price by the hour.
+        The run is stated as for :func:`sluice.predict`.
+
+    Raises:
+        BadRequest: naming the field and the fix. A machine on which the run does not fit is a row.
+    """
+    words = RunWords(
+        run,
+        {
+            "model": model, "machine": machine, "seq_len": seq_len, "batch_size": batch_size,
+            "micro_batch": micro_batch, **settings,
+        },
+        set,
+    )  # fmt: skip
+    count = _core.parse_tokens(str(tokens)) if tokens is not None else None
+    file = os.fspath(prices) if prices is not None else None
+    return Advice(
+        json.loads(_core.buy(words.words, list(machines), count, days, budget_usd, file, rent))
+    )

@@ -1,0 +1,28 @@
+"""Lists of records, as pandas frames where pandas is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
+
+
+def frame(rows: Iterable[dict[str, Any]] | dict[str, Any]) -> pandas.DataFrame:
+    """A DataFrame of rows or columns. Needs pandas."""
+    try:
+        import pandas
+    except ImportError as error:
+        raise ImportError("a frame needs pandas: pip install pandas") from error
+    return pandas.DataFrame(rows)
+
+
+class Rows(list, Generic[T]):
+    """A list of records, each with ``to_dict()``."""
+
+    def to_frame(self) -> pandas.DataFrame:
+        """One row a record; nested objects stay as they are."""
+        return frame([row.to_dict() for row in self])

@@ -1,0 +1,235 @@
+"""What a run's step takes, without the machine: predict, and the search behind it: plan."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+from . import _core
+from .catalogue import Machine, Record
+from .errors import DoesNotFit
+from .run_words import RunWords
+from .trace import Trace
+
+
+class TierMemory(Record):
+    """One memory: ``peak_bytes``, ``capacity_bytes`` and ``parts`` (bytes by what they hold, at the peak)."""
+
+    def __repr__(self) -> str:
+        return f"<{self.peak_bytes / 2**30:.4g} of {self.capacity_bytes / 2**30:.4g} GiB>"
+
+
+class Memory(Record):
+    """``hbm``, ``host`` and ``disk``, each a :class:`TierMemory`; also by name: ``memory["hbm"]``."""
+
+    def __getitem__(self, tier: str) -> TierMemory:
+        return TierMemory(self._fields[tier])
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("hbm", "host", "disk"):
+            return self[name]
+        return super().__getattr__(name)
+
+    def __repr__(self) -> str:
+        return f"<sluice.Memory hbm {self.hbm} host {self.host} disk {self.disk}>"
+
+
+class Plan(Record):
+    """Every choice that changes time or memory but no result: ``weight_buffers``, ``gradient_buffers``,
+    ``prefetch_depth``, ``rounds``, ``micro_batches_per_round``, ``copy_chunk_bytes``, ``threads``, and ``layers`` with
+    what each keeps and where it lives.
+    """
+
+    def __init__(self, fields: dict[str, Any], file: str):
+        super().__init__(fields)
+        self._file = file
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes a plan file, which ``plan=PATH`` here and ``--plan FILE`` of the program take."""
+        pathlib.Path(path).write_text(self._file)
+
+    def __repr__(self) -> str:
+        return (
+            f"<sluice.Plan {self.weight_buffers} weight buffers, depth {self.prefetch_depth}, "
+            f"{self.rounds} rounds of {self.micro_batches_per_round}>"
+        )
+
+
+class Waterfall(Record):
+    """From the bound to the step: ``bound_s``, ``bound_by``, ``terms_s`` (seconds by name) and ``step_s``, which is
+    their sum."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draws it. Needs Matplotlib."""
+        from .plotting import waterfall
+
+        return waterfall(self.terms_s, self.bound_s, self.step_s, ax)
+
+
+class Prediction(Record):
+    """What one plan of a run does on a machine, as ``sluice predict --json`` prints it.
+
+    Attributes:
+        step_s: seconds of an optimizer step, in the steady state; ``step_s_low`` and ``step_s_high`` are its 90 %
+            interval.
+        tokens_per_s: tokens a second.
+        model_tflops: model TFLOP/s: matrix products and causal attention, no recomputation. ``mfu``: over the
+            machine's dense bf16 peak, or None where it has none.
+        bound_s: seconds that no plan beats on this machine; ``bound_by`` says what sets it (``compute``, ``h2d``,
+            ``d2h``, ``dram``, ``cpu``, ``disk``, ``chain``), ``bound_ratio`` is step over bound, ``bounds`` are all.
+        memory: peaks, capacities and parts of ``hbm``, ``host`` and ``disk``, in bytes.
+        busy: share of the step in which each lane works.
+        compute_s, stalls: seconds of compute, and of the compute lane's waits by what it waits for; they sum to
+            the step.
+        evidence: shares of the step that rest on what was ``measured``, ``fitted``, or read from a ``datasheet``.
+        plan: the :class:`Plan`.
+        parameters, plan_hash, job_hash, profile_hash, cost_model_hash, numerics_id: what was predicted with what.
+    """
+
+    def __init__(self, outcome: Any):
+        super().__init__(json.loads(outcome.json))
+        self._outcome = outcome
+
+    @property
+    def memory(self) -> Memory:
+        return Memory(self._fields["memory"])
+
+    @property
+    def plan(self) -> Plan:
+        return Plan(self._fields["plan"], self._outcome.plan_file_json())
+
+    @property
+    def waterfall(self) -> Waterfall:
+        """What the step takes above its bound, and why."""
+        return Waterfall(json.loads(self._outcome.waterfall_json()))
+
+    def trace(self) -> Trace:
+        """Every task of three consecutive steps; the second to the third ``grads`` is ``step_s``."""
+        return Trace(self._outcome.columns())
+
+    def graph(self) -> dict[str, Any]:
+        """The step graph, which :func:`sluice.simulate` takes: its ``period_s`` is ``step_s``."""
+        return json.loads(self._outcome.graph_json())
+
+    def __repr__(self) -> str:
+        return (
+            f"<sluice.{type(self).__name__} {self.step_s:.4g} s a step "
+            f"({self.step_s_low:.3g} to {self.step_s_high:.3g}), {self.tokens_per_s:.0f} tokens/s, "
+            f"{self.bound_ratio:.3g} times the bound by {self.bound_by}>"
+        )
+
+
+class PlanResult(Prediction):
+    """What ``sluice plan --json`` prints: a :class:`Prediction` of the best plan found, with
+
+    Attributes:
+        space_log10: log10 of the number of plans; ``considered`` and ``simulated`` of them were looked at.
+        optimality_gap: how far the best plan can be below the one found: (step - least bound) / step.
+    """
+
+
+def _result(outcome: Any, kind: type[Prediction]) -> Any:
+    for note in outcome.notes:
+        warnings.warn(note, stacklevel=3)
+    if not outcome.fits:
+        fields = json.loads(outcome.json)
+        error = DoesNotFit(fields)
+        error.prediction = kind(outcome) if outcome.has_step else None
+        raise error
+    return kind(outcome)
+
+
+def predict(
+    model: str | os.PathLike[str] | None = None,
+    machine: str | os.PathLike[str] | Machine | None = None,
+    *,
+    seq_len: int | None = None,
+    batch_size: int | None = None,
+    micro_batch: int | None = None,
+    run: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    policy: str | os.PathLike[str] | None = None,
+    plan: str | os.PathLike[str] | None = None,
+    hbm: str | int | None = None,
+    host: str | int | None = None,
+    disk: str | int | None = None,
+    threads: int | None = None,
+    residency: str | None = None,
+    set: Mapping[str, Any] | None = None,
+    tokens: str | float | None = None,
+    prices: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Prediction:
+    """Predicts the best plan found for a run, or a given plan's or policy's step. Needs no GPU.
+
+    Args:
+        model: catalogue name, config.json, model folder or cached Hugging Face id.
+        machine: catalogue name, profile file, :class:`Machine`, or ``"here"`` (the default).
+        seq_len: tokens of a sequence. batch_size: sequences a step. micro_batch: sequences a micro-batch (1).
+        run: a RUN.yaml, or a mapping with its keys; what else is given overrides it.
+        policy: a peer's schedule, or FILE.yaml, in place of a search. plan: a plan file to predict.
+        hbm, host, disk: bytes to use, or text with a unit (``"24 GiB"``).
+        threads: of the CPU optimizer. residency: ``"host"`` keeps master, m and v out of HBM.
+        set: paths under ``machine.``, ``plan.`` and ``policy.``: ``{"machine.h2d": "0.5x"}``.
+        tokens: to train on, a number or ``"10B"``; prices: file of dated prices. They add days and cost.
+        settings: any other key of RUN.yaml (``loss_chunk``, ``gradient_wire``, ``optimizer={"clip": "off"}``), and
+            the parts of a machine: ``gpu``, ``cpu``, ``ram``, ``ssd``.
+
+    Raises:
+        BadRequest: naming the field and the fix.
+        DoesNotFit: with the shortage and remedies; its ``prediction`` is there for a given plan or policy.
+    """
+    words = RunWords(
+        run,
+        {
+            "model": model, "machine": machine, "seq_len": seq_len, "batch_size": batch_size,
+            "micro_batch": micro_batch, "policy": policy, "plan": plan, "hbm": hbm, "host": host, "disk": disk,
+            "threads": threads, "residency": residency, **settings,
+        },
+        set,
+    )  # fmt: skip
+    count = _core.parse_tokens(str(tokens)) if tokens is not None else None
+    return _result(
+        _core.predict(words.words, count, os.fspath(prices) if prices is not None else None), Prediction
+    )
+
+
+def plan(
+    model: str | os.PathLike[str] | None = None,
+    machine: str | os.PathLike[str] | Machine | None = None,
+    *,
+    seq_len: int | None = None,
+    batch_size: int | None = None,
+    micro_batch: int | None = None,
+    run: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    effort: float | None = None,
+    front: str | None = None,
+    free: str | None = None,
+    hide_link: bool = False,
+    set: Mapping[str, Any] | None = None,
+    **settings: Any,
+) -> PlanResult:
+    """Searches for the fastest plan that fits and says why it takes what it takes.
+
+    Args:
+        effort: search so many times as long (1).
+        front: then plans that trade step time for ``"hbm,host,tokens"``, any of (the result's ``fronts``).
+        free: job sizes to choose too, ``"micro_batch,loss_chunk"``: they change bits.
+        hide_link: then the batch size at which no copy is waited for.
+        The run is stated as for :func:`predict`.
+
+    Raises:
+        BadRequest, DoesNotFit: as :func:`predict`.
+    """
+    words = RunWords(
+        run,
+        {
+            "model": model, "machine": machine, "seq_len": seq_len, "batch_size": batch_size,
+            "micro_batch": micro_batch, **settings,
+        },
+        set,
+    )  # fmt: skip
+    return _result(_core.plan(words.words, effort, front, free, hide_link), PlanResult)
