@@ -34,8 +34,7 @@ class Session {
   /// Runs the next steps up to `last`; returns the last step that ran (smaller after
   /// `request_stop`). `step_done` is called on this thread after each step's `grads`.
   std::int64_t run_to(std::int64_t last, const StepDone& step_done = nullptr);
-  /// Whether weights are those before the step that failed: not where a device goes on by itself
-  /// with updates that it was given, nor where they wait for no norm.
+  /// Whether weights are those before the step that failed: where updates wait for its norm.
   [[nodiscard]] bool keeps_weights_on_failure() const;
   /// From `step_done`: no further step begins.
   void request_stop() { executor_.request_stop(); }
