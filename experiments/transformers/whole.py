@@ -6,7 +6,8 @@
 For llama, qwen2 and qwen3 shapes with weights that bf16 holds exactly, it prints Sluice's numbers (bf16, fp32 accumulation) beside
 transformers' in fp32, and how far transformers' own bf16 is from them: loss of a text, loss and gradient norm of one step, greedy
 tokens (where a token differs, how much likelier fp32 holds its own choice), and the logits of the export, which must be equal.
-Exit status 1 where Sluice is farther off than twice transformers' bf16 (at least 1e-3) or an export differs.
+Exit status 1 where a loss is off by more than 1e-4 of itself, a norm by more than transformers' bf16 (at least 1e-3), a token is
+one that fp32 holds for less likely than its own by more than 0.1 in the logit, or an export differs.
 """
 
 import argparse
@@ -41,6 +42,10 @@ def make_model(family, seed):
     return model.eval()
 
 
+def load(like, folder, dtype):
+    return type(like).from_pretrained(folder, dtype=dtype, attn_implementation="eager").eval()
+
+
 def step_of(model, tokens):
     """Loss and gradient norm of one step over all training windows."""
     windows = (len(tokens) - 1) // SEQ_LEN
@@ -49,7 +54,7 @@ def step_of(model, tokens):
     loss = side.mean_loss(model, tokens, 0, training * SEQ_LEN, SEQ_LEN)
     loss.backward()
     norm = math.sqrt(sum(float((each.grad.double() ** 2).sum()) for each in model.parameters()))
-    return float(loss), norm, training
+    return loss.item(), norm, training
 
 
 @torch.no_grad()
@@ -95,7 +100,7 @@ def main():
         tokenizer = side.train_tokenizer(text, folder / "tokenizer.json")
         tokens, prompt = tokenizer.encode(text).ids, tokenizer.encode(PROMPT).ids
         fp32, (loss, norm, training) = numbers_of(model, tokens), step_of(model, tokens)
-        half = type(model).from_pretrained(folder, dtype=torch.bfloat16).eval()
+        half = load(model, folder, torch.bfloat16)
         bf16, (loss16, norm16, _) = numbers_of(half, tokens), step_of(half, tokens)
 
         sizes = ["--data", arguments.out / "text.txt", "--seq-len", SEQ_LEN]
@@ -105,7 +110,7 @@ def main():
         step = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])
         made = sluice("generate", folder, "--prompt", PROMPT, "--max-new-tokens", NEW_TOKENS, "--ignore-eos", "--json")
         done = subprocess.run([arguments.sluice, "export", run, "-o", arguments.out / f"{family}-out", "--dtype", "fp32"])
-        again = type(model).from_pretrained(arguments.out / f"{family}-out", dtype=torch.float32).eval()
+        again = load(model, arguments.out / f"{family}-out", torch.float32)
         rows[family] = {
             "text_loss": {"sluice": ours, "fp32": fp32, "bf16": bf16},
             "step_loss": {"sluice": step["loss"], "fp32": loss, "bf16": loss16},
@@ -118,7 +123,7 @@ def main():
             row = rows[family][name]
             error, theirs = (abs(row[key] / row["fp32"] - 1) for key in ("sluice", "bf16"))
             print(f"{family:6} {name:10} {row['sluice']:.6f} of fp32 {row['fp32']:.6f}: {error:.1e} (bf16 {theirs:.1e})")
-            if error > max(1e-3, 2 * theirs):
+            if error > (max(1e-3, theirs) if name == "grad_norm" else 1e-4):
                 failed.append(f"{family} {name}")
         other = rows[family]["greedy"]["first_other"]
         said = "all equal" if other is None else f"the first other at {other[0]}, {other[1]:.4f} less likely in fp32"
