@@ -78,8 +78,7 @@ __global__ void __launch_bounds__(kThreads)
       q + blockIdx.x * sizes.q_stride + static_cast<std::int64_t>(head) * sizes.head_dim;
   const auto mine = LaneVector<kPairs>::load(q_row, lane, sizes.head_dim);
   Running<kPairs> running;
-  for (std::int64_t begin = low + warp * kKeysAhead; begin <= query;
-       begin += kWarps * kKeysAhead) {
+  for (std::int64_t begin = low + warp * kKeysAhead; begin <= query; begin += kWarps * kKeysAhead) {
     float scores[kKeysAhead];
 #pragma unroll
     for (int i = 0; i < kKeysAhead; ++i) {
