@@ -80,7 +80,7 @@ function drawTimeline() {
   });
   startPointers(canvas, model, shown, {look, zoom, select, draw, whole});
   startKeys(canvas, model, shown, {look, zoom, move, reveal, select, whole});
-  element(part, "p", {class: "muted hint"}, "Drag or ← → move; Ctrl and wheel, pinch or + − zoom; a double click fits a task. With the timeline focused, , and . go from task to task, ↑ ↓ from row to row.");
+  element(part, "p", {class: "muted hint"}, "Drag or ← → move; Ctrl and wheel, pinch or + − zoom; a double click fits a task. With the timeline focused, the keys comma and full stop go from task to task, ↑ ↓ from row to row.");
   new ResizeObserver(draw).observe(canvas);
   onTheme(draw);
   select(null);

@@ -56,12 +56,12 @@ function taskLines(model, task) {
   const lines = [task.name + (task.tasks > 1 ? ` and ${count(task.tasks - 1)} more` : ""), `${words(task.kind)} on ${task.lane}`];
   const other = model.other(task);
   for (const each of other ? [task, other].sort((a, b) => model.rows.indexOf(a.row) - model.rows.indexOf(b.row)) : [task]) {
-    lines.push(`${each.row.name}: ${seconds(each.end - each.start)}, from ${seconds(each.start)}`);
+    lines.push(`${each.row.name}: ${seconds(each.end - each.start)}, from ${instant(each.start)}`);
   }
   if (other) {
     const [predicted, measured] = task.row.name === "predicted" ? [task, other] : [other, task];
     const took = measured.end - measured.start, expected = predicted.end - predicted.start;
-    if (expected > 0) lines.push(`measured over predicted: ${percent(took / expected - 1)}`);
+    if (took > 0) lines.push(`prediction error: ${percent(expected / took - 1)}`);
   }
   if (task.busy !== null && task.tasks > 1) lines.push(`${count(task.tasks)} tasks, together ${seconds(task.busy)}`);
   if (task.bytes > 0) lines.push(`${bytes(task.bytes)}` + (task.tasks === 1 ? `, ${rate(task.bytes / (task.end - task.start))}` : ""));

@@ -16,6 +16,12 @@ function seconds(value) {
   const [size, name] = kTimes.find(([unit]) => Math.abs(value) >= unit) || kTimes[kTimes.length - 1];
   return (value < 0 ? kMinus : "") + Math.abs(value / size).toPrecision(Math.abs(value / size) >= 1000 ? 4 : 3) + " " + name;
 }
+/** A point of time, to six digits: tasks are short beside the step. */
+function instant(value) {
+  if (value === 0) return "0 s";
+  const [size, name] = kTimes.find(([unit]) => Math.abs(value) >= unit) || kTimes[kTimes.length - 1];
+  return (value < 0 ? kMinus : "") + Number(Math.abs(value / size).toPrecision(6)) + " " + name;
+}
 function bytes(value) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB"];
   let unit = 0;
