@@ -78,13 +78,16 @@ void write_before(const engine::RunFolder& folder, TrainedRun& run) {
 }
 
 /// A run does not fail because what it came to cannot be written: it is on stdout too.
-void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
+void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
+                 TrainedRun& run) {
   try {
     folder.require_there();
     if (run.measured_trace) {
       planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
     }
     planner::write_whole_file(folder.manifest(), manifest_json(run));
+    run.elasticities = planner::elasticities(planning.predictor, planning.calibration,
+                                             run.predicted.prediction.plan);
     profiler::ReportData report = report_of(run);
     if (profiler::is_summed_up(report.step)) {
       report.step.every_task = "trace.json";
@@ -93,7 +96,7 @@ void write_after(const engine::RunFolder& folder, const TrainedRun& run) {
                                 sim::write_chrome_trace(all.traces));
     }
     planner::write_whole_file(folder.report(), profiler::report_html(report));
-  } catch (const EnvironmentError& error) {
+  } catch (const Error& error) {
     std::fprintf(stderr, "sluice: warning: the run's report was not written: %s\n", error.what());
   }
 }
@@ -241,9 +244,7 @@ int run_train(const Arguments& arguments) {
     return static_cast<int>(ExitCode::interrupted);
   }
   run.ended = planner::utc_now();
-  run.elasticities =
-      planner::elasticities(planning.predictor, planning.calibration, prediction.plan);
-  write_after(folder, run);
+  write_after(folder, planning, run);
   if (const auto path = request.value("--trace-out"); path && run.measured_trace) {
     planner::write_whole_file(*path, sim::write_trace(*run.measured_trace));
   }

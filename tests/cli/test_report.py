@@ -190,7 +190,7 @@ def experiments(tmp_path_factory):
     (home / "predicted.yaml").write_text(EXPERIMENT)
     sluice(home, "ablate", "predicted.yaml", "--effort", "0.05", "-o", "out/predicted")
     small = pathlib.Path(__file__).parents[2] / "experiments" / "ablations" / "small.yaml"
-    sluice(home, "ablate", small, "--on", "device", "--effort", "0.1", "-o", "out/run")
+    sluice(home, "ablate", small, "seq_len=32", "batch_size=2", "--on", "device", "--effort", "0.1", "-o", "out/run")
     return home / "out"
 
 
@@ -237,3 +237,13 @@ def test_a_tuned_plan(open_page, tmp_path):
     assert len(page.texts("#rounds tbody tr")) == len(result["rounds"])
     assert "errors" not in sections or "of this plan's last run" in page.texts("#timeline .seen")[0]
     assert page.painted() > 5
+
+
+def test_a_run_too_short_to_trace_shows_its_prediction(open_page, tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    sluice(tmp_path, "train", *small_flags(tmp_path, "config.json"), "steps=1", "out=run", "--no-checkpoint", "--json")
+    page = open_page(tmp_path / "run" / "report.html")
+    assert page.texts("#timeline h2") == ["One step, predicted"]
+    assert [row["name"] for row in page.data["timeline"]["rows"]] == ["predicted"]
+    assert "errors" not in page.sections() and {"memory", "waterfall", "elasticities"} <= set(page.sections())
+    assert page.texts("#waterfall thead th")[2:] == [page.texts("#waterfall thead th")[2], "of the step"]
