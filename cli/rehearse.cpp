@@ -144,8 +144,11 @@ void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
   try {
     run_steps(run, rehearsal, metrics, meter, interrupt, json);
   } catch (const engine::Diverged& error) {
+    const std::string unit = error.gradient_unit()
+                                 ? planner::unit_name(run.job.model, *error.gradient_unit()) + ": "
+                                 : "";
     throw Error(ExitCode::not_converged,
-                std::string("rehearsal: values did not stay finite: ") + error.what());
+                "rehearsal: values did not stay finite: " + unit + error.what());
   }
   run.values = rehearsal.values();
   if (const auto step = run.median_step()) {
