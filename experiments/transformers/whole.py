@@ -13,10 +13,12 @@ one that fp32 holds for less likely than its own by more than 0.1 in the logit, 
 import argparse
 import json
 import math
+import os
 import pathlib
 import subprocess
 import sys
 
+ENVIRONMENT = dict(os.environ)  # transformers_side hides GPUs from PyTorch, not from Sluice.
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "tests" / "reference"))
 import transformers_side as side  # noqa: E402
@@ -85,7 +87,7 @@ def main():
     flags = ["--machine", arguments.machine, "--host", arguments.host, "--backend", "cuda"]
 
     def sluice(*words):
-        done = subprocess.run([arguments.sluice, *map(str, words), *flags], capture_output=True, text=True)
+        done = subprocess.run([arguments.sluice, *map(str, words), *flags], capture_output=True, text=True, env=ENVIRONMENT)
         if done.returncode:
             sys.exit(f"sluice {' '.join(map(str, words))}: {done.stderr[-2000:]}")
         return json.loads(done.stdout)
