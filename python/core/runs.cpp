@@ -2,6 +2,7 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include "planner/run_arguments.hpp"
 #include "planner/run_needs.hpp"
 #include "planner/run_prediction.hpp"
+#include "planner/waterfall.hpp"
 #include "python/core/bindings.hpp"
 #include "python/core/interruptible.hpp"
 #include "python/core/step_columns.hpp"
@@ -114,9 +116,21 @@ std::string step_plan_file(const StepOutcome& outcome) {
   return to_json_text(file);
 }
 
-std::string step_waterfall(const StepOutcome& outcome) {
+py::dict step_waterfall(const StepOutcome& outcome) {
   const planner::Prediction& prediction = outcome.step->prediction;
-  return waterfall_json(planner::waterfall_above(prediction.stalls, prediction.bound));
+  const planner::Waterfall falls = waterfall_above(prediction.stalls, prediction.bound);
+  py::dict terms;
+  for (std::size_t i = 0; i < planner::kWaterfallTerms; ++i) {
+    const auto term = static_cast<planner::WaterfallTerm>(i);
+    terms[name_above(term)] = to_seconds(falls.at(term)).count();
+  }
+  py::dict all;
+  all["step_s"] = to_seconds(falls.step).count();
+  all["bound_s"] = to_seconds(falls.bound).count();
+  all["bound_by"] = to_string(falls.bound_by);
+  all["bound_ratio"] = falls.bound_ratio();
+  all["terms_s"] = terms;
+  return all;
 }
 
 }  // namespace
@@ -130,7 +144,7 @@ void bind_runs(py::module_& module) {
                              [](const StepOutcome& outcome) { return outcome.step != nullptr; })
       .def("graph_json", &step_graph)
       .def("plan_file_json", &step_plan_file)
-      .def("waterfall_json", &step_waterfall)
+      .def("waterfall", &step_waterfall)
       .def("columns", [](const StepOutcome& outcome) { return step_columns(*outcome.step); });
   module.def("predict", &predict, py::arg("words"), py::arg("tokens"), py::arg("prices"));
   module.def("plan", &plan, py::arg("words"), py::arg("effort"), py::arg("front"), py::arg("free"),

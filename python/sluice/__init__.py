@@ -8,6 +8,7 @@ seconds, sizes bytes, rates per second, and every result's ``to_dict()`` is what
     >>> found.tokens_per_s, found.memory.hbm.peak_bytes, found.trace().to_frame()
 """
 
+from . import plotting
 from ._core import commit
 from ._core import version as __version__
 from .ablation import AblationResult, Cell, ablate
@@ -23,5 +24,5 @@ __all__ = [
     "AblationResult", "Advice", "BadRequest", "Cell", "DoesNotFit", "EnvironmentFailed", "Machine", "Memory", "Model",
     "Plan", "PlanResult", "Prediction", "Record", "Rows", "Simulated", "SluiceError", "TierMemory", "Trace",
     "Waterfall", "__version__", "ablate", "buy", "commit", "machine", "machines", "model", "models", "plan",
-    "policies", "predict", "read_trace", "simulate", "support",
+    "plotting", "policies", "predict", "read_trace", "simulate", "support",
 ]  # fmt: skip

@@ -27,6 +27,7 @@ COLOURS = {
     "launch": "#999999",
 }
 _OTHER = "#555555"
+_VISIBLE = 0.002  # Of the width: kinds that show less are not in the legend.
 
 
 def _axes(ax: Axes | None, **size: Any) -> Axes:
@@ -54,7 +55,7 @@ def timeline(
         origin_s: instant that is 0 on the axis, in seconds; the first start by default.
     """
     shown = list(lanes) if lanes is not None else trace.lanes
-    ax = _axes(ax, figsize=(9, 0.5 + 0.42 * len(shown)), layout="constrained")
+    ax = _axes(ax, figsize=(9, 1.2 + 0.42 * len(shown)), layout="constrained")
     origin = float(trace.start_s.min()) if origin_s is None else origin_s
     longest = max(float((trace.end_s - origin).max()), 1e-9)
     unit, factor = ("ms", 1e3) if longest < 1 else ("s", 1)
@@ -72,7 +73,8 @@ def timeline(
                 for start, end in zip(part.start_s.tolist(), part.end_s.tolist())
             ]
             ax.broken_barh(bars, (row - 0.4, 0.8), facecolors=COLOURS.get(kind, _OTHER), linewidth=0)
-        ax.plot([], [], color=COLOURS.get(kind, _OTHER), linewidth=6, label=kind.replace("_", " "))
+        if of_kind.duration_s.sum() > _VISIBLE * longest:
+            ax.plot([], [], color=COLOURS.get(kind, _OTHER), linewidth=6, label=kind.replace("_", " "))
     ax.set_yticks(range(len(shown)), shown)
     ax.set_ylim(len(shown) - 0.5, -0.5)
     ax.set_xlabel(f"time ({unit})")
@@ -80,7 +82,8 @@ def timeline(
         ax.spines[side].set_visible(False)
     ax.tick_params(axis="y", length=0)
     if legend:
-        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize="small")
+        below = -0.25 - 0.9 / len(shown)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, below), ncols=6, frameon=False, fontsize="small")
     return ax
 
 

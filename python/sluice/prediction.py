@@ -105,7 +105,7 @@ class Prediction(Record):
     @property
     def waterfall(self) -> Waterfall:
         """What the step takes above its bound, and why."""
-        return Waterfall(json.loads(self._outcome.waterfall_json()))
+        return Waterfall(self._outcome.waterfall())
 
     def trace(self) -> Trace:
         """Every task of three consecutive steps; the second to the third ``grads`` is ``step_s``."""
