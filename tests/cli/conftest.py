@@ -25,6 +25,9 @@ REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = REPOSITORY / "docs" / "schemas"
 SHARED = REPOSITORY.parent / "shared"
 
+# For tests whose code others run under sanitizers too, in less time.
+once = pytest.mark.skipif(bool(os.environ.get("SLUICE_SANITIZE")), reason="runs once, without sanitizers")
+
 
 @dataclass
 class Run:

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import REPOSITORY, program
+from conftest import REPOSITORY, once, program
 
 EXPERIMENTS = sorted((REPOSITORY / "experiments" / "ablations").glob("*.yaml"))
 SMALL = """\
@@ -73,6 +73,7 @@ def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small,
     assert "buffers=2, keep=all" in (tmp_path / "a" / "plot.svg").read_text()
 
 
+@once
 def test_shares_of_the_cells_come_together(run_sluice, small, tmp_path):
     run_sluice("ablate", small, "-o", tmp_path / "whole")
     first = run_sluice("ablate", small, "-o", tmp_path / "parts", "--cells", "1/2")
@@ -107,6 +108,7 @@ def test_a_term_of_the_model_and_a_field_of_the_model(run_sluice, tmp_path):
     assert cells[0]["plan_hash"] == cells[2]["plan_hash"]
 
 
+@once
 def test_on_a_device_cells_are_predicted_run_and_resumed(run_sluice, tmp_path, validate):
     small = REPOSITORY / "experiments" / "ablations" / "small.yaml"
     words = ["ablate", small, "--on", "device", "-o", tmp_path / "out"]
@@ -131,6 +133,7 @@ def test_on_a_device_cells_are_predicted_run_and_resumed(run_sluice, tmp_path, v
     assert results(tmp_path / "out") == again
 
 
+@once
 def test_a_signal_stops_between_cells_and_the_rest_follows(small, run_sluice, tmp_path, sluice_home):
     text = SMALL.replace("values: [1, 2]", f"values: {list(range(1, 4))}")
     small.write_text(text.replace("residency: host", "residency: host\n  set: {plan.rounds: 1}"))

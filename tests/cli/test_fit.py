@@ -12,7 +12,7 @@ import random
 
 import pytest
 
-from conftest import SHARED
+from conftest import SHARED, once
 
 KERNELS = SHARED / "data" / "kernels"
 GEMM_COLUMNS = ["m", "n", "k"]
@@ -186,6 +186,7 @@ MEASURED = [
 ]
 
 
+@once
 @pytest.mark.parametrize("kind, name, median, p90", MEASURED, ids=lambda value: str(value)[:9])
 def test_measured_tables_are_predicted_from_half(run_sluice, tmp_path, kind, name, median, p90):
     table = KERNELS / f"{name}.csv.gz"

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import once
 
 from test_predict import TINY
 
@@ -49,6 +50,7 @@ def test_the_relaxed_constraint_shortens_the_step_predicted_from_scratch(run_slu
     assert first["step_s"] <= again["step_s"] < p["step_s"]
 
 
+@once
 def test_the_tables_say_it_in_words(run_sluice, streaming):
     text = run_sluice("plan", *with_link(streaming, 0.005), "--hide-link", "--front", "hbm", "--free",
                       "micro_batch").out
@@ -73,6 +75,7 @@ def test_fronts_trade_the_step_for_memory_and_tokens(run_sluice, validate, strea
             assert steps == sorted(set(steps), reverse=True) and steps[-1] <= p["step_s"]
 
 
+@once
 def test_a_point_of_the_front_is_what_predict_says_within_its_limits(run_sluice, tmp_path, streaming):
     out = tmp_path / "plan.json"
     p = run_sluice("plan", *streaming, "--front", "hbm", "-o", out, "--json").json()
@@ -85,6 +88,7 @@ def test_a_point_of_the_front_is_what_predict_says_within_its_limits(run_sluice,
         assert again["fits"] and again["step_s"] == point["step_s"] and again["plan_hash"] == point["plan_hash"]
 
 
+@once
 def test_the_batch_that_hides_the_link_is_the_least(run_sluice, validate, streaming):
     p = run_sluice("plan", *streaming, "--hide-link", "--json").json()
     validate(p, "plan-result")
@@ -115,6 +119,7 @@ def test_a_policy_that_does_not_fit_is_exit_3_with_what_a_search_does(run_sluice
     assert refused["tier"] == "hbm" and refused["short_bytes"] > 0
 
 
+@once
 def test_free_sizes_are_chosen_and_said(run_sluice, validate, tmp_path, streaming):
     p = run_sluice("plan", *streaming, "--free", "micro_batch,loss_chunk", "--json").json()
     validate(p, "plan-result")

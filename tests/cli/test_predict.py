@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from conftest import once
 
 TINY = {
     "model_type": "llama", "architectures": ["LlamaForCausalLM"], "hidden_size": 64,
@@ -99,6 +100,7 @@ def test_too_little_memory_is_exit_3_with_remedies_that_fit(run_sluice, validate
     assert "does not fit" in run_sluice("plan", *tiny, "--hbm", "640 MiB", exit_code=3).out
 
 
+@once
 def test_a_model_that_fits_nowhere_lacks_host_memory(run_sluice):
     # All state on the device would lack a smaller share of it than streaming lacks of the host's memory, but nobody can
     # add to a device's.
@@ -134,6 +136,7 @@ def machine_rows(document):
     return [row for row in document["rows"] if row["kind"] != "resident node"]
 
 
+@once
 def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, tiny):
     prices = tmp_path / "prices.yaml"
     prices.write_text("prices:\n  h200: {rent_usd_per_hour: 3.5, date: 2026-01-31}\n")

@@ -9,13 +9,13 @@ import subprocess
 
 import pytest
 
-from conftest import available_verbs, program
+from conftest import available_verbs, once, program
 from report_browser import browser, open_page  # noqa: F401 (fixtures)
 from small_run import CONFIG, small_flags
 
 pytestmark = [
     pytest.mark.skipif("train" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"),
-    pytest.mark.skipif(bool(os.environ.get("SLUICE_SANITIZE")), reason="runs once, without sanitizers"),
+    once,
 ]
 DRIVER = pathlib.Path(program()).parent / "report_driver"
 

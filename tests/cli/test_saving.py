@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import available_verbs, program
+from conftest import available_verbs, once, program
 from small_run import CONFIG, small_flags, write_model
 
 pytestmark = pytest.mark.skipif(
@@ -241,6 +241,7 @@ def test_a_read_only_folder_fails_the_save(flags, tmp_path):
     assert json.loads(run.stdout)["checkpoint"] is None
 
 
+@once
 def test_metrics_that_the_disk_refuses_for_a_while_are_written_later(flags, tmp_path):
     """A limit on the size of files that ends: what a full disk is once a save has failed."""
     begin = "import os, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"

@@ -10,7 +10,7 @@ import random
 import subprocess
 
 import pytest
-from conftest import REPOSITORY, SHARED, program
+from conftest import REPOSITORY, SHARED, once, program
 
 tokenizers = pytest.importorskip(
     "tokenizers", reason="PyPI's tokenizers is not installed (scripts/install tests)"
@@ -156,6 +156,7 @@ def test_a_trained_tokenizer_gives_the_librarys_ids(tmp_path, family):
     compare(tmp_path / "tokenizer.json", texts)
 
 
+@once
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_character_of_unicode_is_cut_as_the_library_cuts_it(tmp_path, family):
     train(tmp_path / "tokenizer.json", family)
@@ -182,6 +183,7 @@ def real(name):
     return file
 
 
+@once
 @pytest.mark.parametrize("name", REAL)
 def test_real_tokenizers_agree_on_real_text(name):
     file = real(name)

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import pytest
-from conftest import available_verbs, program
+from conftest import available_verbs, once, program
 from small_run import CONFIG, TEXT, small_flags
 
 pytestmark = pytest.mark.skipif(
@@ -173,6 +173,7 @@ def test_a_limit_too_small_does_not_fit(run_sluice, small):
     assert answer["fits"] is False and answer["tier"] == "hbm" and answer["short_bytes"] > 0
 
 
+@once
 def test_a_full_disk_ends_the_run_and_keeps_what_was_written(refuses, small, tmp_path):
     """A limit on the size of files stands for the disk: the metrics do not fit below it."""
     wrapper = tmp_path / "limited"

@@ -7,7 +7,7 @@ import subprocess
 
 import numpy
 import pytest
-from conftest import REPOSITORY, available_verbs
+from conftest import REPOSITORY, available_verbs, once
 from small_run import TEXT
 
 PYTHON = REPOSITORY / ".venv-transformers" / "bin" / "python"
@@ -17,7 +17,7 @@ MACHINE = ["--machine", "here", "--backend", "host", "--host", "1GiB", "--comput
 pytestmark = [
     pytest.mark.skipif("generate" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"),
     pytest.mark.skipif(not PYTHON.exists(), reason="transformers is not installed (scripts/install tests, from PyPI)"),
-    pytest.mark.skipif(bool(os.environ.get("SLUICE_SANITIZE")), reason="runs once, without sanitizers"),
+    once,
 ]
 safetensors_numpy = pytest.importorskip(
     "safetensors.numpy", reason="PyPI's safetensors is not installed (scripts/install tests)"
