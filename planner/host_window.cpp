@@ -34,6 +34,11 @@ struct Passing {
   }
 };
 
+constexpr std::array kCopies = {WindowUse::loaded, WindowUse::loaded_moment2,
+                                WindowUse::loaded_record, WindowUse::stored};
+
+bool is_record(const StepTensor& tensor) { return tensor.name.starts_with("record.host/"); }
+
 /// Tensors that compute or launch tasks touch.
 std::vector<bool> shared_tensors(const StepGraph& graph) {
   std::vector<bool> shared(graph.tensors.size());
@@ -51,7 +56,11 @@ class Traffic {
  public:
   explicit Traffic(const StepGraph& graph) : graph_(graph), shared_(shared_tensors(graph)) {
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-      if (!shared_[i] || graph.tensors[i].arena != Arena::host) continue;
+      if (graph.tensors[i].arena != Arena::host) continue;
+      if (is_record(graph.tensors[i])) {
+        record_bytes_ = std::max(record_bytes_, aligned_up(graph.tensors[i].bytes));
+      }
+      if (!shared_[i]) continue;
       homes_[i] = shared_bytes_;
       shared_bytes_ += aligned_up(graph.tensors[i].bytes);
     }
@@ -70,6 +79,7 @@ class Traffic {
     if (shared_[tensor]) return std::nullopt;
     switch (access.role) {
       case Role::source:
+        if (is_record(graph_.tensors[tensor])) return WindowUse::loaded_record;
         return graph_.tensors[tensor].name.starts_with("moment2/") ? WindowUse::loaded_moment2
                                                                    : WindowUse::loaded;
       case Role::destination:
@@ -95,8 +105,13 @@ class Traffic {
   }
 
   [[nodiscard]] Bytes shared_bytes() const { return shared_bytes_; }
-  [[nodiscard]] const Passing& copies(WindowUse use) const {
-    return copies_[static_cast<std::size_t>(use)];
+  [[nodiscard]] Bytes record_bytes() const { return record_bytes_; }
+  /// Bytes of a part of copies that holds `share` of what passes through it.
+  [[nodiscard]] Bytes copies(WindowUse use, double share) const {
+    const Bytes unit = use == WindowUse::loaded_record && record_bytes_ > Bytes(0)
+                           ? record_bytes_
+                           : kPlacementAlign;
+    return Bytes(copies_[static_cast<std::size_t>(use)].size(share, unit.count()));
   }
   /// Elements that pass the CPU's optimizer.
   [[nodiscard]] const Passing& elements() const { return elements_; }
@@ -105,9 +120,9 @@ class Traffic {
 
   /// Of a window in which every part holds `share` of what passes through it in a step.
   [[nodiscard]] Bytes bytes(double share) const {
-    std::int64_t sum = shared_bytes_.count();
-    for (const Passing& each : copies_) sum += each.size(share, kPlacementAlign.count());
-    return Bytes(sum + elements_.size(share, kElements) * element_bytes());
+    Bytes sum = shared_bytes_ + Bytes(elements_.size(share, kElements) * element_bytes());
+    for (const WindowUse use : kCopies) sum += copies(use, share);
+    return sum;
   }
 
  private:
@@ -116,7 +131,10 @@ class Traffic {
       if (!on_host(access)) continue;
       const std::optional<WindowUse> use = use_of(task, access);
       if (!use) continue;
-      if (*use < WindowUse::high) {
+      if (*use == WindowUse::loaded_record) {
+        if (access.offset > Bytes(0)) continue;  // A later piece of the same record.
+        copies_[static_cast<std::size_t>(*use)].add(record_bytes_.count());
+      } else if (*use < WindowUse::high) {
         copies_[static_cast<std::size_t>(*use)].add(aligned_up(access.bytes).count());
       } else if (*use == WindowUse::high) {
         check(task.lane == LaneKind::cpu, "the CPU's lane updates what lies on the host");
@@ -131,7 +149,7 @@ class Traffic {
   const StepGraph& graph_;
   std::vector<bool> shared_;
   std::map<std::size_t, Bytes> homes_;
-  Bytes shared_bytes_{0};
+  Bytes shared_bytes_{0}, record_bytes_{0};
   std::array<Passing, kWindowUses> copies_;
   Passing elements_;
   std::int64_t gradient_element_ = 4;
@@ -186,16 +204,16 @@ HostWindow::HostWindow(const StepGraph& graph, Bytes most) {
     if (use >= WindowUse::high) {
       size = Bytes(elements * bytes_of_element(use, traffic.gradient_element()));
     } else if (use != WindowUse::shared) {
-      size = Bytes(traffic.copies(use).size(share, kPlacementAlign.count()));
+      size = traffic.copies(use, share);
     }
     parts_.push_back({use, bytes_, size});
     bytes_ += size;
   }
 
   std::map<WindowUse, Turns> turns;
-  for (const WindowUse use : {WindowUse::loaded, WindowUse::loaded_moment2, WindowUse::stored}) {
-    turns.emplace(use, part(use).bytes.count());
-  }
+  for (const WindowUse use : kCopies) turns.emplace(use, part(use).bytes.count());
+  record_bytes_ = traffic.record_bytes();
+  std::map<TensorIndex, std::int64_t> records;  // Where the one being loaded begins.
   Turns element_turns(elements);
   offsets_.resize(graph.tasks_per_step);
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
@@ -208,6 +226,11 @@ HostWindow::HostWindow(const StepGraph& graph, Bytes most) {
       const std::optional<WindowUse> use = traffic.use_of(task, access);
       if (!use) {
         offsets_[i][j] = traffic.home(access);
+      } else if (*use == WindowUse::loaded_record) {
+        if (access.offset == Bytes(0)) {
+          records[access.tensor] = turns.at(*use).take(record_bytes_.count());
+        }
+        offsets_[i][j] = part(*use).offset + Bytes(records.at(access.tensor)) + access.offset;
       } else if (*use < WindowUse::high) {
         const std::int64_t size = aligned_up(access.bytes).count();
         offsets_[i][j] = part(*use).offset + Bytes(turns.at(*use).take(size));

@@ -14,8 +14,9 @@ namespace sluice::planner {
 /// What a part of the window is to the tasks that use it.
 enum class WindowUse : std::uint8_t {
   shared,          ///< Tensors that compute or launch tasks touch: addresses of their own.
-  loaded,          ///< Read by h2d copies: weights, gradients, activations, m, low halves.
+  loaded,          ///< Read by h2d copies: weights, gradients, m, low halves.
   loaded_moment2,  ///< Read by h2d copies: v, which has a square root taken of it.
+  loaded_record,   ///< Read by h2d copies: activation records, whole ones behind one another.
   stored,          ///< Written by d2h copies.
   high,            ///< Operands of the CPU's optimizer, element by element side by side.
   low,
@@ -23,7 +24,7 @@ enum class WindowUse : std::uint8_t {
   moment2,
   gradient,
 };
-inline constexpr std::size_t kWindowUses = 9;
+inline constexpr std::size_t kWindowUses = 10;
 
 struct WindowPart {
   WindowUse use;
@@ -62,6 +63,9 @@ class HostWindow {
   [[nodiscard]] const WindowPart& part(WindowUse use) const {
     return parts_[static_cast<std::size_t>(use)];
   }
+  /// Of one record in its part, each of which begins at a multiple of it; a kept prefix of a record
+  /// is shorter. Zero where no record is loaded.
+  [[nodiscard]] Bytes record_bytes() const { return record_bytes_; }
   /// What the CPU's optimizer reads gradients as.
   [[nodiscard]] GradientWire gradient() const { return gradient_; }
   /// Gradients that no later store of the step overwrites.
@@ -73,6 +77,7 @@ class HostWindow {
   void find_stored_gradients(const StepGraph& graph);
 
   Bytes bytes_{0};
+  Bytes record_bytes_{0};
   GradientWire gradient_ = GradientWire::fp32;
   std::vector<WindowPart> parts_;
   std::vector<std::vector<Bytes>> offsets_;

@@ -50,7 +50,7 @@ Rehearsal::Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
       runner_(program_, *device_, job, tokens, std::move(learning_rate),
               queues_ ? queues_->constants() : std::span<AdamWStep>{}),
       executor_(program_, runner_, observer, queues_.get()) {
-  fill_window(window_, device_->arena(planner::Arena::host));
+  fill_window(window_, job, device_->arena(planner::Arena::host));
   fill_device(graph, job.compute == planner::ComputeType::fp32);
 }
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <thread>
 
 #include "engine/master_weights.hpp"
 #include "planner/parallel_for.hpp"
+#include "planner/record.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -21,6 +23,8 @@ using planner::WindowUse;
 constexpr std::uint64_t kRandomBits = 0x80FF'80FF'80FF'80FF;
 constexpr std::uint64_t kSigns = 0x8000'8000'8000'8000;
 constexpr std::uint64_t kSmall = 0x3C80'3C80'3C80'3C80;
+/// 2^-1 to 2, likewise.
+constexpr std::uint64_t kOne = 0x3F00'3F00'3F00'3F00;
 /// 2^-12 and up, likewise: of the size of squares.
 constexpr std::uint64_t kSmallSquare = 0x3980'3980'3980'3980;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
@@ -73,6 +77,7 @@ void fill_piece(WindowUse use, GradientWire wire, std::span<std::byte> piece, st
     case WindowUse::shared:
       return static_cast<void>(std::memset(piece.data(), 0, piece.size()));
     case WindowUse::loaded:
+    case WindowUse::loaded_record:
     case WindowUse::stored:
     case WindowUse::high:
       return fill_words(piece, word_of_halves, weight_of);
@@ -168,11 +173,58 @@ void fill_small(std::span<std::byte> bytes, std::uint64_t first) {
   fill_words(bytes, first, weight_of);
 }
 
-void fill_window(const HostWindow& window, std::span<std::byte> host) {
+namespace {
+
+/// fp32 whose lower half, too, is a small normal number as bf16.
+void fill_with(std::span<std::byte> bytes, float value) {
+  constexpr std::uint32_t kSmallHalf = 0x3D00;
+  const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) & 0xFFFF'0000) | kSmallHalf;
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof bits) {
+    std::memcpy(bytes.data() + at, &bits, sizeof bits);
+  }
+}
+
+/// A record, or as much of it as is kept.
+void fill_record(const planner::Job& job, std::span<std::byte> record) {
+  const planner::BlockRecord layout = planner::block_record(job);
+  const auto part = [&](Bytes offset, std::int64_t bytes) {
+    const auto begin = std::min(static_cast<std::size_t>(offset.count()), record.size());
+    return record.subspan(begin, std::min(static_cast<std::size_t>(bytes), record.size() - begin));
+  };
+  const auto one = [](std::uint64_t random) { return (random & kRandomBits) + kOne; };
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t stream = tokens * job.model.hidden * job.compute_element().count();
+  fill_words(part(layout.x, stream), 0, one);
+  fill_words(part(layout.residual, stream), 0, one);
+  const auto scores = static_cast<float>(std::log(static_cast<double>(job.seq_len)) + 1);
+  fill_with(part(layout.lse, 4 * tokens * job.model.heads), scores);
+  if (!job.model.qk_norm) return;
+  // Of projections as small as the window's values are.
+  constexpr float kReciprocalRms = 24;
+  fill_with(part(layout.q_rstd, 4 * tokens * job.model.heads), kReciprocalRms);
+  fill_with(part(layout.k_rstd, 4 * tokens * job.model.kv_heads), kReciprocalRms);
+}
+
+void fill_records(const HostWindow& window, const planner::Job& job, std::span<std::byte> host) {
+  const Bytes size = window.record_bytes();
+  if (size == Bytes(0)) return;
+  const planner::WindowPart& records = window.part(WindowUse::loaded_record);
+  const auto count = static_cast<std::size_t>(records.bytes.count() / size.count());
+  planner::parallel_for(count, std::thread::hardware_concurrency(), [&](std::size_t i) {
+    const auto at = static_cast<std::size_t>(records.offset.count() +
+                                             static_cast<std::int64_t>(i) * size.count());
+    fill_record(job, host.subspan(at, static_cast<std::size_t>(size.count())));
+  });
+}
+
+}  // namespace
+
+void fill_window(const HostWindow& window, const planner::Job& job, std::span<std::byte> host) {
   over_pieces(window, [&](const planner::WindowPart& part, std::size_t begin, std::size_t bytes) {
     const auto at = static_cast<std::size_t>(part.offset.count()) + begin;
     fill_piece(part.use, window.gradient(), host.subspan(at, bytes), begin);
   });
+  fill_records(window, job, host);
 }
 
 ValueCensus census_of_window(const HostWindow& window, std::span<const std::byte> host) {
@@ -190,6 +242,7 @@ ValueCensus census_of_window(const HostWindow& window, std::span<const std::byte
       case WindowUse::low:
         return;
       case WindowUse::loaded:
+      case WindowUse::loaded_record:
         found = census_of_halves(piece);
         break;
       case WindowUse::high:

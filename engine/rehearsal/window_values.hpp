@@ -7,6 +7,7 @@
 #include <string>
 
 #include "planner/host_window.hpp"
+#include "planner/job.hpp"
 
 namespace sluice::engine {
 
@@ -28,7 +29,13 @@ struct ValueCensus {
 /// share of weight decay, m goes to the scaled gradient and v to its square along a line: whatever
 /// the learning rate and however many tasks share the bytes, nothing crosses zero or leaves the
 /// normal numbers.
-void fill_window(const planner::HostWindow& window, std::span<std::byte> host);
+///
+/// In records what bounds the backward pass has the size that it has in training, for it is loaded
+/// in place of what forward passes computed: the residual stream is of size 1, so that a norm's
+/// gradient does not grow, and log-sum-exps are those of `job.seq_len` equal scores and a little
+/// more, so that weights of attention add up to less than one.
+void fill_window(const planner::HostWindow& window, const planner::Job& job,
+                 std::span<std::byte> host);
 
 /// All that fill_window filled, as whoever reads it takes it.
 [[nodiscard]] ValueCensus census_of_window(const planner::HostWindow& window,

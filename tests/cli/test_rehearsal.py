@@ -79,6 +79,24 @@ def test_a_model_that_fits_runs_the_same_graph_both_ways(run_sluice, validate, t
     assert "losses and weights mean nothing, nothing was saved" in table
 
 
+def test_offloaded_records_of_many_layers_stay_finite(run_sluice, tmp_path):
+    """What is loaded in place of a record must not let the backward pass grow from layer to layer."""
+    config = {
+        "model_type": "qwen3", "hidden_size": 256, "intermediate_size": 768, "vocab_size": 256,
+        "num_hidden_layers": 40, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 64,
+        "rms_norm_eps": 1e-6, "tie_word_embeddings": True, "hidden_act": "silu", "max_position_embeddings": 256,
+    }  # fmt: skip
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    result = run_sluice(
+        "train", "--rehearse", "--model", "config.json", *RUN[2:6], "--seq-len", "256", "--batch-size", "1",
+        "--residency", "host", "--hbm", "64MiB", "--host", "120MiB", "plan.keep=all", "plan.keep_tier=host",
+        "--loss-chunk", "64", "steps=1", "out=run", "--json",
+    ).json()  # fmt: skip
+    layers = json.loads((tmp_path / "run" / "plan.json").read_text())["layers"]
+    assert sum(layer["keep_tier"] == "host" for layer in layers) >= 40
+    assert result["values"]["fault"] is None
+
+
 def test_a_host_that_does_not_hold_what_is_in_flight(run_sluice, validate, tmp_path):
     words = ["train", "--rehearse", *RUN, "--residency", "host", "--host", "33MiB"]
     lack = run_sluice(*words, "--json", exit_code=3).json()

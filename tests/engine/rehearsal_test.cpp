@@ -72,7 +72,7 @@ TEST(Rehearsal, TheOptimizersOperandsGoTogether) {
       test::graph_of(job, planner::uniform_plan(job, planner::UnitPlan{}, 2));
   const HostWindow window(graph, HostWindow::least(graph) * 2);
   std::vector<std::byte> host(static_cast<std::size_t>(window.bytes().count()));
-  fill_window(window, host);
+  fill_window(window, job, host);
   const auto high = elements<std::uint16_t>(window, host, WindowUse::high);
   const auto m = elements<float>(window, host, WindowUse::moment1);
   const auto v = elements<float>(window, host, WindowUse::moment2);

@@ -106,6 +106,34 @@ TEST(HostWindow, OperandsOfAnUpdateRotateTogether) {
   EXPECT_EQ(updates, 6U);
 }
 
+TEST(HostWindow, PiecesOfARecordLieAsInTheRecord) {
+  const Job job = test::tiny_job();
+  UnitPlan unit;
+  unit.keep = Keep::all;
+  unit.keep_tier = Tier::host;
+  Plan plan = uniform_plan(job, unit, 1);
+  plan.copy_chunk = Bytes(1024);
+  const StepGraph graph = build_step_graph(job, plan, test::RoundCosts(1e9));
+  const HostWindow window(graph, HostWindow::least(graph) + Bytes(1 << 14));
+  const WindowPart& records = window.part(WindowUse::loaded_record);
+  ASSERT_GT(window.record_bytes(), Bytes(2048));
+  EXPECT_EQ(records.bytes.count() % window.record_bytes().count(), 0);
+  std::size_t later_pieces = 0;
+  for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+    const StepTask& task = graph.tasks[graph.tasks_per_step + i];
+    if (task.kind != TaskKind::load_activation) continue;
+    for (std::size_t j = 0; j < task.accesses.size(); ++j) {
+      const Access& access = task.accesses[j];
+      if (access.role != Role::source) continue;
+      const Bytes at = window.offset(i, j) - records.offset;
+      EXPECT_EQ(at.count() % window.record_bytes().count(), access.offset.count());
+      EXPECT_LE(at + access.bytes, records.bytes);
+      later_pieces += access.offset > Bytes(0) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(later_pieces, 4U);
+}
+
 /// The check itself: stores of half the units on a lane of their own, and nothing that orders them.
 TEST(HostWindow, AFaultIsNamed) {
   const StepGraph graph = streamed_graph();
