@@ -8,6 +8,7 @@
 #include "cli/choose_plan.hpp"
 #include "cli/dry_run.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
 #include "cli/rehearse.hpp"
@@ -18,6 +19,7 @@
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/run_folder.hpp"
+#include "planner/disk_state.hpp"
 #include "planner/host_memory.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
@@ -101,6 +103,16 @@ void write_after(const engine::RunFolder& folder, const planner::RunPlanning& pl
   }
 }
 
+/// What steps write to the disk, against its rating.
+std::string disk_line(const planner::RunPlanning& planning, const planner::Prediction& prediction) {
+  if (!planner::uses_disk(prediction.plan)) return "";
+  const planner::Predictor& predictor = planning.predictor;
+  return "SSD          " +
+         wear_text(ssd_wear(predictor.job(), prediction.plan,
+                            predictor.machine().profile.disk_endurance.value)) +
+         "\n";
+}
+
 int dry_run(const ChosenPlan& plan, const planner::RunPlanning& planning,
             const planner::RunConfig& config, const planner::SavingPlan& saving,
             const engine::WindowedText& text, std::int64_t first_step, bool json) {
@@ -115,6 +127,7 @@ int dry_run(const ChosenPlan& plan, const planner::RunPlanning& planning,
   print("data         " + text.description() + "\n");
   print("plan         " + plan.description + "\n");
   print(times_table(config, times, first_step));
+  print(disk_line(planning, plan.step.prediction));
   print(saving_table(config, saving));
   return static_cast<int>(ExitCode::done);
 }
@@ -229,6 +242,7 @@ int run_train(const Arguments& arguments) {
     print("data: " + text.description() + "\n");
     print("training with " + plan.description + "\n");
     print(times_table(config, times, start.step()));
+    print(disk_line(planning, prediction));
     if (saves) print(saving_table(config, saving));
   }
   train_run(run,

@@ -112,13 +112,15 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
                                                std::unique_ptr<engine::Device> device,
                                                engine::TokenSource& tokens,
                                                engine::StepRunner::LearningRate learning_rate,
+                                               const std::filesystem::path& folder,
                                                engine::Observer* observer) {
   using engine::LoadedState;
   AmountBar bar(start.checkpoint ? "reading the checkpoint" : "loading weights");
   const auto show = [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); };
   const auto session_from = [&](const auto& state) {
     return std::make_unique<engine::Session>(identity.job, graph, std::move(device), tokens,
-                                             std::move(learning_rate), state, observer);
+                                             std::move(learning_rate), state, observer,
+                                             engine::DiskPlace{.folder = folder});
   };
   if (start.checkpoint) {
     auto session = session_from(LoadedState{

@@ -43,11 +43,13 @@ struct RunIdentity {
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
 
-/// The session at its start, with a bar while weights are read.
+/// The session at its start, with a bar while weights are read. What lives on the disk lies in
+/// `folder`, without a name.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
     std::unique_ptr<engine::Device> device, engine::TokenSource& tokens,
-    engine::StepRunner::LearningRate learning_rate, engine::Observer* observer);
+    engine::StepRunner::LearningRate learning_rate, const std::filesystem::path& folder,
+    engine::Observer* observer);
 
 /// What a checkpoint after `step` says.
 [[nodiscard]] engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,

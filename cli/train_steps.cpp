@@ -188,7 +188,7 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
       start_session(start, parts.identity, run.predicted.graph,
                     engine::make_device(run.job, parts.machine, run.predicted.graph.layout,
                                         prediction.plan.threads),
-                    parts.text, learning_rate, &meter);
+                    parts.text, learning_rate, parts.folder.path(), &meter);
   engine::MetricsFile metrics(parts.folder.metrics(), start.step());
   RunLog log(parts.folder, prediction, run.device, meter, start.step() + 1);
   Progress progress(start.step(), config.steps,

@@ -11,6 +11,13 @@ find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
 if(SLUICE_ENGINE)
   find_package(OpenBLAS REQUIRED)
+  find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)  # Header only.
+  # Without liburing threads read and write the disk.
+  find_path(URING_INCLUDE_DIR liburing.h)
+  find_library(URING_LIBRARY uring)
+  if(URING_INCLUDE_DIR AND URING_LIBRARY)
+    set(SLUICE_URING ON)
+  endif()
 endif()
 if(SLUICE_TESTS)
   find_package(GTest REQUIRED)

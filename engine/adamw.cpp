@@ -90,17 +90,20 @@ std::vector<AdamWSpan> adamw_spans(const planner::UnitTensors& unit) {
 }
 
 void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> spans,
-                  const AdamWStep& step, ThreadPool& pool, int threads) {
+                  const AdamWStep& step, ThreadPool& pool, int threads, AdamWPart part) {
   if (spans.empty()) return;
-  const std::int64_t blocks = (spans.back().end + kUpdateBlock - 1) / kUpdateBlock;
+  const std::int64_t elements = std::min(part.count, spans.back().end - part.first);
+  const std::int64_t blocks = (elements + kUpdateBlock - 1) / kUpdateBlock;
   const auto update = fastest().update;
   auto tile = [&](std::int64_t block) {
-    const std::int64_t begin = block * kUpdateBlock;
-    const std::int64_t end = begin + kUpdateBlock;
+    const std::int64_t begin = part.first + block * kUpdateBlock;
+    const std::int64_t end = std::min(begin + kUpdateBlock, part.first + elements);
     for (const AdamWSpan& span : spans) {
       const std::int64_t from = std::max(span.begin, begin);
       const std::int64_t to = std::min(span.end, end);
-      if (from < to) update(operands, from, to, span.decays, step);
+      if (from < to) {
+        update(operands, from - part.first, to - part.first, span.decays, step);
+      }
     }
   };
   pool.run(blocks, threads, tile);

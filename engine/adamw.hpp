@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -62,10 +63,16 @@ struct AdamWSpan {
 /// a block (prefetchers starting anew) and of an update (threads out of step) is below 1 %.
 inline constexpr std::int64_t kUpdateBlock = 65536;
 
-/// Updates the elements of `spans`, in fixed blocks over at most `threads` workers of `pool`. The
-/// result does not depend on threads or instruction set.
+/// Elements of a unit that an update is of: operands begin at `first`.
+struct AdamWPart {
+  std::int64_t first = 0;
+  std::int64_t count = std::numeric_limits<std::int64_t>::max();
+};
+
+/// Updates the elements of `spans` in `part`, in fixed blocks over at most `threads` workers of
+/// `pool`. The result does not depend on threads or instruction set.
 void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> spans,
-                  const AdamWStep& step, ThreadPool& pool, int threads);
+                  const AdamWStep& step, ThreadPool& pool, int threads, AdamWPart part = {});
 
 /// One compiled path of the same operations; for tests and for the numerics id.
 struct AdamWPath {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,8 +31,10 @@ struct BoundTask {
   int unit = 0;
   int round = 0;
   int micro_batch = 0;
-  bool first = false;  ///< The gradient is overwritten, not added to.
+  bool first = false;                                ///< The gradient is overwritten, not added to.
+  std::int64_t first_parameter = 0, parameters = 0;  ///< Of the unit: what an update updates.
   std::vector<BoundAccess> accesses;
+  std::optional<Bytes> disk_offset{};  ///< Of a disk task: the file's end of its transfer.
 
   /// The only access of `role`; a missing or second one breaks the step graph's contract.
   [[nodiscard]] const BoundAccess& access(planner::Role role) const;
@@ -64,8 +67,8 @@ class Device {
   Device(const Device&) = delete;  // Bound tasks hold addresses inside the arenas.
   Device& operator=(const Device&) = delete;
 
-  /// The arena's bytes. For a backend whose device memory the CPU cannot read, `data()` is a device
-  /// address; go through `read` and `write`.
+  /// The bytes of the device's or the host's arena. For a backend whose device memory the CPU
+  /// cannot read, `data()` is a device address; go through `read` and `write`.
   [[nodiscard]] virtual std::span<std::byte> arena(planner::Arena arena) = 0;
 
   /// Called once on each lane's thread before its first task.

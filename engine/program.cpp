@@ -78,6 +78,8 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
   bound.round = task.round;
   bound.micro_batch = task.micro_batch;
   bound.first = task.first;
+  bound.first_parameter = task.first_parameter;
+  bound.parameters = task.parameters;
   bound.accesses.reserve(task.accesses.size());
   for (const planner::Access& access : task.accesses) {
     const auto tensor_index = static_cast<std::size_t>(access.tensor);
@@ -86,6 +88,13 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
     const Bytes start = in_window ? window->offset(i, bound.accesses.size())
                                   : graph.layout.placements[tensor_index].offset + access.offset;
     const Bytes end = start + access.bytes;
+    if (tensor.arena == planner::Arena::disk) {
+      if (end > graph.layout.disk_bytes) {
+        throw std::logic_error("contract broken: a task leaves the disk's file");
+      }
+      bound.disk_offset = start;
+      continue;
+    }
     const std::span<std::byte> arena = device.arena(tensor.arena);
     if (access.offset + access.bytes > tensor.bytes ||
         end.count() > static_cast<std::int64_t>(arena.size())) {

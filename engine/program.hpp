@@ -62,7 +62,7 @@ class Program {
   std::array<std::vector<std::uint32_t>, planner::kLaneKinds> lanes_;
   std::vector<std::uint32_t> order_;
   std::uint32_t grads_ = 0;
-  std::array<Bytes, 2> touched_{};
+  std::array<Bytes, planner::kArenas> touched_{};
 };
 
 }  // namespace sluice::engine

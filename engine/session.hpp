@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 
+#include "engine/disk/disk_store.hpp"
 #include "engine/evaluation.hpp"
 #include "engine/executor.hpp"
 #include "engine/step_runner.hpp"
@@ -20,12 +21,13 @@ class Session {
  public:
   /// `tokens` and `observer` (may be null) must outlive the session; `graph` need not. The state
   /// starts with initial `weights`, or as it was kept elsewhere; that need not outlive the call.
+  /// `place`: of what lives on the disk.
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
           TokenSource& tokens, StepRunner::LearningRate learning_rate,
-          const InitialWeights& weights, Observer* observer = nullptr);
+          const InitialWeights& weights, Observer* observer = nullptr, const DiskPlace& place = {});
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
           TokenSource& tokens, StepRunner::LearningRate learning_rate, const LoadedState& state,
-          Observer* observer = nullptr);
+          Observer* observer = nullptr, const DiskPlace& place = {});
 
   using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
   /// The state is that of a run after `step` steps, which goes on from there. Before the first run;
@@ -47,6 +49,8 @@ class Session {
   }
   [[nodiscard]] std::int64_t steps_done() const { return steps_done_; }
   [[nodiscard]] TrainingState& state() { return state_; }
+  /// Null where no state lives on the disk.
+  [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
   [[nodiscard]] Evaluation& evaluation() { return evaluation_; }
   /// Bytes of an arena that the run's tasks touch, from its start to the last of them.
   [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
@@ -54,11 +58,13 @@ class Session {
 
  private:
   Session(const planner::Job& job, const planner::StepGraph& graph, std::unique_ptr<Device> device,
-          TokenSource& tokens, StepRunner::LearningRate learning_rate, Observer* observer);
+          TokenSource& tokens, StepRunner::LearningRate learning_rate, Observer* observer,
+          const DiskPlace& place);
 
   bool clips_;
   std::unique_ptr<Device> device_;
   Program program_;
+  std::unique_ptr<DiskStore> disk_;  ///< Null where no state lives on the disk.
   TrainingState state_;
   Evaluation evaluation_;
   std::unique_ptr<DeviceQueues> queues_;

@@ -12,7 +12,9 @@ namespace {
 
 /// One plane of a unit, or a piece of it.
 struct PlaneCopy {
-  const std::byte* from;
+  std::size_t unit;
+  Plane plane;
+  std::size_t offset;
   std::byte* to;
   std::size_t bytes;
 };
@@ -21,7 +23,8 @@ constexpr std::size_t kPlanePiece = std::size_t{8} << 20;
 
 void cut_into(std::vector<PlaneCopy>& pieces, const PlaneCopy& plane) {
   for (std::size_t at = 0; at < plane.bytes; at += kPlanePiece) {
-    pieces.push_back({plane.from + at, plane.to + at, std::min(kPlanePiece, plane.bytes - at)});
+    pieces.push_back(
+        {plane.unit, plane.plane, at, plane.to + at, std::min(kPlanePiece, plane.bytes - at)});
   }
 }
 
@@ -54,15 +57,16 @@ void StateSnapshot::take(const TrainingState& state) {
   std::vector<PlaneCopy> pieces;
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     const auto elements = static_cast<std::size_t>(padded_[unit]);
-    const UnitState& from = state.unit(unit);
     const UnitState& to = units_[unit];
-    cut_into(pieces, {from.high, to.high, 2 * elements});
-    cut_into(pieces, {from.low, to.low, 2 * elements});
-    cut_into(pieces, {from.m, to.m, 4 * elements});
-    cut_into(pieces, {from.v, to.v, 4 * elements});
+    cut_into(pieces, {unit, Plane::high, 0, to.high, 2 * elements});
+    cut_into(pieces, {unit, Plane::low, 0, to.low, 2 * elements});
+    cut_into(pieces, {unit, Plane::m, 0, to.m, 4 * elements});
+    cut_into(pieces, {unit, Plane::v, 0, to.v, 4 * elements});
   }
   planner::parallel_for(pieces.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
-    state.read_plane(pieces[i].from, {pieces[i].to, pieces[i].bytes});
+    const PlaneCopy& piece = pieces[i];
+    state.read_plane(piece.unit, piece.plane, static_cast<std::int64_t>(piece.offset),
+                     {piece.to, piece.bytes});
   });
 }
 

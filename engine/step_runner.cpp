@@ -47,12 +47,13 @@ Diverged::Diverged(std::int64_t step, bool loss, std::optional<std::size_t> grad
 
 StepRunner::StepRunner(const Program& program, Device& device, const planner::Job& job,
                        TokenSource& tokens, LearningRate learning_rate,
-                       std::span<AdamWStep> constants)
+                       std::span<AdamWStep> constants, DiskStore* disk)
     : program_(program),
       device_(device),
       job_(job),
       tokens_(tokens),
       learning_rate_(std::move(learning_rate)),
+      disk_(disk),
       updates_(constants.empty() ? std::span(own_updates_) : constants) {}
 
 void StepRunner::expect(std::int64_t first, std::int64_t last) {
@@ -71,6 +72,10 @@ void StepRunner::run(std::uint32_t index, std::int64_t step) {
       return;
     case TaskKind::grads:
       return reduce(task, step);
+    case TaskKind::read_state:
+    case TaskKind::write_state:
+      check(disk_ != nullptr, "a plan that uses the disk has a file there");
+      return disk_->move(task, before_ + step);
     default:
       return device_.run(task, update_of(step), Pace::link);
   }

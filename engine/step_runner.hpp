@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/disk/disk_store.hpp"
 #include "engine/executor.hpp"
 #include "engine/token_source.hpp"
 #include "planner/job.hpp"
@@ -51,9 +52,10 @@ class StepRunner : public TaskRunner {
   using LearningRate = std::function<double(std::int64_t step)>;
 
   /// All references must outlive the runner. `constants`, if any, is where the device looks for the
-  /// optimizer's constants of a step.
+  /// optimizer's constants of a step. `disk`: null where no state lives there.
   StepRunner(const Program& program, Device& device, const planner::Job& job, TokenSource& tokens,
-             LearningRate learning_rate, std::span<AdamWStep> constants = {});
+             LearningRate learning_rate, std::span<AdamWStep> constants = {},
+             DiskStore* disk = nullptr);
 
   void enter_lane(planner::LaneKind lane) override { device_.enter_lane(lane); }
   /// Throws Diverged where loss or gradient stop being numbers.
@@ -91,6 +93,7 @@ class StepRunner : public TaskRunner {
   planner::Job job_;
   TokenSource& tokens_;
   LearningRate learning_rate_;
+  DiskStore* disk_;
   std::array<AdamWStep, kStepsQueued> own_updates_{};
   std::span<AdamWStep> updates_;
   std::int64_t before_ = 0;

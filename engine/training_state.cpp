@@ -19,28 +19,22 @@ constexpr std::int64_t kHalfBytes = 2;
 constexpr std::int64_t kMomentBytes = 4;
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-/// Feeds `bytes` bytes at `source` (in an arena) to `sha`.
-void absorb(planner::Sha256& sha, Device& device, const std::byte* source, std::int64_t bytes,
-            std::vector<std::byte>& buffer) {
-  for (std::int64_t at = 0; at < bytes;) {
-    const auto part =
-        static_cast<std::size_t>(std::min<std::int64_t>(bytes - at, std::ssize(buffer)));
-    const std::span<std::byte> window = std::span(buffer).first(part);
-    device.read(source + at, window);
-    sha.update(window);
-    at += static_cast<std::int64_t>(part);
-  }
+DiskPlane on_disk(Plane plane) {
+  check(plane != Plane::high, "high halves stay in memory");
+  return plane == Plane::low ? DiskPlane::low
+         : plane == Plane::m ? DiskPlane::moment1
+                             : DiskPlane::moment2;
 }
 
 }  // namespace
 
 TrainingState::TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
-                             Device& device)
-    : shape_(shape), device_(device), units_(planner::unit_count(shape)) {
+                             Device& device, DiskStore* disk)
+    : shape_(shape), device_(device), disk_(disk), units_(planner::unit_count(shape)) {
   std::map<std::string, std::span<std::byte>> lasting;
   for (const planner::Placement& placement : graph.layout.placements) {
     const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
-    if (!tensor.persistent) continue;
+    if (!tensor.persistent || tensor.arena == planner::Arena::disk) continue;
     lasting[tensor.name] = device.arena(tensor.arena)
                                .subspan(static_cast<std::size_t>(placement.offset.count()),
                                         static_cast<std::size_t>(tensor.bytes.count()));
@@ -58,9 +52,40 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
     state.v = find("moment2", name).data();
     state.copy = copy.data();
     state.copy_bytes = Bytes(static_cast<std::int64_t>(copy.size()));
-    check(state.high != nullptr && state.m != nullptr && state.v != nullptr,
+    const bool on_disk = disk_ != nullptr && disk_->holds(unit);
+    check(state.high != nullptr && (on_disk || (state.m != nullptr && state.v != nullptr)),
           "every unit's state lives somewhere");
+    if (on_disk && disk_->holds(unit, DiskPlane::low)) continue;
     state.low = state.high + kHalfBytes * planner::unit_tensors(shape, unit).padded_size;
+  }
+}
+
+std::byte* TrainingState::address(std::size_t unit, Plane plane) const {
+  const UnitState& state = units_[unit];
+  const std::array<std::byte*, kPlanes.size()> planes = {state.high, state.low, state.m, state.v};
+  return planes[static_cast<std::size_t>(plane)];
+}
+
+void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offset,
+                               std::span<std::byte> out) const {
+  if (const std::byte* begin = address(unit, plane)) return device_.read(begin + offset, out);
+  disk_->read(unit, on_disk(plane), offset, out);
+}
+
+void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offset,
+                                std::span<const std::byte> in) {
+  if (std::byte* begin = address(unit, plane)) return device_.write(in, begin + offset);
+  disk_->write(unit, on_disk(plane), offset, in);
+}
+
+void TrainingState::clear_moments(std::size_t unit) {
+  const std::int64_t bytes = kMomentBytes * planner::unit_tensors(shape_, unit).padded_size;
+  for (const Plane plane : {Plane::m, Plane::v}) {
+    if (std::byte* begin = address(unit, plane)) {
+      device_.clear(begin, static_cast<std::size_t>(bytes));
+    } else {
+      disk_->clear(unit, on_disk(plane), bytes);
+    }
   }
 }
 
@@ -75,14 +100,13 @@ void TrainingState::initialize(const InitialWeights& weights) {
       initialize_unit(shape_, unit, weights.seed, high.data(), low.data());
     }
     write_weights(unit, high, low);
-    device_.clear(units_[unit].m, padded * kMomentBytes);
-    device_.clear(units_[unit].v, padded * kMomentBytes);
+    clear_moments(unit);
   }
 }
 
 void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,
                                   std::span<const std::uint16_t> low) {
-  write_halves(units_[unit], static_cast<std::int64_t>(high.size()), 0, high, low);
+  write_halves(unit, 0, high, low);
 }
 
 void TrainingState::load(const LoadedState& from) {
@@ -91,9 +115,7 @@ void TrainingState::load(const LoadedState& from) {
     parts.insert(parts.end(), {StatePart::m, StatePart::v});
   }
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    const auto padded = static_cast<std::size_t>(planner::unit_tensors(shape_, unit).padded_size);
-    device_.clear(units_[unit].m, padded * kMomentBytes);
-    device_.clear(units_[unit].v, padded * kMomentBytes);
+    clear_moments(unit);
     clear_padding(unit);
   }
   const StatePieces pieces(shape_, parts);
@@ -113,25 +135,25 @@ void TrainingState::load(const LoadedState& from) {
 /// Zeroes what lies between and behind a unit's tensors, wherever copies of it stay.
 void TrainingState::clear_padding(std::size_t unit) {
   const planner::UnitTensors tensors = planner::unit_tensors(shape_, unit);
-  const UnitState& state = units_[unit];
   for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
     const std::int64_t begin = tensors.tensors[i].offset + tensors.tensors[i].size();
     const std::int64_t end =
         i + 1 < tensors.tensors.size() ? tensors.tensors[i + 1].offset : tensors.padded_size;
     if (begin == end) continue;
     const std::vector<std::uint16_t> zeros(static_cast<std::size_t>(end - begin));
-    write_halves(state, tensors.padded_size, begin, zeros, zeros);
+    write_halves(unit, begin, zeros, zeros);
   }
 }
 
-void TrainingState::write_halves(const UnitState& state, std::int64_t padded, std::int64_t offset,
+void TrainingState::write_halves(std::size_t unit, std::int64_t offset,
                                  std::span<const std::uint16_t> high,
                                  std::span<const std::uint16_t> low) {
-  device_.write(std::as_bytes(high), state.high + kHalfBytes * offset);
-  device_.write(std::as_bytes(low), state.low + kHalfBytes * offset);
+  const UnitState& state = units_[unit];
+  write_plane(unit, Plane::high, kHalfBytes * offset, std::as_bytes(high));
+  write_plane(unit, Plane::low, kHalfBytes * offset, std::as_bytes(low));
   if (state.copy == nullptr) return;
   // An update on the device refreshes its copy itself: nothing else would, before the first step.
-  const std::int64_t halves = kHalfBytes * padded;
+  const std::int64_t halves = kHalfBytes * planner::unit_tensors(shape_, unit).padded_size;
   device_.write(std::as_bytes(high), state.copy + kHalfBytes * offset);
   if (state.copy_bytes.count() > halves) {
     device_.write(std::as_bytes(low), state.copy + halves + kHalfBytes * offset);
@@ -140,10 +162,9 @@ void TrainingState::write_halves(const UnitState& state, std::int64_t padded, st
 
 void TrainingState::write_piece(const StatePiece& piece, std::int64_t offset,
                                 std::span<const float> values) {
-  const UnitState& state = units_[piece.unit];
   if (piece.part != StatePart::weights) {
-    std::byte* moment = piece.part == StatePart::m ? state.m : state.v;
-    return device_.write(std::as_bytes(values), moment + kMomentBytes * offset);
+    const Plane moment = piece.part == StatePart::m ? Plane::m : Plane::v;
+    return write_plane(piece.unit, moment, kMomentBytes * offset, std::as_bytes(values));
   }
   std::vector<std::uint16_t> high(values.size()), low(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -151,46 +172,58 @@ void TrainingState::write_piece(const StatePiece& piece, std::int64_t offset,
     high[i] = halves.high;
     low[i] = halves.low;
   }
-  write_halves(state, planner::unit_tensors(shape_, piece.unit).padded_size, offset, high, low);
+  write_halves(piece.unit, offset, high, low);
 }
 
 void TrainingState::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,
                          std::int64_t first, std::span<float> out) const {
-  const UnitState& state = units_[unit];
   const std::int64_t offset = tensor.offset + first;
   if (part != StatePart::weights) {
-    const std::byte* moment = part == StatePart::m ? state.m : state.v;
-    return device_.read(moment + kMomentBytes * offset, std::as_writable_bytes(out));
+    return read_plane(unit, part == StatePart::m ? Plane::m : Plane::v, kMomentBytes * offset,
+                      std::as_writable_bytes(out));
   }
   std::vector<std::uint16_t> high(out.size()), low(out.size());
-  device_.read(state.high + kHalfBytes * offset, std::as_writable_bytes(std::span(high)));
-  device_.read(state.low + kHalfBytes * offset, std::as_writable_bytes(std::span(low)));
+  read_plane(unit, Plane::high, kHalfBytes * offset, std::as_writable_bytes(std::span(high)));
+  read_plane(unit, Plane::low, kHalfBytes * offset, std::as_writable_bytes(std::span(low)));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = join_master({high[i], low[i]});
 }
 
+void TrainingState::absorb(planner::Sha256& sha, std::size_t unit,
+                           const planner::TensorSpec& tensor, std::span<const Plane> planes,
+                           std::vector<std::byte>& buffer) const {
+  for (const Plane plane : planes) {
+    const std::int64_t begin = element_bytes(plane) * tensor.offset;
+    const std::int64_t bytes = element_bytes(plane) * tensor.size();
+    for (std::int64_t at = 0; at < bytes;) {
+      const auto part =
+          static_cast<std::size_t>(std::min<std::int64_t>(bytes - at, std::ssize(buffer)));
+      const std::span<std::byte> window = std::span(buffer).first(part);
+      read_plane(unit, plane, begin + at, window);
+      sha.update(window);
+      at += static_cast<std::int64_t>(part);
+    }
+  }
+}
+
 std::string TrainingState::weights_sha256() const {
+  constexpr std::array kWeights = {Plane::high, Plane::low};
   planner::Sha256 sha;
   std::vector<std::byte> buffer(kReadBytes);
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     for (const planner::TensorSpec& tensor : planner::unit_tensors(shape_, unit).tensors) {
-      for (const std::byte* plane : {units_[unit].high, units_[unit].low}) {
-        absorb(sha, device_, plane + kHalfBytes * tensor.offset, kHalfBytes * tensor.size(),
-               buffer);
-      }
+      absorb(sha, unit, tensor, kWeights, buffer);
     }
   }
   return sha.hex();
 }
 
 std::string TrainingState::state_sha256() const {
+  constexpr std::array kMoments = {Plane::m, Plane::v};
   planner::Sha256 sha;
   std::vector<std::byte> buffer(kReadBytes);
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
     for (const planner::TensorSpec& tensor : planner::unit_tensors(shape_, unit).tensors) {
-      for (const std::byte* moment : {units_[unit].m, units_[unit].v}) {
-        absorb(sha, device_, moment + kMomentBytes * tensor.offset, kMomentBytes * tensor.size(),
-               buffer);
-      }
+      absorb(sha, unit, tensor, kMoments, buffer);
     }
   }
   return sha.hex();

@@ -1,6 +1,7 @@
 // Where the 12 bytes a parameter of a run lie, and what can be done with all of them at once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,7 +10,9 @@
 #include <vector>
 
 #include "engine/device.hpp"
+#include "engine/disk/disk_store.hpp"
 #include "engine/model_files/state_source.hpp"
+#include "planner/hash.hpp"
 #include "planner/shape.hpp"
 #include "planner/step_graph.hpp"
 
@@ -17,7 +20,15 @@ namespace sluice::engine {
 
 struct StatePiece;
 
-/// Addresses of one unit's planes and moments in the arenas: [padded] elements each.
+/// One unit's planes: uint16 high and low halves, fp32 moments.
+enum class Plane { high, low, m, v };
+inline constexpr std::array kPlanes = {Plane::high, Plane::low, Plane::m, Plane::v};
+[[nodiscard]] constexpr std::int64_t element_bytes(Plane plane) {
+  return plane == Plane::high || plane == Plane::low ? 2 : 4;
+}
+
+/// Addresses of one unit's planes and moments in the arenas: [padded] elements each; null for what
+/// lives on the disk.
 struct UnitState {
   std::byte* high = nullptr;  ///< uint16
   std::byte* low = nullptr;   ///< uint16
@@ -51,7 +62,9 @@ struct LoadedState {
 /// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
 class TrainingState : public StateSource {
  public:
-  TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device);
+  /// `disk`: null where no state lives there.
+  TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device,
+                DiskStore* disk = nullptr);
 
   /// Initial weights of `seed` (engine/init.hpp); m and v zero.
   void initialize(const InitialWeights& weights);
@@ -71,25 +84,30 @@ class TrainingState : public StateSource {
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
             std::span<float> out) const override;
 
-  [[nodiscard]] const UnitState& unit(std::size_t index) const { return units_[index]; }
   /// Host memory that `read_plane` fills quickest; the device must outlive it.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) const {
     return device_.memory_to_read_into(bytes);
   }
-  /// Bytes of one of a unit's planes, from several threads at a time.
-  void read_plane(const std::byte* source, std::span<std::byte> out) const {
-    device_.read(source, out);
-  }
+  /// Bytes from `offset` of one of a unit's planes, from several threads at a time.
+  void read_plane(std::size_t unit, Plane plane, std::int64_t offset,
+                  std::span<std::byte> out) const;
 
  private:
+  [[nodiscard]] std::byte* address(std::size_t unit, Plane plane) const;
+  void write_plane(std::size_t unit, Plane plane, std::int64_t offset,
+                   std::span<const std::byte> in);
+  void clear_moments(std::size_t unit);
+  void absorb(planner::Sha256& sha, std::size_t unit, const planner::TensorSpec& tensor,
+              std::span<const Plane> planes, std::vector<std::byte>& buffer) const;
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);
   /// Elements from `offset` of a unit's planes, [padded] each, wherever copies of them stay.
-  void write_halves(const UnitState& state, std::int64_t padded, std::int64_t offset,
-                    std::span<const std::uint16_t> high, std::span<const std::uint16_t> low);
+  void write_halves(std::size_t unit, std::int64_t offset, std::span<const std::uint16_t> high,
+                    std::span<const std::uint16_t> low);
 
   planner::ModelShape shape_;
   Device& device_;
+  DiskStore* disk_;
   std::vector<UnitState> units_;
 };
 

@@ -57,6 +57,14 @@ class MachineLimits {
     h2d_rate_ = fastest.h2d;
     d2h_rate_ = fastest.d2h;
     update_ = {fastest.update, fastest.update_cores};
+    const double in_memory =
+        (residency == Residency::host ? 0 : hbm_) + static_cast<double>(machine.host.count());
+    const double on_disk = std::max(0.0, kState * sizes_.all - in_memory);
+    if (fastest.disk_read > 0 && fastest.disk_write > 0) {
+      disk_ = seconds(on_disk / std::min(fastest.disk_read, fastest.disk_write));
+      const double both = costs.profile().disk_both.value;
+      if (both > 0) disk_ = std::max(disk_, seconds(2 * on_disk / both));
+    }
   }
 
   /// Parameters whose state may be staged.
@@ -77,6 +85,7 @@ class MachineLimits {
     at(BoundBy::compute) = compute_;
     at(BoundBy::h2d) = seconds(h2d_bytes / h2d_rate_);
     at(BoundBy::d2h) = seconds(d2h_bytes / d2h_rate_);
+    at(BoundBy::disk) = disk_;
     at(BoundBy::cpu) = seconds(on_cpu / update_.rate);
     const bool contention = costs_.switches().contention;
     if (contention && profile.dram.value > 0) {
@@ -118,7 +127,7 @@ class MachineLimits {
   const Job& job_;
   const ProfileCostModel& costs_;
   ParameterCounts sizes_;
-  Seconds tail_{0}, compute_{0};
+  Seconds tail_{0}, compute_{0}, disk_{0};
   double hbm_ = 0, resident_ = 0, streamed_ = 0, streamed_blocks_ = 0;
   double weight_ = 0, wire_ = 0, h2d_rate_ = 0, d2h_rate_ = 0;
   struct {

@@ -40,12 +40,13 @@ struct Bound {
 ///   d2h      g u + 12 s
 ///   dram     the same bytes and u updates, by the profile's coefficients
 ///   cpu      u updates; and on the host backend all core-seconds over the cores
+///   disk     what neither HBM nor host memory can hold of 12 bytes a parameter, read and written
 ///   chain    with clipping, no update starts before the norm: the largest of embedding updated,
 ///            copied, then compute (0 where it can be resident or staged); all u updated, then loss
 ///            and backward; all u copied, and of s what had no room beside its gradients before
 ///            the norm, then loss and backward
 /// The bound is the largest of these at the s that makes it least. In the steady state; updates on
-/// the device and the disk tier are not counted. `by` is the largest; where chain is within 2 % of
+/// the device are not counted. `by` is the largest; where chain is within 2 % of
 /// another, the other.
 [[nodiscard]] Bound bound_of(const Job& job, const ProfileCostModel& costs,
                              const ResolvedMachine& machine, Residency residency);

@@ -41,6 +41,9 @@ class TogetherCosts : public CostModel {
   }
   [[nodiscard]] DeviceKind device() const override { return costs_.device(); }
   [[nodiscard]] std::vector<LinkCapacity> links() const override { return costs_.links(); }
+  [[nodiscard]] std::vector<LinkCapacity> disk_links() const override {
+    return costs_.disk_links();
+  }
   [[nodiscard]] std::vector<LaneInterference> interference(std::int64_t threads) const override {
     return costs_.interference(threads);
   }

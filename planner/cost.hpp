@@ -87,7 +87,7 @@ struct TaskCost {
   double relative_deviation = 0;  ///< Standard deviation over value.
 };
 
-enum class CopyDirection { h2d, d2h };
+enum class CopyDirection { h2d, d2h, disk_read, disk_write };
 
 /// Costs of one machine: a profile and its calibration. Immutable; safe to share between threads.
 class CostModel {
@@ -106,6 +106,8 @@ class CostModel {
     double factor;
   };
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
+  /// Of the disk: added to graphs of plans that use it.
+  [[nodiscard]] virtual std::vector<LinkCapacity> disk_links() const { return {}; }
   /// While the CPU optimizer has `threads`; 0: each pair's mildest, which bounds of all plans rest
   /// on.
   [[nodiscard]] virtual std::vector<LaneInterference> interference(std::int64_t threads) const = 0;

@@ -84,8 +84,9 @@ CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t po
 }
 
 CostKey copy_key(CopyDirection direction, Bytes bytes) {
-  return CostKey{std::string(direction == CopyDirection::h2d ? "copy/h2d/" : "copy/d2h/") +
-                 std::to_string(bytes.count())};
+  static constexpr const char* kNames[] = {"copy/h2d/", "copy/d2h/", "copy/disk_read/",
+                                           "copy/disk_write/"};
+  return CostKey{kNames[static_cast<std::size_t>(direction)] + std::to_string(bytes.count())};
 }
 
 CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters) {

@@ -214,6 +214,9 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
 }
 
 TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Bytes bytes) const {
+  if (direction == CopyDirection::disk_read || direction == CopyDirection::disk_write) {
+    return disk_transfer(key, direction, bytes);
+  }
   const bool down = direction == CopyDirection::h2d;
   const Fact& link = down ? profile_.h2d : profile_.d2h;
   const double size = static_cast<double>(bytes.count());

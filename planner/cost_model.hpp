@@ -43,18 +43,20 @@ struct CostSwitches {
 /// beyond them.
 ///
 /// Links: pcie_h2d and pcie_d2h (a copy uses one unit a byte), dram (the profile's coefficients)
-/// and cores. On the host backend a compute task is a flow of seconds that uses one core;
-/// everywhere an update uses threads / rate core-seconds a parameter. Flows that use cores weigh
-/// one over their use on the host backend, so that cores are shared evenly; on CUDA machines a flow
-/// weighs its own uncontended rate, so that all slow down in proportion, times what the profile
-/// states for copies (h2d_weight, d2h_weight), fitted by `sluice probe`; 1 and 2 where it states
-/// none: on an H200 host writes to host memory kept their rate against 14 threads of Adam while
-/// reads lost a quarter.
+/// and cores; of plans that use the disk also disk_read, disk_write and, where the profile has what
+/// both move together, disk. On the host backend a compute task is a flow of seconds that uses one
+/// core; everywhere an update uses threads / rate core-seconds a parameter. Flows that use cores
+/// weigh one over their use on the host backend, so that cores are shared evenly; on CUDA machines
+/// a flow weighs its own uncontended rate, so that all slow down in proportion, times what the
+/// profile states for copies (h2d_weight, d2h_weight), fitted by `sluice probe`; 1 and 2 where it
+/// states none: on an H200 host writes to host memory kept their rate against 14 threads of Adam
+/// while reads lost a quarter.
 class ProfileCostModel : public CostModel {
  public:
   ProfileCostModel(MachineProfile profile, Calibration calibration, CostSwitches switches = {});
 
   [[nodiscard]] std::vector<LinkCapacity> links() const override;
+  [[nodiscard]] std::vector<LinkCapacity> disk_links() const override;
   using CostModel::interference;
   [[nodiscard]] std::vector<LaneInterference> interference(std::int64_t threads) const override;
   [[nodiscard]] TaskCost compute(const CostKey& key, const Work& work) const override;
@@ -78,6 +80,8 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] Fact update_rate(std::int64_t threads) const;
 
  private:
+  [[nodiscard]] TaskCost disk_transfer(const CostKey& key, CopyDirection direction,
+                                       Bytes bytes) const;
   [[nodiscard]] const CalibrationSample* sample(const CostKey& key) const;
   void share_cores(TaskCost& cost, double per_unit) const;
   void share_dram(TaskCost& cost, double per_unit) const;

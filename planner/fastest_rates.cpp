@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/cost_key.hpp"
+#include "planner/disk_state.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -51,6 +52,13 @@ std::vector<std::int64_t> copied_sizes(const std::vector<std::int64_t>& units,
   return all;
 }
 
+/// Pieces of state on a line: the smallest, and those of units whole.
+std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int64_t>& units) {
+  std::vector<std::int64_t> all{kDiskAlign.count()};
+  for (const std::int64_t size : units) all.push_back((disk_element(job) * size).count());
+  return all;
+}
+
 }  // namespace
 
 FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs) {
@@ -63,6 +71,11 @@ FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs) {
       fastest_copy(costs, CopyDirection::h2d, copied_sizes(units, job.weight_element().count()));
   fastest.d2h = fastest_copy(costs, CopyDirection::d2h,
                              copied_sizes(units, job.gradient_wire_element().count()));
+  if (costs.profile().disk_read.value > 0 && costs.profile().disk_write.value > 0) {
+    const std::vector<std::int64_t> sizes = disk_sizes(job, units);
+    fastest.disk_read = fastest_copy(costs, CopyDirection::disk_read, sizes);
+    fastest.disk_write = fastest_copy(costs, CopyDirection::disk_write, sizes);
+  }
   add_fastest_update(job, costs, units, fastest);
   return fastest;
 }

@@ -7,9 +7,10 @@
 namespace sluice::planner {
 
 struct FastestRates {
-  double h2d = 0, d2h = 0;  ///< Bytes/s, of copies of any size.
-  double update = 0;        ///< Parameters/s, of any number of threads.
-  double update_cores = 0;  ///< Core-seconds a parameter, the least.
+  double h2d = 0, d2h = 0;               ///< Bytes/s, of copies of any size.
+  double disk_read = 0, disk_write = 0;  ///< 0 where the machine states none.
+  double update = 0;                     ///< Parameters/s, of any number of threads.
+  double update_cores = 0;               ///< Core-seconds a parameter, the least.
 };
 [[nodiscard]] FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs);
 

@@ -13,6 +13,24 @@ std::size_t class_representative(const Job& job, std::size_t unit) {
   return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
 }
 
+CopyDirection direction_of(LaneKind lane) {
+  switch (lane) {
+    case LaneKind::h2d:
+      return CopyDirection::h2d;
+    case LaneKind::d2h:
+      return CopyDirection::d2h;
+    case LaneKind::disk_read:
+      return CopyDirection::disk_read;
+    case LaneKind::disk_write:
+      return CopyDirection::disk_write;
+    case LaneKind::compute:
+    case LaneKind::cpu:
+    case LaneKind::launch:
+      break;
+  }
+  throw std::logic_error("contract broken: a copy runs on a lane of copies");
+}
+
 sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId>& links) {
   sim::Task task;
   task.latency = cost.latency;
@@ -34,7 +52,7 @@ sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId
 
 GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads)
     : job_(job), costs_(costs) {
-  for (std::size_t lane = 0; lane < kLaneKinds; ++lane) {
+  for (std::size_t lane = 0; lane <= static_cast<std::size_t>(LaneKind::launch); ++lane) {
     result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
   }
   for (const auto& link : costs.links()) {
@@ -54,6 +72,15 @@ TensorIndex GraphWriter::add_tensor(StepTensor tensor) {
   result_.tensors.push_back(std::move(tensor));
   last_access_.emplace_back();
   return TensorIndex(static_cast<std::uint32_t>(result_.tensors.size() - 1));
+}
+
+void GraphWriter::add_disk() {
+  for (const LaneKind lane : {LaneKind::disk_read, LaneKind::disk_write}) {
+    result_.graph.add_lane(to_string(lane));
+  }
+  for (const auto& link : costs_.disk_links()) {
+    links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
+  }
 }
 
 sim::PoolId GraphWriter::add_pool(std::string name, Bytes capacity) {
@@ -112,6 +139,8 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   task.work.parameters = parameters;
   task.work.threads = threads;
   task.work.kernels = 1;
+  task.first_parameter = place.first_parameter;
+  task.parameters = parameters;
   if (on_device) {
     task.work.streamed = job_.update_bytes(parameters);
   }
@@ -163,7 +192,7 @@ GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range sourc
   check(source.bytes == destination.bytes && source.bytes.count() > 0,
         "a copy's ranges have one size");
   const Bytes step = chunk.count() > 0 ? chunk : source.bytes;
-  const auto direction = place.lane == LaneKind::h2d ? CopyDirection::h2d : CopyDirection::d2h;
+  const CopyDirection direction = direction_of(place.lane);
   CopyTasks copied{sim::TaskId{}, sim::TaskId{}, 0};
   for (Bytes done{0}; done < source.bytes; done += step, ++copied.chunks) {
     const Bytes bytes = std::min(step, source.bytes - done);

@@ -28,6 +28,7 @@ struct TaskPlace {
   int unit = 0;
   int micro_batch = 0;
   bool first = false;
+  std::int64_t first_parameter = 0;  ///< Of an update.
 };
 
 class GraphWriter {
@@ -37,6 +38,9 @@ class GraphWriter {
 
   TensorIndex add_tensor(StepTensor tensor);
   sim::PoolId add_pool(std::string name, Bytes capacity);
+
+  /// Adds the lanes and links of the disk. Throws BadRequest where its rates are not known.
+  void add_disk();
 
   void begin_step(int step);
   sim::TaskId add_compute(const TaskPlace& place, Pass pass, std::vector<Access> accesses,

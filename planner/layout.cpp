@@ -12,10 +12,11 @@ namespace {
 
 using Ranges = std::vector<std::array<LiveRange, 3>>;
 
-Bytes aligned(Bytes bytes) {
-  const std::int64_t unit = kPlacementAlign.count();
-  return Bytes((bytes.count() + unit - 1) / unit * unit);
+Bytes rounded_up(Bytes bytes, Bytes unit) {
+  return Bytes((bytes.count() + unit.count() - 1) / unit.count() * unit.count());
 }
+
+Bytes aligned(Bytes bytes) { return rounded_up(bytes, kPlacementAlign); }
 
 struct Placed {
   std::size_t tensor;
@@ -37,9 +38,10 @@ class ArenaPacker {
     std::sort(taken.begin(), taken.end());
     const Bytes size = aligned(graph_.tensors[tensor].bytes);
     Bytes offset{0};
+    const Bytes alignment = graph_.tensors[tensor].alignment;
     for (const auto& [begin, end] : taken) {
       if (offset + size <= begin) break;
-      offset = std::max(offset, end);
+      offset = std::max(offset, rounded_up(end, alignment));
     }
     placed_.push_back({tensor, offset, offset + size});
     peak_ = std::max(peak_, offset + size);
@@ -48,10 +50,13 @@ class ArenaPacker {
 
   /// Bytes of its own past everything placed so far that must not be shared.
   Bytes place_alone(std::size_t tensor) {
-    const Bytes offset = alone_end_;
-    alone_end_ += aligned(graph_.tensors[tensor].bytes);
+    const Bytes offset = rounded_up(alone_end_, graph_.tensors[tensor].alignment);
+    alone_end_ = offset + aligned(graph_.tensors[tensor].bytes);
     return offset;
   }
+
+  /// What is placed from now on keeps this alignment.
+  void align_alone(Bytes alignment) { alone_end_ = rounded_up(alone_end_, alignment); }
 
   [[nodiscard]] Bytes alone() const { return alone_end_; }
   [[nodiscard]] Bytes peak() const { return alone_end_ + peak_; }
@@ -95,7 +100,7 @@ Layout lay_out(const StepGraph& graph) {
   const Ranges ranges = live_ranges(graph);
   Layout layout;
   layout.placements.resize(graph.tensors.size());
-  for (const Arena arena : {Arena::device, Arena::host}) {
+  for (const Arena arena : {Arena::device, Arena::host, Arena::disk}) {
     ArenaPacker packer(graph, ranges, happens_before);
     std::vector<std::size_t> shared;
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
@@ -113,9 +118,13 @@ Layout lay_out(const StepGraph& graph) {
     std::stable_sort(shared.begin(), shared.end(), [&](std::size_t a, std::size_t b) {
       return graph.tensors[a].bytes > graph.tensors[b].bytes;
     });
+    Bytes alignment = kPlacementAlign;
+    for (const std::size_t i : shared) alignment = std::max(alignment, graph.tensors[i].alignment);
+    packer.align_alone(alignment);
     for (const std::size_t i : shared)
       layout.placements[i].offset = packer.alone() + packer.place(i);
-    (arena == Arena::device ? layout.device_bytes : layout.host_bytes) = packer.peak();
+    // A backend may place an arena against its end.
+    layout.bytes(arena) = rounded_up(packer.peak(), alignment);
   }
   return layout;
 }
@@ -143,9 +152,9 @@ std::optional<std::string> find_layout_fault(const StepGraph& graph, const Layou
     if (static_cast<std::size_t>(placement.tensor) != order[i])
       return tensor.name + ": placed as another tensor";
     const Bytes end = placement.offset + tensor.bytes;
-    const Bytes capacity = tensor.arena == Arena::device ? layout.device_bytes : layout.host_bytes;
-    if (placement.offset < Bytes(0) || end > capacity) return tensor.name + ": outside its arena";
-    if (placement.offset.count() % kPlacementAlign.count() != 0)
+    if (placement.offset < Bytes(0) || end > layout.bytes(tensor.arena))
+      return tensor.name + ": outside its arena";
+    if (placement.offset.count() % std::max(kPlacementAlign, tensor.alignment).count() != 0)
       return tensor.name + ": not aligned";
     if (auto fault = find_range_fault(graph, placement, ranges[order[i]])) return fault;
     for (std::size_t j = i + 1; j < order.size() && layout.placements[order[j]].offset < end; ++j) {

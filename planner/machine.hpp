@@ -45,7 +45,16 @@ struct MachineProfile {
   Fact staged_copy;             ///< Bytes/s each way through a pinned ring, where little is pinned.
   Fact dram;                    ///< Bytes/s the host memory moves under load.
   Fact hbm_bandwidth;           ///< Bytes/s of the device's memory (element-wise kernels).
-  Fact disk_read, disk_write;   ///< Bytes/s.
+  Fact disk_read, disk_write;   ///< Bytes/s, each alone.
+  /// Bytes/s read and written at once, where that is a limit of its own; 0: none is known.
+  Fact disk_both{.value = 0,
+                 .deviation = 0,
+                 .count = 0,
+                 .source = Source::estimated,
+                 .note = "not measured: reading and writing as if apart"};
+  /// Bytes that may be written to the disk by its maker's rating; 0: nobody stated one.
+  Fact disk_endurance{
+      .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not stated"};
   // DRAM units used per byte copied / per parameter updated.
   Fact h2d_dram, d2h_dram, update_dram;
   // How firmly copies hold their rate where host memory is full: sharing weight over the rate

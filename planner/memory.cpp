@@ -44,8 +44,7 @@ std::vector<std::pair<std::string, Bytes>> arena_parts(const StepGraph& graph, A
   std::sort(edges.begin(), edges.end());
   std::set<std::size_t, Priority> open(Priority{&ranges});
   std::map<std::string, std::int64_t> bytes;
-  const std::int64_t peak =
-      (arena == Arena::device ? graph.layout.device_bytes : graph.layout.host_bytes).count();
+  const std::int64_t peak = graph.layout.bytes(arena).count();
   std::int64_t at = 0;
   for (const auto& [byte, opens, range] : edges) {
     bytes[open.empty() ? "alignment" : *ranges[*open.begin()].part] += byte - at;
@@ -86,7 +85,10 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   host.parts.emplace_back("process", cuda ? kCudaProcessBaseline : kProcessBaseline);
   host.peak = graph.layout.host_bytes + host.parts.back().second;
   host.capacity = machine.host;
-  at(memory, Tier::disk).capacity = machine.disk;
+  TierMemory& disk = at(memory, Tier::disk);
+  disk.parts = arena_parts(graph, Arena::disk);
+  disk.peak = graph.layout.disk_bytes;
+  disk.capacity = machine.disk;
   return memory;
 }
 

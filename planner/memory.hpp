@@ -46,7 +46,8 @@ using Memory = std::array<TierMemory, kTiers>;  ///< By Tier.
   return memory[static_cast<std::size_t>(tier)];
 }
 
-/// hbm: device arena (and a CUDA context); host: host arena and the process. On the host backend
+/// hbm: device arena (and a CUDA context); host: host arena and the process; disk: the file of
+/// state, without checkpoints. On the host backend
 /// the device arena counts as hbm, although the process holds it.
 [[nodiscard]] Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine);
 

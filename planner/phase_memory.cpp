@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/disk_state.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -49,12 +51,12 @@ SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {
   SsdWear wear{.endurance = endurance};
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const std::int64_t size = unit_tensors(job.model, unit).padded_size;
-    if (plan.units[unit].state == Tier::disk) wear.written_a_step += Bytes(kStateBytes * size);
+    if (plan.units[unit].state == Tier::disk) wear.written_a_step += disk_element(job) * size;
     if (plan.units[unit].gradients == Tier::disk) {
       wear.written_a_step += Bytes(kGradientBytes * size);
     }
   }
-  if (wear.written_a_step.count() > 0) {
+  if (wear.written_a_step.count() > 0 && endurance > 0) {
     wear.steps = endurance / static_cast<double>(wear.written_a_step.count());
   }
   wear.checkpoints = endurance / static_cast<double>(checkpoint_bytes(job).count());

@@ -38,10 +38,11 @@ using PhaseMemory = std::array<std::array<PhaseNeed, kTiers>, kPhases.size()>;  
 
 /// Writes of the run to the SSD against its rating.
 struct SsdWear {
-  Bytes written_a_step{0};           ///< By the plan: state and gradients that live on the disk.
-  double endurance = 0;              ///< Bytes the drives are rated for.
-  std::optional<double> steps = {};  ///< Until then by steps alone; none: no step writes.
-  double checkpoints = 0;            ///< Until then by checkpoints alone.
+  Bytes written_a_step{0};  ///< By the plan: state and gradients that live on the disk.
+  double endurance = 0;     ///< Bytes the drives are rated for; 0: not stated.
+  std::optional<double> steps =
+      {};                  ///< Until then by steps alone; none: no step writes, or no rating.
+  double checkpoints = 0;  ///< Until then by checkpoints alone.
 };
 [[nodiscard]] SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance);
 

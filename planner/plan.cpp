@@ -1,5 +1,6 @@
 #include "planner/plan.hpp"
 
+#include "planner/disk_state.hpp"
 #include "planner/hash.hpp"
 #include "sim/error.hpp"
 
@@ -25,6 +26,10 @@ void validate_counts(const Plan& plan, const Job& job) {
   require_in_plan(
       plan.state_buffers >= 0 && plan.state_buffers <= kMostSlots, "state_buffers",
       std::to_string(plan.state_buffers) + " must be between 0 and " + std::to_string(kMostSlots));
+  require_slots(plan.disk_buffers, "disk_buffers");
+  require_in_plan(plan.disk_buffer >= kDiskBlock, "disk_buffer_bytes",
+                  std::to_string(plan.disk_buffer.count()) + " must be at least " +
+                      std::to_string(kDiskBlock.count()));
   require_in_plan(
       plan.prefetch_depth >= 0 && plan.prefetch_depth < plan.weight_buffers, "prefetch_depth",
       std::to_string(plan.prefetch_depth) + " must be between 0 and weight_buffers - 1 (" +
@@ -48,13 +53,14 @@ void validate_tiers(const UnitPlan& unit, const std::string& at) {
   const std::string fix = ": set it to host or hbm";
   require_in_plan(unit.weights != Tier::disk, at + "weights", "disk cannot be executed" + fix);
   require_in_plan(unit.gradients != Tier::disk, at + "gradients", "disk cannot be executed" + fix);
-  require_in_plan(unit.state != Tier::disk, at + "state", "disk cannot be executed" + fix);
   require_in_plan(unit.keep_tier != Tier::disk, at + "keep_tier", "disk cannot be executed" + fix);
   if (unit.executor == Executor::cpu) {
-    require_in_plan(unit.state == Tier::host, at + "state",
+    require_in_plan(unit.state != Tier::hbm, at + "state",
                     "hbm does not go with executor cpu: set state to host, or executor to gpu");
     return;
   }
+  require_in_plan(unit.state != Tier::disk, at + "state",
+                  "disk does not go with executor gpu: set executor to cpu, or state to host");
   require_in_plan(unit.weights == Tier::hbm || unit.state == Tier::host, at + "weights",
                   "host does not go with state hbm: set weights to hbm, or state to host");
   require_in_plan(unit.gradients == Tier::hbm || unit.state == Tier::host, at + "gradients",
@@ -82,6 +88,8 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
   const UnitPlan& unit = plan.units[index];
   const std::string at = "layers[" + std::to_string(index) + "].";
   validate_tiers(unit, at);
+  require_in_plan(unit.state != Tier::disk || job.optimizer.state == StateType::fp32, at + "state",
+                  "disk holds fp32 state alone: set it to host, or optimizer.state to fp32");
   require_in_plan(
       unit.when != When::backward || !job.optimizer.clip, at + "when",
       "backward needs clipping off, for the norm is known only after the last gradient: set "
@@ -156,6 +164,9 @@ std::string plan_hash(const Plan& plan) {
       .add("threads", plan.threads);
   // Plans made before there was a choice keep their hash.
   if (plan.state_buffers != 0) text.add("state_buffers", plan.state_buffers);
+  if (uses_disk(plan)) {
+    text.add("disk_buffers", plan.disk_buffers).add("disk_buffer_bytes", plan.disk_buffer.count());
+  }
   for (const Keep level : plan.saved_records) text.add("saved", to_string(level));
   for (const UnitPlan& unit : plan.units) {
     text.add("weights", to_string(unit.weights))

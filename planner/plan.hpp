@@ -33,7 +33,8 @@ struct UnitPlan {
   Tier weights = Tier::host;
   Tier gradients = Tier::host;  ///< Where the accumulated gradient waits.
   Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v. Staged where the host's is
-                                ///< updated by the gpu.
+                                ///< updated by the gpu. On the disk it comes to the host in pieces
+                                ///< (planner/disk_state.hpp), where the cpu updates it.
   Keep keep = Keep::input;
   Tier keep_tier = Tier::hbm;
   Executor executor = Executor::cpu;
@@ -48,6 +49,8 @@ struct Plan {
   std::int64_t activation_buffers = 2;  ///< Device slots of offloaded activation records.
   /// Units whose staged state has device memory of its own; the others' takes what records leave.
   std::int64_t state_buffers = 0;
+  std::int64_t disk_buffers = 3;   ///< Host slots that pieces of state on the disk rotate through,
+  Bytes disk_buffer{256ll << 20};  ///< and the largest that one may be.
   std::int64_t prefetch_depth =
       1;                    ///< Weight loads that may run ahead; at most weight_buffers - 1.
   std::int64_t rounds = 1;  ///< rounds x micro_batches_per_round = micro-batches of the job.
@@ -78,8 +81,8 @@ void require_executable(const Plan& plan);
 /// A plan of one UnitPlan for every unit.
 [[nodiscard]] Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds);
 
-/// Throws BadRequest naming the plan field that is wrong for this job: counts, divisibility, disk
-/// tier (not executable yet), and the residency combinations docs/design/plan-space.md lists.
+/// Throws BadRequest naming the plan field that is wrong for this job: counts, divisibility,
+/// and the residency combinations docs/design/plan-space.md lists.
 void validate(const Plan& plan, const Job& job);
 /// Whether validate() has nothing to say.
 [[nodiscard]] bool is_valid(const Plan& plan, const Job& job);

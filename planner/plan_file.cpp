@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/choice.hpp"
+#include "planner/disk_state.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
@@ -56,8 +57,8 @@ LayoutRow to_row(const JsonObject& json) {
   json.refuse_unknown({"arena", "tensor", "offset", "bytes", "first_task", "last_task"});
   LayoutRow row;
   row.arena = json.text("arena");
-  if (row.arena != "device" && row.arena != "host") {
-    json.fail("arena", "\"" + row.arena + "\" is not one of device, host");
+  if (row.arena != "device" && row.arena != "host" && row.arena != "disk") {
+    json.fail("arena", "\"" + row.arena + "\" is not one of device, host, disk");
   }
   row.tensor = json.text("tensor");
   row.offset = Bytes(not_negative(json, "offset"));
@@ -98,6 +99,10 @@ Plan to_plan(const JsonObject& json) {
   plan.gradient_buffers = not_negative(json, "gradient_buffers");
   plan.activation_buffers = not_negative(json, "activation_buffers");
   if (json.has("state_buffers")) plan.state_buffers = not_negative(json, "state_buffers");
+  if (json.has("disk_buffers")) plan.disk_buffers = not_negative(json, "disk_buffers");
+  if (json.has("disk_buffer_bytes")) {
+    plan.disk_buffer = Bytes(not_negative(json, "disk_buffer_bytes"));
+  }
   if (json.has("saved_records")) {
     for (const std::string& level : json.texts("saved_records")) {
       plan.saved_records.push_back(parse_record_level(level, json.where() + ": saved_records"));
@@ -130,6 +135,10 @@ std::string to_json_text(const PlanFile& file) {
                {"threads", plan.threads},
                {"layers", Json::array()},
                {"layout", Json::array()}};
+  if (uses_disk(plan)) {
+    json["disk_buffers"] = plan.disk_buffers;
+    json["disk_buffer_bytes"] = plan.disk_buffer.count();
+  }
   for (const Keep level : plan.saved_records) json["saved_records"].push_back(to_string(level));
   for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
   for (const LayoutRow& row : file.layout) json["layout"].push_back(to_json(row));
@@ -146,8 +155,9 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
   }
   json.refuse_unknown({"schema", "job_hash", "profile_hash", "numerics_id", "layers",
                        "weight_buffers", "gradient_buffers", "activation_buffers", "state_buffers",
-                       "saved_records", "prefetch_depth", "rounds", "micro_batches_per_round",
-                       "copy_chunk_bytes", "threads", "layout", "prediction"});
+                       "disk_buffers", "disk_buffer_bytes", "saved_records", "prefetch_depth",
+                       "rounds", "micro_batches_per_round", "copy_chunk_bytes", "threads", "layout",
+                       "prediction"});
   PlanFile file;
   file.job_hash = json.text("job_hash");
   file.profile_hash = json.text("profile_hash");

@@ -21,6 +21,7 @@ constexpr std::array kNumbers = {
     PlanNumber{"gradient_buffers", &Plan::gradient_buffers},
     PlanNumber{"activation_buffers", &Plan::activation_buffers},
     PlanNumber{"state_buffers", &Plan::state_buffers},
+    PlanNumber{"disk_buffers", &Plan::disk_buffers},
     PlanNumber{"prefetch_depth", &Plan::prefetch_depth},
     PlanNumber{"rounds", &Plan::rounds},
     PlanNumber{"micro_batches_per_round", &Plan::micro_batches_per_round},
@@ -55,7 +56,8 @@ constexpr std::array kUnitFields = {
 };
 
 [[noreturn]] void refuse_name(const std::string& name) {
-  std::vector<std::string> known = {"copy_chunk", "copy_chunk_bytes"};
+  std::vector<std::string> known = {"copy_chunk", "copy_chunk_bytes", "disk_buffer",
+                                    "disk_buffer_bytes"};
   for (const PlanNumber& number : kNumbers) known.emplace_back(number.name);
   for (const UnitField& field : kUnitFields) known.emplace_back(field.name);
   throw BadRequest("plan." + name + ": unknown field of a plan" + sim::did_you_mean(name, known));
@@ -116,6 +118,10 @@ void set_field(Plan& plan, const std::string& name, const std::string& value) {
   }
   if (name == "copy_chunk" || name == "copy_chunk_bytes") {
     plan.copy_chunk = parse_bytes(value, where);
+    return;
+  }
+  if (name == "disk_buffer" || name == "disk_buffer_bytes") {
+    plan.disk_buffer = parse_bytes(value, where);
     return;
   }
   set_units(plan, name, value);

@@ -23,7 +23,7 @@ std::vector<std::pair<std::string, double>> busy_shares(const StepGraph& graph,
     busy[static_cast<std::size_t>(graph.tasks[i].lane)] += to - from;
   }
   std::vector<std::pair<std::string, double>> shares;
-  for (std::size_t lane = 0; lane < kLaneKinds; ++lane) {
+  for (std::size_t lane = 0; lane < graph.graph.lanes().size(); ++lane) {
     shares.emplace_back(to_string(static_cast<LaneKind>(lane)),
                         to_seconds(busy[lane]) / to_seconds(end - begin));
   }
@@ -53,8 +53,8 @@ std::vector<LayoutRow> layout_rows(const StepGraph& graph) {
   rows.reserve(graph.layout.placements.size());
   for (const Placement& placement : graph.layout.placements) {
     const StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
-    rows.push_back({tensor.arena == Arena::device ? "device" : "host", tensor.name,
-                    placement.offset, tensor.bytes, graph.graph.task(placement.first_task).id,
+    rows.push_back({to_string(tensor.arena), tensor.name, placement.offset, tensor.bytes,
+                    graph.graph.task(placement.first_task).id,
                     graph.graph.task(placement.last_task).id});
   }
   return rows;
@@ -87,6 +87,14 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
   bound_ = bound_of(job_, *costs_, machine_, residency_);
   // Bounds of links and memory count the bytes of fp32 state and dense blocks.
   if (!job_.executable()) bound_ = only(bound_, BoundBy::compute);
+}
+
+Predictor Predictor::with_host(Bytes host) const {
+  Predictor other = *this;
+  other.machine_.host = host;
+  other.bound_ = bound_of(job_, *costs_, other.machine_, residency_);
+  if (!job_.executable()) other.bound_ = only(other.bound_, BoundBy::compute);
+  return other;
 }
 
 PredictedStep Predictor::predict(const Plan& plan) const {

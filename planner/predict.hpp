@@ -72,6 +72,9 @@ class Predictor {
   /// Step time is 0 and not simulated where the plan exceeds a capacity.
   [[nodiscard]] PlanScore score(const Plan& plan) const;
 
+  /// Of the same machine with another host memory.
+  [[nodiscard]] Predictor with_host(Bytes host) const;
+
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] const ResolvedMachine& machine() const { return machine_; }
   [[nodiscard]] const ProfileCostModel& costs() const { return *costs_; }

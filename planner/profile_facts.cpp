@@ -32,6 +32,10 @@ constexpr std::array kFields = {
               "device memory"},
     FactField{"disk_read", FactUnit::bytes_per_second, &Profile::disk_read, "disk, reading"},
     FactField{"disk_write", FactUnit::bytes_per_second, &Profile::disk_write, "disk, writing"},
+    FactField{"disk_both", FactUnit::bytes_per_second, &Profile::disk_both,
+              "disk, read and written at once"},
+    FactField{"disk_endurance", FactUnit::bytes, &Profile::disk_endurance,
+              "disk, bytes that may be written by its rating"},
     FactField{"h2d_dram", FactUnit::number, &Profile::h2d_dram,
               "host memory bytes per byte copied to the device"},
     FactField{"d2h_dram", FactUnit::number, &Profile::d2h_dram,
@@ -166,9 +170,10 @@ std::string profile_hash(const MachineProfile& profile) {
   for (const FactField& field : kFields) {
     const Fact& fact = profile.*field.member;
     // Younger than the hash: a profile without them keeps its hash.
-    const bool weight =
-        field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight;
-    if (!weight || fact.value > 0) add_fact(text, field.name, fact);
+    const bool younger =
+        field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight ||
+        field.member == &Profile::disk_both || field.member == &Profile::disk_endurance;
+    if (!younger || fact.value > 0) add_fact(text, field.name, fact);
   }
   for (const CurvePoint& point : profile.gemm) {
     text.add("gemm", point.size);

@@ -4,6 +4,8 @@
 #include <functional>
 #include <optional>
 
+#include "planner/disk_search.hpp"
+#include "planner/disk_state.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
@@ -30,18 +32,20 @@ bool may_fit(const Predictor& predictor, const Pins& pins) {
                      });
 }
 
-/// Step time of the best plan after a change; none where it still does not fit.
-std::optional<Duration> step_after(const Change& change, const Predictor& predictor,
-                                   const Calibration& calibration, const SearchSettings& settings) {
+/// The best plan after a change; none where it still does not fit.
+std::optional<Prediction> best_after(const Change& change, const Predictor& predictor,
+                                     const Calibration& calibration,
+                                     const SearchSettings& settings) {
   try {
     validate(change.job);
     const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
                             predictor.costs().switches());
-    if (!may_fit(changed, settings.pins)) return std::nullopt;
+    // The relaxation knows of no disk.
+    if (!change.machine.state_on_disk && !may_fit(changed, settings.pins)) return std::nullopt;
     SearchSettings quick = settings;
     quick.effort = kQuickEffort;
     const auto found = search(changed, quick);
-    if (const auto* planned = std::get_if<Planned>(&found)) return planned->best.prediction.step;
+    if (const auto* planned = std::get_if<Planned>(&found)) return planned->best.prediction;
   } catch (const BadRequest&) {
     // The pins do not go with the changed job: no remedy.
   }
@@ -90,10 +94,31 @@ class Remedies {
 
   bool add(const Change& change, std::string what, std::string setting, bool changes_bits) {
     if (full()) return false;
-    const auto step = step_after(change, predictor_, calibration_, settings_);
-    if (!step) return false;
-    found_.push_back({std::move(what), std::move(setting), changes_bits, *step});
+    const auto best = best_after(change, predictor_, calibration_, settings_);
+    if (!best) return false;
+    found_.push_back({std::move(what), std::move(setting), changes_bits, best->step});
     return true;
+  }
+
+  /// State on the disk instead of what the host lacks; and how much longer a step then takes than
+  /// one with host memory enough.
+  void add_disk(Bytes host_enough) {
+    const ResolvedMachine& machine = predictor_.machine();
+    if (full() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
+    Change change{predictor_.job(), machine};
+    change.machine.state_on_disk = true;
+    const auto best = best_after(change, predictor_, calibration_, settings_);
+    if (!best || !uses_disk(best->plan)) return;
+    std::string what = disk_share_text(best->plan);
+    change.machine.host = host_enough;
+    change.machine.state_on_disk = false;
+    if (const auto base = best_after(change, predictor_, calibration_, settings_)) {
+      const Duration more = std::max(best->step - base->step, Duration(0));
+      what += ": +" + format_seconds(to_seconds(more)) + " a step";
+    }
+    const std::int64_t gib = 1ll << 30;
+    const std::int64_t needed = (at(best->memory, Tier::disk).peak.count() + gib - 1) / gib;
+    found_.push_back({what, "--disk " + std::to_string(needed) + "GiB", false, best->step});
   }
 
   [[nodiscard]] bool full() const { return found_.size() >= kRemedies; }
@@ -109,11 +134,13 @@ class Remedies {
 void add_memory(Remedies& remedies, const Predictor& predictor, const Memory& memory) {
   Change change{predictor.job(), predictor.machine()};
   std::string what, setting;
-  for (const Tier tier : {Tier::hbm, Tier::host}) {
+  for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
     const TierMemory& used = at(memory, tier);
     if (used.fits()) continue;
     const Bytes needed = whole_mib(used.peak);
-    (tier == Tier::hbm ? change.machine.hbm : change.machine.host) = needed;
+    (tier == Tier::hbm    ? change.machine.hbm
+     : tier == Tier::host ? change.machine.host
+                          : change.machine.disk) = needed;
     const std::string name = to_string(tier);
     what += (what.empty() ? "" : ", ") + name + " " + format_bytes(needed) + " instead of " +
             format_bytes(used.capacity);
@@ -135,6 +162,9 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
                      [](Job& changed, std::int64_t value) { changed.loss_chunk = value; });
     remedies.try_job("micro_batch", job.micro_batch, smaller_divisors(job.micro_batch),
                      [](Job& changed, std::int64_t value) { changed.micro_batch = value; });
+  }
+  if (shortage.tier == Tier::host) {
+    remedies.add_disk(whole_mib(at(shortage.memory, Tier::host).peak));
   }
   add_memory(remedies, predictor, shortage.memory);
   if (shortage.tier == Tier::host && job.gradient_wire == GradientWire::fp32) {

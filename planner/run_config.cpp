@@ -134,6 +134,7 @@ ResolvedMachine to_machine(const RunConfig& config) {
   machine.hbm = capacity(config.limits.hbm, machine.profile.hbm);
   machine.host = capacity(config.limits.host, machine.profile.host);
   machine.disk = capacity(config.limits.disk, machine.profile.disk);
+  machine.state_on_disk = config.limits.disk.has_value() && machine.disk > Bytes(0);
   if (config.limits.pinned && *config.limits.pinned < machine.host) stage_copies(machine);
   if (config.limits.link) limit_link(machine, *config.limits.link);
   return machine;

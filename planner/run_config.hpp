@@ -145,6 +145,8 @@ struct ResolvedMachine {
   bool staged = false;
   /// limits.link where it is below the machine's own rates: a backend paces its copies.
   std::optional<BytesPerSecond> paced{};
+  /// limits.disk is stated: the planner may keep state on the disk where host memory is short.
+  bool state_on_disk = false;
 };
 [[nodiscard]] ResolvedMachine to_machine(const RunConfig& config);
 

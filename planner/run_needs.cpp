@@ -1,6 +1,7 @@
 #include "planner/run_needs.hpp"
 
 #include "planner/composed_machine.hpp"
+#include "planner/disk_state.hpp"
 #include "planner/validated_case.hpp"
 
 namespace sluice::planner {
@@ -12,7 +13,11 @@ RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
                  .checkpoint = checkpoint_bytes(job),
                  .nearest_case = to_text(nearest_case(job, predictor.machine().profile))};
   const auto parts = machine.ends_with(".json") ? std::nullopt : find_composition(machine);
-  if (!parts) return needs;
+  if (!parts) {
+    const double rated = predictor.machine().profile.disk_endurance.value;
+    if (rated > 0 || uses_disk(prediction.plan)) needs.wear = ssd_wear(job, prediction.plan, rated);
+    return needs;
+  }
   const SsdPart& ssd = find_ssd(parts->ssd.kind);
   needs.gpus = find_gpu(parts->gpu).node_gpus;
   needs.wear = ssd_wear(job, prediction.plan,

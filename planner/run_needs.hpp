@@ -13,7 +13,7 @@ namespace sluice::planner {
 struct RunNeeds {
   PhaseMemory phases = {};
   Bytes checkpoint{0};
-  std::optional<SsdWear> wear = {};  ///< Where the drives are known: machines of parts.
+  std::optional<SsdWear> wear = {};  ///< Where a rating is known, or steps write.
   std::int64_t gpus = 1;             ///< In the smallest host the GPU is sold in.
   std::string nearest_case = {};
 };

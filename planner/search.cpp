@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "planner/disk_search.hpp"
 #include "planner/every_plan.hpp"
 #include "planner/guided_search.hpp"
 #include "planner/interruption.hpp"
@@ -240,8 +241,8 @@ Planned concluded(const Predictor& predictor, const Tournament& tournament, Seco
 
 }  // namespace
 
-std::variant<Planned, Infeasible> search(const Predictor& predictor,
-                                         const SearchSettings& settings) {
+std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
+                                                   const SearchSettings& settings) {
   const std::int64_t effort = settings.effort > 0 ? settings.effort : kUsualEffort;
   Tournament tournament(predictor, settings);
   if (const auto whole = every_plan(predictor, settings.pins, settings.exhaustive)) {

@@ -28,6 +28,8 @@ std::optional<Stall> stall_of(const StepTask& task) {
       return Stall::activation;
     case TaskKind::load_state:
     case TaskKind::store_state:
+    case TaskKind::read_state:
+    case TaskKind::write_state:
       return Stall::optimizer;
     case TaskKind::update:
       if (task.lane == LaneKind::compute) return std::nullopt;

@@ -21,9 +21,12 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       staged_stores_(plan.units.size()) {
   gradient_slot_.assign(plan.units.size(), 0);
   state_slot_.assign(plan.units.size(), 0);
-  std::int64_t streamed_gradients = 0, staged_gradients = 0, rotating = 0;
+  disk_slot_.assign(plan.units.size(), 0);
+  std::int64_t streamed_gradients = 0, staged_gradients = 0, rotating = 0, on_disk = 0;
   for (std::size_t unit = 0; unit <= head(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
+    disk_slot_[unit] = on_disk;
+    on_disk += std::ssize(writer.graph().disk[unit]);
     if (rotates_state(choice)) state_slot_[unit] = rotating++;
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu)
       gradient_slot_[unit] = staged_gradients++;

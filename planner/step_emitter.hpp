@@ -62,6 +62,9 @@ class StepEmitter {
   void emit_state_load(const StagedLoad& load);
   void emit_state_loads_after(const UnitUse& use);
   void emit_state_store(std::size_t unit);
+  /// Update of a unit whose state is on the disk (planner/step_disk.cpp).
+  void emit_disk_update(std::size_t unit, TensorIndex gradient,
+                        const std::vector<sim::TaskId>& after);
   /// Update of a unit whose gradient and state rotate (planner/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
@@ -110,6 +113,7 @@ class StepEmitter {
   std::vector<std::int64_t>
       gradient_slot_;                     ///< Of a unit: in the gradient ring, or the host stage.
   std::vector<std::int64_t> state_slot_;  ///< Of a unit that rotates: in the state ring.
+  std::vector<std::int64_t> disk_slot_;   ///< Of a unit's first piece: in the disk ring.
   std::vector<StagedLoad> staged_;
   std::vector<std::optional<sim::TaskId>> staged_stores_;  ///< Last of a unit, in the step before.
   std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.

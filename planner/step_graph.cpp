@@ -17,6 +17,10 @@ const char* to_string(LaneKind lane) {
       return "cpu";
     case LaneKind::launch:
       return "launch";
+    case LaneKind::disk_read:
+      return "disk-read";
+    case LaneKind::disk_write:
+      return "disk-write";
   }
   return "?";
 }
@@ -59,6 +63,22 @@ const char* to_string(TaskKind kind) {
       return "store_state";
     case TaskKind::update:
       return "update";
+    case TaskKind::read_state:
+      return "read_state";
+    case TaskKind::write_state:
+      return "write_state";
+  }
+  return "?";
+}
+
+const char* to_string(Arena arena) {
+  switch (arena) {
+    case Arena::device:
+      return "device";
+    case Arena::host:
+      return "host";
+    case Arena::disk:
+      return "disk";
   }
   return "?";
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/cost.hpp"
+#include "planner/disk_state.hpp"
 #include "planner/job.hpp"
 #include "planner/plan.hpp"
 #include "sim/task_graph.hpp"
@@ -15,8 +16,9 @@
 
 namespace sluice::planner {
 
-enum class LaneKind : std::uint8_t { compute, h2d, d2h, cpu, launch };
-inline constexpr std::size_t kLaneKinds = 5;
+/// Graphs of plans that use no disk have no lanes for it.
+enum class LaneKind : std::uint8_t { compute, h2d, d2h, cpu, launch, disk_read, disk_write };
+inline constexpr std::size_t kLaneKinds = 7;
 const char* to_string(LaneKind lane);  ///< The lane's name in graph files.
 
 enum class TaskKind : std::uint8_t {
@@ -38,11 +40,16 @@ enum class TaskKind : std::uint8_t {
   save_activation,  ///< d2h
   store_gradient,   ///< d2h
   store_state,      ///< d2h: back to where it lives, updated.
-  update,           ///< cpu or compute: fused AdamW of a unit.
+  update,           ///< cpu or compute: fused AdamW of a unit, or of a piece of one.
+  read_state,       ///< disk_read: a piece of state into a host buffer, for its update.
+  write_state,      ///< disk_write: back, updated.
 };
 const char* to_string(TaskKind kind);
 
-enum class Arena : std::uint8_t { device, host };
+/// The disk's is a file: its tensors have offsets, and no addresses.
+enum class Arena : std::uint8_t { device, host, disk };
+inline constexpr std::size_t kArenas = 3;
+const char* to_string(Arena arena);
 
 /// What a byte range is to the task that touches it.
 enum class Role : std::uint8_t {
@@ -90,6 +97,7 @@ struct StepTensor {
                      ///< "workspace", ...
   bool persistent =
       false;  ///< Holds its value between steps (state, resident weights): never shares bytes.
+  Bytes alignment{256};  ///< Of its offset; at least kPlacementAlign.
 };
 
 struct Access {
@@ -112,6 +120,7 @@ struct StepTask {
   bool first =
       false;       ///< First micro-batch of the step: the gradient is overwritten, not added to.
   Bytes bytes{0};  ///< Moved over the link; zero for compute.
+  std::int64_t first_parameter = 0, parameters = 0;  ///< Of the unit: what an update updates.
   Work work{};     ///< FLOPs and bytes of compute; parameters of updates.
   CostKey cost{};  ///< What calibration knows the task by.
   std::vector<Access> accesses{};
@@ -131,6 +140,14 @@ struct Layout {
   std::vector<Placement> placements;  ///< One a tensor, in tensor order.
   Bytes device_bytes{0};              ///< Peak = size of the device arena.
   Bytes host_bytes{0};
+  Bytes disk_bytes{0};  ///< Size of the file.
+
+  [[nodiscard]] Bytes bytes(Arena arena) const {
+    return arena == Arena::device ? device_bytes : arena == Arena::host ? host_bytes : disk_bytes;
+  }
+  [[nodiscard]] Bytes& bytes(Arena arena) {
+    return arena == Arena::device ? device_bytes : arena == Arena::host ? host_bytes : disk_bytes;
+  }
 };
 
 struct StepGraph {
@@ -138,6 +155,7 @@ struct StepGraph {
   std::vector<StepTask> tasks;
   std::vector<StepTensor> tensors;
   Layout layout;
+  std::vector<std::vector<DiskPiece>> disk;  ///< By unit: none where its state is not on the disk.
   std::size_t tasks_per_step = 0;  ///< Task i of step n is task i + tasks_per_step of step n + 1.
 };
 

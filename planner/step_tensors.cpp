@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/layout.hpp"
 #include "planner/staged_state.hpp"
 #include "sim/error.hpp"
 
@@ -17,10 +18,11 @@ bool offloads_record(const Plan& plan, std::size_t unit) {
 }
 
 Ring make_ring(GraphWriter& writer, Arena arena, const std::string& name, const std::string& part,
-               std::int64_t slots, Bytes bytes, bool counted) {
+               std::int64_t slots, Bytes bytes, bool counted, Bytes alignment = kPlacementAlign) {
   Ring ring;
   for (std::int64_t i = 0; i < slots; ++i) {
-    ring.slots.push_back(writer.add_tensor({arena, name + "." + std::to_string(i), bytes, part}));
+    ring.slots.push_back(
+        writer.add_tensor({arena, name + "." + std::to_string(i), bytes, part, false, alignment}));
   }
   if (counted) ring.pool = writer.add_pool(name, bytes * slots);
   return ring;
@@ -49,6 +51,8 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   norm_sums =
       writer.add_tensor({Arena::host, "norm_sums",
                          Bytes(8 * static_cast<std::int64_t>(plan.units.size())), "workspace"});
+  writer.graph().disk.resize(plan.units.size());
+  if (uses_disk(plan)) writer.add_disk();
   add_units(writer, job, plan);
   add_norm_blocks(writer);
   add_streams(writer, job, plan);
@@ -80,15 +84,25 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
     set.device_weights =
         writer.add_tensor({Arena::device, "master/" + name, master_size, "weights", true});
   } else {
-    set.master = writer.add_tensor({Arena::host, "master/" + name, master_size, "weights", true});
+    const bool on_disk = choice.state == Tier::disk;
+    set.master =
+        writer.add_tensor({Arena::host, "master/" + name,
+                           on_disk ? sized(job.weight_element()) : master_size, "weights", true});
     if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
       set.device_weights =
           writer.add_tensor({Arena::device, "weights/" + name, sized(job.weight_element()),
                              "weights", choice.weights == Tier::hbm});
     }
   }
-  set.moment1 = writer.add_tensor({state_arena, "moment1/" + name, moment_size, "state", true});
-  set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, moment_size, "state", true});
+  if (choice.state == Tier::disk) {
+    std::vector<DiskPiece>& pieces = writer.graph().disk[unit];
+    pieces = disk_pieces(job, plan, set.parameters);
+    set.disk_state = writer.add_tensor(
+        {Arena::disk, "state/" + name, disk_bytes(pieces), "state", true, kDiskBlock});
+  } else {
+    set.moment1 = writer.add_tensor({state_arena, "moment1/" + name, moment_size, "state", true});
+    set.moment2 = writer.add_tensor({state_arena, "moment2/" + name, moment_size, "state", true});
+  }
   if (stages_state(choice) && !rotates_state(choice)) {
     const auto stage = [&](const char* plane, Bytes bytes) {
       return writer.add_tensor(
@@ -186,11 +200,12 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
       largest = std::max(largest, size);
     }
   };
-  Traffic weights, gradients, staged, records, io_gradients, states;
+  Traffic weights, gradients, staged, records, io_gradients, states, pieces;
   const BlockRecord record = block_record(job);
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const std::int64_t size = units[unit].parameters;
+    for (const DiskPiece& piece : writer.graph().disk[unit]) pieces.add(piece.bytes.count());
     if (rotates_state(choice)) {
       states.add((staged_bytes(choice, job, size) + job.gradient_wire_element() * size).count());
     }
@@ -222,6 +237,9 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
                            plan.activation_buffers, records, 1, false);
   host_gradient_ring = ring(Arena::host, "gradient_stage", "gradients", plan.gradient_buffers,
                             staged, job.gradient_wire_element().count(), false);
+  disk_ring = make_ring(writer, Arena::host, "disk_buffer", kDiskBuffers,
+                        std::min(plan.disk_buffers, pieces.occupants), Bytes(pieces.largest), false,
+                        kDiskAlign);
   if (io_gradients.occupants > 0) {
     const TensorIndex shared = writer.add_tensor(
         {Arena::device, "gradient.io", job.gradient_element() * io_gradients.largest, "gradients"});

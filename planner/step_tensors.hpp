@@ -22,8 +22,9 @@ struct Ring {
 /// Tensors of one unit.
 struct UnitTensorSet {
   std::int64_t parameters = 0;                  ///< Padded elements.
-  std::optional<TensorIndex> master;            ///< host [high | low]
-  std::optional<TensorIndex> moment1, moment2;  ///< Where the state lives.
+  std::optional<TensorIndex> master;            ///< host [high | low], without what is on the disk
+  std::optional<TensorIndex> moment1, moment2;  ///< Where the state lives: in memory,
+  std::optional<TensorIndex> disk_state;        ///< or, low halves too, in pieces on the disk.
   /// device, while the unit's state is there for its update: [low], or [high | low] where no copy
   /// of the weights stays; none where both halves stay.
   std::optional<TensorIndex> staged_master;
@@ -48,6 +49,7 @@ struct StepTensors {
   std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.
   std::vector<TensorIndex> stream_gradient;  ///< By micro-batch of the round.
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
+  Ring disk_ring;   ///< On the host: pieces of state that come from the disk and go back.
   Ring state_ring;  ///< Of units whose gradient and state rotate through the device.
   /// k and v of a split sequence, and their gradients, [seq_len, 2 x kv_heads x head_dim].
   std::optional<TensorIndex> context, context_gradient;

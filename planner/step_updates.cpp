@@ -137,6 +137,7 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
     gradient = tensors_.host_gradient_ring.slot(gradient_slot_[unit]);
     emit_store(unit, static_cast<int>(plan_.rounds) - 1, gradient, after);
   }
+  if (choice.state == Tier::disk) return emit_disk_update(unit, gradient, after);
   const bool staged = stages_state(choice);
   std::vector<Access> accesses = master_accesses(unit);
   accesses.push_back(

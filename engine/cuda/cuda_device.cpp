@@ -160,7 +160,7 @@ std::unique_ptr<DeviceQueues> CudaDevice::open_queues(const Program& program) {
 void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace*/) {
   if (task.lane == LaneKind::cpu) {
     adamw_update(operands_of(task), spans_[static_cast<std::size_t>(task.unit)], update, pool_,
-                 pool_.threads());
+                 pool_.threads(), {task.first_parameter, task.parameters});
     return;
   }
   const BoundAccess* from = task.find(Role::source);

@@ -118,6 +118,8 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::data:
     case TaskKind::launch:
     case TaskKind::grads:
+    case TaskKind::read_state:
+    case TaskKind::write_state:
       break;
   }
   check(false, "the device runs copies, compute and updates");
@@ -277,7 +279,8 @@ void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
   };
   const bool on_device = task.lane == planner::LaneKind::compute;
   ThreadPool& pool = on_device ? single_ : pool_;
-  adamw_update(operands, spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads());
+  adamw_update(operands, spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads(),
+               {task.first_parameter, task.parameters});
 }
 
 }  // namespace sluice::engine

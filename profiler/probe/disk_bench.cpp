@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <exception>
@@ -169,6 +170,16 @@ void fill(ScratchFile& file) {
 }
 
 }  // namespace
+
+std::optional<planner::Fact> DiskRates::shared_limit() const {
+  constexpr double kApart = 0.95;
+  planner::Fact both = read_beside;
+  both.value = read_beside.value + write_beside.value;
+  both.deviation = std::hypot(read_beside.deviation, write_beside.deviation);
+  both.note = "reading and writing at once";
+  if (both.value > kApart * (read.value + write.value)) return std::nullopt;
+  return both;
+}
 
 DiskRates measure_disk(const DiskBenchOptions& options) {
   std::error_code error;

@@ -14,6 +14,9 @@ struct DiskRates {
   planner::Fact read, write;                ///< Bytes/s, each alone.
   planner::Fact read_beside, write_beside;  ///< Bytes/s, both at once.
   std::optional<std::string> caveat;        ///< Why the numbers may flatter.
+
+  /// What both move together, where that is less than they move apart.
+  [[nodiscard]] std::optional<planner::Fact> shared_limit() const;
 };
 
 struct DiskBenchOptions {

@@ -95,7 +95,7 @@ planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan) 
 
 std::unique_ptr<Session> make_session(const planner::Job& job, const planner::StepGraph& graph,
                                       const planner::Plan& plan, TokenSource& tokens,
-                                      Observer* observer) {
+                                      Observer* observer, const DiskPlace& place) {
   const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
   const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
   auto device = std::make_unique<HostDevice>(
@@ -107,13 +107,15 @@ std::unique_ptr<Session> make_session(const planner::Job& job, const planner::St
   const double lr = job.optimizer.lr;
   return std::make_unique<Session>(
       job, graph, std::move(device), tokens,
-      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, kRunSeed, observer);
+      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, kRunSeed, observer,
+      place);
 }
 
-Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_t steps) {
+Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_t steps,
+                 const DiskPlace& place) {
   RunTokens tokens(job);
   const planner::StepGraph graph = graph_of(job, plan);
-  const auto session = make_session(job, graph, plan, tokens);
+  const auto session = make_session(job, graph, plan, tokens, nullptr, place);
   Outcome outcome;
   session->run_to(steps, [&](std::int64_t, const StepResult& result) {
     outcome.losses.push_back(bits(result.loss) + "/" + bits(result.grad_norm));

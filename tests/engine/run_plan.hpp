@@ -48,7 +48,8 @@ class RunTokens : public TokenSource {
 [[nodiscard]] std::unique_ptr<Session> make_session(const planner::Job& job,
                                                     const planner::StepGraph& graph,
                                                     const planner::Plan& plan, TokenSource& tokens,
-                                                    Observer* observer = nullptr);
+                                                    Observer* observer = nullptr,
+                                                    const DiskPlace& place = {});
 
 /// What must not depend on the plan.
 struct Outcome {
@@ -60,7 +61,7 @@ struct Outcome {
 };
 
 [[nodiscard]] Outcome run_plan(const planner::Job& job, const planner::Plan& plan,
-                               std::int64_t steps);
+                               std::int64_t steps, const DiskPlace& place = {});
 
 /// Every field of a plan, on one line, for messages.
 [[nodiscard]] std::string describe(const planner::Plan& plan);

@@ -75,7 +75,8 @@ TEST(SsdWear, CountsStepsThatWriteAndCheckpoints) {
   EXPECT_FALSE(ssd_wear(job, plan, 1e12).steps.has_value());
   plan.units[1].state = Tier::disk;
   const SsdWear wear = ssd_wear(job, plan, 1e12);
-  const double written = 12.0 * static_cast<double>(unit_tensors(job.model, 1).padded_size);
+  // Low halves and moments; high halves stay on the host.
+  const double written = 10.0 * static_cast<double>(unit_tensors(job.model, 1).padded_size);
   EXPECT_DOUBLE_EQ(*wear.steps, 1e12 / written);
   EXPECT_DOUBLE_EQ(wear.checkpoints, 1e12 / static_cast<double>(checkpoint_bytes(job).count()));
 }

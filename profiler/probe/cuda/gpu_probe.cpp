@@ -141,6 +141,7 @@ void GpuProbe::disk() {
   }
   result_.profile.disk_read = rates.read;
   result_.profile.disk_write = rates.write;
+  if (const auto both = rates.shared_limit()) result_.profile.disk_both = *both;
   say("disk", fmt::format("{:.2f} read, {:.2f} written; together {:.2f} and {:.2f} GB/s",
                           rates.read.value / 1e9, rates.write.value / 1e9,
                           rates.read_beside.value / 1e9, rates.write_beside.value / 1e9));

@@ -1,0 +1,271 @@
+#include "engine/disk/disk_store.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "planner/units_text.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+constexpr std::int64_t kBlock = planner::kDiskBlock.count();
+
+/// Memory of one block for direct transfers.
+class BlockMemory {
+ public:
+  BlockMemory()
+      : data_(static_cast<std::byte*>(
+            std::aligned_alloc(static_cast<std::size_t>(planner::kDiskAlign.count()), kBlock))) {
+    if (!data_) throw std::bad_alloc();
+  }
+  [[nodiscard]] std::span<std::byte> first(std::int64_t bytes) const {
+    return {data_.get(), static_cast<std::size_t>(bytes)};
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { std::free(data); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+};
+
+}  // namespace
+
+/// Bytes of a plane that lie in one block.
+struct DiskStore::Part {
+  std::int64_t block;        ///< Number.
+  std::int64_t block_bytes;  ///< Of it.
+  std::int64_t at;           ///< Where in it they begin.
+  std::int64_t bytes;
+};
+
+/// Signs blocks that go, verifies blocks that come.
+class DiskStore::Check : public BlockWork {
+ public:
+  Check(DiskStore& store, Way way, std::int64_t first, std::int64_t step)
+      : store_(store), way_(way), first_(first), step_(step) {}
+  void visit(std::int64_t number, std::span<std::byte> block) override {
+    if (way_ == Way::write) {
+      store_.sign(first_ + number, step_, block);
+    } else {
+      store_.verify(first_ + number, block);
+    }
+  }
+
+ private:
+  DiskStore& store_;
+  Way way_;
+  std::int64_t first_, step_;
+};
+
+DiskStore::DiskStore(const planner::ModelShape& shape, const planner::StepGraph& graph,
+                     std::span<const std::span<std::byte>> buffers, const DiskPlace& place)
+    : shape_(shape),
+      disk_(graph.disk),
+      begin_(graph.disk.size(), 0),
+      folder_(place.folder),
+      bytes_(graph.layout.disk_bytes.count()) {
+  for (const planner::Placement& placement : graph.layout.placements) {
+    const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
+    if (tensor.arena != planner::Arena::disk) continue;
+    for (std::size_t unit = 0; unit < disk_.size(); ++unit) {
+      if (tensor.name == "state/" + planner::unit_name(shape, unit)) {
+        begin_[unit] = placement.offset.count();
+      }
+    }
+  }
+  for (const auto& pieces : disk_) low_ = low_ || (!pieces.empty() && pieces[0].moment1 > Bytes(0));
+  open(place.folder);
+  blocks_.resize(static_cast<std::size_t>((bytes_ + kBlock - 1) / kBlock));
+  require_direct();
+  reads_ = open_block_queue(place.io, descriptor_, buffers);
+  writes_ = open_block_queue(place.io, descriptor_, buffers);
+}
+
+DiskStore::~DiskStore() {
+  reads_.reset();
+  writes_.reset();
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void DiskStore::open(const std::filesystem::path& folder) {
+  const auto refuse = [&](const std::string& why) {
+    throw EnvironmentError("disk at " + folder.string() + ": cannot keep " +
+                           planner::format_bytes(Bytes(bytes_)) + " of optimizer state there: " +
+                           why + ": free space there, or choose a plan with less state on disk");
+  };
+  // Asked first: reserving room to the last byte would leave others none for a moment.
+  std::error_code unknown;
+  const auto space = std::filesystem::space(folder, unknown);
+  if (!unknown && space.available < static_cast<std::uintmax_t>(bytes_)) {
+    refuse(planner::format_bytes(Bytes(static_cast<std::int64_t>(space.available))) + " are free");
+  }
+  std::string name = (folder / ".sluice-state-XXXXXX").string();
+  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) refuse(std::strerror(errno));
+  unlink(name.c_str());
+  const int refused = posix_fallocate(descriptor_, 0, bytes_);
+  if (refused == 0) return;
+  close(descriptor_);
+  descriptor_ = -1;
+  refuse(std::strerror(refused));
+}
+
+/// Some file systems refuse the flag, others the transfers.
+void DiskStore::require_direct() {
+  const int flags = fcntl(descriptor_, F_GETFL);
+  if (fcntl(descriptor_, F_SETFL, flags | O_DIRECT) != 0) return;
+  const BlockMemory memory;
+  const std::span<std::byte> page = memory.first(planner::kDiskAlign.count());
+  direct_ = pread(descriptor_, page.data(), page.size(), 0) == std::ssize(page);
+  if (!direct_) fcntl(descriptor_, F_SETFL, flags);
+}
+
+std::uint64_t DiskStore::checksum_of(std::int64_t block, std::int64_t step,
+                                     std::span<const std::byte> bytes) const {
+  const std::array<std::int64_t, 2> place = {block, step};
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(place.data(), sizeof place));
+}
+
+void DiskStore::sign(std::int64_t block, std::int64_t step, std::span<const std::byte> bytes) {
+  blocks_[static_cast<std::size_t>(block)] = {checksum_of(block, step, bytes), step};
+}
+
+void DiskStore::verify(std::int64_t block, std::span<const std::byte> bytes) const {
+  const Block& known = blocks_[static_cast<std::size_t>(block)];
+  if (known.step < 0) return;
+  if (checksum_of(block, known.step, bytes) == known.checksum) return;
+  fail(block, "comes back otherwise than step " + std::to_string(known.step) + " wrote it");
+}
+
+void DiskStore::fail(std::int64_t block, const std::string& what) const {
+  const std::int64_t at = block * kBlock;
+  std::size_t unit = 0;
+  for (std::size_t i = 0; i < disk_.size(); ++i) {
+    if (!disk_[i].empty() && begin_[i] <= at && begin_[i] >= begin_[unit]) unit = i;
+    if (disk_[unit].empty()) unit = i;
+  }
+  throw EnvironmentError("disk at " + folder_.string() + ": optimizer state of " +
+                         planner::unit_name(shape_, unit) + ", block " +
+                         std::to_string((at - begin_[unit]) / kBlock) + ": " + what +
+                         ": check the drive, and go on from the last checkpoint with --resume");
+}
+
+void DiskStore::move(const BoundTask& task, std::int64_t step) {
+  const Way way = task.kind == planner::TaskKind::read_state ? Way::read : Way::write;
+  const BoundAccess& memory =
+      task.access(way == Way::read ? planner::Role::destination : planner::Role::source);
+  const std::int64_t offset = task.disk_offset.value().count();
+  Check check(*this, way, offset / kBlock, step);
+  BlockQueue& queue = way == Way::read ? *reads_ : *writes_;
+  try {
+    queue.move(way, {offset, memory.data, memory.bytes.count(), kBlock}, check);
+  } catch (const EnvironmentError& error) {
+    const std::string what = error.what();
+    if (what.starts_with("disk at ")) throw;
+    fail(offset / kBlock, (way == Way::read ? "cannot be read: " : "cannot be written: ") + what);
+  }
+}
+
+bool DiskStore::holds(std::size_t unit, DiskPlane plane) const {
+  return holds(unit) && (low_ || plane != DiskPlane::low);
+}
+
+DiskStore::Part DiskStore::part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
+                                   std::int64_t bytes) const {
+  const std::int64_t element = plane == DiskPlane::low ? 2 : 4;
+  const std::vector<planner::DiskPiece>& pieces = disk_[unit];
+  const auto piece = std::prev(std::upper_bound(
+      pieces.begin(), pieces.end(), offset / element,
+      [](std::int64_t first, const planner::DiskPiece& each) { return first < each.first; }));
+  const Bytes plane_at = plane == DiskPlane::low       ? Bytes(0)
+                         : plane == DiskPlane::moment1 ? piece->moment1
+                                                       : piece->moment2;
+  const std::int64_t within = plane_at.count() + offset - piece->first * element;
+  const std::int64_t left_of_plane = (piece->first + piece->count) * element - offset;
+  const std::int64_t number = within / kBlock;
+  const std::int64_t block_bytes = std::min(kBlock, piece->bytes.count() - number * kBlock);
+  const std::int64_t at = within - number * kBlock;
+  return {(begin_[unit] + piece->offset.count()) / kBlock + number, block_bytes, at,
+          std::min({bytes, left_of_plane, block_bytes - at})};
+}
+
+void DiskStore::fetch(std::int64_t block, std::span<std::byte> bytes) const {
+  try {
+    move_whole(Way::read, descriptor_, block * kBlock, bytes);
+  } catch (const EnvironmentError& error) {
+    fail(block, std::string("cannot be read: ") + error.what());
+  }
+  verify(block, bytes);
+}
+
+void DiskStore::read(std::size_t unit, DiskPlane plane, std::int64_t offset,
+                     std::span<std::byte> out) const {
+  const BlockMemory memory;
+  while (!out.empty()) {
+    const Part part = part_at(unit, plane, offset, std::ssize(out));
+    const std::span<std::byte> block = memory.first(part.block_bytes);
+    {
+      const std::lock_guard lock(locks_[static_cast<std::size_t>(part.block) % kLocks]);
+      if (blocks_[static_cast<std::size_t>(part.block)].step < 0) {
+        std::ranges::fill(block, std::byte{0});
+      } else {
+        fetch(part.block, block);
+      }
+    }
+    const auto bytes = static_cast<std::size_t>(part.bytes);
+    std::memcpy(out.data(), block.data() + part.at, bytes);
+    out = out.subspan(bytes);
+    offset += part.bytes;
+  }
+}
+
+void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
+                      std::span<const std::byte> in) {
+  const BlockMemory memory;
+  while (!in.empty()) {
+    const Part part = part_at(unit, plane, offset, std::ssize(in));
+    const std::span<std::byte> block = memory.first(part.block_bytes);
+    const auto bytes = static_cast<std::size_t>(part.bytes);
+    {
+      const std::lock_guard lock(locks_[static_cast<std::size_t>(part.block) % kLocks]);
+      if (blocks_[static_cast<std::size_t>(part.block)].step < 0) {
+        std::ranges::fill(block, std::byte{0});
+      } else if (part.bytes < part.block_bytes) {
+        fetch(part.block, block);
+      }
+      std::memcpy(block.data() + part.at, in.data(), bytes);
+      sign(part.block, 0, block);
+      try {
+        move_whole(Way::write, descriptor_, part.block * kBlock, block);
+      } catch (const EnvironmentError& error) {
+        fail(part.block, std::string("cannot be written: ") + error.what());
+      }
+    }
+    in = in.subspan(bytes);
+    offset += part.bytes;
+  }
+}
+
+void DiskStore::clear(std::size_t unit, DiskPlane plane, std::int64_t bytes) {
+  const std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(bytes, kBlock)));
+  for (std::int64_t offset = 0; offset < bytes;) {
+    const Part part = part_at(unit, plane, offset, bytes - offset);
+    // What was never written is zero.
+    if (blocks_[static_cast<std::size_t>(part.block)].step >= 0) {
+      write(unit, plane, offset, std::span(zeros).first(static_cast<std::size_t>(part.bytes)));
+    }
+    offset += part.bytes;
+  }
+}
+
+}  // namespace sluice::engine

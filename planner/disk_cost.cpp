@@ -1,0 +1,68 @@
+// Transfers between host memory and the disk.
+#include <algorithm>
+
+#include "planner/cost_family.hpp"
+#include "planner/cost_model.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr const char* kReadLink = "disk_read";
+constexpr const char* kWriteLink = "disk_write";
+constexpr const char* kBothLink = "disk";
+
+/// A byte crosses host memory twice: by the drive, and for its checksum (a rule).
+constexpr double kDramPerByte = 2;
+/// Core-seconds of a byte's checksum: XXH3 at 10 GB/s, low for any machine here (estimated).
+constexpr double kCoresPerByte = 1e-10;
+
+}  // namespace
+
+std::vector<CostModel::LinkCapacity> ProfileCostModel::disk_links() const {
+  std::vector<LinkCapacity> links{{kReadLink, Rate(profile_.disk_read.value)},
+                                  {kWriteLink, Rate(profile_.disk_write.value)}};
+  for (const LinkCapacity& link : links) {
+    if (link.capacity.count() > 0) continue;
+    throw BadRequest("machine " + profile_.name + ": " + link.name +
+                     " has no rate, so nothing can live on its disk: give --set machine." +
+                     link.name + "=RATE, or run `sluice probe` there");
+  }
+  if (profile_.disk_both.value > 0) links.push_back({kBothLink, Rate(profile_.disk_both.value)});
+  return links;
+}
+
+TaskCost ProfileCostModel::disk_transfer(const CostKey& key, CopyDirection direction,
+                                         Bytes bytes) const {
+  const bool reads = direction == CopyDirection::disk_read;
+  const Fact& rate = reads ? profile_.disk_read : profile_.disk_write;
+  const double size = static_cast<double>(bytes.count());
+  TaskCost cost;
+  cost.amount = Amount(size);
+  cost.cap = Rate(rate.value);
+  cost.evidence = rate.source == Source::measured ? Evidence::fitted : Evidence::datasheet;
+  cost.relative_deviation = rate.value > 0 ? rate.deviation / rate.value : 0;
+  if (const CalibrationSample* known = sample(key)) {
+    cost.cap = Rate(is_rate(key) ? known->value : size / known->value);
+    cost.evidence = Evidence::measured;
+    cost.relative_deviation = relative_deviation(*known);
+  } else if (const auto fit = from_family(calibration_, key)) {
+    cost.cap = Rate(size / fit->seconds);
+    cost.evidence = Evidence::fitted;
+    cost.relative_deviation = fit->relative_deviation;
+  }
+  // A link carries what was measured on it.
+  const auto share = [&cost](double capacity) {
+    return std::min(1.0, capacity / std::max(cost.cap.count(), 1.0));
+  };
+  cost.uses.emplace_back(reads ? kReadLink : kWriteLink, share(rate.value));
+  if (profile_.disk_both.value > 0) {
+    cost.uses.emplace_back(kBothLink, share(profile_.disk_both.value));
+  }
+  if (profile_.device == DeviceKind::cuda) cost.weight = cost.cap.count();
+  share_dram(cost, kDramPerByte);
+  share_cores(cost, kCoresPerByte);
+  return cost;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,22 @@
+// Plans whose optimizer state lies partly on the disk: the fewest units with which host memory is
+// enough, or those that the user named.
+#pragma once
+
+#include <cstddef>
+
+#include "planner/search.hpp"
+
+namespace sluice::planner {
+
+/// The fastest plan found that uses no disk (planner/search.cpp); `search` adds what the disk can
+/// hold: where no such plan fits in host memory and the machine lends its disk for state, or where
+/// pins put state there. The search then runs as if the host had what the disk takes off it;
+/// of its plan the state of the fewest units goes to the disk, the last blocks or evenly spread
+/// ones, whatever the simulator finds faster.
+[[nodiscard]] std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
+                                                                 const SearchSettings& settings);
+
+/// "state of 10 of 32 layers on disk", with the embedding and the head where they are, too.
+[[nodiscard]] std::string disk_share_text(const Plan& plan);
+
+}  // namespace sluice::planner

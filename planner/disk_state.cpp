@@ -1,0 +1,56 @@
+#include "planner/disk_state.hpp"
+
+#include <algorithm>
+
+namespace sluice::planner {
+namespace {
+
+constexpr std::int64_t kMoment = 4;
+/// Planes of so many elements are whole blocks, whatever the element.
+constexpr std::int64_t kWholePlane = kDiskBlock.count() / 2;
+
+std::int64_t disk_round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+Bytes plane(std::int64_t elements, std::int64_t element) {
+  return Bytes(disk_round_up(elements * element, kDiskAlign.count()));
+}
+
+}  // namespace
+
+Bytes disk_element(const Job& job) {
+  return job.master_bytes(1) - job.weight_element() + Bytes(2 * kMoment);
+}
+
+std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, std::int64_t parameters) {
+  const std::int64_t element = disk_element(job).count();
+  const std::int64_t low = element - 2 * kMoment;
+  const std::int64_t most =
+      std::max<std::int64_t>(1, plan.disk_buffer.count() / element / kWholePlane) * kWholePlane;
+  const std::int64_t pieces = (parameters + most - 1) / most;
+  const std::int64_t each = disk_round_up((parameters + pieces - 1) / pieces, kWholePlane);
+  std::vector<DiskPiece> all;
+  Bytes offset{0};
+  for (std::int64_t first = 0; first < parameters; first += each) {
+    DiskPiece piece{.first = first, .count = std::min(each, parameters - first)};
+    piece.offset = offset;
+    piece.moment1 = plane(piece.count, low);
+    piece.moment2 = piece.moment1 + plane(piece.count, kMoment);
+    piece.bytes = piece.moment2 + plane(piece.count, kMoment);
+    offset += Bytes(disk_round_up(piece.bytes.count(), kDiskBlock.count()));
+    all.push_back(piece);
+  }
+  return all;
+}
+
+Bytes disk_bytes(const std::vector<DiskPiece>& pieces) {
+  return pieces.empty() ? Bytes(0) : pieces.back().offset + pieces.back().bytes;
+}
+
+bool uses_disk(const Plan& plan) {
+  return std::any_of(plan.units.begin(), plan.units.end(),
+                     [](const UnitPlan& unit) { return unit.state == Tier::disk; });
+}
+
+}  // namespace sluice::planner

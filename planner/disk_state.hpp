@@ -1,0 +1,44 @@
+// How the optimizer state of a unit lies on the disk: in pieces, each of which passes through one
+// host buffer for its update.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/job.hpp"
+#include "planner/plan.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+/// Disk transfers and checksums are of blocks of this size; a piece begins with a block of its own.
+inline constexpr Bytes kDiskBlock{256ll << 10};
+/// Addresses and sizes of direct transfers.
+inline constexpr Bytes kDiskAlign{4096};
+
+/// Row of the memory tables for the host slots.
+inline constexpr const char* kDiskBuffers = "disk buffers";
+
+/// Elements [first, first + count) of a unit: low halves (none for fp32 compute, whose weights are
+/// both halves), then m, then v, each plane from a multiple of kDiskAlign.
+struct DiskPiece {
+  std::int64_t first = 0, count = 0;
+  Bytes offset{0};               ///< In the unit's tensor on the disk, a multiple of kDiskBlock.
+  Bytes bytes{0};                ///< A multiple of kDiskAlign.
+  Bytes moment1{0}, moment2{0};  ///< Where the planes begin in the piece; low halves at 0.
+};
+
+/// Pieces of about equal size, at most `plan.disk_buffer` where a block a plane allows it.
+[[nodiscard]] std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan,
+                                                 std::int64_t parameters);
+
+/// Bytes of the tensor that holds these pieces.
+[[nodiscard]] Bytes disk_bytes(const std::vector<DiskPiece>& pieces);
+
+/// Bytes a parameter that a unit's state takes on the disk.
+[[nodiscard]] Bytes disk_element(const Job& job);
+
+/// Does any unit's state live on the disk?
+[[nodiscard]] bool uses_disk(const Plan& plan);
+
+}  // namespace sluice::planner

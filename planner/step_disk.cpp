@@ -1,0 +1,54 @@
+// Updates of units whose state lives on the disk: piece after piece is read into a host buffer,
+// updated there and written back. Reads wait for a free buffer and not for the norm, so that they
+// run ahead under the passes; writes follow behind.
+#include "planner/step_emitter.hpp"
+
+namespace sluice::planner {
+
+void StepEmitter::emit_disk_update(std::size_t unit, TensorIndex gradient,
+                                   const std::vector<sim::TaskId>& after) {
+  const UnitTensorSet& set = tensors_.units[unit];
+  const std::int64_t wire = job_.gradient_wire_element().count();
+  const bool low_on_disk = job_.weight_element() < job_.master_bytes(1);
+  const int round = static_cast<int>(plan_.rounds) - 1;
+  const std::string state = "state/" + name(unit) + "/";
+  const std::vector<DiskPiece>& pieces = writer_.graph().disk[unit];
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const DiskPiece& piece = pieces[i];
+    const std::string number = "/p" + std::to_string(i);
+    const TensorIndex slot =
+        tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(i));
+    const Range home{set.disk_state.value(), piece.offset, piece.bytes};
+    const Range buffer{slot, Bytes(0), piece.bytes};
+    writer_.add_copy({TaskKind::read_state, LaneKind::disk_read, state + "read" + number, round,
+                      static_cast<int>(unit)},
+                     home, buffer, Bytes(0));
+    const auto of_master = [&](Role role, Bytes from) {
+      return Access{role, set.master.value(), from + Bytes(2 * piece.first), Bytes(2 * piece.count),
+                    Mode::update};
+    };
+    const auto of_slot = [&](Role role, Bytes from, std::int64_t element) {
+      return Access{role, slot, from, Bytes(element * piece.count), Mode::update};
+    };
+    std::vector<Access> accesses{of_master(Role::weights, Bytes(0)),
+                                 low_on_disk ? of_slot(Role::low, Bytes(0), 2)
+                                             : of_master(Role::low, Bytes(2 * set.parameters)),
+                                 of_slot(Role::moment1, piece.moment1, 4),
+                                 of_slot(Role::moment2, piece.moment2, 4),
+                                 {Role::gradient, gradient, Bytes(wire * piece.first),
+                                  Bytes(wire * piece.count), Mode::read}};
+    TaskPlace place{TaskKind::update, LaneKind::cpu, "update/" + name(unit) + number, round,
+                    static_cast<int>(unit)};
+    place.first_parameter = piece.first;
+    const sim::TaskId task =
+        writer_.add_update(place, piece.count, plan_.threads, std::move(accesses), after);
+    writer_.add_copy({TaskKind::write_state, LaneKind::disk_write, state + "write" + number, round,
+                      static_cast<int>(unit)},
+                     buffer, home, Bytes(0));
+    if (plan_.units[unit].when == When::after && i + 1 == pieces.size()) {
+      barrier_updates_.push_back(task);
+    }
+  }
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,203 @@
+// Optimizer state on the disk: the same bits as in memory, and damage that is noticed.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "engine/disk/disk_store.hpp"
+#include "engine/state_snapshot.hpp"
+#include "sim/error.hpp"
+#include "tests/engine/run_plan.hpp"
+#include "tests/engine/scratch_folder.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using planner::Tier;
+
+constexpr std::int64_t kDiskSteps = 3;
+
+/// The state of units from `first` on is on the disk.
+planner::Plan disk_plan(const planner::Job& job, std::size_t first) {
+  planner::Plan plan = planner::uniform_plan(job, {}, 2);
+  for (std::size_t unit = first; unit < plan.units.size(); ++unit) {
+    plan.units[unit].state = Tier::disk;
+  }
+  plan.disk_buffer = planner::kDiskBlock;
+  return plan;
+}
+
+/// Units of several pieces.
+planner::Job pieced_job() {
+  planner::Job job = test::small_jobs()[2].job;
+  job.model.layers = 2;
+  job.model.hidden = 256;
+  job.model.intermediate = 512;
+  job.model.head_dim = 64;
+  return job;
+}
+
+/// The file that `session` keeps, for whoever would damage it.
+class Tampered {
+ public:
+  explicit Tampered(const Session& session)
+      : descriptor_(open(("/proc/self/fd/" + std::to_string(session.disk()->descriptor())).c_str(),
+                         O_RDWR | O_CLOEXEC)) {}
+  ~Tampered() { close(descriptor_); }
+  Tampered(const Tampered&) = delete;
+  Tampered& operator=(const Tampered&) = delete;
+
+  void flip_bit(off_t at) const {
+    std::array<unsigned char, 1> byte{};
+    ASSERT_EQ(pread(descriptor_, byte.data(), 1, at), 1);
+    byte[0] ^= 4U;
+    ASSERT_EQ(pwrite(descriptor_, byte.data(), 1, at), 1);
+    ASSERT_EQ(fsync(descriptor_), 0);
+  }
+  void cut_to(off_t bytes) const { ASSERT_EQ(ftruncate(descriptor_, bytes), 0); }
+
+ private:
+  int descriptor_;
+};
+
+std::string failure_of(Session& session, std::int64_t step) {
+  try {
+    session.run_to(step);
+  } catch (const EnvironmentError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+class DiskState : public testing::TestWithParam<DiskIo> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == DiskIo::best && !has_io_uring()) {
+      GTEST_SKIP() << "this build or system has no io_uring";
+    }
+  }
+  [[nodiscard]] DiskPlace place() const { return {.folder = folder_.path(), .io = GetParam()}; }
+  test::ScratchFolder folder_;
+};
+
+TEST_P(DiskState, AnyShareGivesTheBitsOfNone) {
+  for (const auto& [name, job] : test::small_jobs()) {
+    const std::size_t units = planner::unit_count(job.model);
+    const auto none = test::run_plan(job, disk_plan(job, units), kDiskSteps);
+    for (const std::size_t first : {units / 2, std::size_t{0}}) {
+      EXPECT_EQ(test::run_plan(job, disk_plan(job, first), kDiskSteps, place()), none)
+          << name << ", from unit " << first;
+    }
+  }
+}
+
+TEST_P(DiskState, PiecesAndBuffersChangeNoBit) {
+  const planner::Job job = pieced_job();
+  const auto none = test::run_plan(job, disk_plan(job, planner::unit_count(job.model)), kDiskSteps);
+  for (const std::int64_t buffers : {1, 2, 5}) {
+    planner::Plan plan = disk_plan(job, 0);
+    plan.disk_buffers = buffers;
+    EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none) << buffers << " buffers";
+  }
+}
+
+TEST_P(DiskState, ARunGoesOnUnderAnotherShare) {
+  const planner::Job job = pieced_job();
+  const std::size_t units = planner::unit_count(job.model);
+  test::RunTokens tokens(job);
+  const auto session_of = [&](std::size_t first, const planner::StepGraph& graph) {
+    return test::make_session(job, graph, disk_plan(job, first), tokens, nullptr, place());
+  };
+  const planner::StepGraph on_disk = test::graph_of(job, disk_plan(job, 0));
+  const planner::StepGraph in_memory = test::graph_of(job, disk_plan(job, units));
+  const auto whole = session_of(units, in_memory);
+  whole->run_to(4);
+  const auto disk = session_of(0, on_disk);
+  disk->run_to(2);
+  StateSnapshot snapshot(job.model, disk->state());
+  snapshot.take(disk->state());
+  const auto memory = session_of(units, in_memory);
+  const LoadedState from{.source = snapshot, .moments = LoadedState::Moments::loaded};
+  memory->state().load(from);
+  memory->continue_after(2);
+  memory->run_to(3);
+  const auto back = session_of(0, on_disk);
+  back->state().load({.source = memory->state(), .moments = LoadedState::Moments::loaded});
+  back->continue_after(3);
+  back->run_to(4);
+  EXPECT_EQ(back->state().weights_sha256(), whole->state().weights_sha256());
+  EXPECT_EQ(back->state().state_sha256(), whole->state().state_sha256());
+}
+
+TEST_P(DiskState, AFlippedBitEndsTheRunNamingUnitAndBlock) {
+  const planner::Job job = pieced_job();
+  test::RunTokens tokens(job);
+  const planner::Plan plan = disk_plan(job, 1);
+  const planner::StepGraph graph = test::graph_of(job, plan);
+  const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+  session->run_to(2);
+  const Tampered file(*session);
+  // The second block of the first unit that is there.
+  file.flip_bit(planner::kDiskBlock.count() + 12345);
+  const std::string said = failure_of(*session, 4);
+  EXPECT_NE(said.find("L0, block 1: comes back otherwise than step 2 wrote it"), said.npos) << said;
+  EXPECT_EQ(said.find('\n'), said.npos);
+}
+
+TEST_P(DiskState, AFileCutShortEndsTheRun) {
+  const planner::Job job = pieced_job();
+  test::RunTokens tokens(job);
+  const planner::Plan plan = disk_plan(job, 0);
+  const planner::StepGraph graph = test::graph_of(job, plan);
+  const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+  session->run_to(1);
+  Tampered(*session).cut_to(0);
+  const std::string said = failure_of(*session, 2);
+  EXPECT_NE(said.find("cannot be read: the file ends before it"), said.npos) << said;
+}
+
+TEST_P(DiskState, DamageIsNoticedWhenAStateIsSaved) {
+  const planner::Job job = pieced_job();
+  test::RunTokens tokens(job);
+  const planner::Plan plan = disk_plan(job, 0);
+  const planner::StepGraph graph = test::graph_of(job, plan);
+  const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+  session->run_to(1);
+  Tampered(*session).flip_bit(777);
+  StateSnapshot snapshot(job.model, session->state());
+  EXPECT_THROW(snapshot.take(session->state()), EnvironmentError);
+}
+
+INSTANTIATE_TEST_SUITE_P(Io, DiskState, testing::Values(DiskIo::best, DiskIo::threads),
+                         [](const auto& each) {
+                           return each.param == DiskIo::best ? "ring" : "threads";
+                         });
+
+TEST(DiskStore, AFullDiskIsRefusedBeforeTheFirstStepAndLeavesNothing) {
+  const planner::Job job = pieced_job();
+  const planner::Plan plan = disk_plan(job, 0);
+  planner::StepGraph graph = test::graph_of(job, plan);
+  const test::ScratchFolder folder;
+  graph.layout.disk_bytes = Bytes(1ll << 50);
+  try {
+    const DiskStore store(job.model, graph, {}, {.folder = folder.path()});
+    FAIL() << "a petabyte was reserved";
+  } catch (const EnvironmentError& error) {
+    EXPECT_NE(std::string(error.what()).find("free"), std::string::npos) << error.what();
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  EXPECT_THROW(DiskStore(job.model, graph, {}, {.folder = folder.path() / "none"}),
+               EnvironmentError);
+}
+
+TEST(DiskStore, TheFileHasNoName) {
+  const planner::Job job = pieced_job();
+  const planner::StepGraph graph = test::graph_of(job, disk_plan(job, 0));
+  const test::ScratchFolder folder;
+  const DiskStore store(job.model, graph, {}, {.folder = folder.path()});
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+}  // namespace
+}  // namespace sluice::engine
