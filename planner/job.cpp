@@ -53,6 +53,12 @@ void add_shape(CanonicalText& text, const ModelShape& shape) {
       .add("rope_original", shape.rope_scaling.original_max_positions)
       .add("sliding_window", shape.sliding_window.value_or(0))
       .add("init_std", shape.init_std);
+  if (shape.rope_scaling.kind == RopeScaling::Kind::yarn) {
+    text.add("rope_fast", shape.rope_scaling.beta_fast)
+        .add("rope_slow", shape.rope_scaling.beta_slow)
+        .add("rope_truncate", shape.rope_scaling.truncate)
+        .add("rope_attention", shape.rope_scaling.attention_factor);
+  }
   if (shape.experts) {
     text.add("experts", shape.experts->count)
         .add("experts_active", shape.experts->active)

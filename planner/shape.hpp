@@ -20,6 +20,11 @@ struct RopeScaling {
   double low_freq_factor = 1;               ///< llama3
   double high_freq_factor = 4;              ///< llama3
   std::int64_t original_max_positions = 0;  ///< llama3, yarn
+  /// yarn: pairs that turn more often than `beta_fast` times over the original positions keep their
+  /// frequency, those that turn less often than `beta_slow` times have it divided.
+  double beta_fast = 32, beta_slow = 1;
+  bool truncate = true;         ///< yarn: the range between them is widened to whole pairs.
+  double attention_factor = 1;  ///< yarn: of cos and sin, as given or as it follows from the rest.
   friend bool operator==(const RopeScaling&, const RopeScaling&) = default;
 };
 

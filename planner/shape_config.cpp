@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "planner/rope_config.hpp"
 #include "planner/shape.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
@@ -110,87 +111,6 @@ std::optional<std::int64_t> sliding_window_of(const JsonObject& config, const Mo
   return given.value_or(4096);
 }
 
-double factor_of(const JsonObject& scaling, const char* key) {
-  const double factor = scaling.number(key);
-  if (!(factor > 0)) scaling.fail(key, "must be positive");
-  return factor;
-}
-
-std::int64_t original_positions_of(const JsonObject& config, const JsonObject& scaling) {
-  auto positions = scaling.find_integer("original_max_position_embeddings");
-  if (!positions) positions = config.find_integer("original_max_position_embeddings");
-  if (!positions) positions = config.find_integer("max_position_embeddings");
-  if (!positions) scaling.fail("original_max_position_embeddings", "is missing");
-  if (*positions < 1) scaling.fail("original_max_position_embeddings", "must be at least 1");
-  return *positions;
-}
-
-RopeScaling yarn_of(const JsonObject& config, const JsonObject& scaling) {
-  const auto only = [&scaling](const char* key, double supported) {
-    if (scaling.find_number(key).value_or(supported) != supported) {
-      scaling.fail(key, "only the default is supported for yarn: remove it");
-    }
-  };
-  only("beta_fast", 32);
-  only("beta_slow", 1);
-  for (const char* key : {"attention_factor", "mscale", "mscale_all_dim"}) {
-    if (scaling.has(key)) {
-      scaling.fail(key, "only the default is supported for yarn: remove it");
-    }
-  }
-  const bool executed = !routes(family_of(config));
-  if (executed && !scaling.find_boolean("truncate").value_or(true)) {
-    scaling.fail("truncate", "only true is supported");
-  }
-  RopeScaling rope;
-  rope.kind = RopeScaling::Kind::yarn;
-  rope.factor = factor_of(scaling, "factor");
-  rope.original_max_positions = original_positions_of(config, scaling);
-  return rope;
-}
-
-RopeScaling rope_scaling_of(const JsonObject& config, const JsonObject& scaling) {
-  if (scaling.find_number("partial_rotary_factor").value_or(1) != 1) {
-    scaling.fail("partial_rotary_factor", "only 1 is supported");
-  }
-  auto type = scaling.find_text("rope_type");
-  if (!type) type = scaling.find_text("type");
-  if (!type || *type == "default") return {};
-  RopeScaling rope;
-  if (*type == "linear") {
-    rope.kind = RopeScaling::Kind::linear;
-    rope.factor = factor_of(scaling, "factor");
-    return rope;
-  }
-  if (*type == "yarn") return yarn_of(config, scaling);
-  if (*type != "llama3") {
-    scaling.fail("rope_type", "\"" + *type +
-                                  "\" is not supported; supported: default, linear, "
-                                  "llama3, yarn");
-  }
-  rope.kind = RopeScaling::Kind::llama3;
-  rope.factor = factor_of(scaling, "factor");
-  rope.low_freq_factor = factor_of(scaling, "low_freq_factor");
-  rope.high_freq_factor = factor_of(scaling, "high_freq_factor");
-  if (rope.high_freq_factor <= rope.low_freq_factor) {
-    scaling.fail("high_freq_factor", "must be more than low_freq_factor");
-  }
-  rope.original_max_positions = original_positions_of(config, scaling);
-  return rope;
-}
-
-/// transformers 5 writes rope_parameters with rope_theta inside; before it rope_theta stands at the
-/// top and rope_scaling beside it.
-void read_rope(const JsonObject& config, ModelShape& shape) {
-  shape.rope_theta = config.find_number("rope_theta").value_or(10000);
-  for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    const auto scaling = config.find_object(key);
-    if (!scaling) continue;
-    shape.rope_theta = scaling->find_number("rope_theta").value_or(shape.rope_theta);
-    shape.rope_scaling = rope_scaling_of(config, *scaling);
-  }
-}
-
 void read_biases(const JsonObject& config, ModelShape& shape) {
   const bool attention = config.find_boolean("attention_bias").value_or(false);
   switch (shape.family) {
@@ -234,26 +154,6 @@ void read_experts(const JsonObject& config, ModelShape& shape) {
   }
   shape.experts = experts;
   shape.intermediate = experts.active * experts.intermediate;
-}
-
-nlohmann::ordered_json rope_json(const RopeScaling& scaling) {
-  switch (scaling.kind) {
-    case RopeScaling::Kind::none:
-      break;
-    case RopeScaling::Kind::linear:
-      return {{"rope_type", "linear"}, {"factor", scaling.factor}};
-    case RopeScaling::Kind::llama3:
-      return {{"rope_type", "llama3"},
-              {"factor", scaling.factor},
-              {"low_freq_factor", scaling.low_freq_factor},
-              {"high_freq_factor", scaling.high_freq_factor},
-              {"original_max_position_embeddings", scaling.original_max_positions}};
-    case RopeScaling::Kind::yarn:
-      return {{"rope_type", "yarn"},
-              {"factor", scaling.factor},
-              {"original_max_position_embeddings", scaling.original_max_positions}};
-  }
-  return nullptr;
 }
 
 const char* architecture_name(Family family) {

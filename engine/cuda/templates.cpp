@@ -50,18 +50,9 @@ void CudaTemplates::require_computable(const planner::Job& job) {
 /// RoPE tables on the device: the only memory outside the arenas besides the libraries' own.
 struct CudaTemplates::Tables {
   explicit Tables(const planner::Job& job) {
-    const std::vector<double> frequencies = rope_frequencies(job.model);
-    const auto pairs = static_cast<std::int64_t>(frequencies.size());
-    std::vector<float> values(static_cast<std::size_t>(2 * job.seq_len * pairs));
-    for (std::int64_t position = 0; position < job.seq_len; ++position) {
-      for (std::int64_t pair = 0; pair < pairs; ++pair) {
-        const double angle =
-            static_cast<double>(position) * frequencies[static_cast<std::size_t>(pair)];
-        const auto at = static_cast<std::size_t>(position * pairs + pair);
-        values[at] = static_cast<float>(std::cos(angle));
-        values[at + values.size() / 2] = static_cast<float>(std::sin(angle));
-      }
-    }
+    RopeTableValues tables = rope_table_values(job.model, job.seq_len);
+    std::vector<float> values = std::move(tables.cos);
+    values.insert(values.end(), tables.sin.begin(), tables.sin.end());
     check_cuda(cudaMalloc(&memory, values.size() * sizeof(float)), "RoPE tables");
     check_cuda(
         cudaMemcpy(memory, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),

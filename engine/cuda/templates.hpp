@@ -62,7 +62,7 @@ struct CudaLossArguments {
 /// object must not overlap.
 class CudaTemplates {
  public:
-  /// Throws BadRequest for what the backend does not compute (fp32 compute, yarn, documents under a
+  /// Throws BadRequest for what the backend does not compute (fp32 compute, documents under a
   /// window, sizes that are not multiples of 32), EnvironmentError where a library fails. `gemm`:
   /// the algorithms of the job's matrix products (ensure_gemm_table); without it they are the
   /// library's first suggestions.

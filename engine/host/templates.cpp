@@ -18,16 +18,9 @@ HostTemplates::HostTemplates(const planner::Job& job)
       slots_(block_slots(job.model)),
       ends_(end_slots(job.model)) {
   prepare_blas();
-  const std::vector<double> frequencies = rope_frequencies(job.model);
-  cos_.reserve(static_cast<std::size_t>(job.seq_len) * frequencies.size());
-  sin_.reserve(cos_.capacity());
-  for (std::int64_t position = 0; position < job.seq_len; ++position) {
-    for (const double frequency : frequencies) {
-      const double angle = static_cast<double>(position) * frequency;
-      cos_.push_back(static_cast<float>(std::cos(angle)));
-      sin_.push_back(static_cast<float>(std::sin(angle)));
-    }
-  }
+  RopeTableValues tables = rope_table_values(job.model, job.seq_len);
+  cos_ = std::move(tables.cos);
+  sin_ = std::move(tables.sin);
 }
 
 namespace {

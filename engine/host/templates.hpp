@@ -74,8 +74,7 @@ struct LossArguments {
 /// every call runs on the calling thread.
 class HostTemplates {
  public:
-  /// Throws BadRequest for yarn RoPE scaling, which the host backend does not compute. Prepares
-  /// OpenBLAS (engine/host/blas.hpp).
+  /// Prepares OpenBLAS (engine/host/blas.hpp).
   explicit HostTemplates(const planner::Job& job);
 
   /// output [T, hidden] = rows of the embedding. `tokens` [T] are below the vocabulary's size; ~t

@@ -12,6 +12,7 @@ from small_run import TEXT
 
 PYTHON = REPOSITORY / ".venv-transformers" / "bin" / "python"
 FAMILIES = ["llama", "qwen2", "qwen3"]
+SCALED = ["llama-linear", "llama-llama3", "qwen2-yarn", "qwen3-yarn"]  # RoPE scaling.
 MACHINE = ["--machine", "here", "--backend", "host", "--host", "1GiB", "--compute", "fp32"]
 
 pytestmark = [
@@ -68,7 +69,7 @@ def test_greedy_decoding_gives_the_tokens_of_transformers(run_sluice, validate, 
         assert result["ids"] == each["ids"]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", FAMILIES + SCALED)
 def test_one_step_has_the_loss_and_the_gradients_of_transformers(run_sluice, made, family):
     reference = expected(made, family)
     run = made / f"{family}-run"

@@ -181,12 +181,6 @@ TEST(Templates, AllTargetsIgnoredGiveZeroLossAndGradient) {
   }
 }
 
-TEST(Templates, YarnIsRefusedByName) {
-  planner::Job job = tiny_model("llama").job;
-  job.model.rope_scaling.kind = planner::RopeScaling::Kind::yarn;
-  EXPECT_THROW(HostTemplates{job}, BadRequest);
-}
-
 TEST(Norm, BlocksAreSumsOfSquaresInDouble) {
   std::vector<float> gradient(2 * kNormBlock + 5);
   for (std::size_t i = 0; i < gradient.size(); ++i) gradient[i] = static_cast<float>(i % 7);

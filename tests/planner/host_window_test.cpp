@@ -134,6 +134,30 @@ TEST(HostWindow, PiecesOfARecordLieAsInTheRecord) {
   EXPECT_GT(later_pieces, 4U);
 }
 
+/// Sizes beyond 2^31 elements and 2^42 bytes, in a graph that takes no memory of that kind.
+TEST(HostWindow, Llama405BGoesThroughTheLargestUpdateOfItsUnits) {
+  Job job = test::tiny_job();
+  job.model = find_model("llama-3.1-405b");
+  job.seq_len = 4096;
+  job.batch_size = 2;
+  job.loss_chunk = 1024;
+  Plan plan = uniform_plan(job, UnitPlan{}, 1);
+  plan.copy_chunk = Bytes(256ll << 20);
+  const StepGraph graph = build_step_graph(job, plan, test::RoundCosts());
+  const std::int64_t block = unit_tensors(job.model, 1).padded_size;
+  const std::int64_t embed = unit_tensors(job.model, 0).padded_size;
+  EXPECT_GT(block, std::int64_t{1} << 31);
+  EXPECT_GT(block, embed);
+  EXPECT_GT(graph.layout.host_bytes.count(), 12 * 405'000'000'000);
+  // An update of a block, and a chunk each way.
+  const Bytes least = HostWindow::least(graph);
+  EXPECT_GE(least.count(), 16 * block + (std::int64_t{512} << 20));
+  EXPECT_LT(least.count(), 16 * block + (std::int64_t{513} << 20));
+  const HostWindow window(graph, least * 2);
+  EXPECT_EQ(find_window_fault(graph, window), std::nullopt);
+  EXPECT_GT(window.bytes().count(), least.count() * 3 / 2);
+}
+
 /// The check itself: stores of half the units on a lane of their own, and nothing that orders them.
 TEST(HostWindow, AFaultIsNamed) {
   const StepGraph graph = streamed_graph();

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "planner/catalogue.hpp"
 #include "refusal.hpp"
 
@@ -147,6 +149,36 @@ TEST(Config, RopeIsReadFromBothPlaces) {
             32768);
   EXPECT_REFUSED(read("llama", R"("rope_scaling": {"rope_type": "dynamic", "factor": 2})"),
                  "rope_type: \"dynamic\" is not supported");
+  EXPECT_REFUSED(read("llama", R"("rope_parameters": {"rope_type": "longrope", "factor": 2})"),
+                 "rope_type: \"longrope\" is not supported");
+}
+
+TEST(Config, YarnHasTheDefaultsOfTransformers) {
+  const auto yarn = [](const std::string& more) {
+    return read(
+               "qwen2",
+               R"("rope_theta": 10000, "max_position_embeddings": 131072, "rope_scaling": {"type": "yarn",
+        "original_max_position_embeddings": 32768)" +
+                   more + "}")
+        .rope_scaling;
+  };
+  const RopeScaling plain = yarn(R"(, "factor": 4)");
+  EXPECT_EQ(plain.beta_fast, 32);
+  EXPECT_EQ(plain.beta_slow, 1);
+  EXPECT_TRUE(plain.truncate);
+  EXPECT_DOUBLE_EQ(plain.attention_factor, 0.1 * std::log(4.0) + 1);
+  EXPECT_EQ(yarn(""), plain);  // The factor is that of the positions.
+  EXPECT_EQ(yarn(R"(, "factor": 4, "mscale": 0, "beta_fast": 0)"), plain);
+  EXPECT_DOUBLE_EQ(yarn(R"(, "factor": 4, "mscale": 1, "mscale_all_dim": 0.5)").attention_factor,
+                   (0.1 * std::log(4.0) + 1) / (0.05 * std::log(4.0) + 1));
+  EXPECT_EQ(yarn(R"(, "factor": 4, "attention_factor": 0.75)").attention_factor, 0.75);
+  EXPECT_FALSE(yarn(R"(, "factor": 4, "truncate": false)").truncate);
+  EXPECT_EQ(yarn(R"(, "factor": 0.5)").attention_factor, 1);
+  EXPECT_REFUSED(yarn(R"(, "factor": 4, "beta_fast": 1, "beta_slow": 2)"), "beta_fast");
+  EXPECT_REFUSED(yarn(R"(, "factor": -4)"), "factor: must be positive");
+  EXPECT_REFUSED(read("llama", R"("rope_theta": 1, "rope_scaling": {"rope_type": "yarn",
+      "factor": 4, "original_max_position_embeddings": 64})"),
+                 "rope_theta of more than 1");
 }
 
 TEST(Config, ReadsBackWhatItWrites) {
@@ -156,6 +188,10 @@ TEST(Config, ReadsBackWhatItWrites) {
   }
   ModelShape biased = read("llama", R"("attention_bias": true, "mlp_bias": true)");
   EXPECT_EQ(shape_from_config(config_from_shape(biased), "config.json"), biased);
+  const ModelShape yarn = read("qwen2", R"("rope_scaling": {"rope_type": "yarn", "factor": 8,
+      "original_max_position_embeddings": 64, "beta_fast": 16, "beta_slow": 2, "truncate": false,
+      "mscale": 1, "mscale_all_dim": 0.5})");
+  EXPECT_EQ(shape_from_config(config_from_shape(yarn), "config.json"), yarn);
 }
 
 TEST(Config, RefusesWhatItCannotTrain) {

@@ -84,6 +84,18 @@ FAMILIES = {
     "qwen2": ("Qwen2", {"tie_word_embeddings": True}),
     "qwen3": ("Qwen3", {"tie_word_embeddings": False, "head_dim": 32}),
 }
+# RoPE scaling: loss and gradients alone.
+SCALED = {
+    "llama-linear": ("Llama", {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}),
+    "llama-llama3": ("Llama", {"rope_scaling": {
+        "rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32}}),
+    "qwen2-yarn": ("Qwen2", {"rope_scaling": {
+        "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32}}),
+    "qwen3-yarn": ("Qwen3", {"head_dim": 32, "rope_scaling": {
+        "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 8.0,
+        "beta_slow": 2.0, "mscale": 1.0, "mscale_all_dim": 0.5}}),
+}  # fmt: skip
 SEQ_LEN = 24
 NEW_TOKENS = 40
 PROMPTS = ["one red", "The quick brown fox jumps over the lazy dog, and then? "]
@@ -113,7 +125,7 @@ def mean_loss(model, tokens, begin, end, seq_len):
     return total / (end - begin)
 
 
-def expected_of(model, tokens, tokenizer):
+def expected_of(model, tokens, tokenizer, prompts):
     """Losses, gradients of one step over all training windows, and greedy continuations."""
     windows = (len(tokens) - 1) // SEQ_LEN
     training = windows - max(1, windows // 20)
@@ -124,7 +136,7 @@ def expected_of(model, tokens, tokenizer):
     with torch.no_grad():
         text_loss = float(mean_loss(model, tokens, 0, len(tokens) - 1, SEQ_LEN))
         generated = []
-        for prompt in PROMPTS:
+        for prompt in prompts:
             ids = tokenizer.encode(prompt).ids
             out = model.generate(torch.tensor([ids]), max_new_tokens=NEW_TOKENS, do_sample=False, eos_token_id=None,
                                  pad_token_id=0, attention_mask=torch.ones(1, len(ids)))  # fmt: skip
@@ -137,7 +149,7 @@ def expected_of(model, tokens, tokenizer):
 def make(folder):
     text = (folder / "text.txt").read_text()
     expected = {"seq_len": SEQ_LEN, "new_tokens": NEW_TOKENS}
-    for seed, (family, (prefix, own)) in enumerate(FAMILIES.items()):
+    for seed, (family, (prefix, own)) in enumerate({**FAMILIES, **SCALED}.items()):
         torch.manual_seed(seed)
         config = getattr(transformers, prefix + "Config")(**{**SIZES, **own})
         model = getattr(transformers, prefix + "ForCausalLM")(config).float().eval()
@@ -147,7 +159,9 @@ def make(folder):
                 each.add_(torch.randn_like(each) * (0.1 if each.dim() == 1 else 0.2))
         model.save_pretrained(folder / family, safe_serialization=True)
         tokenizer = train_tokenizer(text, folder / family / "tokenizer.json")
-        expected[family], gradients = expected_of(model, tokenizer.encode(text).ids, tokenizer)
+        expected[family], gradients = expected_of(
+            model, tokenizer.encode(text).ids, tokenizer, PROMPTS if family in FAMILIES else []
+        )
         expected[family]["logits"] = logits_of(model)
         safetensors.torch.save_file(gradients, str(folder / f"{family}.gradients"))
     (folder / "expected.json").write_text(json.dumps(expected))
