@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "planner/catalogue.hpp"
 #include "planner/random_plan.hpp"
 #include "tests/planner/step_jobs.hpp"
 
