@@ -159,4 +159,3 @@ def test_refusals_name_what_is_wrong(refuses, tmp_path, model):
     refuses(["generate", model, *MACHINE, "--prompt", ""], "prompt", "no token")
     refuses(["generate", model, *MACHINE, "--prompt", "a", "--max-new-tokens", "0"], "--max-new-tokens")
     refuses(["generate", model, *MACHINE, "--prompt", "a", "--top-p", "2"], "--top-p", "between 0 and 1")
-    refuses(["generate", model, "--machine", "h200", "--prompt", "a"], "--backend host")

@@ -108,16 +108,17 @@ TEST(HostWindow, OperandsOfAnUpdateRotateTogether) {
 }
 
 TEST(HostWindow, PiecesOfARecordLieAsInTheRecord) {
-  const Job job = test::tiny_job();
+  Job job = test::tiny_job();
+  job.seq_len = 256;
   UnitPlan unit;
   unit.keep = Keep::all;
   unit.keep_tier = Tier::host;
   Plan plan = uniform_plan(job, unit, 1);
-  plan.copy_chunk = Bytes(1024);
+  plan.copy_chunk = Bytes(4096);
   const StepGraph graph = build_step_graph(job, plan, test::RoundCosts(1e9));
   const HostWindow window(graph, HostWindow::least(graph) + Bytes(1 << 14));
   const WindowPart& records = window.part(WindowUse::loaded_record);
-  ASSERT_GT(window.record_bytes(), Bytes(2048));
+  ASSERT_GT(window.record_bytes(), Bytes(8192));
   EXPECT_EQ(records.bytes.count() % window.record_bytes().count(), 0);
   std::size_t later_pieces = 0;
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
