@@ -9,7 +9,6 @@
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_queues.hpp"
 #include "engine/cuda/device_query.hpp"
-#include "engine/cuda/kernels/gradient.hpp"
 #include "engine/cuda/usable.hpp"
 #include "engine/poll.hpp"
 #include "engine/zero.hpp"
@@ -22,19 +21,6 @@ using planner::Role;
 using planner::TaskKind;
 
 namespace {
-
-template <class T>
-T* as(const BoundAccess& access) {
-  return reinterpret_cast<T*>(access.data);
-}
-
-std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4; }
-
-std::byte* workspace_of(const BoundTask& task) { return task.access(Role::workspace).data; }
-
-cuda::Into into_of(const BoundTask& task) {
-  return task.first ? cuda::Into::overwrite : cuda::Into::accumulate;
-}
 
 void require_capacity(Bytes needed, Bytes capacity, const char* what) {
   if (needed <= capacity) return;
@@ -191,152 +177,6 @@ void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
   for (const AdamWSpan& span : spans_[static_cast<std::size_t>(task.unit)]) {
     cuda::adamw_update(operands, span.begin, span.end, span.decays, update, lane);
   }
-}
-
-CudaRecord CudaDevice::record_of(const BoundTask& task) const {
-  CudaRecord record{.input = task.access(Role::input).data, .kept = record_.input_bytes};
-  if (const BoundAccess* kept = task.find(Role::record)) {
-    record.record = kept->data - record_.input_bytes.count();
-    record.kept = record_.input_bytes + kept->bytes;
-  }
-  if (const BoundAccess* full = task.find(Role::full_record)) record.full = full->data;
-  if (const BoundAccess* tokens = task.find(Role::tokens)) {
-    record.documents = as<const std::int32_t>(*tokens);
-  }
-  return record;
-}
-
-CudaLossArguments CudaDevice::loss_arguments(const BoundTask& task) const {
-  const auto* head = as<const std::uint16_t>(task.access(Role::weights));
-  const std::int64_t lm_head = templates_.ends().lm_head.offset;
-  CudaLossArguments arguments{.head = head,
-                              .lm_head = head + lm_head,
-                              .input = task.access(Role::input).data,
-                              .targets = nullptr,
-                              .scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens())),
-                              .gradient = nullptr,
-                              .lm_head_gradient = nullptr,
-                              .into = into_of(task),
-                              .stream_gradient = nullptr,
-                              .loss_sum = nullptr};
-  if (const BoundAccess* tokens = task.find(Role::tokens)) {
-    arguments.targets = as<std::int32_t>(*tokens);
-  }
-  if (const BoundAccess* sum = task.find(Role::loss_sum)) arguments.loss_sum = as<double>(*sum);
-  const BoundAccess* tied = task.find(Role::tied_weights);
-  if (tied != nullptr) {
-    arguments.lm_head = as<const std::uint16_t>(*tied) + templates_.ends().embedding.offset;
-  }
-  const BoundAccess* gradient = task.find(Role::gradient);
-  if (gradient == nullptr) return arguments;
-  arguments.gradient = as<float>(*gradient);
-  arguments.lm_head_gradient = tied == nullptr ? arguments.gradient + lm_head
-                                               : as<float>(task.access(Role::tied_gradient)) +
-                                                     templates_.ends().embedding.offset;
-  arguments.stream_gradient = task.access(Role::stream_gradient).data;
-  return arguments;
-}
-
-void CudaDevice::forward(const BoundTask& task, cudaStream_t lane) {
-  const auto* weights = as<const std::uint16_t>(task.access(Role::weights));
-  std::byte* output = task.access(Role::next_input).data;
-  // Of a part of a sequence there may be fewer tokens than the graph has room for.
-  const std::int64_t count = job_.sequence_chunk ? part_.count : job_.micro_tokens();
-  if (count == 0) return;
-  if (task.unit == 0) {
-    return templates_.embed_forward(lane, weights, as<std::int32_t>(task.access(Role::tokens)),
-                                    count, output);
-  }
-  if (const BoundAccess* kept = task.find(Role::key_values)) {
-    return templates_.block_extend(lane, weights, record_of(task),
-                                   {as<std::uint16_t>(*kept), part_.first, count}, output,
-                                   workspace_of(task));
-  }
-  templates_.block_forward(lane, weights, record_of(task), output, workspace_of(task));
-}
-
-/// The head: loss and its backward, the loss alone, or the logits of the last token.
-void CudaDevice::finish(const BoundTask& task, cudaStream_t lane) {
-  const CudaLossArguments arguments = loss_arguments(task);
-  if (const BoundAccess* logits = task.find(Role::logits)) {
-    if (part_.count == 0) return;
-    const std::int64_t row = 2 * job_.model.hidden;
-    return templates_.logits(lane, arguments.head, arguments.lm_head,
-                             arguments.input + (part_.count - 1) * row, as<float>(*logits),
-                             workspace_of(task));
-  }
-  if (arguments.gradient == nullptr) {
-    return templates_.loss_only(lane, arguments, workspace_of(task));
-  }
-  templates_.loss(lane, arguments, workspace_of(task));
-}
-
-void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
-  const bool embed = task.unit == 0;
-  switch (task.kind) {
-    case TaskKind::forward:
-      return forward(task, lane);
-    case TaskKind::loss:
-      return finish(task, lane);
-    case TaskKind::recompute: {
-      const CudaRecord record = record_of(task);
-      const planner::Keep from =
-          record.kept == record_.input_bytes ? planner::Keep::input : planner::Keep::selective;
-      return templates_.block_recompute(lane, as<const std::uint16_t>(task.access(Role::weights)),
-                                        record, from, workspace_of(task));
-    }
-    case TaskKind::backward: {
-      auto* gradient = as<float>(task.access(Role::gradient));
-      std::byte* stream_gradient = task.access(Role::stream_gradient).data;
-      if (embed) {
-        return templates_.embed_backward(lane, as<std::int32_t>(task.access(Role::tokens)),
-                                         stream_gradient, gradient, into_of(task));
-      }
-      return templates_.block_backward(lane, as<const std::uint16_t>(task.access(Role::weights)),
-                                       gradient, into_of(task), record_of(task), stream_gradient,
-                                       workspace_of(task));
-    }
-    case TaskKind::combine: {
-      const BoundAccess& addend = task.access(Role::tied_gradient);
-      return cuda::combine(lane, as<float>(task.access(Role::gradient)), as<float>(addend),
-                           floats(addend));
-    }
-    case TaskKind::norm: {
-      const BoundAccess& gradient = task.access(Role::gradient);
-      const BoundAccess& blocks = task.access(Role::norm_blocks);
-      cuda::norm_blocks(lane, as<float>(gradient), floats(gradient), as<double>(blocks));
-      cuda::sum_blocks(lane, as<double>(blocks), blocks.bytes.count() / 8,
-                       as<double>(task.access(Role::norm_sum)));
-      if (job_.gradient_wire == planner::GradientWire::bf16) {
-        cuda::round_to_bf16(lane, as<float>(gradient), floats(gradient),
-                            as<std::uint16_t>(gradient));
-      }
-      return;
-    }
-    default:
-      check(false, "the device runs copies, compute and updates");
-  }
-}
-
-AdamWOperands CudaDevice::operands_of(const BoundTask& task) const {
-  return {
-      .high = as<std::uint16_t>(task.access(Role::weights)),
-      .low = as<std::uint16_t>(task.access(Role::low)),
-      .m = as<float>(task.access(Role::moment1)),
-      .v = as<float>(task.access(Role::moment2)),
-      .gradient = task.access(Role::gradient).data,
-      .wire = job_.gradient_wire,
-  };
-}
-
-double CudaDevice::loss_only(const BoundTask& task) {
-  const CudaLossArguments arguments = loss_arguments(task);
-  templates_.loss_only(stream(LaneKind::compute), arguments, workspace_of(task));
-  check_cuda(cudaStreamSynchronize(stream(LaneKind::compute)), "a loss");
-  double sum = 0;
-  read(reinterpret_cast<const std::byte*>(arguments.loss_sum),
-       std::as_writable_bytes(std::span(&sum, 1)));
-  return sum;
 }
 
 void CudaDevice::read(const std::byte* source, std::span<std::byte> destination) {

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import tempfile
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .catalogue import Record
-from .errors import BadRequest
 from .frames import Rows, frame
+from .sources import text_of
 
 if TYPE_CHECKING:
     import pandas
@@ -76,14 +75,7 @@ def ablate(
     Raises:
         BadRequest: naming the file, the line and the nearest known key.
     """
-    if isinstance(experiment, Mapping):
-        text, where = json.dumps(experiment), "experiment"
-    else:
-        where = os.fspath(experiment)
-        try:
-            text = pathlib.Path(where).read_text()
-        except FileNotFoundError as error:
-            raise BadRequest(f"{where}: no such file") from error
+    text, where = text_of(experiment, "experiment")
     changes = [(path, str(value)) for path, value in (baseline or {}).items()]
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
         models = os.path.join(folder, "models")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 from collections.abc import Mapping
 from typing import Any
 
 from . import _core
 from .catalogue import Record
+from .sources import text_of
 from .trace import Trace
 
 
@@ -45,16 +45,7 @@ def simulate(
     Raises:
         BadRequest: naming the task, link or pool: a cycle, a deadlock, an unknown name.
     """
-    if isinstance(graph, Mapping):
-        text, where = json.dumps(graph), "graph"
-    else:
-        where = os.fspath(graph)
-        try:
-            text = pathlib.Path(where).read_text()
-        except FileNotFoundError as error:
-            from .errors import BadRequest
-
-            raise BadRequest(f"{where}: no such file") from error
+    text, where = text_of(graph, "graph")
     overrides = [f"{path}={value}" for path, value in (set or {}).items()]
     result, columns = _core.simulate(text, where, overrides)
     return Simulated(json.loads(result), Trace(columns))

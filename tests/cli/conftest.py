@@ -1,11 +1,12 @@
 """Helpers for tests that run the program.
 
-SLUICE_BIN names the program (default: build/bin/sluice). Tests get three fixtures:
+SLUICE_BIN names the program (default: build/bin/sluice). Tests get these fixtures:
 
 - run_sluice(*words, exit_code=0, cwd=None, home=None, stdin=None, env=None, timeout=120) runs the
   program and returns its Run (code, out, err, and json(), the one object on stdout);
 - validate(document, schema) checks a document (a path to a JSON file, or parsed JSON) against
   docs/schemas/<schema>.schema.json, and each line of a .jsonl path;
+- flags: of a small run (small_run.py);
 - refuses(words, *texts, exit_code=2, ...) asserts that the program refuses with exactly one line
   `sluice: error: ...` that holds every one of `texts`.
 
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 
 import jsonschema
 import pytest
+from small_run import CONFIG, small_flags, write_model
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 SCHEMAS = REPOSITORY / "docs" / "schemas"
@@ -135,3 +137,10 @@ def validate():
         against.validate(document)
 
     return check
+
+
+@pytest.fixture
+def flags(tmp_path):
+    """Flags of a small run of the model folder `model`, which is made here."""
+    write_model(tmp_path / "model", CONFIG)
+    return small_flags(tmp_path, "model")

@@ -39,6 +39,12 @@ def small_flags(folder, model):
     ]  # fmt: skip
 
 
+def bits(folder):
+    """Of every step of a run: number, loss, gradient norm and learning rate, to the bit."""
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [(line["step"], line["loss_bits"], line["grad_norm_bits"], line["lr"]) for line in lines]
+
+
 def shapes_of(config):
     """Names and shapes of transformers' parameters of a llama without biases."""
     hidden, wide = config["hidden_size"], config["intermediate_size"]

@@ -1,6 +1,5 @@
 """Optimizer state on the disk: the bits of a run without, kills included, and refusals."""
 
-import json
 import os
 import random
 import signal
@@ -9,7 +8,7 @@ import time
 
 import pytest
 from conftest import available_verbs, program
-from small_run import CONFIG, small_flags, write_model
+from small_run import bits
 
 pytestmark = pytest.mark.skipif(
     "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
@@ -18,17 +17,6 @@ pytestmark = pytest.mark.skipif(
 RATES = ["machine.disk_read=1 GB/s", "machine.disk_write=1 GB/s", "--residency", "host"]
 ALL = [*RATES, "--set", "plan.state=disk"]
 HALF = [*RATES, "--set", "plan.layers[1].state=disk", "--set", "plan.layers[3].state=disk"]
-
-
-@pytest.fixture
-def flags(tmp_path):
-    write_model(tmp_path / "model", CONFIG)
-    return small_flags(tmp_path, "model")
-
-
-def bits(folder):
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [(line["step"], line["loss_bits"], line["grad_norm_bits"], line["lr"]) for line in lines]
 
 
 def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(

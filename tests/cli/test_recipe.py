@@ -5,17 +5,10 @@ import math
 
 import pytest
 from conftest import available_verbs
-from small_run import CONFIG, small_flags, write_model
 
 pytestmark = pytest.mark.skipif(
     "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
 )
-
-
-@pytest.fixture
-def flags(tmp_path):
-    write_model(tmp_path / "model", CONFIG)
-    return small_flags(tmp_path, "model")
 
 
 def metrics(folder):

@@ -9,24 +9,13 @@ import time
 
 import pytest
 from conftest import available_verbs, program
-from small_run import CONFIG, TEXT, small_flags, write_model
+from small_run import TEXT, bits
 
 pytestmark = pytest.mark.skipif(
     "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
 )
 
 OTHER_PLAN = ["--set", "plan.rounds=2", "--set", "plan.keep=input", "--residency", "host"]
-
-
-@pytest.fixture
-def flags(tmp_path):
-    write_model(tmp_path / "model", CONFIG)
-    return small_flags(tmp_path, "model")
-
-
-def bits(folder):
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [(line["step"], line["loss_bits"], line["grad_norm_bits"], line["lr"]) for line in lines]
 
 
 def assert_same_run(found, expected, tmp_path):

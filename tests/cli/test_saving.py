@@ -11,17 +11,11 @@ import time
 
 import pytest
 from conftest import available_verbs, once, program
-from small_run import CONFIG, small_flags, write_model
+from small_run import bits
 
 pytestmark = pytest.mark.skipif(
     "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
 )
-
-
-@pytest.fixture
-def flags(tmp_path):
-    write_model(tmp_path / "model", CONFIG)
-    return small_flags(tmp_path, "model")
 
 
 def steps_in(folder):
@@ -30,11 +24,6 @@ def steps_in(folder):
 
 def assert_nothing_unfinished(folder):
     assert not [path.name for path in (folder / "checkpoints").glob(".*")]
-
-
-def bits(folder):
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    return [(line["step"], line["loss_bits"], line["grad_norm_bits"], line["lr"]) for line in lines]
 
 
 def test_saves_in_the_background_and_in_a_pause_change_no_bits(run_sluice, validate, flags, tmp_path):
