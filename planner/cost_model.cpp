@@ -258,23 +258,28 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
   return cost;
 }
 
-TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) const {
-  const double parameters = static_cast<double>(work.parameters);
-  const Fact rate = update_rate(work.threads);
+TaskCost ProfileCostModel::at_rate(const CostKey& key, double amount, const Fact& rate) const {
   TaskCost cost;
-  cost.amount = Amount(parameters);
+  cost.amount = Amount(amount);
   cost.cap = Rate(rate.value);
   cost.evidence = Parts::evidence(rate);
   cost.relative_deviation = Parts::deviation(rate);
   if (const CalibrationSample* known = sample(key)) {
-    cost.cap = Rate(is_rate(key) ? known->value : parameters / known->value);
+    cost.cap = Rate(is_rate(key) ? known->value : amount / known->value);
     cost.evidence = Evidence::measured;
     cost.relative_deviation = relative_deviation(*known);
   } else if (const auto fit = from_family(calibration_, key)) {
-    cost.cap = Rate(parameters / fit->seconds);
+    cost.cap = Rate(amount / fit->seconds);
     cost.evidence = Evidence::fitted;
     cost.relative_deviation = fit->relative_deviation;
   }
+  return cost;
+}
+
+TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) const {
+  const double parameters = static_cast<double>(work.parameters);
+  const Fact rate = update_rate(work.threads);
+  TaskCost cost = at_rate(key, parameters, rate);
   cost.weight = profile_.device == DeviceKind::cuda ? cost.cap.count() : 1;
   share_dram(cost, profile_.update_dram.value);
   share_cores(cost, static_cast<double>(work.threads) / cost.cap.count());

@@ -80,6 +80,8 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] Fact update_rate(std::int64_t threads) const;
 
  private:
+  /// Of `amount` units at the profile's rate, or as calibration knows it.
+  [[nodiscard]] TaskCost at_rate(const CostKey& key, double amount, const Fact& rate) const;
   [[nodiscard]] TaskCost disk_transfer(const CostKey& key, CopyDirection direction,
                                        Bytes bytes) const;
   [[nodiscard]] const CalibrationSample* sample(const CostKey& key) const;

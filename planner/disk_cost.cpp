@@ -37,20 +37,7 @@ TaskCost ProfileCostModel::disk_transfer(const CostKey& key, CopyDirection direc
   const bool reads = direction == CopyDirection::disk_read;
   const Fact& rate = reads ? profile_.disk_read : profile_.disk_write;
   const double size = static_cast<double>(bytes.count());
-  TaskCost cost;
-  cost.amount = Amount(size);
-  cost.cap = Rate(rate.value);
-  cost.evidence = rate.source == Source::measured ? Evidence::fitted : Evidence::datasheet;
-  cost.relative_deviation = rate.value > 0 ? rate.deviation / rate.value : 0;
-  if (const CalibrationSample* known = sample(key)) {
-    cost.cap = Rate(is_rate(key) ? known->value : size / known->value);
-    cost.evidence = Evidence::measured;
-    cost.relative_deviation = relative_deviation(*known);
-  } else if (const auto fit = from_family(calibration_, key)) {
-    cost.cap = Rate(size / fit->seconds);
-    cost.evidence = Evidence::fitted;
-    cost.relative_deviation = fit->relative_deviation;
-  }
+  TaskCost cost = at_rate(key, size, rate);
   // A link carries what was measured on it.
   const auto share = [&cost](double capacity) {
     return std::min(1.0, capacity / std::max(cost.cap.count(), 1.0));
