@@ -126,6 +126,16 @@ int list_cells(const profiler::Experiment& experiment, const profiler::CellShare
   return static_cast<int>(ExitCode::done);
 }
 
+/// "1.25 hours of steps on the device, "; nothing in simulation.
+std::string device_text(const profiler::Experiment& experiment, Seconds time) {
+  if (experiment.on != profiler::Ground::device) return "";
+  const double minutes = time.count() / 60;
+  const std::string text = minutes < 1    ? planner::format_seconds(time)
+                           : minutes < 60 ? fmt::format("{:.1f} minutes", minutes)
+                                          : fmt::format("{:.2f} hours", minutes / 60);
+  return text + " of steps on the device, ";
+}
+
 int dry_run(const profiler::Experiment& experiment, const profiler::CellShare& share, bool json) {
   const auto say = [json](const std::string& line) {
     if (!json) std::cout << line << std::endl;
@@ -141,8 +151,9 @@ int dry_run(const profiler::Experiment& experiment, const profiler::CellShare& s
                .dump(1)
         << "\n";
   } else {
-    std::cout << fmt::format("\n{} cells, {:.2f} hours of steps on the device, {} of results\n",
-                             estimate.cells.size(), hours, planner::format_bytes(estimate.disk));
+    std::cout << fmt::format("\n{} cells, {}{} of results\n", estimate.cells.size(),
+                             device_text(experiment, estimate.device),
+                             planner::format_bytes(estimate.disk));
   }
   return static_cast<int>(ExitCode::done);
 }

@@ -9,11 +9,10 @@
 #include "cli/amount_bar.hpp"
 #include "cli/forward_subject.hpp"
 #include "cli/prediction_table.hpp"
+#include "cli/train_state.hpp"
 #include "engine/backend.hpp"
-#include "engine/datasets/open_text.hpp"
 #include "engine/model_files/mapped_file.hpp"
 #include "engine/text_loss.hpp"
-#include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -140,7 +139,7 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     opened.stride = config.seq_len;
     planner::RunConfig own = config;
     if (const auto folder = subject.model_folder()) own.model = folder->string();
-    opened.dataset = engine::open_text(own, planner::Store::of_user().root() / "tokens");
+    opened.dataset = text_of(own);
     opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
     opened.tokens = opened.dataset->tokens();
     opened.vocabulary = opened.dataset->vocabulary();

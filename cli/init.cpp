@@ -29,6 +29,8 @@ constexpr Comment kComments[] = {
      "Sequences that go through a layer at once; changes bits, never the loss's "
      "meaning."},
     {"loss_chunk", "Tokens whose logits exist at one time."},
+    {"mlp_chunk", "Tokens that pass an MLP at one time: matters to micro-batches of more."},
+    {"router_aux_loss_coef", "Weight of the loss that evens out the tokens of experts, or off."},
     {"steps", "Optimizer steps, and the seed of weights and data order."},
     {"compute", "bf16 or fp32; weights, m and v are kept at 32 bits either way."},
     {"gradient_wire", "Type in which gradients cross the link: fp32 or bf16."},

@@ -1,6 +1,7 @@
 // The program: finds the verb, runs it, and turns every failure into one line and an exit code.
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -109,5 +110,7 @@ int guarded(std::span<char*> words) {
 }  // namespace sluice::cli
 
 int main(int argc, char** argv) {
+  // A file at its size limit is like a full disk: what fails is the write, not the program.
+  std::signal(SIGXFSZ, SIG_IGN);
   return sluice::cli::guarded({argv, static_cast<std::size_t>(argc)});
 }

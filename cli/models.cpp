@@ -1,6 +1,7 @@
 // `sluice models`: the catalogue of models, and what any config.json amounts to.
 #include <cstdio>
 #include <iostream>
+#include <string_view>
 
 #include "cli/listing.hpp"
 #include "planner/catalogue.hpp"
@@ -26,8 +27,16 @@ void list() {
                 static_cast<long long>(shape.vocab), shape.tied_head ? "tied" : "own");
   }
   std::printf(
-      "\nState is fp32 master, m and v: 12 bytes a parameter. Any llama, mistral, qwen2 or "
-      "qwen3 config.json is a model too.\n");
+      "\nState is fp32 master, m and v: 12 bytes a parameter. Any llama, mistral, qwen2, qwen3, "
+      "qwen3_moe or mixtral config.json is a model too.\n");
+}
+
+/// The first expert's tensors stand for those of all.
+bool of_later_expert(const std::string& tensor) {
+  const std::size_t found = tensor.find(".experts.");
+  if (found == std::string::npos) return false;
+  const char digit = tensor[found + std::string_view(".experts.").size()];
+  return digit >= '1' && digit <= '9';
 }
 
 void show(const std::string& name) {
@@ -42,8 +51,13 @@ void show(const std::string& name) {
     std::printf("%-6s x %-4lld %14lld parameters\n", row.name, static_cast<long long>(row.times),
                 static_cast<long long>(unit.parameters()));
     for (const planner::TensorSpec& tensor : unit.tensors) {
+      if (of_later_expert(tensor.name)) continue;
       std::printf("    %-48s [%lld, %lld]\n", tensor.name.c_str(),
                   static_cast<long long>(tensor.rows), static_cast<long long>(tensor.cols));
+    }
+    if (shape.experts && of_later_expert(unit.tensors.back().name)) {
+      std::printf("    and likewise of %lld experts in all\n",
+                  static_cast<long long>(shape.experts->count));
     }
   }
 }

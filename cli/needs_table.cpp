@@ -33,7 +33,7 @@ std::string wear_text(const planner::SsdWear& wear) {
   if (!(wear.endurance > 0)) {
     return planner::format_bytes(wear.written_a_step) +
            " of state read and written a step; the drive's rating is not stated "
-           "(--set machine.disk_endurance=SIZE)";
+           "(--ssd-tbw SIZE)";
   }
   const std::string steps = wear.steps ? fmt::format("{:.0f} steps that write {} each", *wear.steps,
                                                      planner::format_bytes(wear.written_a_step))

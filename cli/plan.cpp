@@ -92,7 +92,8 @@ int run_plan(const Arguments& arguments) {
        {"--free", Takes::value, "choose micro_batch,loss_chunk too: they change bits"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/plan-result.schema.json)"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"},
-       {"--effort", Takes::value, "search this many times as long (1)"}});
+       {"--effort", Takes::value, "search this many times as long (1)"},
+       {"--seconds", Takes::value, "search at most so long instead: not reproducible"}});
   const ProgressLine progress;
   planner::PlanRequest plan{.config = request.config};
   plan.hide_link = request.has("--hide-link");
@@ -101,6 +102,9 @@ int run_plan(const Arguments& arguments) {
   if (const auto free = request.value("--free")) plan.free = planner::parse_free_sizes(*free);
   if (const auto effort = request.value("--effort")) {
     plan.effort = planner::parse_number(*effort, "--effort");
+  }
+  if (const auto seconds = request.value("--seconds")) {
+    plan.seconds = Seconds(planner::parse_number(*seconds, "--seconds"));
   }
   planner::PlannedRun planned = planner::plan_run(plan);
   const auto& [config, run, outcome] = planned;

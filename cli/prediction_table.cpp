@@ -25,6 +25,11 @@ std::string units_text(const UnitPlan& unit, bool block) {
   return text;
 }
 
+/// "1 round", "2 rounds".
+std::string counted(std::int64_t count, const char* noun, const char* plural = "s") {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : plural);
+}
+
 std::string stalls_line(const Prediction& p) {
   std::string text;
   for (std::size_t i = 0; i < planner::kStalls; ++i) {
@@ -80,12 +85,12 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
 
 std::string plan_table(const Plan& plan, const planner::Job& job) {
   std::string text = fmt::format(
-      "plan         {} weight buffers (prefetch {}), {} gradient buffers, {} rounds of {} "
-      "micro-batches,\n             copies of {}, {} optimizer thread{}\n",
-      plan.weight_buffers, plan.prefetch_depth, plan.gradient_buffers, plan.rounds,
-      plan.micro_batches_per_round,
+      "plan         {} (prefetch {}), {}, {} of {},\n             copies of {}, {}\n",
+      counted(plan.weight_buffers, "weight buffer"), plan.prefetch_depth,
+      counted(plan.gradient_buffers, "gradient buffer"), counted(plan.rounds, "round"),
+      counted(plan.micro_batches_per_round, "micro-batch", "es"),
       plan.copy_chunk.count() == 0 ? "whole tensors" : planner::format_bytes(plan.copy_chunk),
-      plan.threads, plan.threads == 1 ? "" : "s");
+      counted(plan.threads, "optimizer thread"));
   for (std::size_t first = 0; first < plan.units.size();) {
     std::size_t last = first;
     while (last + 1 < plan.units.size() && plan.units[last + 1] == plan.units[first] &&

@@ -28,17 +28,6 @@ std::variant<ChosenPlan, planner::Infeasible> roomy_plan(const planner::RunConfi
   return choose_plan(roomy, planner::planning_of(roomy));
 }
 
-void require_no_disk(const planner::Plan& plan) {
-  const bool on_disk = std::ranges::any_of(plan.units, [](const planner::UnitPlan& unit) {
-    using planner::Tier;
-    return unit.weights == Tier::disk || unit.gradients == Tier::disk || unit.state == Tier::disk;
-  });
-  if (!on_disk) return;
-  throw BadRequest(
-      "--rehearse: the plan keeps tensors on disk, which a rehearsal has none of: rehearse a plan "
-      "that keeps them in host memory");
-}
-
 Bytes process_baseline(planner::DeviceKind device) {
   return device == planner::DeviceKind::cuda ? planner::kCudaProcessBaseline
                                              : planner::kProcessBaseline;
@@ -81,7 +70,6 @@ std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
   if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
   ChosenPlan& chosen = std::get<ChosenPlan>(found);
   planner::Prediction& prediction = chosen.step.prediction;
-  require_no_disk(prediction.plan);
   const planner::ResolvedMachine& machine = as_it_is.predictor.machine();
   at(prediction.memory, planner::Tier::host).capacity = machine.host;
   const planner::StepGraph& graph = chosen.step.graph;

@@ -18,7 +18,7 @@ struct RehearsalPlan {
 
 /// The run's plan where it fits; else that of a machine like it with all the host memory it wants;
 /// a plan or policy that the run states as it is. Infeasible where device memory does not do, or
-/// host memory does not hold what is in flight. Throws BadRequest for plans with tensors on disk.
+/// host memory does not hold what is in flight.
 [[nodiscard]] std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
     const planner::RunConfig& config, const planner::RunPlanning& as_it_is);
 

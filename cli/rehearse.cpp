@@ -9,6 +9,7 @@
 #include "cli/prediction_table.hpp"
 #include "cli/rehearsal_output.hpp"
 #include "cli/rehearsal_plan.hpp"
+#include "cli/train_state.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"
@@ -139,7 +140,8 @@ void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
       [&config = run.config](std::int64_t step) {
         return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
       },
-      &meter);
+      &meter, engine::disk_place(machine, folder.path()));
+  if (rehearsal.disk() != nullptr) tell_of_page_cache(*rehearsal.disk());
   engine::MetricsFile metrics(folder.metrics());
   try {
     run_steps(run, rehearsal, metrics, meter, interrupt, json);

@@ -24,6 +24,12 @@ std::vector<engine::Scalar> scalars_of(const engine::StepMetrics& line) {
       {"speed/predicted_step_s", line.predicted.count()},
       {"moved_bytes/h2d", static_cast<double>(line.to_device.count())},
       {"moved_bytes/d2h", static_cast<double>(line.to_host.count())}};
+  if (line.from_disk) {
+    scalars.push_back({"moved_bytes/disk-read", static_cast<double>(line.from_disk->count())});
+  }
+  if (line.to_disk) {
+    scalars.push_back({"moved_bytes/disk-write", static_cast<double>(line.to_disk->count())});
+  }
   if (line.mfu) scalars.push_back({"speed/mfu", *line.mfu});
   for (std::size_t lane = 0; lane < line.busy.size(); ++lane) {
     if (line.busy[lane]) scalars.push_back({kBusyTags[lane], *line.busy[lane]});

@@ -16,7 +16,6 @@
 #include "cli/train_state.hpp"
 #include "cli/train_steps.hpp"
 #include "engine/backend.hpp"
-#include "engine/datasets/open_text.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/disk_state.hpp"
@@ -39,8 +38,7 @@ namespace {
 /// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
 void require_healthy(const planner::RunConfig& config) {
   profiler::DoctorOptions options;
-  if (config.out)
-    options.runs = config.out->parent_path().empty() ? "." : config.out->parent_path();
+  if (config.out) options.runs = config.out->parent_path();
   options.store = planner::Store::of_user().root();
   profiler::require_healthy(profiler::examine_machine(options));
 }
@@ -101,6 +99,17 @@ void write_after(const engine::RunFolder& folder, const planner::RunPlanning& pl
   } catch (const Error& error) {
     std::fprintf(stderr, "sluice: warning: the run's report was not written: %s\n", error.what());
   }
+}
+
+/// The disk did not take the state: the run stopped behind a step, which a checkpoint holds where
+/// one could be written.
+EnvironmentError disk_failure(const TrainedRun& run) {
+  const std::string stopped = "stopped after step " + std::to_string(run.result.steps);
+  const std::string saved = run.checkpoint ? ", which is saved as " + run.checkpoint->string()
+                                           : ", which could not be saved: the checkpoints before "
+                                             "it are intact";
+  return EnvironmentError(*run.result.disk_failure + ": " + stopped + saved +
+                          ": check the drive and the room on it, and go on with --resume");
 }
 
 /// What steps write to the disk, against its rating.
@@ -166,8 +175,7 @@ int run_train(const Arguments& arguments) {
   require_trainable(config);
   const planner::DeviceKind device = planning.predictor.machine().profile.device;
   if (!dry) engine::require_backend(device);
-  const std::unique_ptr<engine::WindowedText> opened =
-      engine::open_text(config, planner::Store::of_user().root() / "tokens");
+  const std::unique_ptr<engine::WindowedText> opened = text_of(config);
   engine::WindowedText& text = *opened;
   settle_steps(config, text);
   if (request.has("--trace-out") && config.steps < kTracedSteps) {
@@ -233,7 +241,8 @@ int run_train(const Arguments& arguments) {
                  .state_sha256 = {},
                  .predicted_trace = {},
                  .measured_trace = std::nullopt,
-                 .measured_stalls = std::nullopt};
+                 .measured_stalls = std::nullopt,
+                 .endurance = machine.profile.disk_endurance.value};
   write_before(folder, run);
   if (!json) {
     const RunTimes times = run_times(config, job, prediction, saving, text, start.step());
@@ -262,6 +271,7 @@ int run_train(const Arguments& arguments) {
   if (const auto path = request.value("--trace-out"); path && run.measured_trace) {
     planner::write_whole_file(*path, sim::write_trace(*run.measured_trace));
   }
+  if (run.result.disk_failure && run.result.steps < config.steps) throw disk_failure(run);
   print(json ? result_json(run) : result_table(run));
   if (!run.result.interrupted) return static_cast<int>(ExitCode::done);
   // 75 promises that what was trained is on the disk.

@@ -44,6 +44,23 @@ TokenRates token_rates(const TrainedRun& run) {
   return rates;
 }
 
+double written_share(const TrainedRun& run) {
+  return static_cast<double>((run.disk_written + run.checkpoints_written()).count()) /
+         run.endurance;
+}
+
+/// What the run cost its drive; nothing where it kept no state there and no rating is stated.
+std::string ssd_line(const TrainedRun& run) {
+  if (run.disk_written == Bytes(0) && !(run.endurance > 0)) return "";
+  std::string line = "  SSD: " + planner::format_bytes(run.disk_written) + " of state and " +
+                     planner::format_bytes(run.checkpoints_written()) + " of checkpoints written";
+  if (run.endurance > 0) {
+    line += fmt::format(", {:.3g} % of the {} it is rated for", 100 * written_share(run),
+                        planner::format_bytes(Bytes(static_cast<std::int64_t>(run.endurance))));
+  }
+  return line + "\n";
+}
+
 ordered_json result_object(const TrainedRun& run) {
   const planner::Prediction& prediction = run.predicted.prediction;
   const engine::MemoryPeaks& peaks = run.result.peaks;
@@ -89,6 +106,15 @@ ordered_json result_object(const TrainedRun& run) {
       {"predicted_stall_s",
        run.saving.saves > 0 ? ordered_json(run.saving.stall.count()) : ordered_json(nullptr)},
       {"stall_s", optional_seconds(run.saves.median_stall())}};
+  const Bytes checkpoints = run.checkpoints_written();
+  out["ssd"] = {{"state_bytes", run.disk_written.count()},
+                {"checkpoint_bytes", checkpoints.count()},
+                {"endurance_bytes", nullptr},
+                {"share", nullptr}};
+  if (run.endurance > 0) {
+    out["ssd"]["endurance_bytes"] = run.endurance;
+    out["ssd"]["share"] = written_share(run);
+  }
   return out;
 }
 
@@ -184,7 +210,7 @@ std::string result_table(const TrainedRun& run) {
   }
   text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
   if (run.checkpoint) text += fmt::format("  checkpoint {}\n", run.checkpoint->string());
-  return text;
+  return text + ssd_line(run);
 }
 
 profiler::ReportData report_of(const TrainedRun& run) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/trainer.hpp"
+#include "planner/phase_memory.hpp"
 #include "planner/predict.hpp"
 #include "planner/run_config.hpp"
 #include "planner/saving_plan.hpp"
@@ -50,6 +51,13 @@ struct TrainedRun {
   std::optional<planner::StallTimes> measured_stalls;
   std::string observed{};  ///< Which steps were traced, and how they were timed.
   std::vector<planner::Elasticity> elasticities{};
+  Bytes disk_written{0};  ///< Of state and gradients that live on the disk.
+  double endurance = 0;   ///< Bytes that the drive is rated for; 0: nobody stated it.
+
+  /// Checkpoints that this start of the run left on the drive, or dropped again.
+  [[nodiscard]] Bytes checkpoints_written() const {
+    return planner::checkpoint_bytes(job) * (saves.whole + (checkpoint ? 1 : 0));
+  }
 };
 
 /// docs/schemas/train-result.schema.json.

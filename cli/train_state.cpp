@@ -5,7 +5,9 @@
 #include <cstdio>
 
 #include "cli/amount_bar.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -107,20 +109,25 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
   return start;
 }
 
+std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config) {
+  AmountBar bar("cutting text into tokens");
+  return engine::open_text(config, planner::Store::of_user().root() / "tokens",
+                           [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); });
+}
+
 std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunIdentity& identity,
                                                const planner::StepGraph& graph,
                                                std::unique_ptr<engine::Device> device,
                                                engine::TokenSource& tokens,
                                                engine::StepRunner::LearningRate learning_rate,
-                                               const std::filesystem::path& folder,
+                                               const engine::DiskPlace& place,
                                                engine::Observer* observer) {
   using engine::LoadedState;
   AmountBar bar(start.checkpoint ? "reading the checkpoint" : "loading weights");
   const auto show = [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); };
   const auto session_from = [&](const auto& state) {
     return std::make_unique<engine::Session>(identity.job, graph, std::move(device), tokens,
-                                             std::move(learning_rate), state, observer,
-                                             engine::DiskPlace{.folder = folder});
+                                             std::move(learning_rate), state, observer, place);
   };
   if (start.checkpoint) {
     auto session = session_from(LoadedState{
@@ -132,6 +139,15 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
     return session_from(LoadedState{.source = *start.weights, .progress = show});
   }
   return session_from(engine::InitialWeights(static_cast<std::uint64_t>(identity.config.seed)));
+}
+
+void tell_of_page_cache(const engine::DiskStore& disk) {
+  if (disk.direct()) return;
+  std::fprintf(stderr,
+               "sluice: warning: disk at %s: its file system refuses O_DIRECT, so what lies there "
+               "goes through the page cache: one more copy of every byte, and memory that the plan "
+               "does not count; name a folder on another file system with --disk-path\n",
+               disk.folder().c_str());
 }
 
 engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,

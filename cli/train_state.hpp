@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "engine/data.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/run_folder.hpp"
 #include "engine/session.hpp"
@@ -43,13 +44,19 @@ struct RunIdentity {
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
 
-/// The session at its start, with a bar while weights are read. What lives on the disk lies in
-/// `folder`, without a name.
+/// The run's data; with a bar while they become tokens, which happens once.
+[[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config);
+
+/// The session at its start, with a bar while weights are read. `place`: of what lives on the
+/// disk.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
     std::unique_ptr<engine::Device> device, engine::TokenSource& tokens,
-    engine::StepRunner::LearningRate learning_rate, const std::filesystem::path& folder,
+    engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
     engine::Observer* observer);
+
+/// One line where the disk's file system refuses to be passed the page cache, and what that costs.
+void tell_of_page_cache(const engine::DiskStore& disk);
 
 /// What a checkpoint after `step` says.
 [[nodiscard]] engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,

@@ -184,11 +184,12 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
     return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
   };
   engine::release_free_memory();
-  const auto session =
-      start_session(start, parts.identity, run.predicted.graph,
-                    engine::make_device(run.job, parts.machine, run.predicted.graph.layout,
-                                        prediction.plan.threads),
-                    parts.text, learning_rate, parts.folder.path(), &meter);
+  const auto session = start_session(
+      start, parts.identity, run.predicted.graph,
+      engine::make_device(run.job, parts.machine, run.predicted.graph.layout,
+                          prediction.plan.threads),
+      parts.text, learning_rate, engine::disk_place(parts.machine, parts.folder.path()), &meter);
+  if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
   engine::MetricsFile metrics(parts.folder.metrics(), start.step());
   RunLog log(parts.folder, prediction, run.device, meter, start.step() + 1);
   Progress progress(start.step(), config.steps,
@@ -233,6 +234,11 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
     ledger.append(engine::LedgerMeasurement{
         .prediction = promise, .steps = run.result.steps, .median_step = *step});
   }
+  if (run.result.disk_failure && run.result.steps == config.steps) {
+    // All steps are done and saved: the next run will say the same before it begins.
+    std::fprintf(stderr, "sluice: warning: %s\n", run.result.disk_failure->c_str());
+  }
+  if (session->disk() != nullptr) run.disk_written = session->disk()->written();
   run.weights_sha256 = session->state().weights_sha256();
   run.state_sha256 = session->state().state_sha256();
   keep_trace(run, parts, recorder);

@@ -12,6 +12,7 @@ function(sluice_python_tests name)
     set_tests_properties(${case} PROPERTIES
       SKIP_RETURN_CODE 5  # pytest: no case was collected
       LABELS "python;${ARGN}"
+      COST 10  # Whole files go first, so that a long one is not what the last core ends with.
       ENVIRONMENT "SLUICE_BIN=$<TARGET_FILE:sluice>;SLUICE_SANITIZE=${SLUICE_SANITIZE};PYTHONPATH=${CMAKE_BINARY_DIR}/python;PYTHONDONTWRITEBYTECODE=1")
   endforeach()
 endfunction()

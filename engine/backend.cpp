@@ -28,6 +28,13 @@ void require_backend(planner::DeviceKind device) {
   if (device == planner::DeviceKind::cuda) cuda::require_backend();
 }
 
+DiskPlace disk_place(const planner::ResolvedMachine& machine, const std::filesystem::path& folder) {
+  const double depth = machine.profile.disk_depth.value;
+  DiskPlace place{.folder = machine.disk_path.value_or(folder)};
+  if (depth > 0) place.depth = static_cast<unsigned>(std::min<double>(depth, kMostDepth));
+  return place;
+}
+
 std::unique_ptr<Device> make_device(const planner::Job& job,
                                     const planner::ResolvedMachine& machine,
                                     const planner::Layout& layout, std::int64_t threads) {

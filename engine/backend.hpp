@@ -1,10 +1,12 @@
 // The backend that a machine profile stands for, in this build.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "engine/device.hpp"
+#include "engine/disk/disk_store.hpp"
 #include "planner/run_config.hpp"
 #include "planner/step_graph.hpp"
 
@@ -21,6 +23,10 @@ void require_backend(planner::DeviceKind device);
                                                   const planner::ResolvedMachine& machine,
                                                   const planner::Layout& layout,
                                                   std::int64_t threads);
+
+/// Where a run on the machine keeps what lives on the disk; `folder` where the machine names none.
+[[nodiscard]] DiskPlace disk_place(const planner::ResolvedMachine& machine,
+                                   const std::filesystem::path& folder);
 
 /// While what it returns lives, a device's host arena takes over the pages of one that is gone: for
 /// processes that run many plans. Null where this build's backends have no use for it.

@@ -39,7 +39,7 @@ void load_forward_weights(const planner::Job& job, const planner::StepGraph& gra
   const bool both = job.compute == planner::ComputeType::fp32;
   std::vector<std::int64_t> padded(addresses.size());
   for (std::size_t unit = 0; unit < addresses.size(); ++unit) {
-    padded[unit] = planner::unit_tensors(job.model, unit).padded_size;
+    padded[unit] = planner::unit_padded_size(job.model, unit);
     device.clear(addresses[unit],
                  static_cast<std::size_t>((job.weight_element() * padded[unit]).count()));
   }

@@ -92,6 +92,9 @@ std::string Ledger::append(const LedgerMeasurement& measurement) {
 
 std::string Ledger::append_json(const std::string& body) {
   json line = json::parse(body);
+  // Another process may have written since: shares of an experiment run at once into one ledger.
+  const LineFile::Lock lock(file_);
+  last_hash_ = verify_ledger(file_.path()).last_hash;
   line["time"] = utc_now();
   line["previous"] = last_hash_;
   line["hash"] = hash_of(line);

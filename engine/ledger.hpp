@@ -39,7 +39,8 @@ class Ledger {
   /// cannot be written, BadRequest naming the line where the chain is broken.
   explicit Ledger(const std::filesystem::path& file);
 
-  /// Appends and flushes to the medium; returns the line's hash.
+  /// Appends and flushes to the medium; returns the line's hash. Other processes may append to the
+  /// same file meanwhile. Throws BadRequest where one of them broke the chain.
   std::string append(const LedgerPrediction& prediction);
   std::string append(const LedgerMeasurement& measurement);
 

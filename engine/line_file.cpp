@@ -1,6 +1,7 @@
 #include "engine/line_file.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -42,6 +43,13 @@ void LineFile::flush() {
   // Pipes and character devices have no medium to flush to.
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail("flush", errno);
 }
+
+LineFile::Lock::Lock(const LineFile& file) : descriptor_(file.descriptor_) {
+  while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+LineFile::Lock::~Lock() { ::flock(descriptor_, LOCK_UN); }
 
 void LineFile::fail(const char* what, int reason) const {
   throw EnvironmentError(std::string("cannot ") + what + " " + path_.string() + ": " +

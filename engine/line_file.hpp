@@ -23,6 +23,19 @@ class LineFile {
   void flush();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  /// While it lives no other process that locks this file writes to it. Where the file system knows
+  /// no locks, or the file is no regular one, it does nothing.
+  class Lock {
+   public:
+    explicit Lock(const LineFile& file);
+    ~Lock();
+    Lock(const Lock&) = delete;  // Unlocks once.
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    int descriptor_;
+  };
+
  private:
   [[noreturn]] void fail(const char* what, int reason) const;
 

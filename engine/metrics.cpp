@@ -100,8 +100,11 @@ void MetricsFile::append(const StepMetrics& m) {
              JsonNumber(*m.busy[lane]).text);
     comma = ",";
   }
-  line.add("},\"moved_bytes\":{\"h2d\":%" PRId64 ",\"d2h\":%" PRId64 "}", m.to_device.count(),
+  line.add("},\"moved_bytes\":{\"h2d\":%" PRId64 ",\"d2h\":%" PRId64, m.to_device.count(),
            m.to_host.count());
+  if (m.from_disk) line.add(",\"disk-read\":%" PRId64, m.from_disk->count());
+  if (m.to_disk) line.add(",\"disk-write\":%" PRId64, m.to_disk->count());
+  line.add("}");
   if (m.gpu) {
     line.add(",\"gpu\":{\"temperature_c\":%s,\"power_w\":%s,\"clock_hz\":%s}",
              JsonNumber(m.gpu->temperature).text, JsonNumber(m.gpu->power).text,

@@ -8,18 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "engine/gpu_reading.hpp"
 #include "engine/line_file.hpp"
 #include "planner/step_graph.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {
-
-/// What a GPU's sensors say.
-struct GpuReading {
-  double temperature = 0;  ///< Degrees Celsius.
-  double power = 0;        ///< Watts.
-  double clock = 0;        ///< Hertz, of the multiprocessors.
-};
 
 /// What one step came to.
 struct StepMetrics {
@@ -38,6 +32,7 @@ struct StepMetrics {
   /// the plan does not use.
   std::array<std::optional<double>, planner::kLaneKinds> busy{};
   Bytes to_device{0}, to_host{0};  ///< Copied by tasks that ended within the step's time.
+  std::optional<Bytes> from_disk{}, to_disk{};  ///< Likewise; none where the plan uses no disk.
   std::optional<GpuReading> gpu{};
   std::optional<double> val_loss{};  ///< After the step, where it was evaluated.
   bool rehearsal = false;            ///< Times alone mean something: the rest is written as null.

@@ -51,6 +51,10 @@ class Session {
   [[nodiscard]] TrainingState& state() { return state_; }
   /// Null where no state lives on the disk.
   [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
+  /// Why the disk did not take some of the state, which is whole all the same (engine/disk).
+  [[nodiscard]] std::optional<std::string> disk_failure() const {
+    return disk_ ? disk_->failure() : std::nullopt;
+  }
   [[nodiscard]] Evaluation& evaluation() { return evaluation_; }
   /// Bytes of an arena that the run's tasks touch, from its start to the last of them.
   [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }

@@ -33,7 +33,7 @@ void cut_into(std::vector<PlaneCopy>& pieces, const PlaneCopy& plane) {
 Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
   std::int64_t bytes = 0;
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
-    bytes += 12 * planner::unit_tensors(shape, unit).padded_size;
+    bytes += 12 * planner::unit_padded_size(shape, unit);
   }
   return Bytes(bytes);
 }
@@ -42,7 +42,7 @@ StateSnapshot::StateSnapshot(const planner::ModelShape& shape, const TrainingSta
     : memory_(state.memory_to_read_into(size_of(shape))) {
   std::byte* next = memory_.get();
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
-    const std::int64_t padded = planner::unit_tensors(shape, unit).padded_size;
+    const std::int64_t padded = planner::unit_padded_size(shape, unit);
     UnitState& unit_state = units_.emplace_back();
     unit_state.high = next;
     unit_state.low = unit_state.high + 2 * padded;

@@ -74,6 +74,8 @@ void StepRunner::run(std::uint32_t index, std::int64_t step) {
       return reduce(task, step);
     case TaskKind::read_state:
     case TaskKind::write_state:
+    case TaskKind::write_gradient:
+    case TaskKind::read_gradient:
       check(disk_ != nullptr, "a plan that uses the disk has a file there");
       return disk_->move(task, before_ + step);
     default:

@@ -34,7 +34,8 @@ void write_cache(const std::filesystem::path& path, std::span<const TokenId> tok
 
 }  // namespace
 
-TokenText::TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed)
+TokenText::TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed,
+                     const TextProgress& progress)
     : WindowedText(seq_len, seed), files_(files) {
   if (!std::filesystem::is_regular_file(files.text)) {
     throw BadRequest("data: there is no file " + files.text.string() +
@@ -50,7 +51,8 @@ TokenText::TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed
     Tokenizer tokenizer = Tokenizer::from_file(files.tokenizer);
     const MappedFile text(files.text);
     try {
-      write_cache(cache, tokenizer.encode(text_of_file(text), Tokenizer::SpecialTokens::none));
+      write_cache(cache,
+                  tokenizer.encode(text_of_file(text), Tokenizer::SpecialTokens::none, progress));
     } catch (const BadRequest& error) {
       throw BadRequest("data: " + files.text.string() + ": " + error.what());
     }

@@ -7,6 +7,7 @@
 
 #include "engine/data.hpp"
 #include "engine/model_files/mapped_file.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 
 namespace sluice::engine {
 
@@ -20,8 +21,10 @@ class TokenText : public WindowedText {
     std::filesystem::path cache;      ///< Folder; made where it is absent.
   };
   /// Throws BadRequest where a file is missing, the text is not UTF-8 or too short, or the
-  /// tokenizer is refused; EnvironmentError where the cache cannot be written.
-  TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed);
+  /// tokenizer is refused; EnvironmentError where the cache cannot be written. `progress` is told
+  /// while the text is cut.
+  TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed,
+            const TextProgress& progress = nullptr);
 
   [[nodiscard]] std::string hash() const override { return hash_; }
   [[nodiscard]] double unigram_entropy() const override;

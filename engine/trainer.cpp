@@ -51,6 +51,11 @@ class Training {
     while (session_.steps_done() < stops.steps && !interrupted_.load()) {
       run_chunk(stops.next(session_.steps_done()));
       raise_peaks(result_.peaks);
+      result_.disk_failure = session_.disk_failure();
+      if (result_.disk_failure) {
+        log_last(std::nullopt);
+        break;
+      }
       std::optional<double> loss;
       if (!interrupted_.load() && stops.evaluates_at(session_.steps_done())) loss = evaluate();
       log_last(loss);
@@ -96,7 +101,7 @@ class Training {
         } else {
           log(line);
         }
-        if (interrupted_.load()) session_.request_stop();
+        if (interrupted_.load() || session_.disk_failure()) session_.request_stop();
       });
     } catch (const Diverged& error) {
       log_last(std::nullopt);

@@ -51,6 +51,9 @@ struct TrainingResult {
   std::int64_t useful_tokens = 0, padding_tokens = 0, target_tokens = 0;
   MemoryPeaks peaks;
   bool interrupted = false;
+  /// Why steps stopped before the last: the disk does not take the state. What is in `Session` is
+  /// whole, and stands after `steps`.
+  std::optional<std::string> disk_failure{};
 
   /// Median time of the undisturbed steps, of all where there are none; none without steps.
   [[nodiscard]] std::optional<Seconds> median_step() const;
@@ -75,9 +78,9 @@ struct TrainingReports {
 };
 
 /// Trains `session` on `text` (which must be its token source) from where it stands. Stops at a
-/// step boundary once `interrupted` is set, and in the middle of an evaluation. Throws what tasks
-/// throw (Diverged with the layer, where it can be told), and EnvironmentError where metrics cannot
-/// be written.
+/// step boundary once `interrupted` is set or the disk fails, and in the middle of an evaluation.
+/// Throws what tasks throw (Diverged with the layer, where it can be told), and EnvironmentError
+/// where metrics cannot be written.
 [[nodiscard]] TrainingResult train(Session& session, const planner::Job& job, WindowedText& text,
                                    const TrainingOptions& options, MetricsFile& metrics,
                                    const std::atomic<bool>& interrupted,

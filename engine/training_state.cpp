@@ -56,7 +56,7 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
     check(state.high != nullptr && (on_disk || (state.m != nullptr && state.v != nullptr)),
           "every unit's state lives somewhere");
     if (on_disk && disk_->holds(unit, DiskPlane::low)) continue;
-    state.low = state.high + kHalfBytes * planner::unit_tensors(shape, unit).padded_size;
+    state.low = state.high + kHalfBytes * planner::unit_padded_size(shape, unit);
   }
 }
 
@@ -79,7 +79,7 @@ void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offs
 }
 
 void TrainingState::clear_moments(std::size_t unit) {
-  const std::int64_t bytes = kMomentBytes * planner::unit_tensors(shape_, unit).padded_size;
+  const std::int64_t bytes = kMomentBytes * planner::unit_padded_size(shape_, unit);
   for (const Plane plane : {Plane::m, Plane::v}) {
     if (std::byte* begin = address(unit, plane)) {
       device_.clear(begin, static_cast<std::size_t>(bytes));
@@ -92,7 +92,7 @@ void TrainingState::clear_moments(std::size_t unit) {
 void TrainingState::initialize(const InitialWeights& weights) {
   std::vector<std::uint16_t> high, low;
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    const auto padded = static_cast<std::size_t>(planner::unit_tensors(shape_, unit).padded_size);
+    const auto padded = static_cast<std::size_t>(planner::unit_padded_size(shape_, unit));
     const bool alike = weights.alike_blocks && unit > 1 && unit + 1 < units_.size();
     if (!alike) {
       high.resize(padded);
@@ -153,7 +153,7 @@ void TrainingState::write_halves(std::size_t unit, std::int64_t offset,
   write_plane(unit, Plane::low, kHalfBytes * offset, std::as_bytes(low));
   if (state.copy == nullptr) return;
   // An update on the device refreshes its copy itself: nothing else would, before the first step.
-  const std::int64_t halves = kHalfBytes * planner::unit_tensors(shape_, unit).padded_size;
+  const std::int64_t halves = kHalfBytes * planner::unit_padded_size(shape_, unit);
   device_.write(std::as_bytes(high), state.copy + kHalfBytes * offset);
   if (state.copy_bytes.count() > halves) {
     device_.write(std::as_bytes(low), state.copy + halves + kHalfBytes * offset);

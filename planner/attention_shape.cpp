@@ -15,6 +15,10 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
 /// Keys are read in tiles of 128; blocks of queries start where a tile does.
 constexpr std::int64_t kTile = 128;
 
+/// Scratch of one run, and queries of a block that exceeds it (AttentionLimits).
+constexpr Bytes kUsualRun = Bytes(std::int64_t{1} << 30);
+constexpr std::int64_t kUsualQueries = 4096;
+
 /// What a plan may take beside what grows with the shape: counters and alignment. cuDNN 9.19 takes
 /// 256 bytes on compute capability 9.0, 128 on 8.0.
 constexpr Bytes kFixedScratch = Bytes(std::int64_t{1} << 16);
@@ -86,6 +90,18 @@ AttentionShape attention_backward_part(const AttentionShape& shape, GradientOrde
   return query_block_part(part, order, limit);
 }
 
+Bytes attention_run_limit(const AttentionShape& shape, GradientOrder order,
+                          const AttentionLimits& limits) {
+  if (limits.run) return *limits.run;
+  AttentionShape head = shape;
+  head.sequences = head.heads = head.kv_heads = 1;
+  head.queries = std::min(shape.length, kUsualQueries);
+  if (head.window) {
+    head.length = std::min(shape.length, *head.queries + round_up(*head.window, kTile));
+  }
+  return std::max(kUsualRun, attention_backward_run_bound(head, order));
+}
+
 bool shares_keys_between_runs(const AttentionShape& shape, const AttentionShape& part) {
   return part.heads * shape.kv_heads < shape.heads * part.kv_heads || part.queries.has_value();
 }
@@ -114,6 +130,18 @@ Bytes attention_backward_sums(const AttentionShape& shape, const AttentionShape&
   return Bytes(kArrays * 4 * round_up(shape.length * shape.head_dim, 64));
 }
 
+Bytes attention_sum_traffic(const AttentionShape& shape, GradientOrder order,
+                            const AttentionLimits& limits) {
+  const AttentionShape part =
+      attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
+  if (!shares_keys_between_runs(shape, part)) return Bytes(0);
+  // Of keys and of values: a run's bf16 are read, the fp32 sum is read and written, 2 + 4 + 4.
+  constexpr std::int64_t kBytes = 20;
+  std::int64_t keys = 0;
+  for (const AttentionBlock& block : attention_blocks(shape, part)) keys += block.keys;
+  return Bytes(kBytes * shape.sequences * shape.heads * keys * shape.head_dim);
+}
+
 std::int64_t attention_runs_in_flight(const AttentionShape& shape, const AttentionShape& part,
                                       const AttentionLimits& limits) {
   const std::int64_t parts = shape.sequences / part.sequences * (shape.kv_heads / part.kv_heads);
@@ -122,7 +150,8 @@ std::int64_t attention_runs_in_flight(const AttentionShape& shape, const Attenti
 
 Bytes attention_backward_workspace_bound(const AttentionShape& shape, GradientOrder order,
                                          const AttentionLimits& limits) {
-  const AttentionShape part = attention_backward_part(shape, order, limits.run);
+  const AttentionShape part =
+      attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
   const Bytes run =
       attention_backward_run_bound(part, order) + attention_backward_sums(shape, part);
   return run * attention_runs_in_flight(shape, part, limits);

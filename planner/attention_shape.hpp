@@ -40,7 +40,9 @@ enum class GradientOrder {
 /// How the backward pass is cut. The default is part of what fixes a job's bits: where one group of
 /// heads needs more than `run`, its gradients of keys and values are sums over runs.
 struct AttentionLimits {
-  Bytes run = Bytes(std::int64_t{1} << 30);  ///< Scratch of one run.
+  /// Scratch of one run; none: 1 GiB, or what 4096 queries of one head need where that is more, so
+  /// that adding up gradients of keys and values stays a small part of a block's time.
+  std::optional<Bytes> run = std::nullopt;
   /// Runs that may use the GPU at one time, each with its scratch: 1 or 2. Changes no bits.
   std::int64_t in_flight = 2;
 };
@@ -53,6 +55,10 @@ struct AttentionLimits {
 /// there only where heads share keys; any, 4 b h q + 4 b h q d + [4 b h s d] on compute
 /// capability 9.0 and another 4 b h q d on 8.0.
 [[nodiscard]] Bytes attention_backward_run_bound(const AttentionShape& shape, GradientOrder order);
+
+/// `limits.run`, or what it is where it is left out.
+[[nodiscard]] Bytes attention_run_limit(const AttentionShape& shape, GradientOrder order,
+                                        const AttentionLimits& limits = {});
 
 /// The largest part of `shape` whose backward pass needs no more than `limit` in one run: whole
 /// sequences while they fit, then whole groups of heads of one sequence: as no sum crosses groups,
@@ -85,6 +91,10 @@ struct AttentionBlock {
 /// their sum over runs. Nothing where every run covers whole groups.
 [[nodiscard]] Bytes attention_backward_sums(const AttentionShape& shape,
                                             const AttentionShape& part);
+/// What runs that share keys read and write, beyond their own, to add up these gradients.
+[[nodiscard]] Bytes attention_sum_traffic(const AttentionShape& shape,
+                                          GradientOrder order = GradientOrder::fixed,
+                                          const AttentionLimits& limits = {});
 /// How many runs of `part`, or groups of runs that add to the same gradients, use the GPU at a
 /// time.
 [[nodiscard]] std::int64_t attention_runs_in_flight(const AttentionShape& shape,

@@ -26,7 +26,7 @@ ParameterCounts parameter_counts(const ModelShape& shape) {
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
     const bool block = unit_at(shape, unit).kind == UnitKind::block;
     if (block && unit > 1) continue;  // Blocks are equal.
-    const std::int64_t size = unit_tensors(shape, unit).padded_size;
+    const std::int64_t size = unit_padded_size(shape, unit);
     const double count = block ? static_cast<double>(shape.layers) : 1;
     if (unit == 0) sizes.embed = static_cast<double>(size);
     if (block) sizes.blocks += count * static_cast<double>(size);
@@ -150,7 +150,8 @@ PassTimes pass_times(const Job& job, const CostModel& costs) {
   times.embed_backward = of(Pass::embed_backward, 0);
   times.recompute_input = of(Pass::block_recompute_input, 1);
   times.recompute_selective = of(Pass::block_recompute_selective, 1);
-  times.once = of(Pass::norm, 0) + of(Pass::norm, head) +
+  times.embed_norm = of(Pass::norm, 0);
+  times.once = times.embed_norm + of(Pass::norm, head) +
                of(Pass::norm, 1) * static_cast<double>(job.model.layers);
   if (job.model.tied_head) times.once += of(Pass::combine, 0);
   return times;

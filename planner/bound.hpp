@@ -20,6 +20,7 @@ struct PassTimes {
   Seconds embed_forward{0}, block_forward{0}, loss{0};  ///< One micro-batch, one unit.
   Seconds block_backward{0}, embed_backward{0};
   Seconds recompute_input{0}, recompute_selective{0};
+  Seconds embed_norm{0};
   Seconds once{0};  ///< A step: gradient norms of all units, combine of a tied head.
 };
 [[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs);

@@ -17,6 +17,8 @@ namespace {
 
 /// Micro-batches that stay apart, so that copies still overlap with parts of a block's pass.
 constexpr std::int64_t kApart = 2, kApartWithCopies = 8;
+/// Slots for each micro-batch of those that go together, at least.
+constexpr std::int64_t kSlotsOfOne = 4;
 
 /// Costs of a job whose micro-batches go together: passes take as long as all their parts.
 class TogetherCosts : public CostModel {
@@ -85,7 +87,10 @@ std::int64_t CoarseSteps::together(const Plan& plan) const {
   const std::int64_t apart = offloads(plan) ? kApartWithCopies : kApart;
   std::int64_t most = 1;
   if (predictor_->job().sequence_chunk) return 1;  // Each is as long as its place says.
-  for (std::int64_t each = 1; each <= all; ++each) {
+  // Of few slots for records, larger ones would be too many.
+  const std::int64_t slots = plan.activation_buffers / kSlotsOfOne;
+  const std::int64_t most_together = offloads(plan) ? std::max<std::int64_t>(1, slots) : all;
+  for (std::int64_t each = 1; each <= std::min(all, most_together); ++each) {
     if (all % each == 0 && all / each >= std::min(apart, all)) most = each;
   }
   return most;
@@ -101,7 +106,7 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   coarse.micro_batches_per_round /= count;
   // A slot holds several records now; one more keeps the next one coming.
   coarse.activation_buffers = (plan.activation_buffers + count - 1) / count + (count > 1 ? 1 : 0);
-  const std::int64_t weights = unit_tensors(job.model, 1).padded_size * 2;
+  const std::int64_t weights = unit_padded_size(job.model, 1) * 2;
   const std::int64_t chunk = plan.copy_chunk.count();
   if (chunk > 0) coarse.copy_chunk = Bytes(std::max(chunk, weights / 4));
   const TogetherCosts costs(predictor_->costs(), parts, job);

@@ -27,6 +27,9 @@ struct AttentionWork {
   bool backward = false;
   std::int64_t prior = 0;  ///< Keys before the first query, of earlier chunks of the sequences.
   std::optional<std::int64_t> window = std::nullopt;  ///< Keys a query sees, itself included.
+  /// What a CUDA device reads and writes to add up gradients of keys and values over runs
+  /// (planner/attention_shape.hpp).
+  Bytes sums{0};
 };
 
 /// FLOPs that the arithmetic needs (planner/work.cpp has the equations).

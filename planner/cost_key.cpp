@@ -69,6 +69,7 @@ std::string cost_signature(const Job& job) {
   return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
          std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
          (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
+         (job.chunks_mlp() ? ".m" + std::to_string(job.mlp_chunk) : "") +
          (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") + state_suffix(job);
 }
 

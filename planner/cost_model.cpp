@@ -196,6 +196,9 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     parts.add(products.total(), product_deviation, products.evidence());
     for (const AttentionWork& a : work.attention) {
       parts.add_rate(flops(a).count(), attention_rate(a));
+      if (profile_.device == DeviceKind::cuda) {
+        parts.add_rate(static_cast<double>(a.sums.count()), profile_.hbm_bandwidth);
+      }
     }
     if (work.parameters > 0 && profile_.device_update.value > 0) {
       parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);

@@ -20,6 +20,26 @@ class WorkspaceOffsets {
   Bytes next_{0};
 };
 
+CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
+  if (!job.model.experts) return {};
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t experts = job.model.experts->count;
+  const std::int64_t routes = tokens * job.model.experts->active;
+  const auto take_words = [&offsets](std::int64_t count) { return offsets.take(Bytes(4 * count)); };
+  CudaRouteWorkspace space{};
+  space.expert = take_words(routes);
+  space.row = take_words(routes);
+  space.token = take_words(routes);
+  space.share = take_words(routes);
+  space.d_share = take_words(routes);
+  space.begin = take_words(experts + 1);
+  space.tiles = take_words(2 * route_tiles(routes, experts));
+  space.counts = take_words(kRouteChunks * experts);
+  space.d_logits = offsets.take_bf16(tokens * experts);
+  space.rows = offsets.take_bf16(routes * job.model.hidden);
+  return space;
+}
+
 }  // namespace
 
 AttentionShape attention_shape(const Job& job) {
@@ -51,8 +71,11 @@ CudaWorkspace cuda_workspace(const Job& job) {
   space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
   space.gemm = offsets.take(kGemmWorkspace);
   const Bytes shared = offsets.end();
-  space.activation = offsets.take_bf16(tokens * shape.intermediate);
-  space.d_gate_up = offsets.take_bf16(2 * tokens * shape.intermediate);
+  const std::int64_t wide = job.mlp_tokens() * shape.intermediate;
+  space.gate_up = offsets.take_bf16(job.chunks_mlp() ? 2 * wide : 0);
+  space.activation = offsets.take_bf16(wide);
+  space.d_gate_up = offsets.take_bf16(2 * wide);
+  space.routes = route_workspace(job, offsets);
   Bytes end = offsets.end();
   offsets.rewind(shared);
   space.rotated = offsets.take_bf16(tokens * qkv);

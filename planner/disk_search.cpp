@@ -24,9 +24,10 @@ class DiskSearch {
       : predictor_(predictor), settings_(settings), pinned_(pinned_plan()) {
     const Job& job = predictor.job();
     for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-      frees_.push_back(disk_element(job) * unit_tensors(job.model, unit).padded_size);
+      const std::int64_t size = unit_padded_size(job.model, unit);
+      frees_.push_back({disk_element(job) * size, job.gradient_wire_element() * size});
     }
-    const std::int64_t eighth = frees_[1].count() / kPiecesOfABlock;
+    const std::int64_t eighth = frees_[1].state.count() / kPiecesOfABlock;
     buffer_ = std::clamp(Bytes(eighth >> 20 << 20), kLeastBuffer, kMostBuffer);
   }
 
@@ -40,10 +41,17 @@ class DiskSearch {
       if (settings_.pins) settings_.pins(plan);
       for (UnitPlan& unit : plan.units) {
         if (unit.state == Tier::disk) unit.state = Tier::host;
+        if (unit.gradients == Tier::disk) unit.gradients = Tier::host;
+      }
+      // A sum that waits on the disk is not added to.
+      if (gradients_move_ && !pinned()) {
+        plan.rounds = 1;
+        plan.micro_batches_per_round = predictor_.job().micro_batches();
       }
     };
     for (int i = 0; i < kRoomsTried; ++i) {
       if (freed > all_frees()) break;
+      gradients_move_ = freed > state_frees();
       const Predictor roomier = predictor_.with_host(predictor_.machine().host + freed);
       auto found = search_in_memory(roomier, inner);
       if (const auto* lacking = std::get_if<Infeasible>(&found)) {
@@ -70,34 +78,58 @@ class DiskSearch {
   }
   /// What so many host slots take: none is larger than the largest unit.
   [[nodiscard]] Bytes slots(std::int64_t count) const {
-    return std::min(buffer_, *std::max_element(frees_.begin(), frees_.end())) * count;
+    Bytes largest{0};
+    for (const Frees& each : frees_) largest = std::max(largest, each.state + each.gradient);
+    return std::min(buffer_, largest) * count;
+  }
+  [[nodiscard]] Bytes state_frees() const {
+    Bytes all{0};
+    for (const Frees& each : frees_) all += each.state;
+    return all;
   }
   [[nodiscard]] Bytes all_frees() const {
-    Bytes all{0};
-    for (const Bytes each : frees_) all += each;
+    Bytes all = state_frees();
+    for (const Frees& each : frees_) all += each.gradient;
     return all;
   }
   [[nodiscard]] Bytes pinned_frees() const {
     Bytes freed{0};
     for (std::size_t unit = 0; unit < frees_.size(); ++unit) {
-      if (pinned_.units[unit].state == Tier::disk) freed += frees_[unit];
+      if (pinned_.units[unit].state == Tier::disk) freed += frees_[unit].state;
+      if (pinned_.units[unit].gradients == Tier::disk) freed += frees_[unit].gradient;
     }
     return freed;
   }
 
   /// Units by who goes first: the last blocks, whose weights are needed last, then the ends.
-  [[nodiscard]] std::vector<std::size_t> movable(const Plan& plan) const {
+  [[nodiscard]] static std::vector<std::size_t> in_order(const Plan& plan) {
     std::vector<std::size_t> units;
     for (std::size_t unit = plan.units.size() - 1; unit-- > 1;) units.push_back(unit);
     units.push_back(plan.units.size() - 1);
     units.push_back(0);
+    return units;
+  }
+  [[nodiscard]] static std::vector<std::size_t> movable(const Plan& plan) {
+    std::vector<std::size_t> units = in_order(plan);
     std::erase_if(units,
                   [&plan](std::size_t unit) { return plan.units[unit].state != Tier::host; });
     return units;
   }
+  /// Whose gradients may follow their state: a tied head's only together with the embedding's.
+  [[nodiscard]] std::vector<std::size_t> with_gradients(const Plan& plan) const {
+    if (plan.rounds > 1) return {};
+    std::vector<std::size_t> units = in_order(plan);
+    std::erase_if(units, [&](std::size_t unit) {
+      const UnitPlan& choice = plan.units[unit];
+      return choice.state != Tier::disk || choice.gradients != Tier::host ||
+             choice.when == When::backward ||
+             (predictor_.job().model.tied_head && !is_layer(plan, unit));
+    });
+    return units;
+  }
 
   enum class Placement { last, even };
-  /// `count` units of `plan` on the disk.
+  /// `count` moves to the disk: of units' state, and once all of it is there, of gradients.
   [[nodiscard]] Plan moved(const Plan& plan, std::size_t count, Placement placement,
                            std::int64_t buffers) const {
     std::vector<std::size_t> units = movable(plan);
@@ -117,6 +149,12 @@ class DiskSearch {
       choice.executor = Executor::cpu;
       choice.state = Tier::disk;
     }
+    std::size_t waiting = count - std::min(count, movable(plan).size());
+    for (const std::size_t unit : with_gradients(made)) {
+      if (waiting == 0) break;
+      made.units[unit].gradients = Tier::disk;
+      --waiting;
+    }
     made.disk_buffers = buffers;
     made.disk_buffer = buffer_;
     if (settings_.pins) settings_.pins(made);
@@ -131,7 +169,12 @@ class DiskSearch {
     Bytes freed{0};
     for (const std::size_t unit : movable(prediction.plan)) {
       if (freed >= needed) break;
-      freed += frees_[unit];
+      freed += frees_[unit].state;
+      ++count;
+    }
+    for (const std::size_t unit : in_order(prediction.plan)) {
+      if (freed >= needed) break;
+      freed += frees_[unit].gradient;
       ++count;
     }
     return count;
@@ -141,7 +184,7 @@ class DiskSearch {
   bool best_of(const Prediction& prediction) {
     const std::size_t units = prediction.plan.units.size();
     const std::size_t count = pinned() ? 0 : fewest(prediction);
-    for (std::size_t more = 0; more < 3 && count + more <= units; ++more) {
+    for (std::size_t more = 0; more < 3 && count + more <= 2 * units; ++more) {
       for (const Placement placement : {Placement::last, Placement::even}) {
         for (const std::int64_t buffers : {2, 3, 4}) {
           consider(moved(prediction.plan, count + more, placement, buffers));
@@ -186,8 +229,12 @@ class DiskSearch {
   const Predictor& predictor_;
   const SearchSettings& settings_;
   Plan pinned_;
-  std::vector<Bytes> frees_;  ///< Bytes of host memory by unit.
+  struct Frees {
+    Bytes state, gradient;
+  };
+  std::vector<Frees> frees_;  ///< Bytes of host memory by unit.
   Bytes buffer_{0};
+  bool gradients_move_ = false;  ///< All state on the disk is not enough.
   std::optional<std::pair<Plan, Duration>> best_;
   Infeasible least_;
   std::int64_t considered_ = 0, simulated_ = 0;
@@ -215,6 +262,13 @@ std::string disk_share_text(const Plan& plan) {
                      std::to_string(plan.units.size() - 2) + " layers";
   if (on_disk(plan.units.back())) text += ", head";
   if (on_disk(plan.units.front())) text += ", embedding";
+  const auto waiting =
+      std::count_if(plan.units.begin(), plan.units.end(),
+                    [](const UnitPlan& unit) { return unit.gradients == Tier::disk; });
+  if (waiting == std::ssize(plan.units)) text += ", all gradients";
+  if (waiting > 0 && waiting < std::ssize(plan.units)) {
+    text += ", gradients of " + std::to_string(waiting) + " layers";
+  }
   return text + " on disk";
 }
 

@@ -23,15 +23,16 @@ Bytes disk_element(const Job& job) {
   return job.master_bytes(1) - job.weight_element() + Bytes(2 * kMoment);
 }
 
-std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, std::int64_t parameters) {
-  const std::int64_t element = disk_element(job).count();
-  const std::int64_t low = element - 2 * kMoment;
+std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, std::int64_t parameters,
+                                   Bytes gradient) {
+  const std::int64_t low = disk_element(job).count() - 2 * kMoment;
+  const std::int64_t element = (disk_element(job) + gradient).count();
   const std::int64_t most =
       std::max<std::int64_t>(1, plan.disk_buffer.count() / element / kWholePlane) * kWholePlane;
   const std::int64_t pieces = (parameters + most - 1) / most;
   const std::int64_t each = disk_round_up((parameters + pieces - 1) / pieces, kWholePlane);
   std::vector<DiskPiece> all;
-  Bytes offset{0};
+  Bytes offset{0}, gradient_offset{0};
   for (std::int64_t first = 0; first < parameters; first += each) {
     DiskPiece piece{.first = first, .count = std::min(each, parameters - first)};
     piece.offset = offset;
@@ -39,6 +40,9 @@ std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, std::int64_
     piece.moment2 = piece.moment1 + plane(piece.count, kMoment);
     piece.bytes = piece.moment2 + plane(piece.count, kMoment);
     offset += Bytes(disk_round_up(piece.bytes.count(), kDiskBlock.count()));
+    piece.gradient_offset = gradient_offset;
+    piece.gradient_bytes = plane(piece.count, gradient.count());
+    gradient_offset += Bytes(disk_round_up(piece.gradient_bytes.count(), kDiskBlock.count()));
     all.push_back(piece);
   }
   return all;
@@ -46,6 +50,10 @@ std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, std::int64_
 
 Bytes disk_bytes(const std::vector<DiskPiece>& pieces) {
   return pieces.empty() ? Bytes(0) : pieces.back().offset + pieces.back().bytes;
+}
+
+Bytes waiting_bytes(const std::vector<DiskPiece>& pieces) {
+  return pieces.empty() ? Bytes(0) : pieces.back().gradient_offset + pieces.back().gradient_bytes;
 }
 
 bool uses_disk(const Plan& plan) {

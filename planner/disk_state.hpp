@@ -1,5 +1,5 @@
-// How the optimizer state of a unit lies on the disk: in pieces, each of which passes through one
-// host buffer for its update.
+// How the optimizer state of a unit, and a gradient that waits, lie on the disk: in pieces, each of
+// which passes through one host buffer for its update.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +26,30 @@ struct DiskPiece {
   Bytes offset{0};               ///< In the unit's tensor on the disk, a multiple of kDiskBlock.
   Bytes bytes{0};                ///< A multiple of kDiskAlign.
   Bytes moment1{0}, moment2{0};  ///< Where the planes begin in the piece; low halves at 0.
+  /// Of the gradient, where it waits on the disk, too: in the unit's tensor of gradients there, a
+  /// multiple of kDiskBlock, and its bytes, a multiple of kDiskAlign.
+  Bytes gradient_offset{0}, gradient_bytes{0};
+
+  /// In the host buffer the gradient lies behind the state.
+  [[nodiscard]] Bytes gradient() const { return bytes; }
+  [[nodiscard]] Bytes buffer_bytes() const { return bytes + gradient_bytes; }
 };
 
-/// Pieces of about equal size, at most `plan.disk_buffer` where a block a plane allows it.
+/// Pieces of about equal size, whose buffers take at most `plan.disk_buffer` where a block a plane
+/// allows it. `gradient`: bytes of an element of the gradient that waits on the disk, or 0.
 [[nodiscard]] std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan,
-                                                 std::int64_t parameters);
+                                                 std::int64_t parameters,
+                                                 Bytes gradient = Bytes(0));
 
-/// Bytes of the tensor that holds these pieces.
+/// Bytes of the tensor that holds these pieces of state,
 [[nodiscard]] Bytes disk_bytes(const std::vector<DiskPiece>& pieces);
+/// and of the one that holds their gradients.
+[[nodiscard]] Bytes waiting_bytes(const std::vector<DiskPiece>& pieces);
 
 /// Bytes a parameter that a unit's state takes on the disk.
 [[nodiscard]] Bytes disk_element(const Job& job);
 
-/// Does any unit's state live on the disk?
+/// Does any unit's state live on the disk? No gradient waits there without it.
 [[nodiscard]] bool uses_disk(const Plan& plan);
 
 }  // namespace sluice::planner

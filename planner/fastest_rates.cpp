@@ -64,7 +64,7 @@ std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int6
 FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs) {
   std::vector<std::int64_t> units;  // Blocks are equal.
   for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
-    units.push_back(unit_tensors(job.model, unit).padded_size);
+    units.push_back(unit_padded_size(job.model, unit));
   }
   FastestRates fastest;
   fastest.h2d =

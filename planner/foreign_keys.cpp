@@ -23,6 +23,7 @@ constexpr std::array kAliases = {
     Alias{"dataset", "data"},
     Alias{"cutoff_len", "seq_len"},
     Alias{"gradient_accumulation_steps", "gradient_accumulation"},
+    Alias{"moe_aux_loss_coef", "router_aux_loss_coef"},
     Alias{"learning_rate", "optimizer.lr"},
     Alias{"weight_decay", "optimizer.weight_decay"},
     Alias{"adam_epsilon", "optimizer.eps"},

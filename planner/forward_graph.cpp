@@ -60,7 +60,7 @@ class ForwardEmitter {
     for (std::size_t index = 0; index < plan_.weights.size(); ++index) {
       ForwardUnit unit;
       unit.name = unit_name(job_.model, index);
-      unit.bytes = job_.weight_element() * unit_tensors(job_.model, index).padded_size;
+      unit.bytes = job_.weight_element() * unit_padded_size(job_.model, index);
       const bool ends = index == 0 || index + 1 == plan_.weights.size();
       if (plan_.weights[index] == Tier::hbm) {
         unit.device = writer_.add_tensor(

@@ -81,8 +81,7 @@ ForwardPrediction predict_forward(const ForwardRequest& request, ForwardPlan pla
   prediction.memory = memory_of(prediction.graph, request.machine);
   for (std::size_t unit = 0; unit < plan.weights.size(); ++unit) {
     if (plan.weights[unit] == Tier::hbm) continue;
-    prediction.streamed +=
-        request.job.weight_element() * unit_tensors(request.job.model, unit).padded_size;
+    prediction.streamed += request.job.weight_element() * unit_padded_size(request.job.model, unit);
   }
   prediction.plan = std::move(plan);
   return prediction;

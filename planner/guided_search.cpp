@@ -23,21 +23,22 @@ constexpr double kNear = 1e-3;
 constexpr std::size_t kBatch = 8;
 /// Times that more memory is set aside for a number of rounds of which no plan fitted.
 constexpr int kLeanAttempts = 5;
+/// Memory set aside at the first look at a number of rounds, in sizes of its rings.
+constexpr double kFirstSlack = 1.3;
 
-std::int64_t parameters_of_block(const Job& job) { return unit_tensors(job.model, 1).padded_size; }
+std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }
 
 }  // namespace
 
-GuidedSearch::GuidedSearch(const Predictor& predictor, const Pins& pins, std::int64_t threads,
-                           std::int64_t effort, std::stop_token stop)
+GuidedSearch::GuidedSearch(const Predictor& predictor, const SearchSettings& settings)
     : predictor_(predictor),
-      pins_(pins),
-      threads_(threads),
-      effort_(effort),
-      stop_(std::move(stop)),
+      settings_(settings),
+      pins_(settings.pins),
+      threads_(settings.threads),
+      effort_(settings.effort),
       estimator_(predictor),
       steps_(predictor),
-      relaxation_(predictor, pins) {
+      relaxation_(predictor, settings.pins) {
   relax();
 }
 
@@ -134,7 +135,7 @@ bool GuidedSearch::play(Follow follow) {
   const auto limit = [&] {
     return ranked_.empty() ? Duration::max() : ranked_.front().coarse + ranked_.front().coarse / 16;
   };
-  for (std::size_t next = 0; next < waiting_.size() && effort_ > floor_;) {
+  for (std::size_t next = 0; next < waiting_.size() && !is_spent();) {
     std::vector<GuidedPlan*> batch;
     for (; next < waiting_.size() && batch.size() < kBatch; ++next) {
       const double best = ranked_.empty() ? std::numeric_limits<double>::infinity()
@@ -143,13 +144,15 @@ bool GuidedSearch::play(Follow follow) {
     }
     const Duration slowest = limit();
     parallel_for(batch.size(), threads_, [&](std::size_t i) {
-      throw_if_stopped(stop_);
+      throw_if_stopped(settings_.stop);
       const CoarseStep step = steps_.step(batch[i]->plan, slowest);
       batch[i]->coarse = step.step;
       batch[i]->hbm = step.hbm;
     });
     for (const GuidedPlan* each : batch) {
       effort_ -= each->estimate.tasks / steps_.together(each->plan);
+      const auto [least, first] = least_by_rounds_.try_emplace(each->plan.rounds, each->coarse);
+      if (!first) least->second = std::min(least->second, each->coarse);
       if (each->coarse >= slowest) continue;
       if (each->hbm > predictor_.machine().hbm) {
         const Bytes over = each->hbm - predictor_.machine().hbm;
@@ -169,18 +172,27 @@ bool GuidedSearch::play(Follow follow) {
   return better();
 }
 
+bool GuidedSearch::is_spent() const {
+  return effort_ <= floor_ || (!ranked_.empty() && settings_.is_late());
+}
+
 bool GuidedSearch::is_near() const {
   return !ranked_.empty() && to_seconds(ranked_.front().coarse) <= (1 + kNear) * *bound_;
 }
 
-void GuidedSearch::sketch_node(const Node& node) {
+/// Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or for
+/// what a sixteenth of the memory holds.
+std::int64_t GuidedSearch::few_records(const Node& node) const {
   const Job& job = predictor_.job();
   const std::int64_t per_round = job.micro_batches() / node.node.rounds;
-  // Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or
-  // for what a sixteenth of the memory holds.
-  const std::int64_t few = std::clamp<std::int64_t>(
+  return std::clamp<std::int64_t>(
       predictor_.machine().hbm.count() / 16 / block_record(job).all_bytes.count(), 2,
       std::max<std::int64_t>(2, per_round));
+}
+
+void GuidedSearch::sketch_node(const Node& node) {
+  const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
+  const std::int64_t few = few_records(node);
   for (const double slack : {0.4, 0.8, 1.3, 2.2}) {
     sketch_with(node, slack, few);
     if (few < per_round) sketch_with(node, slack, per_round);
@@ -193,7 +205,7 @@ void GuidedSearch::sketch_node(const Node& node) {
     });
   };
   Bytes extra{0};
-  for (int attempt = 0; attempt < kLeanAttempts && !fits() && effort_ > floor_; ++attempt) {
+  for (int attempt = 0; attempt < kLeanAttempts && !fits() && !is_spent(); ++attempt) {
     least_over_.reset();
     for (const double slack : {0.4, 1.0}) {
       sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
@@ -244,6 +256,17 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
   add(std::move(sketch));  // Other orders follow for the best one.
 }
 
+/// The best plan with the same records of all blocks.
+void GuidedSearch::add_uniform() {
+  if (ranked_.empty()) return;
+  const std::int64_t layers = predictor_.job().model.layers;
+  for (const UnitChoice& choice : relaxation_.record_choices(ranked_.front().plan.rounds)) {
+    PlanSketch sketch = ranked_.front().sketch;
+    sketch.records = {{choice.unit, layers}};
+    add(std::move(sketch));
+  }
+}
+
 /// The best plan's blocks in every other order.
 void GuidedSearch::add_orders() {
   if (ranked_.empty()) return;
@@ -258,19 +281,49 @@ void GuidedSearch::add_orders() {
   }
 }
 
-void GuidedSearch::sketch_nodes() {
+/// A plan or two of each number of rounds that may be worth while and that leaves effort for more:
+/// which of them to look into first is better known from these than from their bounds.
+void GuidedSearch::look_at_nodes() {
+  const std::int64_t affordable = effort_ / 4;
   for (const Node& node : nodes_) {
-    // A number of rounds that cannot be much better than what there is needs no plan of its own.
-    const double best = ranked_.empty() ? std::numeric_limits<double>::infinity()
-                                        : to_seconds(ranked_.front().coarse).count();
-    if (node.relaxed.bound.count() > kWorthwhile * best || is_near()) break;
+    if (!is_worthwhile(node)) break;
+    const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
+    sketch_with(node, kFirstSlack, few_records(node));
+    sketch_with(node, kFirstSlack, per_round);
+    std::erase_if(waiting_, [&](const GuidedPlan& each) {
+      const bool costly = each.estimate.tasks / steps_.together(each.plan) > affordable;
+      if (costly) seen_.erase(plan_hash(each.plan));  // Later perhaps.
+      return costly;
+    });
+    play(Follow::all);
+  }
+  const auto looked = [this](const Node& node) {
+    const auto found = least_by_rounds_.find(node.node.rounds);
+    return found == least_by_rounds_.end() ? Duration::max() : found->second;
+  };
+  std::stable_sort(nodes_.begin(), nodes_.end(),
+                   [&looked](const Node& a, const Node& b) { return looked(a) < looked(b); });
+}
+
+void GuidedSearch::sketch_nodes() {
+  look_at_nodes();
+  for (const Node& node : nodes_) {
+    if (is_near()) break;
+    if (!is_worthwhile(node)) continue;
     // The first numbers of rounds leave effort for those behind them.
     floor_ = effort_ / 2;
     sketch_node(node);
     floor_ = 0;
   }
   add_orders();
+  add_uniform();
   play(Follow::all);
+}
+
+/// A number of rounds that cannot be much better than what there is needs no plan of its own.
+bool GuidedSearch::is_worthwhile(const Node& node) const {
+  if (ranked_.empty()) return true;
+  return node.relaxed.bound <= kWorthwhile * to_seconds(ranked_.front().coarse) && !is_near();
 }
 
 bool GuidedSearch::improve(std::size_t rank) {
@@ -284,7 +337,7 @@ std::vector<GuidedPlan> GuidedSearch::run() {
   sketch_nodes();
   if (ranked_.empty()) return {};
   const std::string sketched = plan_hash(ranked_.front().plan);
-  for (std::size_t rank = 0; rank < kImproved && rank < ranked_.size() && effort_ > 0;) {
+  for (std::size_t rank = 0; rank < kImproved && rank < ranked_.size() && !is_spent();) {
     if (is_near()) break;
     rank = improve(rank) ? 0 : rank + 1;
   }

@@ -2,14 +2,15 @@
 // far it is from the best.
 #pragma once
 
+#include <map>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "planner/coarse_step.hpp"
 #include "planner/plan_sketch.hpp"
 #include "planner/plan_space.hpp"
+#include "planner/search.hpp"
 
 namespace sluice::planner {
 
@@ -24,15 +25,11 @@ struct GuidedPlan {
 
 class GuidedSearch {
  public:
-  /// `effort`: tasks that may be simulated, about. Throws Interrupted once asked to stop.
-  GuidedSearch(const Predictor& predictor, const Pins& pins, std::int64_t threads,
-               std::int64_t effort, std::stop_token stop = {});
+  /// Throws Interrupted once asked to stop. `settings` must outlive it.
+  GuidedSearch(const Predictor& predictor, const SearchSettings& settings);
 
   /// No valid plan with the pins is faster; none where the relaxation proves that none fits.
   [[nodiscard]] const std::optional<Seconds>& bound() const { return bound_; }
-  /// The relaxed optimum behind the bound, and its node.
-  [[nodiscard]] const RelaxedNode& best_node() const { return nodes_.front().node; }
-  [[nodiscard]] const RelaxedPlan& relaxed() const { return nodes_.front().relaxed; }
 
   /// Fastest first by coarse time, surely or perhaps fitting. Deterministic.
   [[nodiscard]] std::vector<GuidedPlan> run();
@@ -44,10 +41,14 @@ class GuidedSearch {
   };
   void relax();
   [[nodiscard]] Plan usual_plan() const;
+  void look_at_nodes();
   void sketch_nodes();
+  [[nodiscard]] bool is_worthwhile(const Node& node) const;
+  [[nodiscard]] std::int64_t few_records(const Node& node) const;
   /// Sketches and simulates plans of one number of rounds.
   void sketch_node(const Node& node);
   void add_orders();
+  void add_uniform();
   /// Memory set aside: `slack` sizes of the rings, and `extra`.
   void sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
                    Bytes extra = Bytes(0));
@@ -59,14 +60,16 @@ class GuidedSearch {
   enum class Follow { all, first };
   /// True where the best became better.
   bool play(Follow follow);
+  /// Effort or time is over.
+  [[nodiscard]] bool is_spent() const;
   /// Nothing much better can be found.
   [[nodiscard]] bool is_near() const;
   [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
 
   const Predictor& predictor_;
+  const SearchSettings& settings_;
   const Pins& pins_;
   std::int64_t threads_, effort_;
-  std::stop_token stop_;
   std::int64_t floor_ = 0;  ///< Of `effort_`, what later plans are to have.
   PlanEstimator estimator_;
   CoarseSteps steps_;
@@ -75,6 +78,7 @@ class GuidedSearch {
   std::vector<Node> nodes_;  ///< By bound.
   std::vector<GuidedPlan> waiting_, ranked_;
   std::set<std::string> seen_;
+  std::map<std::int64_t, Duration> least_by_rounds_;  ///< Coarse, whether or not it fits.
   std::optional<Bytes> least_over_;  ///< What the plan that exceeded memory least lacked.
 };
 

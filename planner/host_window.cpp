@@ -34,7 +34,8 @@ struct Passing {
   }
 };
 
-constexpr std::array kCopies = {WindowUse::loaded, WindowUse::loaded_moment2,
+constexpr std::array kCopies = {WindowUse::from_disk,     WindowUse::to_disk,
+                                WindowUse::loaded,        WindowUse::loaded_moment2,
                                 WindowUse::loaded_record, WindowUse::stored};
 
 bool is_record(const StepTensor& tensor) { return tensor.name.starts_with("record.host/"); }
@@ -79,11 +80,12 @@ class Traffic {
     if (shared_[tensor]) return std::nullopt;
     switch (access.role) {
       case Role::source:
+        if (task.lane == LaneKind::disk_write) return WindowUse::to_disk;
         if (is_record(graph_.tensors[tensor])) return WindowUse::loaded_record;
         return graph_.tensors[tensor].name.starts_with("moment2/") ? WindowUse::loaded_moment2
                                                                    : WindowUse::loaded;
       case Role::destination:
-        return WindowUse::stored;
+        return task.lane == LaneKind::disk_read ? WindowUse::from_disk : WindowUse::stored;
       case Role::weights:
         return WindowUse::high;
       case Role::low:
@@ -108,9 +110,9 @@ class Traffic {
   [[nodiscard]] Bytes record_bytes() const { return record_bytes_; }
   /// Bytes of a part of copies that holds `share` of what passes through it.
   [[nodiscard]] Bytes copies(WindowUse use, double share) const {
-    const Bytes unit = use == WindowUse::loaded_record && record_bytes_ > Bytes(0)
-                           ? record_bytes_
-                           : kPlacementAlign;
+    const bool record = use == WindowUse::loaded_record && record_bytes_ > Bytes(0);
+    const bool disk = use == WindowUse::from_disk || use == WindowUse::to_disk;
+    const Bytes unit = record ? record_bytes_ : disk ? kDiskAlign : kPlacementAlign;
     return Bytes(copies_[static_cast<std::size_t>(use)].size(share, unit.count()));
   }
   /// Elements that pass the CPU's optimizer.
@@ -122,7 +124,12 @@ class Traffic {
   [[nodiscard]] Bytes bytes(double share) const {
     Bytes sum = shared_bytes_ + Bytes(elements_.size(share, kElements) * element_bytes());
     for (const WindowUse use : kCopies) sum += copies(use, share);
-    return sum;
+    return whole(sum);
+  }
+  /// A backend may place an arena against its end, and the disk's part needs its alignment.
+  [[nodiscard]] Bytes whole(Bytes bytes) const {
+    if (copies(WindowUse::to_disk, 0) == Bytes(0)) return bytes;
+    return Bytes(up_to(bytes.count(), kDiskAlign.count()));
   }
 
  private:
@@ -209,6 +216,7 @@ HostWindow::HostWindow(const StepGraph& graph, Bytes most) {
     parts_.push_back({use, bytes_, size});
     bytes_ += size;
   }
+  bytes_ = traffic.whole(bytes_);
 
   std::map<WindowUse, Turns> turns;
   for (const WindowUse use : kCopies) turns.emplace(use, part(use).bytes.count());
@@ -225,7 +233,7 @@ HostWindow::HostWindow(const StepGraph& graph, Bytes most) {
       if (!traffic.on_host(access)) continue;
       const std::optional<WindowUse> use = traffic.use_of(task, access);
       if (!use) {
-        offsets_[i][j] = traffic.home(access);
+        offsets_[i][j] = part(WindowUse::shared).offset + traffic.home(access);
       } else if (*use == WindowUse::loaded_record) {
         if (access.offset == Bytes(0)) {
           records[access.tensor] = turns.at(*use).take(record_bytes_.count());

@@ -11,8 +11,11 @@
 
 namespace sluice::planner {
 
-/// What a part of the window is to the tasks that use it.
+/// What a part of the window is to the tasks that use it. Those of the disk come first, for their
+/// transfers need addresses that are multiples of kDiskAlign.
 enum class WindowUse : std::uint8_t {
+  from_disk,       ///< Written by reads of the disk.
+  to_disk,         ///< Read by writes to the disk.
   shared,          ///< Tensors that compute or launch tasks touch: addresses of their own.
   loaded,          ///< Read by h2d copies: weights, gradients, m, low halves.
   loaded_moment2,  ///< Read by h2d copies: v, which has a square root taken of it.
@@ -24,7 +27,7 @@ enum class WindowUse : std::uint8_t {
   moment2,
   gradient,
 };
-inline constexpr std::size_t kWindowUses = 10;
+inline constexpr std::size_t kWindowUses = 12;
 
 struct WindowPart {
   WindowUse use;
@@ -58,7 +61,7 @@ class HostWindow {
   [[nodiscard]] Bytes offset(std::size_t task, std::size_t access) const {
     return offsets_[task][access];
   }
-  /// In the order of addresses, without gaps; empty parts too.
+  /// In the order of addresses, without gaps but behind the last; empty parts too.
   [[nodiscard]] const std::vector<WindowPart>& parts() const { return parts_; }
   [[nodiscard]] const WindowPart& part(WindowUse use) const {
     return parts_[static_cast<std::size_t>(use)];

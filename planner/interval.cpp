@@ -27,8 +27,10 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::store_state:
       return costs.copy(task.cost, CopyDirection::d2h, task.bytes);
     case TaskKind::read_state:
+    case TaskKind::read_gradient:
       return costs.copy(task.cost, CopyDirection::disk_read, task.bytes);
     case TaskKind::write_state:
+    case TaskKind::write_gradient:
       return costs.copy(task.cost, CopyDirection::disk_write, task.bytes);
     case TaskKind::update:
       return task.lane == LaneKind::cpu ? costs.cpu_update(task.cost, task.work)

@@ -63,6 +63,7 @@ void add_shape(CanonicalText& text, const ModelShape& shape) {
     text.add("experts", shape.experts->count)
         .add("experts_active", shape.experts->active)
         .add("expert_intermediate", shape.experts->intermediate);
+    if (!shape.experts->normalized) text.add("expert_shares", "of all");
   }
 }
 
@@ -74,6 +75,7 @@ void validate(const Job& job) {
   require_count(job.batch_size, "batch_size");
   require_count(job.micro_batch, "micro_batch");
   require_count(job.loss_chunk, "loss_chunk");
+  require_count(job.mlp_chunk, "mlp_chunk");
   require(job.batch_size % job.micro_batch == 0, "micro_batch",
           std::to_string(job.micro_batch) + " does not divide batch_size (" +
               std::to_string(job.batch_size) + ")");
@@ -84,6 +86,11 @@ void validate(const Job& job) {
           "optimizer.state", "bf16 needs compute bf16");
   require(static_cast<double>(job.seq_len) * static_cast<double>(job.batch_size) <= 0x1p31,
           "batch_size", "seq_len x batch_size is more than 2147483648 tokens a step");
+  require(!job.router_aux_loss_coef || job.model.experts, "router_aux_loss_coef",
+          "this model has no experts to balance: leave it out");
+  require(!job.router_aux_loss_coef ||
+              (std::isfinite(*job.router_aux_loss_coef) && *job.router_aux_loss_coef >= 0),
+          "router_aux_loss_coef", "must be a number of at least 0");
   validate(job.optimizer);
 }
 
@@ -107,8 +114,11 @@ std::string job_hash(const Job& job) {
   }
   // Jobs stated before there was a choice keep their hash.
   if (job.optimizer.state != StateType::fp32) text.add("state", to_string(job.optimizer.state));
+  // One chunk is no chunk.
+  if (job.chunks_mlp()) text.add("mlp_chunk", job.mlp_chunk);
   if (job.sequence_chunk) text.add("sequence_chunk", *job.sequence_chunk);
   if (job.attention == AttentionSpan::document) text.add("attention", "document");
+  if (job.router_aux_loss_coef) text.add("router_aux_loss_coef", *job.router_aux_loss_coef);
   return text.hash();
 }
 
@@ -126,16 +136,15 @@ Bytes Job::moment_bytes(std::int64_t parameters) const {
 }
 
 bool Job::executable() const {
-  return optimizer.state == StateType::fp32 && !sequence_chunk && !model.experts;
+  return optimizer.state == StateType::fp32 && !sequence_chunk && model.family != Family::gpt_oss;
 }
 
 void require_executable(const Job& job) {
   const auto only_predicted = [](const char* field, const std::string& fix) {
     throw BadRequest(std::string(field) + " is predicted and not executed in this version: " + fix);
   };
-  if (job.model.experts) {
-    only_predicted("model", to_string(job.model.family) +
-                                std::string(" routes tokens to experts; train a dense model"));
+  if (job.model.family == Family::gpt_oss) {
+    only_predicted("model", "gpt_oss has attention sinks and biased experts; train another family");
   }
   if (job.optimizer.state != StateType::fp32) only_predicted("optimizer.state", "set it to fp32");
   if (job.sequence_chunk) only_predicted("sequence_chunk", "leave it out");
@@ -151,6 +160,13 @@ const char* to_string(StateType type) {
       return "int8";
   }
   return "";
+}
+
+float Job::balance_weight(std::int64_t tokens) const {
+  if (!router_aux_loss_coef) return 0;
+  const double places = static_cast<double>(tokens) * static_cast<double>(model.layers);
+  return static_cast<float>(*router_aux_loss_coef * static_cast<double>(model.experts->count) /
+                            (places * places) / static_cast<double>(micro_batches()));
 }
 
 }  // namespace sluice::planner

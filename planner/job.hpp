@@ -35,16 +35,25 @@ struct AdamWSettings {
   friend bool operator==(const AdamWSettings&, const AdamWSettings&) = default;
 };
 
+/// So many tokens fill any GPU, and more than an MLP's tensors are worth keeping of.
+inline constexpr std::int64_t kMlpChunk = std::int64_t{1} << 16;
+
 struct Job {
   ModelShape model;
   std::int64_t seq_len = 0;        ///< Tokens of one sequence.
   std::int64_t batch_size = 0;     ///< Sequences a step.
   std::int64_t micro_batch = 1;    ///< Sequences a micro-batch; divides batch_size.
   std::int64_t loss_chunk = 1024;  ///< Tokens whose logits exist at one time.
+  /// Tokens that pass an MLP at one time. In micro-batches of more, nothing of an MLP is kept: its
+  /// backward pass computes each chunk's again.
+  std::int64_t mlp_chunk = kMlpChunk;
   ComputeType compute = ComputeType::bf16;
   GradientWire gradient_wire = GradientWire::fp32;
   AdamWSettings optimizer;
   AttentionSpan attention = AttentionSpan::sequence;
+  /// Weight of the loss that evens out how many tokens each expert gets (docs/design/moe.md); none:
+  /// it is not computed.
+  std::optional<double> router_aux_loss_coef;
   /// Tokens of a sequence that pass a layer at one time, where sequences are split (only
   /// predicted): a micro-batch is then one such chunk, which attends to the keys of those before
   /// it.
@@ -54,6 +63,15 @@ struct Job {
   [[nodiscard]] std::int64_t micro_tokens() const {
     return sequence_chunk.value_or(seq_len * micro_batch);
   }
+  /// Whether a micro-batch passes an MLP in more than one chunk.
+  [[nodiscard]] bool chunks_mlp() const { return !model.experts && mlp_chunk < micro_tokens(); }
+  /// Most tokens of a micro-batch that are in an MLP at one time.
+  [[nodiscard]] std::int64_t mlp_tokens() const {
+    return chunks_mlp() ? mlp_chunk : micro_tokens();
+  }
+  /// What a route to an expert adds to the gradient of each of its probabilities in a micro-batch
+  /// of `tokens` (docs/design/moe.md); 0 where nothing balances experts.
+  [[nodiscard]] float balance_weight(std::int64_t tokens) const;
   [[nodiscard]] std::int64_t micro_batches() const { return tokens() / micro_tokens(); }
   /// Micro-batches that one sequence is split into.
   [[nodiscard]] std::int64_t chunks_per_sequence() const {

@@ -52,6 +52,9 @@ struct MachineProfile {
                  .count = 0,
                  .source = Source::estimated,
                  .note = "not measured: reading and writing as if apart"};
+  /// Blocks in flight each way with which the disk is fastest; 0: nobody measured it.
+  Fact disk_depth{
+      .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not measured"};
   /// Bytes that may be written to the disk by its maker's rating; 0: nobody stated one.
   Fact disk_endurance{
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not stated"};

@@ -7,8 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-constexpr std::int64_t kStateBytes = 12;    ///< Master, m and v of a parameter.
-constexpr std::int64_t kGradientBytes = 4;  ///< fp32.
+constexpr std::int64_t kStateBytes = 12;  ///< Master, m and v of a parameter.
 constexpr std::int64_t kLargestPiece = 1 << 30;
 
 }  // namespace
@@ -30,7 +29,7 @@ Bytes checkpoint_bytes(const Job& job) { return Bytes(kStateBytes * parameter_co
 PhaseMemory phase_memory(const Job& job, const Memory& step) {
   std::int64_t largest = 0;
   for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    largest = std::max(largest, unit_tensors(job.model, unit).padded_size);
+    largest = std::max(largest, unit_padded_size(job.model, unit));
   }
   const Bytes window(std::min(kStateBytes * largest, kLargestPiece));
   const Bytes checkpoint = checkpoint_bytes(job);
@@ -50,10 +49,10 @@ PhaseMemory phase_memory(const Job& job, const Memory& step) {
 SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {
   SsdWear wear{.endurance = endurance};
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
-    const std::int64_t size = unit_tensors(job.model, unit).padded_size;
+    const std::int64_t size = unit_padded_size(job.model, unit);
     if (plan.units[unit].state == Tier::disk) wear.written_a_step += disk_element(job) * size;
     if (plan.units[unit].gradients == Tier::disk) {
-      wear.written_a_step += Bytes(kGradientBytes * size);
+      wear.written_a_step += job.gradient_wire_element() * size;
     }
   }
   if (wear.written_a_step.count() > 0 && endurance > 0) {

@@ -52,7 +52,9 @@ void validate_counts(const Plan& plan, const Job& job) {
 void validate_tiers(const UnitPlan& unit, const std::string& at) {
   const std::string fix = ": set it to host or hbm";
   require_in_plan(unit.weights != Tier::disk, at + "weights", "disk cannot be executed" + fix);
-  require_in_plan(unit.gradients != Tier::disk, at + "gradients", "disk cannot be executed" + fix);
+  require_in_plan(unit.gradients != Tier::disk || unit.state == Tier::disk, at + "gradients",
+                  "disk needs state disk, with which gradients come back: set both, or gradients "
+                  "to host");
   require_in_plan(unit.keep_tier != Tier::disk, at + "keep_tier", "disk cannot be executed" + fix);
   if (unit.executor == Executor::cpu) {
     require_in_plan(unit.state != Tier::hbm, at + "state",
@@ -65,6 +67,15 @@ void validate_tiers(const UnitPlan& unit, const std::string& at) {
                   "host does not go with state hbm: set weights to hbm, or state to host");
   require_in_plan(unit.gradients == Tier::hbm || unit.state == Tier::host, at + "gradients",
                   "host does not go with executor gpu and state hbm: set gradients to hbm");
+}
+
+void validate_waiting(const Plan& plan, const UnitPlan& unit, const std::string& at) {
+  if (unit.gradients != Tier::disk) return;
+  require_in_plan(plan.rounds == 1, at + "gradients",
+                  "disk needs rounds 1, for a sum that waits there is not added to: set rounds to "
+                  "1, or gradients to host");
+  require_in_plan(unit.when != When::backward, at + "gradients",
+                  "disk does not go with when backward, where no gradient waits: set it to host");
 }
 
 void validate_records(const Plan& plan, const Job& job) {
@@ -88,6 +99,7 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
   const UnitPlan& unit = plan.units[index];
   const std::string at = "layers[" + std::to_string(index) + "].";
   validate_tiers(unit, at);
+  validate_waiting(plan, unit, at);
   require_in_plan(unit.state != Tier::disk || job.optimizer.state == StateType::fp32, at + "state",
                   "disk holds fp32 state alone: set it to host, or optimizer.state to fp32");
   require_in_plan(

@@ -31,7 +31,8 @@ enum class When {
 /// The choices for one unit. `keep` and `keep_tier` mean nothing for embed and head.
 struct UnitPlan {
   Tier weights = Tier::host;
-  Tier gradients = Tier::host;  ///< Where the accumulated gradient waits.
+  Tier gradients = Tier::host;  ///< Where the accumulated gradient waits; on the disk only beside
+                                ///< state there, with which it comes back.
   Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v. Staged where the host's is
                                 ///< updated by the gpu. On the disk it comes to the host in pieces
                                 ///< (planner/disk_state.hpp), where the cpu updates it.
@@ -63,6 +64,11 @@ struct Plan {
   std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+/// Does the unit's gradient leave the device to wait?
+[[nodiscard]] inline bool stores_gradient(const UnitPlan& unit) {
+  return unit.gradients != Tier::hbm;
+}
 
 /// Is the unit's state loaded to the device for its update and stored back after it?
 [[nodiscard]] inline bool stages_state(const UnitPlan& unit) {

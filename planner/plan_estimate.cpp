@@ -26,7 +26,7 @@ PlanEstimator::PlanEstimator(const Predictor& predictor)
   const ModelShape& shape = predictor.job().model;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
     const bool repeated = unit_at(shape, unit).kind == UnitKind::block && unit > 1;
-    parameters_.push_back(repeated ? parameters_[1] : unit_tensors(shape, unit).padded_size);
+    parameters_.push_back(repeated ? parameters_[1] : unit_padded_size(shape, unit));
   }
   const Bytes large(parameters_[1] * 4);
   const ProfileCostModel& costs = predictor.costs();
@@ -82,7 +82,7 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
       sum.d2h += 12 * n;
       sum.copies += 2 * copies_of(12 * n) + 4;
     }
-    if (choice.gradients == Tier::host) {
+    if (stores_gradient(choice)) {
       sum.d2h += n * (wire + 4 * (rounds - 1));
       sum.h2d += n * 4 * (rounds - 1);
       sum.copies += copies_of(4 * n) * (2 * plan.rounds - 1);

@@ -49,7 +49,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const auto n = static_cast<double>(parameters_[unit]);
-    gradients_stream = gradients_stream || choice.gradients == Tier::host;
+    gradients_stream = gradients_stream || stores_gradient(choice);
     if (stages_state(choice)) {
       stored += 12 * n / d2h_rate_;
       stored_at[unit] = stored;

@@ -18,17 +18,21 @@ namespace sluice::planner {
 
 /// What one unit's choices use in a step; sums over units are what a plan uses.
 enum class Use : std::uint8_t {
-  compute,         ///< Seconds of the compute lane.
-  forward,         ///< Seconds of it before the loss,
-  tail,            ///< and from the loss to the norm.
-  h2d,             ///< Bytes.
-  d2h,             ///< Bytes.
-  update,          ///< Parameters updated on the CPU.
-  refresh,         ///< Bytes of weights that come between the norm and the loss.
-  embed_wait,      ///< Seconds before the first forward pass: the embedding's own update and copy.
-  staged,          ///< Bytes of state that visits the device.
-  resident,        ///< Bytes that stay on the device.
-  records,         ///< Bytes of a round's records, wherever they wait,
+  compute,      ///< Seconds of the compute lane.
+  forward,      ///< Seconds of it before the loss,
+  tail,         ///< and from the loss to the norm.
+  h2d,          ///< Bytes.
+  d2h,          ///< Bytes.
+  update,       ///< Parameters updated on the CPU.
+  refresh,      ///< Bytes of weights that come between the norm and the loss.
+  embed_wait,   ///< Seconds from the norm to the first forward pass: the embedding's own update
+                ///< and copy,
+  embed_store,  ///< and what its gradient's way to the host takes longer than its norm.
+  block_chain,  ///< Seconds of its own update and copy, shared by all blocks, and of its forward.
+  last_copy,    ///< Seconds that follow the last update: a copy, or a smaller one and a forward.
+  staged,       ///< Bytes of state that visits the device.
+  resident,     ///< Bytes that stay on the device.
+  records,      ///< Bytes of a round's records, wherever they wait,
   device_records,  ///< and of those that stay on the device.
   streamed,        ///< Bytes of blocks' weights that do not stay.
   scratch,         ///< Bytes of device slots that its unit has a share of.
@@ -36,7 +40,7 @@ enum class Use : std::uint8_t {
   reloads,         ///< Bytes of running gradient sums that come back between rounds.
   host             ///< Bytes of host memory.
 };
-inline constexpr std::size_t kUses = 17;
+inline constexpr std::size_t kUses = 20;
 using UseSum = std::array<double, kUses>;
 
 /// What limits a step or one of its phases, in the order of the rows.
@@ -48,10 +52,13 @@ enum class Limit : std::uint8_t {
   cpu,
   dram,
   cores,
-  embed_chain,  ///< With clipping: the embedding's update and copy, then everything.
+  embed_cycle,  ///< With clipping: the embedding's gradient stored, updated, copied, then every
+                ///< pass.
   // Of the time from the norm to the first loss.
   first_forward,
-  updates,       ///< With clipping: all CPU updates,
+  embed_chain,   ///< With clipping: the embedding's update and copy, then one round's passes.
+  block_chain,   ///< With clipping: a block's update and copy, then all whose weights came so.
+  updates,       ///< With clipping: all CPU updates and the copy of the last,
   refresh,       ///< and all updated weights over the link.
   update_dram,   ///< What both take of the shared memory,
   update_cores,  ///< and of the cores.
@@ -71,8 +78,8 @@ enum class Limit : std::uint8_t {
   hbm_at_norm,
   host_memory
 };
-inline constexpr std::size_t kLimits = 23;
-inline constexpr std::size_t kTimeLimits = 20;
+inline constexpr std::size_t kLimits = 25;
+inline constexpr std::size_t kTimeLimits = 22;
 const char* to_string(Limit limit);
 
 /// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward and
@@ -141,6 +148,7 @@ class PlanRelaxation {
   [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds) const;
+  void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const;
 

@@ -1,6 +1,7 @@
 #include "planner/plan_run.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
 #include <utility>
 
@@ -13,6 +14,10 @@
 
 namespace sluice::planner {
 namespace {
+
+/// Tasks of a search that time alone ends, and the most seconds of one.
+constexpr std::int64_t kNoLimit = 1ll << 60;
+constexpr double kLongest = 86400;
 
 /// The policy's plan as a search's result, or what it lacks.
 std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const RunPlanning& run) {
@@ -40,6 +45,18 @@ std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const 
   planned.bound = planned.relaxed_bound = std::min(p.bound.time, to_seconds(p.step));
   planned.optimality_gap = (to_seconds(p.step) - planned.bound) / to_seconds(p.step);
   return planned;
+}
+
+/// The search, as long as was asked for.
+std::variant<Planned, Infeasible> searched(const RunPlanning& run, const PlanRequest& request) {
+  SearchSettings settings = run.search;
+  if (request.seconds) {
+    settings.effort = kNoLimit;
+    settings.until = std::chrono::steady_clock::now() +
+                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                         std::chrono::duration<double>(request.seconds->count()));
+  }
+  return search_or_remedy(run.predictor, run.calibration, settings);
 }
 
 /// Explains the plan; where the explanation comes upon a faster one, that one instead.
@@ -80,6 +97,12 @@ std::vector<FrontAxis> parse_front_axes(const std::string& text) {
 PlannedRun plan_run(const PlanRequest& request) {
   const auto say = stopping_progress(request);
   RunConfig config = request.config;
+  if (request.seconds && request.effort) {
+    throw BadRequest("--seconds: takes the place of --effort; give one of them");
+  }
+  if (request.seconds && !(request.seconds->count() > 0 && request.seconds->count() <= kLongest)) {
+    throw BadRequest("--seconds: must be above 0 and at most 86400");
+  }
   if (config.plan) {
     throw BadRequest("--plan: plan looks for one; sluice predict says what a given plan does");
   }
@@ -99,8 +122,7 @@ PlannedRun plan_run(const PlanRequest& request) {
     if (run.search.effort <= 0) throw BadRequest("--effort: must be above 0");
   }
   say("searching");
-  auto found = config.policy ? plan_of_policy(config, run)
-                             : search_or_remedy(run.predictor, run.calibration, run.search);
+  auto found = config.policy ? plan_of_policy(config, run) : searched(run, request);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
     return {std::move(config), std::move(run), std::move(*infeasible)};
   }

@@ -218,16 +218,22 @@ double space_log10(const Predictor& predictor) {
   const Job& job = predictor.job();
   const double times = job.optimizer.clip ? 1 : 2;  // gpu: after, backward
   const bool state_in_hbm = predictor.residency() != Residency::host;
-  // cpu: weights and gradients each in two tiers, `when` also forward; gpu: everything in HBM, or
-  // staged with weights in two tiers.
-  const double executor = 4 * (times + 1) + (state_in_hbm ? times : 0) + 2;
+  const bool state_on_disk =
+      predictor.machine().state_on_disk && job.optimizer.state == StateType::fp32;
+  // cpu: weights and gradients each in two tiers, `when` also forward, state on the host or the
+  // disk; gpu: everything in HBM, or staged with weights in two tiers.
+  const double by_cpu = 4 * (times + 1) * (state_on_disk ? 2 : 1);
+  const double executor = by_cpu + (state_in_hbm ? times : 0) + 2;
   const double block = executor * 3 * 2;
-  const double layers = static_cast<double>(job.model.layers);
+  const auto layers = static_cast<double>(job.model.layers);
+  const auto micro = static_cast<double>(job.micro_batches());
   double log10 = layers * std::log10(block) + 2 * std::log10(executor);
-  const double buffers = layers * (layers + 1) / 2;  // weight buffers with each prefetch depth
-  log10 += std::log10(buffers) + 2 * std::log10(layers) + std::log10(layers + 3);
+  const double chunks = 16;
+  log10 += std::log10(layers * (layers + 1) / 2);  // Weight buffers with each prefetch depth.
+  log10 += std::log10(layers + 2) + std::log10(layers * micro + 1) + std::log10(layers + 3);
+  if (state_on_disk) log10 += std::log10(layers + 2) + std::log10(chunks);  // Its buffers.
   log10 += std::log10(static_cast<double>(divisors(job.micro_batches()).size()));
-  log10 += std::log10(static_cast<double>(cores_of(predictor))) + std::log10(16.0);
+  log10 += std::log10(static_cast<double>(cores_of(predictor))) + std::log10(chunks);
   return log10;
 }
 

@@ -36,8 +36,8 @@ using Pins = std::function<void(Plan&)>;
 [[nodiscard]] std::vector<Candidate> leanest(const PlanEstimator& estimator,
                                              const Predictor& predictor, const Pins& pins);
 
-/// log10 of the number of plans that validate() accepts for this job, buffer counts up to the
-/// number of blocks, threads up to the machine's cores and 16 copy chunks.
+/// log10 of the number of plans of this job on this machine, as docs/design/plan-space.md counts
+/// them.
 [[nodiscard]] double space_log10(const Predictor& predictor);
 
 }  // namespace sluice::planner

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/chain_bound.hpp"
 #include "planner/hash.hpp"
 #include "planner/interval.hpp"
 #include "planner/sibling_costs.hpp"
@@ -134,13 +135,15 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   return step;
 }
 
-PlanScore Predictor::score(const Plan& plan) const {
+PlanScore Predictor::score(const Plan& plan, std::optional<Duration> enough) const {
   StepGraph graph = build_step_graph(job_, plan, *costs_);
   const Memory memory = memory_of(graph, machine_);
   PlanScore score;
   score.hbm = at(memory, Tier::hbm).peak;
   score.host = at(memory, Tier::host).peak;
   if (!fits(memory)) return score;
+  if (enough) score.chain = chain_bound(graph.graph);
+  if (enough && score.chain >= to_seconds(*enough)) return score;
   score.step = simulate_steady(graph).period(*graph.graph.period());
   return score;
 }

@@ -57,6 +57,7 @@ struct PredictedStep {
 /// Step time and memory alone: what a search compares.
 struct PlanScore {
   Duration step{0};
+  Seconds chain{0};       ///< At least so long, by chains of tasks alone, where that was asked.
   Bytes hbm{0}, host{0};  ///< Peaks, as Memory has them.
 };
 
@@ -70,7 +71,10 @@ class Predictor {
   /// predicted all the same, with `fits` false.
   [[nodiscard]] PredictedStep predict(const Plan& plan) const;
   /// Step time is 0 and not simulated where the plan exceeds a capacity.
-  [[nodiscard]] PlanScore score(const Plan& plan) const;
+  /// With `enough`, `chain` is said too, and what its chains alone hold up so long is not
+  /// simulated.
+  [[nodiscard]] PlanScore score(const Plan& plan,
+                                std::optional<Duration> enough = std::nullopt) const;
 
   /// Of the same machine with another host memory.
   [[nodiscard]] Predictor with_host(Bytes host) const;

@@ -34,6 +34,8 @@ constexpr std::array kFields = {
     FactField{"disk_write", FactUnit::bytes_per_second, &Profile::disk_write, "disk, writing"},
     FactField{"disk_both", FactUnit::bytes_per_second, &Profile::disk_both,
               "disk, read and written at once"},
+    FactField{"disk_depth", FactUnit::number, &Profile::disk_depth,
+              "disk, blocks in flight each way"},
     FactField{"disk_endurance", FactUnit::bytes, &Profile::disk_endurance,
               "disk, bytes that may be written by its rating"},
     FactField{"h2d_dram", FactUnit::number, &Profile::h2d_dram,
@@ -172,7 +174,8 @@ std::string profile_hash(const MachineProfile& profile) {
     // Younger than the hash: a profile without them keeps its hash.
     const bool younger =
         field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight ||
-        field.member == &Profile::disk_both || field.member == &Profile::disk_endurance;
+        field.member == &Profile::disk_both || field.member == &Profile::disk_depth ||
+        field.member == &Profile::disk_endurance;
     if (!younger || fact.value > 0) add_fact(text, field.name, fact);
   }
   for (const CurvePoint& point : profile.gemm) {

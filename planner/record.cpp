@@ -26,6 +26,32 @@ class RecordOffsets {
   Bytes next_{0};
 };
 
+RouteWorkspace route_workspace(const Job& job, RecordOffsets& offsets) {
+  const ModelShape& shape = job.model;
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t routes = shape.experts ? tokens * shape.experts->active : 0;
+  RouteWorkspace space{};
+  space.mixed = offsets.take_floats(shape.experts ? tokens * shape.hidden : 0);
+  space.expert = offsets.take_floats(routes);
+  space.row = offsets.take_floats(routes);
+  space.token = offsets.take_floats(routes);
+  space.share = offsets.take_floats(routes);
+  space.d_share = offsets.take_floats(routes);
+  space.begin = offsets.take_floats(shape.experts ? shape.experts->count + 1 : 0);
+  space.end = offsets.end();
+  return space;
+}
+
+/// Widths of a block's feed-forward products, of one expert and of the router where it has any.
+struct FeedForwardWidths {
+  std::int64_t intermediate, router;
+};
+
+FeedForwardWidths feed_forward_widths(const ModelShape& shape) {
+  if (!shape.experts) return {shape.intermediate, 0};
+  return {shape.experts->intermediate, shape.experts->count};
+}
+
 }  // namespace
 
 BlockRecord block_record(const Job& job) {
@@ -36,7 +62,10 @@ BlockRecord block_record(const Job& job) {
   const std::int64_t key = shape.kv_heads * shape.head_dim;
   RecordOffsets offsets;
   BlockRecord record{};
-  record.x = offsets.take(tokens * shape.hidden * element);
+  const std::int64_t experts = shape.experts ? shape.experts->count : 0;
+  const std::int64_t stream = tokens * shape.hidden * element;
+  record.x = offsets.take(stream + (job.router_aux_loss_coef ? 4 * experts : 0));
+  record.counts = record.x + Bytes(stream);
   record.input_bytes = offsets.end();
   record.q = offsets.take(tokens * query * element);
   record.k = offsets.take(tokens * key * element);
@@ -47,8 +76,10 @@ BlockRecord block_record(const Job& job) {
   record.lse = offsets.take_floats(tokens * shape.heads);
   record.selective_bytes = offsets.end();
   record.residual = offsets.take(tokens * shape.hidden * element);
-  record.gate = offsets.take(tokens * shape.intermediate * element);
-  record.up = offsets.take(tokens * shape.intermediate * element);
+  const std::int64_t expanded = job.chunks_mlp() ? 0 : tokens * shape.intermediate;
+  record.gate = offsets.take(expanded * element);
+  record.up = offsets.take(expanded * element);
+  record.router = offsets.take_floats(tokens * experts);
   record.all_bytes = offsets.end();
   record.kv_bytes = record.input_bytes + (record.q_rstd - record.k);
   record.attention_bytes = record.kv_bytes + (record.selective_bytes - record.attention);
@@ -64,9 +95,11 @@ std::int64_t panel_rows(std::int64_t rows, std::int64_t cols) {
 
 BlockWorkspace block_workspace(const Job& job) {
   const ModelShape& shape = job.model;
-  const std::int64_t copies = job.compute == ComputeType::bf16 ? 1 : 0;
+  const std::int64_t copies = job.compute == ComputeType::bf16 || shape.experts ? 1 : 0;
+  const auto [intermediate, router] = feed_forward_widths(shape);
   const std::int64_t tokens = job.micro_tokens();
   const std::int64_t tile = std::min(tokens, kTokenTile);
+  const std::int64_t expanded = job.chunks_mlp() ? std::min(job.mlp_chunk, tile) : 0;
   const std::int64_t queries = std::min(job.seq_len, kQueryTile);
   const std::int64_t query = shape.heads * shape.head_dim;
   const std::int64_t key = shape.kv_heads * shape.head_dim;
@@ -77,19 +110,26 @@ BlockWorkspace block_workspace(const Job& job) {
   BlockWorkspace space{};
   space.panel = offsets.take_floats(
       std::max({panel(query, shape.hidden), panel(key, shape.hidden), panel(shape.hidden, query),
-                panel(shape.intermediate, shape.hidden), panel(shape.hidden, shape.intermediate)}));
-  space.vector = offsets.take_floats(std::max({shape.hidden, query, shape.intermediate}));
+                panel(intermediate, shape.hidden), panel(shape.hidden, intermediate),
+                router == 0 ? 0 : panel(router, shape.hidden)}));
+  space.vector = offsets.take_floats(std::max({shape.hidden, query, intermediate}));
+  const Bytes from = offsets.end();
+  space.routes = route_workspace(job, offsets);
+  offsets.rewind(from);
   space.d_query = offsets.take_floats(tokens * query);
   space.d_key = offsets.take_floats(tokens * key);
   space.d_value = offsets.take_floats(tokens * key);
-  const Bytes shared = offsets.end();
+  const Bytes shared = std::max(offsets.end(), space.routes.end);
+  offsets.rewind(shared);
   space.rstd = offsets.take_floats(tile);
   space.input = offsets.take_floats(copies * tile * std::max(shape.hidden, query));
   space.incoming = offsets.take_floats(copies * tile * shape.hidden);
   space.normed = offsets.take_floats(tile * shape.hidden);
   space.d_normed = offsets.take_floats(tile * shape.hidden);
-  space.wide = offsets.take_floats(tile * std::max({shape.intermediate, query, shape.hidden}));
-  space.d_wide = offsets.take_floats(tile * shape.intermediate);
+  space.wide = offsets.take_floats(tile * std::max({intermediate, router, query, shape.hidden}));
+  space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
+  space.gate = offsets.take(expanded * shape.intermediate * job.compute_element().count());
+  space.up = offsets.take(expanded * shape.intermediate * job.compute_element().count());
   const Bytes tiles_end = offsets.end();
   offsets.rewind(shared);
   space.keys = offsets.take_floats(job.seq_len * shape.head_dim);

@@ -55,8 +55,8 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const PlanPins& pins)
     : predictor_(&predictor) {
   const Job& job = predictor.job();
   const std::size_t head = unit_count(job.model) - 1;
-  parameters_ = {unit_tensors(job.model, 0).padded_size, unit_tensors(job.model, 1).padded_size,
-                 unit_tensors(job.model, head).padded_size};
+  parameters_ = {unit_padded_size(job.model, 0), unit_padded_size(job.model, 1),
+                 unit_padded_size(job.model, head)};
   const FastestRates fastest = fastest_rates(job, predictor.costs());
   h2d_rate_ = fastest.h2d;
   d2h_rate_ = fastest.d2h;
@@ -152,6 +152,31 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds) con
   return use;
 }
 
+/// What must follow each other where the CPU updates a unit in `update` seconds.
+void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t rounds,
+                               double update) const {
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const std::int64_t micro_batches = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(micro_batches);
+  const double forward = per_round * pass.block_forward.count();
+  const auto copy = [&](std::size_t of) {
+    return static_cast<double>((job.weight_element() * parameters_[of]).count()) / h2d_rate_;
+  };
+  if (kind == 0) {
+    use_of(use, Use::embed_wait) = update + copy(0);
+    const double store =
+        static_cast<double>((job.gradient_wire_element() * parameters_[0]).count());
+    use_of(use, Use::embed_store) = std::max(0.0, store / d2h_rate_ - pass.embed_norm.count());
+  } else if (kind == 1) {
+    use_of(use, Use::block_chain) =
+        forward + (update + copy(1)) / static_cast<double>(job.model.layers);
+  } else {  // The head is the last to be updated, or another unit is.
+    use_of(use, Use::last_copy) =
+        std::min({copy(2), copy(1) + forward, copy(0) + per_round * pass.embed_forward.count()});
+  }
+}
+
 UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const {
   const Job& job = predictor_->job();
@@ -184,9 +209,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   if (cpu) {
     use_of(use, Use::update) = static_cast<double>(updated);
     use_of(use, Use::refresh) = weight * n;
-    if (kind == 0)
-      use_of(use, Use::embed_wait) =
-          static_cast<double>(updated) / update_rate_ + weight * n / h2d_rate_;
+    add_chain(use, kind, rounds, static_cast<double>(updated) / update_rate_);
   } else {
     Work work;
     work.parameters = updated;

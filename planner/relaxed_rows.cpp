@@ -68,8 +68,10 @@ void PlanRelaxation::add_whole_rows(std::array<Row, kLimits>& all) const {
     if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
   }
   if (predictor_->job().optimizer.clip) {
-    put(Limit::embed_chain, Use::embed_wait, 1);
-    put(Limit::embed_chain, Use::compute, 1);
+    // The device's own updates may run meanwhile.
+    for (const Use use : {Use::embed_store, Use::embed_wait, Use::forward, Use::tail}) {
+      put(Limit::embed_cycle, use, 1);
+    }
   }
 }
 
@@ -119,6 +121,11 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
         compute_left *= each.factor;
       }
     }
+    // What comes first or last in a chain slows nothing else of it.
+    put(Limit::embed_chain, Use::forward, 1 / times);
+    put(Limit::embed_chain, Use::embed_wait, 1);
+    put(Limit::block_chain, Use::block_chain, 1);
+    put(Limit::updates, Use::last_copy, left);
   }
 
   const std::int64_t a_round = job.micro_batches() / rounds;
@@ -147,6 +154,11 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
         put(limit, Use::update, profile.update_dram.value / dram);
         put(limit, Use::refresh, profile.h2d_dram.value / dram);
       }
+      // After the last update only copies use it, at most as fast as their links are.
+      const double loads = profile.h2d_dram.value * h2d_rate_ / dram;
+      const double stores = profile.d2h_dram.value * d2h_rate_ / dram;
+      put(Limit::update_dram, Use::last_copy, std::max(0.0, 1 - loads));
+      put(Limit::first_dram, Use::last_copy, std::max(0.0, 1 - loads - stores));
     }
     put(Limit::first_dram, Use::staged, profile.d2h_dram.value / dram);
     not_held(Limit::first_dram, profile.d2h_dram.value / dram, false);
@@ -227,8 +239,10 @@ const char* to_string(Limit limit) {
                                            "cpu",
                                            "dram",
                                            "cores",
-                                           "embed_chain",
+                                           "embed_cycle",
                                            "first_forward",
+                                           "embed_chain",
+                                           "block_chain",
                                            "updates",
                                            "refresh",
                                            "update_dram",

@@ -14,6 +14,8 @@ namespace sluice::planner {
 namespace {
 
 constexpr std::size_t kRemedies = 3;
+/// Fewer tokens leave a GPU idle while weights and their gradients are read and written.
+constexpr std::int64_t kLeastMlpChunk = 1024;
 
 /// A changed request.
 struct Change {
@@ -162,6 +164,11 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
                      [](Job& changed, std::int64_t value) { changed.loss_chunk = value; });
     remedies.try_job("micro_batch", job.micro_batch, smaller_divisors(job.micro_batch),
                      [](Job& changed, std::int64_t value) { changed.micro_batch = value; });
+    // Fewer sequences at a time would cost less than an MLP that is computed again.
+    if (job.micro_batch == 1 && !job.model.experts) {
+      remedies.try_job("mlp_chunk", job.mlp_chunk, halvings(job.mlp_tokens(), kLeastMlpChunk),
+                       [](Job& changed, std::int64_t value) { changed.mlp_chunk = value; });
+    }
   }
   if (shortage.tier == Tier::host) {
     remedies.add_disk(whole_mib(at(shortage.memory, Tier::host).peak));

@@ -20,7 +20,7 @@ double nvlink(const GpuPart& gpu) {
 
 Bytes needed_bytes(const Job& job, const MachineProfile& machine) {
   constexpr double kSharded = 18, kBf16 = 2;
-  const double block = static_cast<double>(unit_tensors(job.model, 1).padded_size);
+  const double block = static_cast<double>(unit_padded_size(job.model, 1));
   const double micro = static_cast<double>(job.micro_batch * job.seq_len);
   const double inputs =
       kBf16 * micro * static_cast<double>(job.model.hidden * (job.model.layers + 8));

@@ -111,8 +111,10 @@ Job to_job(const RunConfig& config) {
   job.batch_size = stated.batch_size;
   job.micro_batch = stated.micro_batch;
   job.loss_chunk = stated.loss_chunk;
+  job.mlp_chunk = stated.mlp_chunk;
   job.compute = stated.compute;
   job.gradient_wire = stated.gradient_wire;
+  job.router_aux_loss_coef = stated.router_aux_loss_coef;
   job.optimizer = stated.optimizer;
   if (stated.packing == Packing::documents) job.attention = AttentionSpan::document;
   job = with_policy(std::move(job), config);
@@ -134,6 +136,7 @@ ResolvedMachine to_machine(const RunConfig& config) {
   machine.hbm = capacity(config.limits.hbm, machine.profile.hbm);
   machine.host = capacity(config.limits.host, machine.profile.host);
   machine.disk = capacity(config.limits.disk, machine.profile.disk);
+  machine.disk_path = config.disk_path;
   machine.state_on_disk = config.limits.disk.has_value() && machine.disk > Bytes(0);
   if (config.limits.pinned && *config.limits.pinned < machine.host) stage_copies(machine);
   if (config.limits.link) limit_link(machine, *config.limits.link);

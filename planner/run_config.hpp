@@ -79,11 +79,16 @@ struct RunConfig {
   std::optional<std::filesystem::path> dataset_dir;  ///< Where dataset_info.json and its files lie.
   DataFormat data_format = DataFormat::automatic;
   std::optional<std::string> chat_template;  ///< By name ("template"); none: the model folder's.
+  /// What a chat template that writes a date writes ("26 Jul 2024"); none: its own fallback.
+  std::optional<std::string> date_string;
   Packing packing = Packing::automatic;
   std::int64_t seq_len = 0;     ///< Tokens of a sequence; 0 where not given, which to_job refuses.
   std::int64_t batch_size = 0;  ///< Sequences a step; likewise.
   std::int64_t micro_batch = 1;
   std::int64_t loss_chunk = 1024;
+  std::int64_t mlp_chunk = kMlpChunk;
+  /// Weight of the loss that balances experts; none: off.
+  std::optional<double> router_aux_loss_coef;
   std::int64_t steps = 100;
   /// Passes over the training text, in place of `steps`; settled once the text is known.
   std::optional<double> epochs;
@@ -99,9 +104,11 @@ struct RunConfig {
   Residency residency = Residency::automatic;
   std::optional<std::filesystem::path> plan;  ///< A plan file to use as it is.
   std::optional<std::filesystem::path> out;   ///< Run folder.
-  std::int64_t save_every = 0;                ///< Steps between checkpoints; 0: one at the end.
-  std::optional<std::int64_t> keep_last;      ///< Newest checkpoints that stay; none: all.
-  bool keep_best = false;                     ///< The one of the lowest validation loss stays too.
+  /// Folder on the drive for what a plan keeps on the disk; none: the run folder.
+  std::optional<std::filesystem::path> disk_path;
+  std::int64_t save_every = 0;            ///< Steps between checkpoints; 0: one at the end.
+  std::optional<std::int64_t> keep_last;  ///< Newest checkpoints that stay; none: all.
+  bool keep_best = false;                 ///< The one of the lowest validation loss stays too.
   /// Steps between evaluations; none: four in the run; 0: at its start and end alone.
   std::optional<std::int64_t> evaluate_every;
   std::optional<std::int64_t> threads;  ///< Threads of the CPU optimizer.
@@ -147,6 +154,8 @@ struct ResolvedMachine {
   std::optional<BytesPerSecond> paced{};
   /// limits.disk is stated: the planner may keep state on the disk where host memory is short.
   bool state_on_disk = false;
+  /// Folder for it; none: where the run keeps its other files.
+  std::optional<std::filesystem::path> disk_path{};
 };
 [[nodiscard]] ResolvedMachine to_machine(const RunConfig& config);
 

@@ -23,6 +23,9 @@ struct RunPath {
 };
 
 bool is_none(Text value) { return value.empty() || value == "null" || value == "~"; }
+bool says_off(Text value) {
+  return is_none(value) || value == "off" || value == "none" || value == "false";
+}
 
 std::int64_t positive(Text value, Text path) {
   const std::int64_t count = parse_count(value, path);
@@ -86,7 +89,7 @@ void set_betas(RunConfig& run, Text value, Text path) {
 }
 
 void set_clip(RunConfig& run, Text value, Text path) {
-  if (is_none(value) || value == "off" || value == "none" || value == "false") {
+  if (says_off(value)) {
     run.optimizer.clip.reset();
     return;
   }
@@ -152,6 +155,10 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text) {
               run.chat_template = is_none(v) ? std::nullopt : std::optional(v);
             }},
+    RunPath{"date_string",
+            [](RunConfig& run, Text v, Text) {
+              run.date_string = is_none(v) ? std::nullopt : std::optional(v);
+            }},
     RunPath{"packing",
             [](RunConfig& run, Text v, Text p) {
               // LLaMA-Factory has the same key, true or false.
@@ -165,6 +172,12 @@ constexpr std::array kPaths = {
     RunPath{"micro_batch",
             [](RunConfig& run, Text v, Text p) { run.micro_batch = positive(v, p); }},
     RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = positive(v, p); }},
+    RunPath{"mlp_chunk", [](RunConfig& run, Text v, Text p) { run.mlp_chunk = positive(v, p); }},
+    RunPath{"router_aux_loss_coef",
+            [](RunConfig& run, Text v, Text p) {
+              run.router_aux_loss_coef.reset();
+              if (!says_off(v)) run.router_aux_loss_coef = at_least_zero(v, p);
+            }},
     RunPath{"gradient_accumulation",
             [](RunConfig& run, Text v, Text p) { run.gradient_accumulation = positive(v, p); }},
     RunPath{"steps", set_steps},
@@ -244,6 +257,7 @@ constexpr std::array kPaths = {
     RunPath{"policy", [](RunConfig& run, Text v,
                          Text) { run.policy = is_none(v) ? std::nullopt : std::optional(v); }},
     RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = file(v); }},
+    RunPath{"disk_path", [](RunConfig& run, Text v, Text) { run.disk_path = file(v); }},
     RunPath{"threads", set_threads},
     RunPath{"backend", set_backend},
 };

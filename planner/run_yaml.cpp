@@ -232,10 +232,16 @@ std::string to_yaml(const RunConfig& run) {
   if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
   yaml.bare("data_format", to_string(run.data_format));
   if (run.chat_template) yaml.quoted("template", *run.chat_template);
+  if (run.date_string) yaml.quoted("date_string", *run.date_string);
   yaml.quoted("packing", to_string(run.packing));  // YAML 1.1 reads off as a boolean.
   if (run.seq_len > 0) yaml.number("seq_len", run.seq_len);
   if (run.batch_size > 0) yaml.number("batch_size", run.batch_size);
-  yaml.number("micro_batch", run.micro_batch).number("loss_chunk", run.loss_chunk);
+  yaml.number("micro_batch", run.micro_batch)
+      .number("loss_chunk", run.loss_chunk)
+      .number("mlp_chunk", run.mlp_chunk);
+  if (run.router_aux_loss_coef) {
+    yaml.bare("router_aux_loss_coef", text_of(*run.router_aux_loss_coef));
+  }
   // Of the two, steps would hold.
   if (run.epochs) {
     yaml.bare("epochs", text_of(*run.epochs));
@@ -276,6 +282,7 @@ std::string to_yaml(const RunConfig& run) {
   if (run.policy) yaml.quoted("policy", *run.policy);
   if (run.plan) yaml.quoted("plan", run.plan->string());
   if (run.out) yaml.quoted("out", run.out->string());
+  if (run.disk_path) yaml.quoted("disk_path", run.disk_path->string());
   if (run.threads) yaml.number("threads", *run.threads);
   if (run.backend) yaml.bare("backend", to_string(*run.backend));
   write_overrides(yaml, run);

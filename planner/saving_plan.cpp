@@ -8,7 +8,7 @@ namespace {
 std::int64_t padded_state(const ModelShape& shape) {
   std::int64_t elements = 0;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
-    elements += unit_tensors(shape, unit).padded_size;
+    elements += unit_padded_size(shape, unit);
   }
   return 12 * elements;
 }
@@ -18,7 +18,7 @@ Bytes state_on_device(const Job& job, const Plan& plan) {
   std::int64_t elements = 0;
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     if (plan.units[unit].state == Tier::hbm) {
-      elements += unit_tensors(job.model, unit).padded_size;
+      elements += unit_padded_size(job.model, unit);
     }
   }
   return Bytes(12 * elements);

@@ -1,6 +1,7 @@
 // The search for the fastest plan that fits, with how far from the best it can be.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <stop_token>
@@ -22,6 +23,19 @@ struct SearchSettings {
   /// Spaces of up to so many plans are gone through as a whole: the gap is then 0.
   std::int64_t exhaustive = kSmallSpace;
   std::stop_token stop = {};  ///< Once asked to stop, the search throws Interrupted.
+  /// When a search that found a plan that fits is to end: what it finds then depends on the machine
+  /// it runs on. Without it `effort` alone counts, and the same request gives the same plan.
+  std::optional<std::chrono::steady_clock::time_point> until = std::nullopt;
+
+  [[nodiscard]] bool is_late() const { return until && std::chrono::steady_clock::now() >= *until; }
+  /// When `part` of the time that is left until then will be over.
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> part_of_time(
+      double part) const {
+    if (!until) return std::nullopt;
+    const auto now = std::chrono::steady_clock::now();
+    return now +
+           std::chrono::duration_cast<std::chrono::steady_clock::duration>((*until - now) * part);
+  }
 };
 
 /// Some seconds on two cores.

@@ -8,6 +8,10 @@
 namespace sluice::planner {
 namespace {
 
+std::int64_t padded(std::int64_t elements) {
+  return (elements + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
+}
+
 /// Appends tensors one behind the other, each aligned.
 class TensorList {
  public:
@@ -20,15 +24,27 @@ class TensorList {
  private:
   void add(std::string name, std::int64_t rows, std::int64_t cols, bool decays) {
     const std::int64_t offset = unit_.padded_size;
-    const std::int64_t end = offset + rows * cols;
-    unit_.padded_size = (end + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
+    unit_.padded_size = padded(offset + rows * cols);
     unit_.tensors.push_back({std::move(name), rows, cols, offset, decays});
   }
   UnitTensors unit_;
 };
 
-/// Router and experts, stacked as transformers stacks them: [experts x rows, cols].
-void add_experts(TensorList& list, const ModelShape& shape, const std::string& mlp) {
+/// Router, then expert by expert gate, up and down, so that an expert is one range.
+void add_experts(TensorList& list, const ModelShape& shape, const std::string& prefix) {
+  const Experts& experts = *shape.experts;
+  const ExpertNames names = expert_names(shape.family);
+  list.matrix(prefix + names.router, experts.count, shape.hidden);
+  for (std::int64_t i = 0; i < experts.count; ++i) {
+    const std::string expert = prefix + names.experts + std::to_string(i);
+    list.matrix(expert + names.gate, experts.intermediate, shape.hidden);
+    list.matrix(expert + names.up, experts.intermediate, shape.hidden);
+    list.matrix(expert + names.down, shape.hidden, experts.intermediate);
+  }
+}
+
+/// Router and experts with biases, stacked as gpt_oss stacks them: [experts x rows, cols].
+void add_stacked_experts(TensorList& list, const ModelShape& shape, const std::string& mlp) {
   const Experts& experts = *shape.experts;
   const std::int64_t wide = experts.count * 2 * experts.intermediate;
   list.matrix(mlp + "router.weight", experts.count, shape.hidden);
@@ -67,8 +83,12 @@ UnitTensors block_tensors(const ModelShape& shape, std::int64_t layer) {
   list.matrix(attention + "o_proj.weight", shape.hidden, q_size);
   if (shape.o_bias) list.vector(attention + "o_proj.bias", shape.hidden);
   list.vector(prefix + "post_attention_layernorm.weight", shape.hidden);
+  if (shape.family == Family::gpt_oss) {
+    add_stacked_experts(list, shape, mlp);
+    return list.take();
+  }
   if (shape.experts) {
-    add_experts(list, shape, mlp);
+    add_experts(list, shape, prefix);
     return list.take();
   }
   list.matrix(mlp + "gate_proj.weight", shape.intermediate, shape.hidden);
@@ -141,6 +161,34 @@ UnitTensors unit_tensors(const ModelShape& shape, std::size_t index) {
     if (!shape.tied_head) list.matrix("lm_head.weight", shape.vocab, shape.hidden);
   }
   return list.take();
+}
+
+std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index) {
+  if (!shape.experts || shape.family == Family::gpt_oss ||
+      unit_at(shape, index).kind != UnitKind::block) {
+    return unit_tensors(shape, index).padded_size;
+  }
+  ModelShape one = shape;
+  one.experts->count = 1;
+  const Experts& experts = *shape.experts;
+  const std::int64_t matrix = padded(experts.intermediate * shape.hidden);
+  return unit_tensors(one, index).padded_size - padded(shape.hidden) +
+         padded(experts.count * shape.hidden) + (experts.count - 1) * 3 * matrix;
+}
+
+ExpertNames expert_names(Family family) {
+  if (family == Family::mixtral) {
+    return {.router = "block_sparse_moe.gate.weight",
+            .experts = "block_sparse_moe.experts.",
+            .gate = ".w1.weight",
+            .up = ".w3.weight",
+            .down = ".w2.weight"};
+  }
+  return {.router = "mlp.gate.weight",
+          .experts = "mlp.experts.",
+          .gate = ".gate_proj.weight",
+          .up = ".up_proj.weight",
+          .down = ".down_proj.weight"};
 }
 
 std::int64_t parameter_count(const ModelShape& shape) {

@@ -33,6 +33,7 @@ struct Experts {
   std::int64_t count = 0;         ///< Of a block.
   std::int64_t active = 0;        ///< That a token goes through.
   std::int64_t intermediate = 0;  ///< Elements between a single expert's products.
+  bool normalized = true;         ///< Shares of a token's active experts add up to 1.
   bool router_bias = false;       ///< Biases on the router (gpt_oss).
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -87,6 +88,14 @@ struct TensorSpec {
 
 inline constexpr std::int64_t kTensorAlign = 32;  ///< Elements: 64 bytes of bf16.
 
+/// Names of a block's feed-forward experts and of their router, as a family's folders have them.
+struct ExpertNames {
+  std::string router;          ///< "mlp.gate.weight"
+  std::string experts;         ///< "mlp.experts.", before an expert's number.
+  std::string gate, up, down;  ///< ".gate_proj.weight", after it.
+};
+[[nodiscard]] ExpertNames expert_names(Family family);
+
 /// The tensors of one unit of a unit kind in canonical order (docs/numerics.md). A tied head holds
 /// only its norm.
 struct UnitTensors {
@@ -101,6 +110,8 @@ struct UnitTensors {
 [[nodiscard]] std::string unit_name(const ModelShape& shape,
                                     std::size_t index);  ///< "embed", "L0", ..., "head"
 [[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
+/// Its padded_size, without making the names of thousands of experts' tensors.
+[[nodiscard]] std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index);
 
 [[nodiscard]] std::int64_t parameter_count(const ModelShape& shape);  ///< Tied head counted once.
 /// Parameters that one token meets: of experts, the active ones.

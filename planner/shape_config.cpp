@@ -17,7 +17,7 @@ using sim::JsonObject;
 constexpr std::array kFamilies = {Family::llama,     Family::mistral, Family::qwen2,  Family::qwen3,
                                   Family::qwen3_moe, Family::mixtral, Family::gpt_oss};
 constexpr const char* kSupported =
-    "llama, mistral, qwen2, qwen3 (dense), qwen3_moe, mixtral, gpt_oss (predicted only)";
+    "llama, mistral, qwen2, qwen3, qwen3_moe, mixtral, gpt_oss (predicted only)";
 
 bool routes(Family family) {
   return family == Family::qwen3_moe || family == Family::mixtral || family == Family::gpt_oss;
@@ -142,10 +142,16 @@ void read_experts(const JsonObject& config, ModelShape& shape) {
   if (!routes(shape.family)) return;
   const bool qwen = shape.family == Family::qwen3_moe;
   Experts experts;
-  experts.count = config.integer(qwen ? "num_experts" : "num_local_experts");
+  // transformers 5 writes the second name for both families.
+  const bool first = qwen && (config.has("num_experts") || !config.has("num_local_experts"));
+  experts.count = config.integer(first ? "num_experts" : "num_local_experts");
   experts.active = config.integer("num_experts_per_tok");
   experts.intermediate = config.integer(qwen ? "moe_intermediate_size" : "intermediate_size");
   experts.router_bias = shape.family == Family::gpt_oss;
+  if (qwen) experts.normalized = config.find_boolean("norm_topk_prob").value_or(false);
+  if (config.find_number("router_jitter_noise").value_or(0) != 0) {
+    config.fail("router_jitter_noise", "only 0 is supported: the router sees tokens as they are");
+  }
   if (config.find_integer("decoder_sparse_step").value_or(1) != 1) {
     config.fail("decoder_sparse_step", "only 1 is supported: experts in every block");
   }
@@ -182,6 +188,7 @@ void write_experts(const ModelShape& shape, nlohmann::ordered_json& json) {
   json[qwen ? "num_experts" : "num_local_experts"] = shape.experts->count;
   json["num_experts_per_tok"] = shape.experts->active;
   json[qwen ? "moe_intermediate_size" : "intermediate_size"] = shape.experts->intermediate;
+  if (qwen) json["norm_topk_prob"] = shape.experts->normalized;
 }
 
 }  // namespace

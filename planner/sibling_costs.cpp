@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string_view>
 
@@ -71,6 +72,8 @@ std::optional<Job> job_of(const std::string& key, const Job& like) {
   job.seq_len = length;
   job.micro_batch = batch;
   job.loss_chunk = chunk;
+  const auto chunked = key.find(".m", second);
+  job.mlp_chunk = chunked == key.npos ? job.micro_tokens() : std::atoll(key.c_str() + chunked + 2);
   return job;
 }
 

@@ -11,9 +11,9 @@ namespace {
 struct UnitSizes {
   explicit UnitSizes(const Job& job)
       : head_unit(unit_count(job.model) - 1),
-        embed(unit_tensors(job.model, 0).padded_size),
-        block(unit_tensors(job.model, 1).padded_size),
-        head(unit_tensors(job.model, head_unit).padded_size) {}
+        embed(unit_padded_size(job.model, 0)),
+        block(unit_padded_size(job.model, 1)),
+        head(unit_padded_size(job.model, head_unit)) {}
   [[nodiscard]] std::int64_t of(std::size_t unit) const {
     return unit == 0 ? embed : unit == head_unit ? head : block;
   }

@@ -22,6 +22,8 @@ std::optional<Stall> stall_of(const StepTask& task) {
       return Stall::weights;
     case TaskKind::load_gradient:
     case TaskKind::store_gradient:
+    case TaskKind::write_gradient:
+    case TaskKind::read_gradient:
       return Stall::gradient;
     case TaskKind::load_activation:
     case TaskKind::save_activation:

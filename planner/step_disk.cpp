@@ -1,11 +1,44 @@
 // Updates of units whose state lives on the disk: piece after piece is read into a host buffer,
 // updated there and written back. Reads wait for a free buffer and not for the norm, so that they
-// run ahead under the passes; writes follow behind.
+// run ahead under the passes; writes follow behind. Gradients that wait there, too, go through the
+// same buffers.
 #include "planner/step_emitter.hpp"
 
 namespace sluice::planner {
 
-void StepEmitter::emit_disk_update(std::size_t unit, TensorIndex gradient,
+void StepEmitter::emit_gradient_to_disk(std::size_t unit) {
+  const std::vector<DiskPiece>& pieces = writer_.graph().disk[unit];
+  const Bytes wire = job_.gradient_wire_element();
+  const int round = static_cast<int>(plan_.rounds) - 1;
+  const bool in_ring = !tensors_.units[unit].device_gradient;
+  Bytes left = gradient_bytes(unit);
+  // From the last piece on, for units come in that order: so the buffers take turns.
+  for (std::size_t i = pieces.size(); i-- > 0;) {
+    const DiskPiece& piece = pieces[i];
+    const std::string number = "/p" + std::to_string(i);
+    const TensorIndex slot = disk_buffer(unit, i);
+    const Bytes bytes = wire * piece.count;
+    const auto stored =
+        writer_.add_copy({TaskKind::store_gradient, LaneKind::d2h,
+                          "r" + std::to_string(round) + "/store/" + name(unit) + number, round,
+                          static_cast<int>(unit)},
+                         {gradient_tensor(unit), wire * piece.first, bytes},
+                         {slot, piece.gradient(), bytes}, plan_.copy_chunk);
+    left -= bytes;
+    // On a wire of fewer bytes the last one gives the rest of the buffer back.
+    if (in_ring) {
+      writer_.release(stored, *tensors_.gradient_ring.pool, i == 0 ? left : Bytes(0));
+    }
+    writer_.add_copy(
+        {TaskKind::write_gradient, LaneKind::disk_write,
+         "gradient/" + name(unit) + "/write" + number, round, static_cast<int>(unit)},
+        {slot, piece.gradient(), piece.gradient_bytes},
+        {*tensors_.units[unit].disk_gradient, piece.gradient_offset, piece.gradient_bytes},
+        Bytes(0));
+  }
+}
+
+void StepEmitter::emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                                    const std::vector<sim::TaskId>& after) {
   const UnitTensorSet& set = tensors_.units[unit];
   const std::int64_t wire = job_.gradient_wire_element().count();
@@ -16,13 +49,18 @@ void StepEmitter::emit_disk_update(std::size_t unit, TensorIndex gradient,
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const DiskPiece& piece = pieces[i];
     const std::string number = "/p" + std::to_string(i);
-    const TensorIndex slot =
-        tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(i));
+    const TensorIndex slot = disk_buffer(unit, i);
     const Range home{set.disk_state.value(), piece.offset, piece.bytes};
     const Range buffer{slot, Bytes(0), piece.bytes};
     writer_.add_copy({TaskKind::read_state, LaneKind::disk_read, state + "read" + number, round,
                       static_cast<int>(unit)},
                      home, buffer, Bytes(0));
+    if (!gradient) {
+      writer_.add_copy({TaskKind::read_gradient, LaneKind::disk_read,
+                        "gradient/" + name(unit) + "/read" + number, round, static_cast<int>(unit)},
+                       {set.disk_gradient.value(), piece.gradient_offset, piece.gradient_bytes},
+                       {slot, piece.gradient(), piece.gradient_bytes}, Bytes(0));
+    }
     const auto of_master = [&](Role role, Bytes from) {
       return Access{role, set.master.value(), from + Bytes(2 * piece.first), Bytes(2 * piece.count),
                     Mode::update};
@@ -35,7 +73,8 @@ void StepEmitter::emit_disk_update(std::size_t unit, TensorIndex gradient,
                                              : of_master(Role::low, Bytes(2 * set.parameters)),
                                  of_slot(Role::moment1, piece.moment1, 4),
                                  of_slot(Role::moment2, piece.moment2, 4),
-                                 {Role::gradient, gradient, Bytes(wire * piece.first),
+                                 {Role::gradient, gradient.value_or(slot),
+                                  gradient ? Bytes(wire * piece.first) : piece.gradient(),
                                   Bytes(wire * piece.count), Mode::read}};
     TaskPlace place{TaskKind::update, LaneKind::cpu, "update/" + name(unit) + number, round,
                     static_cast<int>(unit)};

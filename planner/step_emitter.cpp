@@ -32,7 +32,7 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       gradient_slot_[unit] = staged_gradients++;
   }
   for (std::size_t unit = head() - 1; unit >= 1; --unit) {
-    if (plan.units[unit].gradients == Tier::host) gradient_slot_[unit] = streamed_gradients++;
+    if (stores_gradient(plan.units[unit])) gradient_slot_[unit] = streamed_gradients++;
     if (plan.units[unit].keep_tier != Tier::host || in_slots()) continue;
     for (std::int64_t m = 0; m < plan.micro_batches_per_round; ++m) {
       offloaded_.push_back({unit, static_cast<std::size_t>(m)});

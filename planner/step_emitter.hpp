@@ -2,6 +2,7 @@
 // sequential execution that is right; within a lane it is the order in which the lane runs.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,9 +63,14 @@ class StepEmitter {
   void emit_state_load(const StagedLoad& load);
   void emit_state_loads_after(const UnitUse& use);
   void emit_state_store(std::size_t unit);
-  /// Update of a unit whose state is on the disk (planner/step_disk.cpp).
-  void emit_disk_update(std::size_t unit, TensorIndex gradient,
+  /// Update of a unit whose state is on the disk (planner/step_disk.cpp), and its `gradient`, too,
+  /// where that is none.
+  void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                         const std::vector<sim::TaskId>& after);
+  void emit_gradient_to_disk(std::size_t unit);
+  [[nodiscard]] TensorIndex disk_buffer(std::size_t unit, std::size_t piece) const {
+    return tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(piece));
+  }
   /// Update of a unit whose gradient and state rotate (planner/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 

@@ -67,6 +67,10 @@ const char* to_string(TaskKind kind) {
       return "read_state";
     case TaskKind::write_state:
       return "write_state";
+    case TaskKind::write_gradient:
+      return "write_gradient";
+    case TaskKind::read_gradient:
+      return "read_gradient";
   }
   return "?";
 }

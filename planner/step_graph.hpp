@@ -43,6 +43,8 @@ enum class TaskKind : std::uint8_t {
   update,           ///< cpu or compute: fused AdamW of a unit, or of a piece of one.
   read_state,       ///< disk_read: a piece of state into a host buffer, for its update.
   write_state,      ///< disk_write: back, updated.
+  write_gradient,   ///< disk_write: a piece of a gradient, to wait for the norm.
+  read_gradient,    ///< disk_read: back, behind the state that it updates.
 };
 const char* to_string(TaskKind kind);
 

@@ -164,7 +164,7 @@ void StepEmitter::emit_gradient_loads_ahead(const UnitUse& use) {
 void StepEmitter::emit_backward(const UnitUse& use) {
   const std::size_t unit = use.unit;
   const UnitPlan& choice = plan_.units[unit];
-  const bool gradient_streams = choice.gradients == Tier::host;
+  const bool gradient_streams = stores_gradient(choice);
   const Bytes kept = record_.kept(choice.keep);
   const sim::TaskId launch = emit_launch("bwd", unit, use.round, Pass::block_backward);
   emit_gradient_loads_ahead(use);

@@ -74,7 +74,7 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   const UnitPlan& choice = plan.units[unit];
   const std::string name = unit_name(job.model, unit);
   UnitTensorSet set;
-  set.parameters = unit_tensors(job.model, unit).padded_size;
+  set.parameters = unit_padded_size(job.model, unit);
   const auto sized = [&](Bytes element) { return element * set.parameters; };
   const Bytes master_size = job.master_bytes(set.parameters);
   const Bytes moment_size = job.moment_bytes(set.parameters);
@@ -96,7 +96,13 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   }
   if (choice.state == Tier::disk) {
     std::vector<DiskPiece>& pieces = writer.graph().disk[unit];
-    pieces = disk_pieces(job, plan, set.parameters);
+    const bool waits = choice.gradients == Tier::disk;
+    pieces = disk_pieces(job, plan, set.parameters, waits ? job.gradient_wire_element() : Bytes(0));
+    if (waits) {
+      set.disk_gradient =
+          writer.add_tensor({Arena::disk, "gradient.disk/" + name, waiting_bytes(pieces),
+                             "gradients", false, kDiskBlock});
+    }
     set.disk_state = writer.add_tensor(
         {Arena::disk, "state/" + name, disk_bytes(pieces), "state", true, kDiskBlock});
   } else {
@@ -116,7 +122,7 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   if (choice.gradients == Tier::hbm) {
     set.device_gradient = writer.add_tensor(
         {Arena::device, "gradient/" + name, sized(job.gradient_element()), "gradients"});
-  } else {
+  } else if (choice.gradients == Tier::host) {
     const Bytes element = plan.rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
     set.host_gradient =
         writer.add_tensor({Arena::host, "gradient.host/" + name, sized(element), "gradients"});
@@ -205,17 +211,18 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const std::int64_t size = units[unit].parameters;
-    for (const DiskPiece& piece : writer.graph().disk[unit]) pieces.add(piece.bytes.count());
+    for (const DiskPiece& piece : writer.graph().disk[unit])
+      pieces.add(piece.buffer_bytes().count());
     if (rotates_state(choice)) {
       states.add((staged_bytes(choice, job, size) + job.gradient_wire_element() * size).count());
     }
     if (is_block(plan, unit)) {
       if (choice.weights == Tier::host) weights.add(size);
-      if (choice.gradients == Tier::host) gradients.add(size);
+      if (stores_gradient(choice)) gradients.add(size);
       if (offloads_record(plan, unit)) {
         records.add(record.kept(choice.keep).count(), plan.micro_batches_per_round);
       }
-    } else if (choice.gradients == Tier::host) {
+    } else if (stores_gradient(choice)) {
       io_gradients.add(size);
     }
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) staged.add(size);
@@ -244,7 +251,7 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
     const TensorIndex shared = writer.add_tensor(
         {Arena::device, "gradient.io", job.gradient_element() * io_gradients.largest, "gradients"});
     for (const std::size_t unit : {std::size_t{0}, plan.units.size() - 1}) {
-      if (plan.units[unit].gradients == Tier::host) units[unit].device_gradient = shared;
+      if (stores_gradient(plan.units[unit])) units[unit].device_gradient = shared;
     }
   }
 }

@@ -33,7 +33,8 @@ struct UnitTensorSet {
   std::optional<TensorIndex>
       device_gradient;  ///< Outside the ring: waits in HBM, or embed's and head's.
   std::optional<TensorIndex> host_gradient;
-  std::vector<TensorIndex> records;  ///< device, by micro-batch of the round.
+  std::optional<TensorIndex> disk_gradient;  ///< In pieces, as the state is.
+  std::vector<TensorIndex> records;          ///< device, by micro-batch of the round.
   std::vector<TensorIndex> host_records;
 };
 
@@ -49,7 +50,7 @@ struct StepTensors {
   std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.
   std::vector<TensorIndex> stream_gradient;  ///< By micro-batch of the round.
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
-  Ring disk_ring;   ///< On the host: pieces of state that come from the disk and go back.
+  Ring disk_ring;   ///< On the host: pieces that come from the disk and go there.
   Ring state_ring;  ///< Of units whose gradient and state rotate through the device.
   /// k and v of a split sequence, and their gradients, [seq_len, 2 x kv_heads x head_dim].
   std::optional<TensorIndex> context, context_gradient;

@@ -22,6 +22,7 @@ void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
           Mode::write}});
   }
   if (choice.gradients == Tier::host) emit_store(unit, round, set.host_gradient.value(), {});
+  if (choice.gradients == Tier::disk) emit_gradient_to_disk(unit);
   if (last_round(round) && choice.when == When::backward) emit_update(unit, {});
 }
 
@@ -126,6 +127,7 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
   const UnitPlan& choice = plan_.units[unit];
   const UnitTensorSet& set = tensors_.units[unit];
   if (rotates_state(choice)) return emit_rotating_update(unit, after);
+  if (choice.gradients == Tier::disk) return emit_disk_update(unit, std::nullopt, after);
   const bool on_device = choice.executor == Executor::gpu;
   const Bytes gradient_bytes(set.parameters * job_.gradient_wire_element().count());
   TensorIndex gradient{};

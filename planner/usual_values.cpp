@@ -33,7 +33,7 @@ Bytes usual_chunk(const Predictor& predictor) {
   // A few dozen chunks a block are as good as hundreds, and far fewer tasks.
   constexpr std::int64_t kMostOfBlock = 24;
   const Job& job = predictor.job();
-  const std::int64_t block = 2 * unit_tensors(job.model, 1).padded_size;
+  const std::int64_t block = 2 * unit_padded_size(job.model, 1);
   Bytes chunk =
       chunk_of(predictor, predictor.machine().profile.device == DeviceKind::cuda ? Seconds(2e-3)
                                                                                  : Seconds(20e-3));

@@ -6,11 +6,15 @@
 //                                           values), backward 10 d P (scores again, dV, dP, dQ, dK)
 //   ... of chunks that attend to `prior` keys before them: P = L (L + 1) / 2 + L prior
 //   experts: every one gets its equal share of the tokens that go to `active` of them
+//   an MLP in chunks                        the products of each chunk; backward computes gate and
+//                                           up again, and a weight gradient is read and written
+//                                           once for each chunk
 //   element-wise kernels                    bytes read + bytes written, each operand once
 // Backward of a weight product is two products: d input [m, n] x [n, k], d weight [n, m] x [m, k].
 #include <algorithm>
 
 #include "planner/cost.hpp"
+#include "planner/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -41,6 +45,7 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   work.head_dim = job.model.head_dim;
   work.backward = backward;
   work.window = job.model.sliding_window;
+  if (backward && job.executable()) work.sums = attention_sum_traffic(attention_shape(job));
   return work;
 }
 
@@ -56,16 +61,37 @@ void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
 
 enum class Side { in, out };
 
-/// gate and up, or down: of all experts where there are any.
-Gemm feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
-  std::int64_t tokens = s.tokens, wide = s.intermediate, networks = 1;
+/// Equal chunks of a micro-batch's tokens, and the rest.
+struct Chunks {
+  std::int64_t tokens, count;
+};
+std::vector<Chunks> chunks_of(std::int64_t tokens, std::int64_t chunk) {
+  std::vector<Chunks> chunks;
+  if (tokens >= chunk) chunks.push_back({chunk, tokens / chunk});
+  if (tokens % chunk > 0) chunks.push_back({tokens % chunk, 1});
+  return chunks;
+}
+
+std::int64_t mlp_chunks(const Job& job) {
+  return (job.micro_tokens() + job.mlp_tokens() - 1) / job.mlp_tokens();
+}
+
+/// gate and up, or down: of all experts where there are any, or of each chunk.
+std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
+  std::int64_t wide = s.intermediate, networks = 1;
+  std::vector<Chunks> chunks = chunks_of(s.tokens, job.mlp_tokens());
   if (const auto& experts = job.model.experts) {
     networks = experts->count;
-    tokens = std::max<std::int64_t>(1, s.tokens * experts->active / experts->count);
+    chunks = {{std::max<std::int64_t>(1, s.tokens * experts->active / experts->count), 1}};
     wide = experts->intermediate;
   }
-  return side == Side::in ? Gemm{tokens, wide, s.hidden, 2 * networks}
-                          : Gemm{tokens, s.hidden, wide, networks};
+  std::vector<Gemm> products;
+  products.reserve(chunks.size());
+  for (const auto& [tokens, count] : chunks) {
+    products.push_back(side == Side::in ? Gemm{tokens, wide, s.hidden, 2 * networks * count}
+                                        : Gemm{tokens, s.hidden, wide, networks * count});
+  }
+  return products;
 }
 
 /// The router's product, and tokens gathered for their experts.
@@ -76,20 +102,32 @@ void add_router(Work& work, const Job& job, const MicroBatchSizes& s) {
   work.kernels += 3;
 }
 
-/// o product, residual, norm, gate and up products.
-void add_residual_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
+/// o product, residual.
+void add_residual(Work& work, const MicroBatchSizes& s) {
   work.gemms.push_back({s.tokens, s.hidden, s.query});
+  work.streamed += s.streams(s.hidden, 3);
+  work.kernels += 2;
+}
+
+/// Norm, gate and up products.
+void add_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
   add_router(work, job, s);
-  work.gemms.push_back(feed_forward(job, s, Side::in));
-  work.streamed += s.streams(s.hidden, 3) + s.streams(s.hidden, 2);
-  work.kernels += 5;
+  for (const Gemm& g : feed_forward(job, s, Side::in)) work.gemms.push_back(g);
+  work.streamed += s.streams(s.hidden, 2);
+  work.kernels += 3 * mlp_chunks(job);
+}
+
+/// What recomputation rebuilds of a block after its attention.
+void add_rebuilt_tail(Work& work, const Job& job, const MicroBatchSizes& s) {
+  add_residual(work, s);
+  if (!job.chunks_mlp()) add_gate_up(work, job, s);
 }
 
 /// SwiGLU, down product, residual.
 void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
-  work.gemms.push_back(feed_forward(job, s, Side::out));
+  for (const Gemm& g : feed_forward(job, s, Side::out)) work.gemms.push_back(g);
   work.streamed += s.streams(s.intermediate, 3) + s.streams(s.hidden, 3);
-  work.kernels += 3;
+  work.kernels += 3 * mlp_chunks(job);
 }
 
 /// The two products that follow from forward product `g`.
@@ -101,8 +139,15 @@ void add_backward_of(Work& work, const Gemm& g) {
 
 Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t position) {
   Work work;
-  for (const Gemm& g : {feed_forward(job, s, Side::out), feed_forward(job, s, Side::in),
-                        Gemm{s.tokens, s.hidden, s.query},            // o
+  if (job.chunks_mlp()) {
+    add_gate_up(work, job, s);
+    const std::int64_t weights = 3 * s.hidden * s.intermediate;
+    work.streamed += Bytes((mlp_chunks(job) - 1) * weights * 2 * 4);  // fp32 gradients, both ways
+  }
+  for (const Side side : {Side::out, Side::in}) {
+    for (const Gemm& g : feed_forward(job, s, side)) add_backward_of(work, g);
+  }
+  for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.query},            // o
                         Gemm{s.tokens, s.query, s.hidden},            // q
                         Gemm{s.tokens, s.key_value, s.hidden, 2}}) {  // k, v
     add_backward_of(work, g);
@@ -120,16 +165,13 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
 Work loss(const Job& job, const MicroBatchSizes& s) {
   Work work;
   const std::int64_t vocab = job.model.vocab;
-  const auto add_chunks = [&](std::int64_t tokens, std::int64_t count) {
-    if (tokens == 0 || count == 0) return;
+  for (const auto& [tokens, count] : chunks_of(s.tokens, job.loss_chunk)) {
     work.gemms.push_back({tokens, vocab, s.hidden, count});  // logits
     work.gemms.push_back({tokens, s.hidden, vocab, count});  // d hidden
     work.gemms.push_back({vocab, s.hidden, tokens, count});  // d lm_head
     work.streamed += Bytes(tokens * vocab * 2 * 4 * count);  // fp32 logits to their gradient
     work.kernels += 4 * count;
-  };
-  add_chunks(job.loss_chunk, s.tokens / job.loss_chunk);
-  add_chunks(s.tokens % job.loss_chunk, 1);
+  }
   work.streamed += s.streams(s.hidden, 2) + s.streams(s.hidden, 3);
   work.kernels += 2;
   return work;
@@ -138,15 +180,12 @@ Work loss(const Job& job, const MicroBatchSizes& s) {
 Work head_forward(const Job& job, const MicroBatchSizes& s) {
   Work work;
   const std::int64_t vocab = job.model.vocab;
-  const auto add_chunks = [&](std::int64_t tokens, std::int64_t count) {
-    if (tokens == 0 || count == 0) return;
+  const std::int64_t rows = job.sequence_chunk ? 1 : s.tokens;
+  for (const auto& [tokens, count] : chunks_of(rows, job.loss_chunk)) {
     work.gemms.push_back({tokens, vocab, s.hidden, count});
     work.streamed += Bytes(tokens * vocab * 4 * count);
     work.kernels += 2 * count;
-  };
-  const std::int64_t rows = job.sequence_chunk ? 1 : s.tokens;
-  add_chunks(job.loss_chunk, rows / job.loss_chunk);
-  add_chunks(rows % job.loss_chunk, 1);
+  }
   work.streamed += Bytes(rows * s.hidden * 2 * s.element);
   work.kernels += 1;
   return work;
@@ -189,7 +228,8 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       return work;
     case Pass::block_forward:
       add_attention_half(work, job, s, position);
-      add_residual_gate_up(work, job, s);
+      add_residual(work, s);
+      add_gate_up(work, job, s);
       add_down(work, job, s);
       return work;
     case Pass::loss:
@@ -198,7 +238,7 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       return head_forward(job, s);
     case Pass::block_recompute_input:
       add_attention_half(work, job, s, position);
-      add_residual_gate_up(work, job, s);
+      add_rebuilt_tail(work, job, s);
       return work;
     case Pass::block_recompute_kv:
       work.attention.push_back(attention_of(job, false, position));
@@ -209,7 +249,7 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       work.kernels += 3;
       [[fallthrough]];
     case Pass::block_recompute_selective:
-      add_residual_gate_up(work, job, s);
+      add_rebuilt_tail(work, job, s);
       return work;
     case Pass::block_backward:
       return block_backward(job, s, position);
@@ -222,7 +262,7 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
       work.kernels = 1;
       return work;
     case Pass::norm:
-      work.streamed = job.gradient_element() * unit_tensors(job.model, unit).padded_size;
+      work.streamed = job.gradient_element() * unit_padded_size(job.model, unit);
       work.kernels = 1;
       return work;
   }

@@ -20,29 +20,47 @@ inline constexpr std::int64_t kWeightPanel = std::int64_t{1} << 20;
 /// Rows of a [rows, cols] weight that are in fp32 at one time: a multiple of 16, or all of them.
 [[nodiscard]] std::int64_t panel_rows(std::int64_t rows, std::int64_t cols);
 
-/// Byte offsets of a block task's scratch, all fp32, each a multiple of 256. N = token tile,
-/// S = seq_len, T = micro_tokens. Regions marked (bf16) are empty for fp32 compute, whose operands
-/// are read in place. The tile regions and the attention regions overlap: no task needs both at
-/// once.
+/// Which tokens go to which experts: R = T * active routes in rows grouped by expert, in each
+/// expert's group by token. Empty without experts.
+struct RouteWorkspace {
+  Bytes mixed;    ///< fp32 [T, hidden] sum over a token's experts: outputs, or input gradients.
+  Bytes expert;   ///< int32 [T, active] a token's experts in ascending order.
+  Bytes row;      ///< int32 [T, active] the row of that route.
+  Bytes token;    ///< int32 [R] a row's token.
+  Bytes share;    ///< fp32 [R] a row's weight in its token's sum.
+  Bytes d_share;  ///< fp32 [R]
+  Bytes begin;    ///< int32 [experts + 1] first row of each expert.
+  Bytes end;
+};
+
+/// Byte offsets of a block task's scratch, fp32 unless said, each a multiple of 256. N = token
+/// tile, S = seq_len, T = micro_tokens. Regions marked (bf16) are empty for fp32 compute, whose
+/// operands are read in place. The tile regions and the attention regions overlap: no task needs
+/// both at once.
 struct BlockWorkspace {
-  Bytes panel;     ///< Rows of one weight matrix.
-  Bytes vector;    ///< One norm weight or bias.
-  Bytes d_query;   ///< [T, heads * head_dim] gradient of the attention output, then of q.
-  Bytes d_key;     ///< [T, kv_heads * head_dim]
-  Bytes d_value;   ///< [T, kv_heads * head_dim]
-  Bytes rstd;      ///< [N] reciprocal RMS of a tile's tokens.
-  Bytes input;     ///< (bf16) [N, max(hidden, heads * head_dim)] operand copy.
-  Bytes incoming;  ///< (bf16) [N, hidden] copy of the stream gradient.
-  Bytes normed;    ///< [N, hidden]
-  Bytes d_normed;  ///< [N, hidden]
-  Bytes wide;      ///< [N, max(intermediate, heads * head_dim, hidden)] product, then its gradient.
-  Bytes d_wide;    ///< [N, intermediate]
-  Bytes keys;      ///< [S, head_dim] of one head.
-  Bytes values;    ///< [S, head_dim]
-  Bytes query;     ///< [query tile, head_dim]
-  Bytes output;    ///< [query tile, head_dim]
-  Bytes scores;    ///< [query tile, S]
-  Bytes d_scores;  ///< [query tile, S]
+  Bytes panel;            ///< Rows of one weight matrix.
+  Bytes vector;           ///< One norm weight or bias.
+  Bytes d_query;          ///< [T, heads * head_dim] gradient of the attention output, then of q.
+  Bytes d_key;            ///< [T, kv_heads * head_dim]
+  Bytes d_value;          ///< [T, kv_heads * head_dim]
+  RouteWorkspace routes;  ///< Shares memory with the three before: of feed-forward experts alone.
+  Bytes rstd;             ///< [N] reciprocal RMS of a tile's tokens.
+  Bytes input;            ///< (bf16, experts) [N, max(hidden, heads * head_dim)] operand copy.
+  Bytes incoming;         ///< (bf16, experts) [N, hidden] copy of the stream gradient.
+  Bytes normed;           ///< [N, hidden]
+  Bytes d_normed;         ///< [N, hidden]
+  Bytes wide;             ///< [N, max(W, heads * head_dim, hidden)] product, then its gradient; W =
+                          ///< intermediate, or an expert's intermediate and the number of experts.
+  Bytes d_wide;           ///< [N, W]
+  Bytes gate;             ///< [min(N, mlp_chunk), intermediate] of the compute type, of an MLP in
+                          ///< chunks only.
+  Bytes up;               ///< The same.
+  Bytes keys;             ///< [S, head_dim] of one head.
+  Bytes values;           ///< [S, head_dim]
+  Bytes query;            ///< [query tile, head_dim]
+  Bytes output;           ///< [query tile, head_dim]
+  Bytes scores;           ///< [query tile, S]
+  Bytes d_scores;         ///< [query tile, S]
   Bytes total;
 };
 

@@ -31,6 +31,8 @@ void LaneMeter::read(engine::StepMetrics& line) {
     const Bytes bytes(lanes_[i].bytes.exchange(0));
     if (static_cast<planner::LaneKind>(i) == planner::LaneKind::h2d) line.to_device = bytes;
     if (static_cast<planner::LaneKind>(i) == planner::LaneKind::d2h) line.to_host = bytes;
+    if (static_cast<planner::LaneKind>(i) == planner::LaneKind::disk_read) line.from_disk = bytes;
+    if (static_cast<planner::LaneKind>(i) == planner::LaneKind::disk_write) line.to_disk = bytes;
   }
 }
 

@@ -31,7 +31,8 @@ AttentionBackward::AttentionBackward(const Cudnn& cudnn, const AttentionShape& s
                                      GradientOrder order, planner::AttentionLimits limits)
     : cudnn_(cudnn),
       shape_(shape),
-      part_(planner::attention_backward_part(shape, order, limits.run)),
+      part_(planner::attention_backward_part(shape, order,
+                                             planner::attention_run_limit(shape, order, limits))),
       order_(order),
       sums_(planner::shares_keys_between_runs(shape, part_)) {
   if (planner::attention_runs_in_flight(shape_, part_, limits) > 1) side_.emplace();
@@ -46,7 +47,8 @@ AttentionBackward::AttentionBackward(const Cudnn& cudnn, const AttentionShape& s
         part_.queries ? AttentionRunKind::one_head : AttentionRunKind::whole_group;
     throw EnvironmentError(
         std::string(error.what()) + ": use seq_len of at most " +
-        std::to_string(planner::attention_longest(shape, kind, order, limits.run)) +
+        std::to_string(planner::attention_longest(
+            shape, kind, order, planner::attention_run_limit(shape, order, limits))) +
         ", which needs no such run");
   }
 }

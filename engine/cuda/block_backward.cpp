@@ -3,7 +3,6 @@
 #include "engine/cuda/kernels/bias.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
-#include "engine/cuda/kernels/swiglu.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
 
@@ -14,53 +13,6 @@ void CudaTemplates::block_backward(cudaStream_t stream, const std::uint16_t* wei
                                    std::byte* stream_gradient, std::byte* workspace) {
   backward_mlp(stream, weights, gradient, into, record, bf16(stream_gradient), workspace);
   backward_attention(stream, weights, gradient, into, record, bf16(stream_gradient), workspace);
-}
-
-void CudaTemplates::backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
-                                 cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
-                                 std::byte* workspace) {
-  const bool first = into == cuda::Into::overwrite;
-  std::byte* gemm = workspace + space_.gemm.count();
-  std::byte* partials = workspace + space_.partials.count();
-  std::byte* normed = workspace + space_.normed.count();
-  std::byte* d_normed = workspace + space_.d_normed.count();
-  float* rstd = fp32(workspace + space_.rstd.count());
-  std::uint16_t* activation = bf16(workspace + space_.activation.count());
-  std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
-  const std::uint16_t* gate_up = bf16(record.at(layout_.gate));
-  const std::uint16_t* residual = bf16(record.at(layout_.residual));
-
-  gemm_.input_gradient(stream, {tokens_, intermediate_, hidden_}, d_stream,
-                       weights + slots_.down.weight.offset, activation, gemm);
-  cuda::swiglu_backward(stream, {gate_up, gate_up + intermediate_, 2 * intermediate_}, activation,
-                        tokens_, intermediate_,
-                        {.d_gate = d_gate_up,
-                         .d_up = d_gate_up + intermediate_,
-                         .stride = 2 * intermediate_,
-                         .activation = activation});
-  gemm_.weight_gradient(stream, {tokens_, intermediate_, hidden_}, d_stream, activation,
-                        gradient + slots_.down.weight.offset, first, gemm);
-  if (slots_.down.bias.exists()) {
-    cuda::column_sum(stream, d_stream, tokens_, hidden_, hidden_,
-                     gradient + slots_.down.bias.offset, into, partials);
-  }
-  cuda::rms_norm(stream, residual, weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed), rstd);
-  gemm_.weight_gradient(stream, {tokens_, hidden_, 2 * intermediate_}, d_gate_up, normed,
-                        gradient + slots_.gate.weight.offset, first, gemm);
-  if (slots_.gate.bias.exists()) {
-    cuda::column_sum(stream, d_gate_up, tokens_, 2 * intermediate_, 2 * intermediate_,
-                     gradient + slots_.gate.bias.offset, into, partials);
-  }
-  gemm_.input_gradient(stream, {tokens_, hidden_, 2 * intermediate_}, d_gate_up,
-                       weights + slots_.gate.weight.offset, d_normed, gemm);
-  cuda::rms_norm_backward(stream, residual, weights + slots_.post_norm.offset, rstd, bf16(d_normed),
-                          tokens_, hidden_,
-                          {.d_x = d_stream,
-                           .d_x_into = cuda::Into::accumulate,
-                           .d_weight = gradient + slots_.post_norm.offset,
-                           .d_weight_into = into},
-                          partials);
 }
 
 void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t* weights,

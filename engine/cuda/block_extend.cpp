@@ -41,7 +41,7 @@ void CudaTemplates::block_extend(cudaStream_t stream, const std::uint16_t* weigh
                      .window = job_.model.sliding_window},
                     rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
   project_out(stream, weights, record, span, workspace);
-  contract(stream, weights, record, span, next_input, workspace);
+  feed_forward(stream, weights, record, span, next_input, workspace);
 }
 
 void CudaTemplates::logits(cudaStream_t stream, const std::uint16_t* head,

@@ -25,6 +25,13 @@ void add_products(const Linear& linear, std::set<GemmKey>& keys) {
   keys.insert(key);
 }
 
+/// Of tokens that come `chunk` at a time; the last chunk may be shorter.
+std::vector<std::int64_t> chunk_sizes(std::int64_t tokens, std::int64_t chunk) {
+  std::vector<std::int64_t> sizes = {chunk};
+  if (tokens % chunk > 0) sizes.push_back(tokens % chunk);
+  return sizes;
+}
+
 }  // namespace
 
 const char* to_string(GemmProduct product) {
@@ -70,15 +77,19 @@ std::vector<GemmKey> gemm_keys(const planner::Job& job) {
   const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
   std::set<GemmKey> keys;
   // A block's products: q k v together, o onto the residual stream, gate and up together, down
-  // onto the residual stream.
+  // onto the residual stream. Those of experts are no products of the library's
+  // (docs/design/moe.md).
   add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
   add_products({tokens, query, hidden, slots.o.bias.exists(), true}, keys);
-  add_products({tokens, hidden, 2 * shape.intermediate, slots.gate.bias.exists(), false}, keys);
-  add_products({tokens, shape.intermediate, hidden, slots.down.bias.exists(), true}, keys);
-  // The head's, by chunks of tokens; the last chunk may be shorter.
-  const std::int64_t chunk = std::min(job.loss_chunk, tokens);
-  for (const std::int64_t count : {chunk, tokens % chunk}) {
-    if (count > 0) add_products({count, hidden, shape.vocab, false, false}, keys);
+  if (!shape.experts) {
+    for (const std::int64_t count : chunk_sizes(tokens, job.mlp_tokens())) {
+      add_products({count, hidden, 2 * shape.intermediate, slots.gate.bias.exists(), false}, keys);
+      add_products({count, shape.intermediate, hidden, slots.down.bias.exists(), true}, keys);
+    }
+  }
+  // The head's.
+  for (const std::int64_t count : chunk_sizes(tokens, std::min(job.loss_chunk, tokens))) {
+    add_products({count, hidden, shape.vocab, false, false}, keys);
   }
   return {keys.begin(), keys.end()};
 }

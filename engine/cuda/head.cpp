@@ -1,6 +1,7 @@
 // The head: final norm, lm_head and cross-entropy over token chunks, and their backward.
 #include <algorithm>
 
+#include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/loss.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/templates.hpp"
@@ -19,6 +20,12 @@ void CudaTemplates::loss(cudaStream_t stream, const CudaLossArguments& arguments
   const std::uint16_t* x = bf16(arguments.input);
   const std::uint16_t* norm = arguments.head + ends_.final_norm.offset;
   const std::int64_t vocab = job_.model.vocab;
+  if (counts_bytes() > 0) {
+    check_cuda(cudaMemcpyAsync(arguments.stream_gradient + layout_.counts.count(),
+                               arguments.input + layout_.counts.count(), counts_bytes(),
+                               cudaMemcpyDeviceToDevice, stream),
+               "counts of routes");
+  }
   cuda::rms_norm(stream, x, norm, static_cast<float>(job_.model.rms_eps), tokens_, hidden_, normed,
                  rstd);
   const std::int64_t chunk = std::min(job_.loss_chunk, tokens_);

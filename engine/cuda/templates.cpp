@@ -10,7 +10,6 @@
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
-#include "engine/cuda/kernels/swiglu.hpp"
 #include "engine/cuda/views.hpp"
 #include "engine/host/rope.hpp"
 #include "sim/error.hpp"
@@ -37,6 +36,7 @@ void CudaTemplates::require_computable(const planner::Job& job) {
         "use packing=off or stream, or seq_len of at most the window, " +
         std::to_string(*job.model.sliding_window));
   }
+  require_computable_experts(job.model);
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);
     if (tensors.parameters() != tensors.padded_size) {
@@ -84,7 +84,8 @@ CudaTemplates::CudaTemplates(const planner::Job& job, std::optional<GemmTable> g
   if (!job.sequence_chunk) attention_.emplace(cudnn_, planner::attention_shape(job));
   check(slots_.k.weight.offset == slots_.q.weight.offset + slots_.q.weight.size() &&
             slots_.v.weight.offset == slots_.k.weight.offset + slots_.k.weight.size() &&
-            slots_.up.weight.offset == slots_.gate.weight.offset + slots_.gate.weight.size(),
+            slots_.up.weight.offset == slots_.gate.weight.offset + slots_.gate.weight.size() &&
+            slots_.experts.up.offset == slots_.experts.gate.offset + slots_.experts.gate.size(),
         "q, k, v and gate, up are adjacent");
   check(
       !attention_ || std::max(attention_->forward_workspace(), attention_->backward_workspace()) <=
@@ -116,13 +117,18 @@ cuda::RopeTables CudaTemplates::rope_tables(std::int64_t first) const {
 
 std::string CudaTemplates::numerics() const {
   return gemm_.numerics(gemm_keys(job_)) + ", cudnn " + std::to_string(cudnn_.version()) +
-         ", attention " + (attention_ ? attention_->engines() : "over kept keys") + ", kernels 1";
+         ", attention " + (attention_ ? attention_->engines() : "over kept keys") + ", kernels 1" +
+         (job_.model.experts ? ", experts 1" : "");
 }
 
 void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weights,
                                   const std::int32_t* tokens, std::int64_t count,
                                   std::byte* output) const {
   cuda::embed(stream, weights + ends_.embedding.offset, tokens, count, hidden_, bf16(output));
+  if (counts_bytes() > 0) {
+    check_cuda(cudaMemsetAsync(output + layout_.counts.count(), 0, counts_bytes(), stream),
+               "counts of routes");
+  }
 }
 
 const std::int32_t* CudaTemplates::find_documents(cudaStream_t stream, const CudaRecord& record,
@@ -179,33 +185,12 @@ void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
                       workspace + space_.attention.count(), starts);
 }
 
-/// o projection and residual, norm, gate and up: writes the record from residual to its end.
+/// o projection onto the residual stream.
 void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
-  std::byte* normed = workspace + space_.normed.count();
-  std::byte* gemm = workspace + space_.gemm.count();
   gemm_.forward(stream, {span.count, query_, hidden_}, record.at(layout_.attention),
                 weights + slots_.o.weight.offset, vector_of(weights, slots_.o.bias), record.input,
-                record.at(layout_.residual), gemm);
-  cuda::rms_norm(stream, bf16(record.at(layout_.residual)), weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), span.count, hidden_, bf16(normed),
-                 fp32(workspace + space_.rstd.count()));
-  gemm_.forward(stream, {span.count, hidden_, 2 * intermediate_}, normed,
-                weights + slots_.gate.weight.offset, vector_of(weights, slots_.gate.bias), nullptr,
-                record.at(layout_.gate), gemm);
-}
-
-/// SwiGLU, down projection and residual.
-void CudaTemplates::contract(cudaStream_t stream, const std::uint16_t* weights,
-                             const CudaRecord& record, Span span, std::byte* next_input,
-                             std::byte* workspace) {
-  const std::uint16_t* gate_up = bf16(record.at(layout_.gate));
-  std::byte* activation = workspace + space_.activation.count();
-  cuda::swiglu(stream, {gate_up, gate_up + intermediate_, 2 * intermediate_}, span.count,
-               intermediate_, bf16(activation));
-  gemm_.forward(stream, {span.count, intermediate_, hidden_}, activation,
-                weights + slots_.down.weight.offset, vector_of(weights, slots_.down.bias),
-                record.at(layout_.residual), next_input, workspace + space_.gemm.count());
+                record.at(layout_.residual), workspace + space_.gemm.count());
 }
 
 void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weights,
@@ -213,14 +198,17 @@ void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weig
                                   std::byte* workspace) {
   attend(stream, weights, record, workspace);
   project_out(stream, weights, record, all_tokens(), workspace);
-  contract(stream, weights, record, all_tokens(), next_input, workspace);
+  feed_forward(stream, weights, record, all_tokens(), next_input, workspace);
+  count_routes(stream, record, next_input, workspace);
 }
 
 void CudaTemplates::block_recompute(cudaStream_t stream, const std::uint16_t* weights,
                                     const CudaRecord& record, planner::Keep from,
                                     std::byte* workspace) {
+  if (from == planner::Keep::all) return;
   if (from == planner::Keep::input) attend(stream, weights, record, workspace);
-  if (from != planner::Keep::all) project_out(stream, weights, record, all_tokens(), workspace);
+  project_out(stream, weights, record, all_tokens(), workspace);
+  rebuild_mlp(stream, weights, record, workspace);
 }
 
 void CudaTemplates::embed_backward(cudaStream_t stream, const std::int32_t* tokens,

@@ -70,6 +70,7 @@ class CudaTemplates {
   ~CudaTemplates();
   /// Throws the constructor's BadRequest; asks no GPU.
   static void require_computable(const planner::Job& job);
+  static void require_computable_experts(const planner::ModelShape& shape);
 
   /// Of `count` tokens.
   void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
@@ -116,10 +117,46 @@ class CudaTemplates {
               std::byte* workspace);
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    Span span, std::byte* workspace);
-  void contract(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
-                Span span, std::byte* next_input, std::byte* workspace);
+  /// Of mixtures of experts (expert_block.cpp).
+  void expand_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                      Span span, std::byte* workspace);
+  void contract_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                        Span span, std::byte* next_input, std::byte* workspace);
+  void count_routes(cudaStream_t stream, const CudaRecord& record, std::byte* next_input,
+                    std::byte* workspace) const;
+  void backward_experts(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                        cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
+                        std::byte* workspace);
+  /// Bytes behind the residual stream's tokens: routes to each expert, where they are balanced.
+  [[nodiscard]] std::size_t counts_bytes() const;
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               Span span, const std::int32_t* starts, std::byte* rotated) const;
+
+  // engine/cuda/mlp.cpp
+  /// Tokens in the MLP at one time.
+  struct MlpChunk {
+    Span rows;  ///< Of the micro-batch, or of the call's tokens.
+    const std::uint16_t* residual;
+    std::uint16_t* gate_up;
+  };
+  [[nodiscard]] MlpChunk mlp_chunk(const CudaRecord& record, Span rows, std::byte* workspace) const;
+  template <class Body>
+  void for_mlp_chunks(const CudaRecord& record, std::int64_t tokens, std::byte* workspace,
+                      Body body) const;
+  void normalize(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
+                 std::byte* workspace) const;
+  void expand(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
+              std::byte* workspace);
+  void contract(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
+                std::byte* next_input, std::byte* workspace);
+  /// Residual stream to next_input, by the MLP or by experts.
+  void feed_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                    Span span, std::byte* next_input, std::byte* workspace);
+  void rebuild_mlp(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                   std::byte* workspace);
+  void backward_chunk(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
+                      cuda::Into into, const MlpChunk& chunk, std::uint16_t* d_stream,
+                      std::byte* workspace);
   void backward_mlp(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                     cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                     std::byte* workspace);

@@ -33,7 +33,7 @@ struct ChatTemplate {
   std::string name;  ///< For people.
   ChatFamily family = ChatFamily::chatml;
   std::optional<std::string> default_system = {};  ///< chatml: where the conversation has none.
-  /// llama3: before the system message, which there always is then (Llama 3.1).
+  /// llama3: before the system message, which there always is then (Llama 3.1), with a date.
   std::optional<std::string> preamble = {};
   std::string open = "[INST] ", close = "[/INST]", before_answer = " ";  ///< mistral
   bool trims_answer = false;                                             ///< mistral
@@ -47,7 +47,8 @@ struct ChatTemplate {
   [[nodiscard]] std::string canonical() const;
 };
 
-/// chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1 or mistral. Throws BadRequest naming them.
+/// chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1, llama3.2 or mistral. Throws BadRequest naming
+/// them.
 [[nodiscard]] ChatTemplate named_chat_template(const std::string& name);
 
 /// The template that a Jinja source is, by its string literals, filters and methods: white space
@@ -63,9 +64,11 @@ struct SpecialTokenNames {
 [[nodiscard]] SpecialTokenNames special_token_names(const std::filesystem::path& model_folder);
 
 /// By `name` where it is given, else that of the folder: chat_template.jinja, chat_template.json or
-/// tokenizer_config.json. Throws BadRequest where the folder has none or an unknown one, or lacks a
-/// special token that the template writes.
+/// tokenizer_config.json. `date_string`: in place of the date that the template falls back to, of
+/// today never. Throws BadRequest where the folder has none or an unknown one, lacks a special
+/// token that the template writes, or a date is given to a template without one.
 [[nodiscard]] ChatTemplate chat_template_of(const std::filesystem::path& model_folder,
-                                            const std::optional<std::string>& name);
+                                            const std::optional<std::string>& name,
+                                            const std::optional<std::string>& date_string);
 
 }  // namespace sluice::engine

@@ -30,7 +30,8 @@ std::string tokens_hash(const DocumentText::Source& source) {
 }
 
 /// Reads the records and hands on the tokens of each.
-void make_documents(const DocumentText::Source& source, const DocumentCache::AddDocument& add) {
+void make_documents(const DocumentText::Source& source, const DocumentCache::AddDocument& add,
+                    const TextProgress& progress) {
   Tokenizer tokenizer = Tokenizer::from_file(source.tokenizer);
   std::optional<TokenId> end;
   if (source.end_of_text) {
@@ -49,29 +50,32 @@ void make_documents(const DocumentText::Source& source, const DocumentCache::Add
       throw BadRequest(where + ": " + source.format.text + ": " + error.what());
     }
   };
-  read_records(source.records, [&](const nlohmann::json& record, const std::string& where) {
-    const Example example = read_example(record, source.format, where);
-    if (const auto* text = std::get_if<std::string>(&example)) {
-      add(text_tokens(*text, where));
-    } else {
-      add(learnt_tokens(tokenizer, source.chat.render(std::get<Conversation>(example), where),
-                        where));
-    }
-    return Reading::goes_on;
-  });
+  read_records(
+      source.records,
+      [&](const nlohmann::json& record, const std::string& where) {
+        const Example example = read_example(record, source.format, where);
+        if (const auto* text = std::get_if<std::string>(&example)) {
+          add(text_tokens(*text, where));
+        } else {
+          add(learnt_tokens(tokenizer, source.chat.render(std::get<Conversation>(example), where),
+                            where));
+        }
+        return Reading::goes_on;
+      },
+      progress);
 }
 
 }  // namespace
 
 DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t seq_len,
-                           std::int64_t seed)
+                           std::int64_t seed, const TextProgress& progress)
     : WindowedText(seq_len, seed),
       source_(source),
       packing_(packing),
       tokens_hash_(tokens_hash(source)) {
   cache_ = std::make_unique<DocumentCache>(
       source.cache / (tokens_hash_ + ".documents"),
-      [&source](const DocumentCache::AddDocument& add) { make_documents(source, add); });
+      [&](const DocumentCache::AddDocument& add) { make_documents(source, add, progress); });
   for (const LearntToken token : cache_->tokens()) {
     vocabulary_ = std::max<std::int64_t>(vocabulary_, id_of(token) + 1);
   }

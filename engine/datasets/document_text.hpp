@@ -9,6 +9,7 @@
 #include "engine/datasets/chat_template.hpp"
 #include "engine/datasets/document_cache.hpp"
 #include "engine/datasets/record_format.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 
 namespace sluice::engine {
 
@@ -32,9 +33,9 @@ class DocumentText : public WindowedText {
   };
   /// Throws BadRequest naming file, line and field of a record that is refused, and where there are
   /// fewer than two documents; EnvironmentError where the cache cannot be written. `packing` is not
-  /// automatic.
+  /// automatic. `progress` is told while records become tokens.
   DocumentText(const Source& source, planner::Packing packing, std::int64_t seq_len,
-               std::int64_t seed);
+               std::int64_t seed, const TextProgress& progress = nullptr);
 
   [[nodiscard]] std::string hash() const override;
   [[nodiscard]] double unigram_entropy() const override;

@@ -1,6 +1,7 @@
 // The chat template and special tokens that a model folder's files name.
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "engine/datasets/chat_template.hpp"
 #include "engine/model_files/strict_json.hpp"
@@ -72,6 +73,20 @@ std::string special_token(const std::optional<std::string>& token, const char* f
                    ": is missing, and the chat template " + found.name + " writes it");
 }
 
+/// A preamble ends with its date and an empty line.
+void set_date(ChatTemplate& chat, const std::string& date) {
+  if (!chat.preamble) {
+    throw BadRequest("date_string: the chat template " + chat.name +
+                     " writes no date: leave it out");
+  }
+  if (date.empty() || date.find('\n') != std::string::npos) {
+    throw BadRequest("date_string: must be one line, such as \"26 Jul 2024\"");
+  }
+  constexpr std::string_view kBefore = "Today Date: ";
+  const std::size_t at = chat.preamble->find(kBefore) + kBefore.size();
+  chat.preamble->replace(at, chat.preamble->find('\n', at) - at, date);
+}
+
 }  // namespace
 
 SpecialTokenNames special_token_names(const path& folder) {
@@ -80,19 +95,22 @@ SpecialTokenNames special_token_names(const path& folder) {
   return {token_text(config, "bos_token", file), token_text(config, "eos_token", file)};
 }
 
-ChatTemplate chat_template_of(const path& folder, const std::optional<std::string>& name) {
+ChatTemplate chat_template_of(const path& folder, const std::optional<std::string>& name,
+                              const std::optional<std::string>& date_string) {
   ChatTemplate found;
   if (name) {
     found = named_chat_template(*name);
   } else {
     const auto source = find_source(folder);
     if (!source) {
-      throw BadRequest(folder.string() +
-                       ": has no chat template, and the data are conversations: choose one with "
-                       "template=NAME (chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1, mistral)");
+      throw BadRequest(
+          folder.string() +
+          ": has no chat template, and the data are conversations: choose one with "
+          "template=NAME (chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1, llama3.2, mistral)");
     }
     found = recognised_chat_template(source->text, source->file.string());
   }
+  if (date_string) set_date(found, *date_string);
   if (found.family != ChatFamily::llama3 && found.family != ChatFamily::mistral) return found;
   const SpecialTokenNames tokens = special_token_names(folder);
   found.bos = special_token(tokens.bos, "bos_token", found, folder);

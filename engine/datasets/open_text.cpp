@@ -91,7 +91,8 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Da
 
 }  // namespace
 
-std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache) {
+std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache,
+                                        const TextProgress& progress) {
   const Dataset dataset = find_dataset(run.data.value(), run.dataset_dir);
   const auto folder = find_model_folder(run.model);
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
@@ -107,18 +108,19 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
     require_stream(run);
     return std::make_unique<TokenText>(
         TokenText::Files{.text = dataset.file, .tokenizer = tokenizer, .cache = cache}, run.seq_len,
-        run.seed);
+        run.seed, progress);
   }
   DocumentText::Source source{
       .records = dataset.file, .format = format, .tokenizer = tokenizer, .cache = cache};
   if (format.conversations()) {
-    source.chat = chat_template_of(*folder, run.chat_template);
+    source.chat = chat_template_of(*folder, run.chat_template, run.date_string);
   } else {
     source.end_of_text = special_token_names(*folder).eos;
   }
   const Packing usual = format.conversations() ? Packing::off : Packing::stream;
-  return std::make_unique<DocumentText>(
-      source, run.packing == Packing::automatic ? usual : run.packing, run.seq_len, run.seed);
+  return std::make_unique<DocumentText>(source,
+                                        run.packing == Packing::automatic ? usual : run.packing,
+                                        run.seq_len, run.seed, progress);
 }
 
 }  // namespace sluice::engine

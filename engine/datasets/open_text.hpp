@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "engine/data.hpp"
+#include "engine/tokenizer/tokenizer.hpp"
 #include "planner/run_config.hpp"
 
 namespace sluice::engine {
@@ -12,8 +13,10 @@ namespace sluice::engine {
 /// By the tokenizer of the model's folder, or as bytes where it has none. The format is the one
 /// given, or that of the data set's registry, or what the file's name and first record say; JSON
 /// records that are none of the known ones are read as text, with a warning on stderr. `cache`:
-/// folder of the tokens that were cut before. Throws BadRequest for what is refused.
+/// folder of the tokens that were cut before; `progress` is told where they are cut now. Throws
+/// BadRequest for what is refused.
 [[nodiscard]] std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run,
-                                                      const std::filesystem::path& cache);
+                                                      const std::filesystem::path& cache,
+                                                      const TextProgress& progress = nullptr);
 
 }  // namespace sluice::engine

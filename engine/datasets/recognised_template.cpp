@@ -11,7 +11,8 @@
 namespace sluice::engine {
 namespace {
 
-constexpr const char* kNames = "chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1, mistral";
+constexpr const char* kToday = "Today Date: ";
+constexpr const char* kNames = "chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1, llama3.2, mistral";
 
 [[noreturn]] void refuse_template(const std::string& where, const std::string& reason) {
   throw BadRequest(where + ": the chat template " + reason +
@@ -98,7 +99,9 @@ ChatTemplate recognised_llama3(const JinjaSource& source, const std::string& whe
                 {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|begin_of_text|>",
                  "<|python_tag|>", "<|eom_id|>"},
                 where);
-  if (source.code_has("strftime_now")) {
+  const bool today = source.code_has("strftime_now");
+  // Llama 3.2 asks for today's date unless it is given one: it is given one.
+  if (today && !source.code_has("date_string is defined")) {
     refuse_template(where, "writes the date of today, so that a run could not be repeated");
   }
   const std::set<std::string> used = operations(source.code);
@@ -117,11 +120,11 @@ ChatTemplate recognised_llama3(const JinjaSource& source, const std::string& whe
   static const std::regex kDate(R"(\d\d [A-Z][a-z][a-z] \d{4})");
   const auto date = std::ranges::find_if(
       source.literals, [](const std::string& each) { return std::regex_match(each, kDate); });
-  if (date == source.literals.end() || !source.has_literal("Today Date: ")) {
+  if (date == source.literals.end() || !source.has_literal(kToday)) {
     refuse_template(where, "is of no known family: it is like Llama 3.1's without its date");
   }
-  found.name = "llama3.1";
-  found.preamble = *cutting + "Today Date: " + *date + "\n\n";
+  found.name = today ? "llama3.2" : "llama3.1";
+  found.preamble = *cutting + kToday + *date + "\n\n";
   return found;
 }
 
@@ -191,7 +194,7 @@ ChatTemplate named_chat_template(const std::string& name) {
   }
   if (name == "qwen3") return {.name = name, .family = ChatFamily::qwen3};
   if (name == "llama3") return {.name = name, .family = ChatFamily::llama3};
-  if (name == "llama3.1") {
+  if (name == "llama3.1" || name == "llama3.2") {
     return {.name = name,
             .family = ChatFamily::llama3,
             .preamble = "Cutting Knowledge Date: December 2023\nToday Date: 26 Jul 2024\n\n"};

@@ -17,8 +17,9 @@ constexpr std::string_view kJsonSpace = " \t\r\n";
 /// The elements of an array are found by their brackets, so that only one at a time is parsed.
 class RecordScan {
  public:
-  RecordScan(std::string_view text, std::string file, const RecordVisitor& visit)
-      : text_(text), file_(std::move(file)), visit_(visit) {}
+  RecordScan(std::string_view text, std::string file, const RecordVisitor& visit,
+             const RecordProgress& progress)
+      : text_(text), file_(std::move(file)), visit_(visit), progress_(progress) {}
 
   void lines() {
     while (at_ < text_.size()) {
@@ -84,7 +85,9 @@ class RecordScan {
   Reading give(std::string_view record) const {
     const nlohmann::json parsed = parse_strict_json(record, where(), kMostRecordLevels);
     if (!parsed.is_object()) refuse("a record must be an object { ... }");
-    return visit_(parsed, where());
+    const Reading reading = visit_(parsed, where());
+    if (progress_) progress_(static_cast<std::int64_t>(at_ + record.size()), std::ssize(text_));
+    return reading;
   }
 
   [[nodiscard]] std::string where() const { return file_ + ":" + std::to_string(line_); }
@@ -93,20 +96,22 @@ class RecordScan {
   std::string_view text_;
   std::string file_;
   const RecordVisitor& visit_;
+  const RecordProgress& progress_;
   std::size_t at_ = 0;
   std::int64_t line_ = 1;
 };
 
 }  // namespace
 
-void read_records(const std::filesystem::path& file, const RecordVisitor& visit) {
+void read_records(const std::filesystem::path& file, const RecordVisitor& visit,
+                  const RecordProgress& progress) {
   const MappedFile mapped(file);
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
                         mapped.bytes().size());
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::size_t first = text.find_first_not_of(kJsonSpace);
-  RecordScan scan(text, file.string(), visit);
+  RecordScan scan(text, file.string(), visit, progress);
   if (first != std::string_view::npos && text[first] == '[') return scan.array();
   scan.lines();
 }

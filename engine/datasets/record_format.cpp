@@ -11,6 +11,14 @@ namespace {
 using nlohmann::json;
 using planner::DataFormat;
 
+/// Roles of ShareGPT's and OpenAI's messages that go with tools.
+bool is_of_tools(const std::string& role) {
+  for (const char* each : {"tool", "function", "function_call", "observation", "ipython"}) {
+    if (role == each) return true;
+  }
+  return false;
+}
+
 /// Reads the fields of one record; every refusal names the place and the field.
 class RecordFields {
  public:
@@ -103,6 +111,11 @@ class RecordFields {
     const std::string role = required(message, format_.role, role_field);
     const auto known =
         std::ranges::find(format_.speakers, role, &std::pair<std::string, Speaker>::first);
+    if (known == format_.speakers.end() && is_of_tools(role)) {
+      refuse(role_field, "\"" + role +
+                             "\": calls of tools and what they returned are not supported: leave "
+                             "the record out");
+    }
     if (known == format_.speakers.end()) {
       refuse(role_field, "\"" + role + "\" is not one of " + role_names());
     }
@@ -111,7 +124,8 @@ class RecordFields {
     }
     const auto calls = message.find("tool_calls");
     if (calls != message.end() && !calls->is_null() && !calls->empty()) {
-      refuse(field + ".tool_calls", "is not supported: leave the message out");
+      refuse(field + ".tool_calls",
+             "calls of tools and what they returned are not supported: leave the record out");
     }
     const std::string content_field = field + "." + format_.content;
     const bool learnt = known->second == Speaker::assistant;

@@ -15,7 +15,7 @@
 namespace sluice::engine {
 namespace {
 
-/// As the probe measures with; one of them is the caller's.
+/// One of them is the caller's.
 constexpr int kThreads = 4;
 
 class ThreadQueue : public BlockQueue {
@@ -32,7 +32,7 @@ class ThreadQueue : public BlockQueue {
         const std::span<std::byte> block(range.memory + range.begin(number),
                                          static_cast<std::size_t>(range.size(number)));
         if (way == Way::write) work.visit(number, block);
-        move_whole(way, descriptor_, range.offset + range.begin(number), block);
+        move_or_refuse(way, descriptor_, range, number, 0, work);
         if (way == Way::read) work.visit(number, block);
       } catch (...) {
         const std::lock_guard lock(mutex);
@@ -64,10 +64,23 @@ void move_whole(Way way, int descriptor, std::int64_t offset, std::span<std::byt
   }
 }
 
+void move_or_refuse(Way way, int descriptor, const BlockRange& range, std::int64_t number,
+                    std::size_t done, BlockWork& work) {
+  const std::span<std::byte> block(range.memory + range.begin(number),
+                                   static_cast<std::size_t>(range.size(number)));
+  const std::int64_t from = range.offset + range.begin(number) + static_cast<std::int64_t>(done);
+  try {
+    move_whole(way, descriptor, from, block.subspan(done));
+  } catch (const EnvironmentError& error) {
+    if (!work.refused(number, block, error.what())) throw;
+  }
+}
+
 std::unique_ptr<BlockQueue> open_block_queue(DiskIo io, int descriptor,
-                                             std::span<const std::span<std::byte>> memory) {
+                                             std::span<const std::span<std::byte>> memory,
+                                             unsigned depth) {
   if (io == DiskIo::best) {
-    if (auto ring = open_ring_queue(descriptor, memory)) return ring;
+    if (auto ring = open_ring_queue(descriptor, memory, depth)) return ring;
   }
   return std::make_unique<ThreadQueue>(descriptor);
 }

@@ -36,6 +36,10 @@ class BlockWork {
   virtual ~BlockWork() = default;
   /// Before a block is written, or after it was read.
   virtual void visit(std::int64_t number, std::span<std::byte> block) = 0;
+  /// The system did not move a block, and said `what`. True: the block is taken care of, and for a
+  /// read is there; false: the move fails.
+  virtual bool refused(std::int64_t number, std::span<std::byte> block,
+                       const std::string& what) = 0;
 };
 
 /// One lane's way to a file; calls come from one thread. Allocates nothing while it moves.
@@ -51,14 +55,27 @@ class BlockQueue {
   virtual void move(Way way, const BlockRange& range, BlockWork& work) = 0;
 };
 
+/// Blocks in flight where nobody measured what a drive likes best: 8 MiB of 256 KiB blocks keep
+/// drives of today busy.
+inline constexpr unsigned kUsualDepth = 32;
+inline constexpr unsigned kMostDepth = 1024;
+
 /// A queue for the file `descriptor`, and memory that transfers will come from or go to, if known.
+/// `depth`: blocks in flight, at most kMostDepth; threads, where there is no io_uring, are always
+/// four.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_block_queue(
-    DiskIo io, int descriptor, std::span<const std::span<std::byte>> memory);
+    DiskIo io, int descriptor, std::span<const std::span<std::byte>> memory,
+    unsigned depth = kUsualDepth);
 
 /// Whether this build and this system have io_uring.
 [[nodiscard]] bool has_io_uring();
 
 /// Moves all of `memory` on the calling thread. Throws EnvironmentError.
 void move_whole(Way way, int descriptor, std::int64_t offset, std::span<std::byte> memory);
+
+/// Moves a block of `range` from its byte `done` on, likewise, unless `work` can do without. Throws
+/// EnvironmentError.
+void move_or_refuse(Way way, int descriptor, const BlockRange& range, std::int64_t number,
+                    std::size_t done, BlockWork& work);
 
 }  // namespace sluice::engine

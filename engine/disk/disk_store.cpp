@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/disk/direct_file.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -56,9 +57,15 @@ class DiskStore::Check : public BlockWork {
   void visit(std::int64_t number, std::span<std::byte> block) override {
     if (way_ == Way::write) {
       store_.sign(first_ + number, step_, block);
-    } else {
+      store_.kept_.update(first_ + number, block);
+    } else if (!store_.kept_.copy_to(first_ + number, block)) {
       store_.verify(first_ + number, block);
     }
+  }
+  bool refused(std::int64_t number, std::span<std::byte> block, const std::string& what) override {
+    const std::int64_t at = first_ + number;
+    if (way_ == Way::read) return store_.kept_.copy_to(at, block);
+    return store_.kept_.keep(at, block, store_.place_of(at) + "cannot be written: " + what);
   }
 
  private:
@@ -69,14 +76,17 @@ class DiskStore::Check : public BlockWork {
 
 DiskStore::DiskStore(const planner::ModelShape& shape, const planner::StepGraph& graph,
                      std::span<const std::span<std::byte>> buffers, const DiskPlace& place)
-    : shape_(shape),
-      disk_(graph.disk),
+    : disk_(graph.disk),
       begin_(graph.disk.size(), 0),
       folder_(place.folder),
-      bytes_(graph.layout.disk_bytes.count()) {
+      use_(place.use),
+      bytes_(graph.layout.disk_bytes.count()),
+      begins_(bytes_) {
+  if (use_ == DiskUse::rehearsal) share_room();
   for (const planner::Placement& placement : graph.layout.placements) {
     const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
     if (tensor.arena != planner::Arena::disk) continue;
+    tensors_.emplace(placement.offset.count() / kBlock, tensor.name);
     for (std::size_t unit = 0; unit < disk_.size(); ++unit) {
       if (tensor.name == "state/" + planner::unit_name(shape, unit)) {
         begin_[unit] = placement.offset.count();
@@ -86,9 +96,9 @@ DiskStore::DiskStore(const planner::ModelShape& shape, const planner::StepGraph&
   for (const auto& pieces : disk_) low_ = low_ || (!pieces.empty() && pieces[0].moment1 > Bytes(0));
   open(place.folder);
   blocks_.resize(static_cast<std::size_t>((bytes_ + kBlock - 1) / kBlock));
-  require_direct();
-  reads_ = open_block_queue(place.io, descriptor_, buffers);
-  writes_ = open_block_queue(place.io, descriptor_, buffers);
+  direct_ = pass_page_cache(descriptor_);
+  reads_ = open_block_queue(place.io, descriptor_, buffers, place.depth);
+  writes_ = open_block_queue(place.io, descriptor_, buffers, place.depth);
 }
 
 DiskStore::~DiskStore() {
@@ -120,16 +130,6 @@ void DiskStore::open(const std::filesystem::path& folder) {
   refuse(std::strerror(refused));
 }
 
-/// Some file systems refuse the flag, others the transfers.
-void DiskStore::require_direct() {
-  const int flags = fcntl(descriptor_, F_GETFL);
-  if (fcntl(descriptor_, F_SETFL, flags | O_DIRECT) != 0) return;
-  const BlockMemory memory;
-  const std::span<std::byte> page = memory.first(planner::kDiskAlign.count());
-  direct_ = pread(descriptor_, page.data(), page.size(), 0) == std::ssize(page);
-  if (!direct_) fcntl(descriptor_, F_SETFL, flags);
-}
-
 std::uint64_t DiskStore::checksum_of(std::int64_t block, std::int64_t step,
                                      std::span<const std::byte> bytes) const {
   const std::array<std::int64_t, 2> place = {block, step};
@@ -143,32 +143,59 @@ void DiskStore::sign(std::int64_t block, std::int64_t step, std::span<const std:
 void DiskStore::verify(std::int64_t block, std::span<const std::byte> bytes) const {
   const Block& known = blocks_[static_cast<std::size_t>(block)];
   if (known.step < 0) return;
-  if (checksum_of(block, known.step, bytes) == known.checksum) return;
+  const bool same = checksum_of(block, known.step, bytes) == known.checksum;
+  // Pieces that share room come back otherwise.
+  if (same || use_ == DiskUse::rehearsal) return;
   fail(block, "comes back otherwise than step " + std::to_string(known.step) + " wrote it");
 }
 
-void DiskStore::fail(std::int64_t block, const std::string& what) const {
-  const std::int64_t at = block * kBlock;
-  std::size_t unit = 0;
-  for (std::size_t i = 0; i < disk_.size(); ++i) {
-    if (!disk_[i].empty() && begin_[i] <= at && begin_[i] >= begin_[unit]) unit = i;
-    if (disk_[unit].empty()) unit = i;
+void DiskStore::share_room() {
+  std::int64_t largest = kBlock;
+  for (const auto& pieces : disk_) {
+    for (const planner::DiskPiece& piece : pieces) {
+      largest = std::max({largest, piece.bytes.count(), piece.gradient_bytes.count()});
+    }
   }
-  throw EnvironmentError("disk at " + folder_.string() + ": optimizer state of " +
-                         planner::unit_name(shape_, unit) + ", block " +
-                         std::to_string((at - begin_[unit]) / kBlock) + ": " + what +
+  std::error_code unknown;
+  const auto space = std::filesystem::space(folder_, unknown);
+  if (unknown) return;
+  const std::int64_t half = static_cast<std::int64_t>(space.available / 2) / kBlock * kBlock;
+  if (half >= bytes_) return;
+  bytes_ = std::min(bytes_, std::max(half, (largest / kBlock + 2) * kBlock));
+  begins_ = std::max(kBlock, (bytes_ - largest) / kBlock * kBlock);
+}
+
+void DiskStore::fill(std::span<std::byte> bytes) {
+  for (std::int64_t at = 0; at < bytes_;) {
+    const auto part = std::min(bytes.size(), static_cast<std::size_t>(bytes_ - at));
+    move_whole(Way::write, descriptor_, at, bytes.first(part));
+    at += static_cast<std::int64_t>(part);
+  }
+}
+
+std::string DiskStore::place_of(std::int64_t block) const {
+  const auto& [first, name] = *std::prev(tensors_.upper_bound(block));
+  const std::size_t slash = name.find('/');
+  return "disk at " + folder_.string() + ": " +
+         (name.starts_with("state/") ? "optimizer state" : "gradient") + " of " +
+         name.substr(slash + 1) + ", block " + std::to_string(block - first) + ": ";
+}
+
+void DiskStore::fail(std::int64_t block, const std::string& what) const {
+  throw EnvironmentError(place_of(block) + what +
                          ": check the drive, and go on from the last checkpoint with --resume");
 }
 
 void DiskStore::move(const BoundTask& task, std::int64_t step) {
-  const Way way = task.kind == planner::TaskKind::read_state ? Way::read : Way::write;
+  const Way way = task.lane == planner::LaneKind::disk_read ? Way::read : Way::write;
   const BoundAccess& memory =
       task.access(way == Way::read ? planner::Role::destination : planner::Role::source);
-  const std::int64_t offset = task.disk_offset.value().count();
+  const std::int64_t offset = task.disk_offset.value().count() % begins_;
   Check check(*this, way, offset / kBlock, step);
   BlockQueue& queue = way == Way::read ? *reads_ : *writes_;
   try {
     queue.move(way, {offset, memory.data, memory.bytes.count(), kBlock}, check);
+    if (way == Way::write) written_.fetch_add(memory.bytes.count(), std::memory_order_relaxed);
   } catch (const EnvironmentError& error) {
     const std::string what = error.what();
     if (what.starts_with("disk at ")) throw;
@@ -200,6 +227,7 @@ DiskStore::Part DiskStore::part_at(std::size_t unit, DiskPlane plane, std::int64
 }
 
 void DiskStore::fetch(std::int64_t block, std::span<std::byte> bytes) const {
+  if (kept_.copy_to(block, bytes)) return;
   try {
     move_whole(Way::read, descriptor_, block * kBlock, bytes);
   } catch (const EnvironmentError& error) {
@@ -245,8 +273,10 @@ void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
       }
       std::memcpy(block.data() + part.at, in.data(), bytes);
       sign(part.block, 0, block);
+      kept_.update(part.block, block);
       try {
         move_whole(Way::write, descriptor_, part.block * kBlock, block);
+        written_.fetch_add(part.block_bytes, std::memory_order_relaxed);
       } catch (const EnvironmentError& error) {
         fail(part.block, std::string("cannot be written: ") + error.what());
       }

@@ -3,6 +3,7 @@
 #include <liburing.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <exception>
@@ -14,14 +15,11 @@
 namespace sluice::engine {
 namespace {
 
-/// Blocks in flight: 8 MiB of 256 KiB blocks, what four threads with 8 MiB each keep a drive busy
-/// with is no more at a time than it takes.
-constexpr unsigned kDepth = 32;
-
 class RingQueue : public BlockQueue {
  public:
-  RingQueue(const io_uring& ring, int descriptor, std::span<const std::span<std::byte>> memory)
-      : ring_(ring), descriptor_(descriptor) {
+  RingQueue(const io_uring& ring, int descriptor, std::span<const std::span<std::byte>> memory,
+            unsigned depth)
+      : ring_(ring), descriptor_(descriptor), depth_(depth) {
     std::vector<iovec> buffers;
     buffers.reserve(memory.size());
     for (const std::span<std::byte> each : memory) buffers.push_back({each.data(), each.size()});
@@ -40,7 +38,7 @@ class RingQueue : public BlockQueue {
     unsigned in_flight = 0;
     const int registered = registered_as(range);
     while ((next < range.blocks() && !failure) || in_flight > 0) {
-      while (in_flight < kDepth && next < range.blocks() && !failure) {
+      while (in_flight < depth_ && next < range.blocks() && !failure) {
         try {
           submit(way, range, next, registered, work);
           ++in_flight;
@@ -114,21 +112,15 @@ class RingQueue : public BlockQueue {
 
   void finish(Way way, const BlockRange& range, std::int64_t number, int result, BlockWork& work) {
     const std::span<std::byte> block = block_of(range, number);
-    if (result < 0 && result != -EINTR && result != -EAGAIN) {
-      throw EnvironmentError(std::strerror(-result));
-    }
     const std::size_t moved = result > 0 ? static_cast<std::size_t>(result) : 0;
-    // The rest of a transfer that was cut short.
-    if (moved < block.size()) {
-      move_whole(way, descriptor_,
-                 range.offset + range.begin(number) + static_cast<std::int64_t>(moved),
-                 block.subspan(moved));
-    }
+    // What failed is tried once more; of what was cut short, the rest.
+    if (moved < block.size()) move_or_refuse(way, descriptor_, range, number, moved, work);
     if (way == Way::read) work.visit(number, block);
   }
 
   io_uring ring_;
   int descriptor_;
+  unsigned depth_;       ///< Blocks in flight, at most.
   bool broken_ = false;  ///< The system takes nothing any more.
   std::vector<std::span<std::byte>> registered_;
 };
@@ -136,10 +128,12 @@ class RingQueue : public BlockQueue {
 }  // namespace
 
 std::unique_ptr<BlockQueue> open_ring_queue(int descriptor,
-                                            std::span<const std::span<std::byte>> memory) {
+                                            std::span<const std::span<std::byte>> memory,
+                                            unsigned depth) {
   io_uring ring{};
-  if (io_uring_queue_init(kDepth, &ring, 0) < 0) return nullptr;
-  return std::make_unique<RingQueue>(ring, descriptor, memory);
+  depth = std::clamp(depth, 1U, kMostDepth);
+  if (io_uring_queue_init(depth, &ring, 0) < 0) return nullptr;
+  return std::make_unique<RingQueue>(ring, descriptor, memory, depth);
 }
 
 bool has_io_uring() {

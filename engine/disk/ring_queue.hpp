@@ -12,6 +12,6 @@ namespace sluice::engine {
 /// Null where this build has no io_uring or the system refuses it. `memory` is registered with the
 /// kernel where the limit on locked memory allows.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_ring_queue(
-    int descriptor, std::span<const std::span<std::byte>> memory);
+    int descriptor, std::span<const std::span<std::byte>> memory, unsigned depth);
 
 }  // namespace sluice::engine

@@ -4,7 +4,8 @@
 namespace sluice::engine {
 
 std::unique_ptr<BlockQueue> open_ring_queue(int /*descriptor*/,
-                                            std::span<const std::span<std::byte>> /*memory*/) {
+                                            std::span<const std::span<std::byte>> /*memory*/,
+                                            unsigned /*depth*/) {
   return nullptr;
 }
 

@@ -3,16 +3,17 @@
 namespace sluice::engine {
 
 void BlockRun::mlp_backward(float* gradient, std::byte* stream_gradient) {
+  if (shape_.experts) return experts_backward(gradient, stream_gradient);
   const std::int64_t hidden = shape_.hidden;
   const std::int64_t width = shape_.intermediate;
   float* wide = scratch(space_.wide);
   float* d_wide = scratch(space_.d_wide);
   float* d_normed = scratch(space_.d_normed);
   float* panel = scratch(space_.panel);
-  for_tiles([&](Tile tile) {
+  for_mlp_tiles([&](Tile tile) {
+    if (job_.chunks_mlp()) expand(tile);
     std::byte* stream = row(stream_gradient, tile.begin, hidden);
-    const std::byte* gate = row(offsets_.gate, tile.begin, width);
-    const std::byte* up = row(offsets_.up, tile.begin, width);
+    const auto [gate, up] = expanded(tile);
     const float* dy = values(stream, tile.count * hidden, scratch(space_.incoming));
     kernels_.swiglu(gate, up, tile.count * width, wide);
     project_backward(slots_.down, dy, wide, tile.count, gradient);

@@ -112,28 +112,48 @@ void BlockRun::project_residual() {
   });
 }
 
-void BlockRun::expand() {
-  const std::int64_t width = shape_.intermediate;
-  for_tiles([&](Tile tile) {
-    normalize(offsets_.residual, slots_.post_norm, tile);
-    const auto one = [&](const Projection& projection, Bytes tensor) {
-      project(projection, scratch(space_.normed), tile.count, scratch(space_.wide));
-      kernels_.store(scratch(space_.wide), tile.count * width, row(tensor, tile.begin, width));
-    };
-    one(slots_.gate, offsets_.gate);
-    one(slots_.up, offsets_.up);
-  });
+BlockRun::Expanded BlockRun::expanded(Tile tile) const {
+  if (job_.chunks_mlp()) {
+    return {workspace_.data + space_.gate.count(), workspace_.data + space_.up.count()};
+  }
+  return {row(offsets_.gate, tile.begin, shape_.intermediate),
+          row(offsets_.up, tile.begin, shape_.intermediate)};
 }
 
-void BlockRun::contract(std::byte* next_input) {
+void BlockRun::expand(Tile tile) {
+  const auto [gate, up] = expanded(tile);
+  normalize(offsets_.residual, slots_.post_norm, tile);
+  const auto one = [&](const Projection& projection, std::byte* to) {
+    project(projection, scratch(space_.normed), tile.count, scratch(space_.wide));
+    kernels_.store(scratch(space_.wide), tile.count * shape_.intermediate, to);
+  };
+  one(slots_.gate, gate);
+  one(slots_.up, up);
+}
+
+void BlockRun::contract(Tile tile, std::byte* next_input) {
   const std::int64_t hidden = shape_.hidden;
-  const std::int64_t width = shape_.intermediate;
-  for_tiles([&](Tile tile) {
-    kernels_.swiglu(row(offsets_.gate, tile.begin, width), row(offsets_.up, tile.begin, width),
-                    tile.count * width, scratch(space_.wide));
-    project(slots_.down, scratch(space_.wide), tile.count, scratch(space_.normed));
-    kernels_.add_store(scratch(space_.normed), row(offsets_.residual, tile.begin, hidden),
-                       tile.count * hidden, row(next_input, tile.begin, hidden));
+  const auto [gate, up] = expanded(tile);
+  kernels_.swiglu(gate, up, tile.count * shape_.intermediate, scratch(space_.wide));
+  project(slots_.down, scratch(space_.wide), tile.count, scratch(space_.normed));
+  kernels_.add_store(scratch(space_.normed), row(offsets_.residual, tile.begin, hidden),
+                     tile.count * hidden, row(next_input, tile.begin, hidden));
+}
+
+void BlockRun::rebuild_mlp() {
+  if (shape_.experts) return expand_experts();
+  if (job_.chunks_mlp()) return;  // The backward pass does, tile by tile.
+  for_mlp_tiles([&](Tile tile) { expand(tile); });
+}
+
+void BlockRun::feed_forward(std::byte* next_input) {
+  if (shape_.experts) {
+    expand_experts();
+    return contract_experts(next_input);
+  }
+  for_mlp_tiles([&](Tile tile) {
+    expand(tile);
+    contract(tile, next_input);
   });
 }
 

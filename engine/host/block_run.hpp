@@ -1,11 +1,13 @@
 // One block's computation for one micro-batch: a template bound to weights, record and scratch.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
 #include "engine/host/elementwise.hpp"
 #include "engine/host/gemm.hpp"
+#include "engine/host/routes.hpp"
 #include "engine/host/templates.hpp"
 
 namespace sluice::engine {
@@ -21,9 +23,11 @@ class BlockRun {
   void attend();       ///< q, k, v -> attention, lse
   /// q, k, v of tokens that continue a sequence -> its keys and values, attention.
   void extend(const KeptKeys& kept);
-  void project_residual();               ///< x, attention -> residual
-  void expand();                         ///< residual -> gate, up
-  void contract(std::byte* next_input);  ///< residual, gate, up -> next_input
+  void project_residual();                   ///< x, attention -> residual
+  void rebuild_mlp();                        ///< residual -> gate, up, where the record has them
+  void feed_forward(std::byte* next_input);  ///< residual -> gate, up, next_input
+  /// Adds the micro-batch's routes to those of the blocks before, in next_input.
+  void count_routes(std::byte* next_input) const;
 
   /// The parts of the backward pass in the order they must run, each over all tokens.
   void mlp_backward(float* gradient, std::byte* stream_gradient);
@@ -38,7 +42,51 @@ class BlockRun {
     std::int64_t begin, count;
   };
   template <class Body>
-  void for_tiles(Body body) const;
+  void for_tiles(Body body) const {
+    for_tiles(planner::kTokenTile, body);
+  }
+  /// Tiles that an MLP in chunks holds the tensors of at one time.
+  template <class Body>
+  void for_mlp_tiles(Body body) const {
+    for_tiles(std::min(planner::kTokenTile, job_.mlp_tokens()), body);
+  }
+  template <class Body>
+  void for_tiles(std::int64_t most, Body body) const;
+  /// gate and up of a tile: in the record, or scratch that the next tile takes over.
+  struct Expanded {
+    std::byte *gate, *up;
+  };
+  [[nodiscard]] Expanded expanded(Tile tile) const;
+  void expand(Tile tile);
+  void contract(Tile tile, std::byte* next_input);
+
+  /// Rows [begin, begin + count) of the routes, all of one expert.
+  struct ExpertTile {
+    std::int64_t expert, begin, count;
+  };
+  /// The experts' counterparts of expand, contract and mlp_backward.
+  void expand_experts();
+  void contract_experts(std::byte* next_input);
+  void experts_backward(float* gradient, std::byte* stream_gradient);
+  /// One expert's rows, from the stream's gradient: onto `mixed`, d_share and the weights'
+  /// gradients.
+  void expert_tile_backward(Routes& routes, ExpertTile tile, float* gradient,
+                            const std::byte* stream_gradient);
+  void router_backward(const Routes& routes, float* gradient, std::byte* stream_gradient);
+  template <class Body>
+  void for_expert_tiles(const Routes& routes, Body body) const;
+  [[nodiscard]] Routes chosen_routes() const;
+  [[nodiscard]] float* router_logits(std::int64_t token) const;
+  /// Rows of [T, hidden] of the compute type, those of a tile's tokens, as fp32.
+  void gather(const Routes& routes, ExpertTile tile, const std::byte* tensor, float* rows) const;
+  /// Adds a tile's rows to those of its tokens in `mixed`.
+  void scatter(const Routes& routes, ExpertTile tile, const float* rows) const;
+  /// RMSNorm of a tile's residual stream into `input`, `normed` and `rstd`.
+  void normalize_routes(const Routes& routes, ExpertTile tile);
+  /// silu(gate) * up of a tile's rows, rounded.
+  void activate(ExpertTile tile, float* activation) const;
+  /// Rows times their shares, rounded.
+  void weigh(const Routes& routes, ExpertTile tile, float* rows) const;
 
   [[nodiscard]] float* scratch(Bytes offset) const;
   /// Row `row` of a record tensor of the compute type with `width` columns.
@@ -96,10 +144,9 @@ class BlockRun {
 };
 
 template <class Body>
-void BlockRun::for_tiles(Body body) const {
-  for (std::int64_t begin = 0; begin < tokens_; begin += planner::kTokenTile) {
-    const std::int64_t left = tokens_ - begin;
-    body(Tile{begin, left < planner::kTokenTile ? left : planner::kTokenTile});
+void BlockRun::for_tiles(std::int64_t most, Body body) const {
+  for (std::int64_t begin = 0; begin < tokens_; begin += most) {
+    body(Tile{begin, std::min(most, tokens_ - begin)});
   }
 }
 

@@ -120,6 +120,8 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::grads:
     case TaskKind::read_state:
     case TaskKind::write_state:
+    case TaskKind::write_gradient:
+    case TaskKind::read_gradient:
       break;
   }
   check(false, "the device runs copies, compute and updates");

@@ -27,6 +27,11 @@ namespace {
 
 std::int64_t embedding_row(std::int32_t token) { return token < 0 ? ~token : token; }
 
+/// What the residual stream counts behind its tokens: nothing, without a loss to balance experts.
+std::size_t counts_bytes(const planner::Job& job) {
+  return job.router_aux_loss_coef ? static_cast<std::size_t>(job.model.experts->count) * 4 : 0;
+}
+
 }  // namespace
 
 void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens, std::int64_t count,
@@ -43,6 +48,7 @@ void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens, s
                            reinterpret_cast<float*>(out));
     }
   }
+  std::memset(output + record_.counts.count(), 0, counts_bytes(job_));
 }
 
 void HostTemplates::block_forward(Weights weights, RecordView record, std::byte* next_input,
@@ -51,8 +57,8 @@ void HostTemplates::block_forward(Weights weights, RecordView record, std::byte*
   run.project_qkv();
   run.attend();
   run.project_residual();
-  run.expand();
-  run.contract(next_input);
+  run.feed_forward(next_input);
+  run.count_routes(next_input);
 }
 
 void HostTemplates::block_extend(Weights weights, RecordView record, const KeptKeys& kept,
@@ -61,8 +67,7 @@ void HostTemplates::block_extend(Weights weights, RecordView record, const KeptK
   run.project_qkv();
   run.extend(kept);
   run.project_residual();
-  run.expand();
-  run.contract(next_input);
+  run.feed_forward(next_input);
 }
 
 void HostTemplates::block_recompute(Weights weights, RecordView record, planner::Keep from,
@@ -74,7 +79,7 @@ void HostTemplates::block_recompute(Weights weights, RecordView record, planner:
     run.attend();
   }
   run.project_residual();
-  run.expand();
+  run.rebuild_mlp();
 }
 
 void HostTemplates::block_backward(Weights weights, float* gradient, bool first, RecordView record,
@@ -89,6 +94,8 @@ void HostTemplates::block_backward(Weights weights, float* gradient, bool first,
 }
 
 double HostTemplates::loss(const LossArguments& arguments, Workspace workspace) const {
+  std::memcpy(arguments.stream_gradient + record_.counts.count(),
+              arguments.input + record_.counts.count(), counts_bytes(job_));
   return HeadRun(*this, workspace).loss(arguments);
 }
 

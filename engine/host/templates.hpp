@@ -86,7 +86,9 @@ class HostTemplates {
   void embed_forward(Weights weights, const std::int32_t* tokens, std::int64_t count,
                      std::byte* output) const;
 
-  /// Reads record.x; writes the record's other tensors and next_input [T, hidden].
+  /// With a router_aux_loss_coef the residual stream carries, behind its tokens, the routes of the
+  /// blocks so far: embed_forward writes zeros, block_forward adds, and the gradient's way back
+  /// carries the sum. Reads record.x; writes the record's other tensors and next_input [T, hidden].
   void block_forward(Weights weights, RecordView record, std::byte* next_input,
                      Workspace workspace) const;
   /// block_forward of the `count` tokens of one sequence that follow those whose keys are kept:

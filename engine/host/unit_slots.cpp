@@ -21,6 +21,23 @@ Projection projection(const planner::UnitTensors& unit, std::string_view name) {
   return {find(unit, prefix + ".weight"), find(unit, prefix + ".bias")};
 }
 
+ExpertSlots expert_slots(const planner::UnitTensors& unit, const planner::ModelShape& shape) {
+  const planner::ExpertNames names = planner::expert_names(shape.family);
+  const auto matrix = [&](const std::string& ending, std::int64_t expert) {
+    return find(unit, names.experts + std::to_string(expert) + ending);
+  };
+  ExpertSlots slots{.router = find(unit, names.router),
+                    .gate = matrix(names.gate, 0),
+                    .up = matrix(names.up, 0),
+                    .down = matrix(names.down, 0)};
+  const std::int64_t last = shape.experts->count - 1;
+  if (last > 0) slots.stride = matrix(names.gate, 1).offset - slots.gate.offset;
+  check(slots.router.exists() && slots.gate.exists() && slots.up.exists() && slots.down.exists() &&
+            slots.of(slots.down, last).offset == matrix(names.down, last).offset,
+        "a block has a router, and experts one behind the other");
+  return slots;
+}
+
 }  // namespace
 
 BlockSlots block_slots(const planner::ModelShape& shape) {
@@ -34,14 +51,19 @@ BlockSlots block_slots(const planner::ModelShape& shape) {
   slots.k = projection(unit, "self_attn.k_proj");
   slots.v = projection(unit, "self_attn.v_proj");
   slots.o = projection(unit, "self_attn.o_proj");
-  slots.gate = projection(unit, "mlp.gate_proj");
-  slots.up = projection(unit, "mlp.up_proj");
-  slots.down = projection(unit, "mlp.down_proj");
+  if (shape.experts) {
+    slots.experts = expert_slots(unit, shape);
+  } else {
+    slots.gate = projection(unit, "mlp.gate_proj");
+    slots.up = projection(unit, "mlp.up_proj");
+    slots.down = projection(unit, "mlp.down_proj");
+  }
   slots.padded = unit.padded_size;
   check(slots.input_norm.exists() && slots.post_norm.exists() && slots.q.weight.exists() &&
             slots.k.weight.exists() && slots.v.weight.exists() && slots.o.weight.exists() &&
-            slots.gate.weight.exists() && slots.up.weight.exists() && slots.down.weight.exists(),
-        "a block has its two norms and seven projections");
+            (shape.experts || (slots.gate.weight.exists() && slots.up.weight.exists() &&
+                               slots.down.weight.exists())),
+        "a block has its two norms, four projections of attention, and a feed-forward network");
   return slots;
 }
 

@@ -22,9 +22,23 @@ struct Projection {
   Slot bias;
 };
 
+/// A block's feed-forward experts, where it has any: expert i lies i * stride elements behind the
+/// first.
+struct ExpertSlots {
+  Slot router;  ///< [experts, hidden]
+  Slot gate, up, down;
+  std::int64_t stride = 0;
+  /// Of expert `index`, from the first one's.
+  [[nodiscard]] Slot of(Slot first, std::int64_t index) const {
+    first.offset += index * stride;
+    return first;
+  }
+};
+
 struct BlockSlots {
   Slot input_norm, post_norm, q_norm, k_norm;
   Projection q, k, v, o, gate, up, down;
+  ExpertSlots experts;      ///< In place of gate, up and down.
   std::int64_t padded = 0;  ///< Elements of the unit's vector.
 };
 

@@ -1,12 +1,20 @@
 #include "engine/rehearsal/rehearsal.hpp"
 
 #include <algorithm>
+#include <array>
+#include <thread>
 #include <vector>
+
+#include "planner/parallel_for.hpp"
 
 namespace sluice::engine {
 namespace {
 
 constexpr std::int64_t kPieceBytes = std::int64_t{16} << 20;
+/// What is looked at at a time, on all cores.
+constexpr std::int64_t kLookedAtBytes = std::int64_t{256} << 20;
+/// What one thread looks at.
+constexpr std::size_t kCountedBytes = std::size_t{4} << 20;
 /// One denormal in so many values of the device's state is what real gradients leave.
 constexpr std::int64_t kDenormalShare = 1000;
 
@@ -14,6 +22,24 @@ std::string counted(std::int64_t count, const char* what, const ValueCensus& of,
                     const char* where) {
   return std::to_string(count) + " of " + std::to_string(of.values) + " values " + where + " are " +
          what;
+}
+
+std::span<std::byte> part_of(const planner::HostWindow& window, planner::WindowUse use,
+                             std::span<std::byte> host) {
+  const planner::WindowPart& part = window.part(use);
+  return host.subspan(static_cast<std::size_t>(part.offset.count()),
+                      static_cast<std::size_t>(part.bytes.count()));
+}
+
+std::unique_ptr<DiskStore> open_disk(const planner::ModelShape& shape,
+                                     const planner::StepGraph& graph,
+                                     const planner::HostWindow& window, std::span<std::byte> host,
+                                     DiskPlace place) {
+  if (graph.layout.disk_bytes == Bytes(0)) return nullptr;
+  place.use = DiskUse::rehearsal;
+  const std::array buffers = {part_of(window, planner::WindowUse::from_disk, host),
+                              part_of(window, planner::WindowUse::to_disk, host)};
+  return std::make_unique<DiskStore>(shape, graph, buffers, place);
 }
 
 }  // namespace
@@ -42,15 +68,18 @@ std::optional<std::string> RehearsalValues::fault() const {
 Rehearsal::Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
                      const planner::HostWindow& window, std::unique_ptr<Device> device,
                      TokenSource& tokens, StepRunner::LearningRate learning_rate,
-                     Observer* observer)
+                     Observer* observer, const DiskPlace& place)
     : window_(window),
       device_(std::move(device)),
       program_(graph, *device_, &window_),
+      disk_(open_disk(job.model, graph, window_, device_->arena(planner::Arena::host), place)),
       queues_(device_->open_queues(program_)),
       runner_(program_, *device_, job, tokens, std::move(learning_rate),
-              queues_ ? queues_->constants() : std::span<AdamWStep>{}),
+              queues_ ? queues_->constants() : std::span<AdamWStep>{}, disk_.get()),
       executor_(program_, runner_, observer, queues_.get()) {
-  fill_window(window_, job, device_->arena(planner::Arena::host));
+  const std::span<std::byte> host = device_->arena(planner::Arena::host);
+  fill_window(window_, job, host);
+  if (disk_) disk_->fill(part_of(window_, planner::WindowUse::to_disk, host));
   fill_device(graph, job.compute == planner::ComputeType::fp32);
 }
 
@@ -84,19 +113,33 @@ std::int64_t Rehearsal::run_to(std::int64_t last, const StepDone& step_done) {
   return executor_.run(1, last, [&](std::int64_t step) { step_done(step, runner_.result(step)); });
 }
 
+ValueCensus Rehearsal::census_of(std::span<const std::byte> values, Resident::Kind kind) {
+  std::vector<ValueCensus> parts((values.size() + kCountedBytes - 1) / kCountedBytes);
+  planner::parallel_for(parts.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    const std::size_t begin = i * kCountedBytes;
+    const auto part = values.subspan(begin, std::min(kCountedBytes, values.size() - begin));
+    parts[i] = kind == Resident::Kind::moment ? census_of_floats(part) : census_of_halves(part);
+  });
+  ValueCensus sum;
+  for (const ValueCensus& part : parts) sum += part;
+  return sum;
+}
+
 RehearsalValues Rehearsal::values() {
   const std::span<const std::byte> host = device_->arena(planner::Arena::host);
   RehearsalValues found{.window = census_of_window(window_, host),
                         .gradients = census_of_gradients(window_, host),
                         .device = {}};
-  std::vector<std::byte> piece(kPieceBytes);
+  std::int64_t largest = 0;
+  for (const Resident& each : resident_) largest = std::max(largest, each.bytes.count());
+  std::vector<std::byte> piece(static_cast<std::size_t>(std::min(kLookedAtBytes, largest)));
   for (const Resident& each : resident_) {
-    for (std::int64_t at = 0; at < each.bytes.count(); at += kPieceBytes) {
-      const auto bytes = static_cast<std::size_t>(std::min(kPieceBytes, each.bytes.count() - at));
+    for (std::int64_t at = 0; at < each.bytes.count(); at += kLookedAtBytes) {
+      const auto bytes =
+          static_cast<std::size_t>(std::min(kLookedAtBytes, each.bytes.count() - at));
       const std::span<std::byte> read = std::span(piece).first(bytes);
       device_->read(each.data + at, read);
-      found.device +=
-          each.kind == Resident::Kind::moment ? census_of_floats(read) : census_of_halves(read);
+      found.device += census_of(read, each.kind);
     }
   }
   return found;

@@ -31,11 +31,14 @@ struct RehearsalValues {
 /// `window`.
 class Rehearsal {
  public:
-  /// `device`'s host arena has window.bytes(). `tokens`, and `observer` (may be null), must outlive
+  /// `device`'s host arena has window.bytes(). What plans keep on the disk goes to and comes from a
+  /// file at `place`, as large as the plan's or as half of what is free, in which pieces then share
+  /// room. `tokens`, and `observer` (may be null), must outlive
   /// the rehearsal; `graph` and `window` need not.
   Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
             const planner::HostWindow& window, std::unique_ptr<Device> device, TokenSource& tokens,
-            StepRunner::LearningRate learning_rate, Observer* observer);
+            StepRunner::LearningRate learning_rate, Observer* observer,
+            const DiskPlace& place = {});
 
   using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
   /// Runs steps 1 to `last`, once; returns the last that ran. Throws what tasks throw, Diverged
@@ -45,6 +48,8 @@ class Rehearsal {
   void request_stop() { executor_.request_stop(); }
   /// Looks at all values that steps leave behind. After `run_to`.
   [[nodiscard]] RehearsalValues values();
+  /// Null where the plan uses no disk.
+  [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
   [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
 
  private:
@@ -55,10 +60,13 @@ class Rehearsal {
     enum class Kind { halves, moment } kind;
   };
   void fill_device(const planner::StepGraph& graph, bool fp32_compute);
+  /// On all cores.
+  static ValueCensus census_of(std::span<const std::byte> values, Resident::Kind kind);
 
   planner::HostWindow window_;
   std::unique_ptr<Device> device_;
   Program program_;
+  std::unique_ptr<DiskStore> disk_;
   std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
   std::vector<Resident> resident_;  ///< On the device, between steps.

@@ -76,6 +76,8 @@ void fill_piece(WindowUse use, GradientWire wire, std::span<std::byte> piece, st
   switch (use) {
     case WindowUse::shared:
       return static_cast<void>(std::memset(piece.data(), 0, piece.size()));
+    case WindowUse::from_disk:
+    case WindowUse::to_disk:
     case WindowUse::loaded:
     case WindowUse::loaded_record:
     case WindowUse::stored:
@@ -237,6 +239,8 @@ ValueCensus census_of_window(const HostWindow& window, std::span<const std::byte
     const std::span<const std::byte> piece = part_of(host, part.offset + ahead, size);
     ValueCensus found;
     switch (part.use) {
+      case WindowUse::from_disk:
+      case WindowUse::to_disk:
       case WindowUse::shared:
       case WindowUse::stored:
       case WindowUse::low:

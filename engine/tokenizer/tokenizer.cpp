@@ -11,6 +11,8 @@
 namespace sluice::engine {
 namespace {
 
+constexpr std::int64_t kTellEvery = std::int64_t{1} << 20;
+
 /// The added tokens that are looked for before the text is normalised, or after.
 std::vector<AddedToken> looked_for(const TokenizerParts& parts, bool normalized) {
   std::vector<AddedToken> tokens;
@@ -43,11 +45,21 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& file) {
   return Tokenizer(read_tokenizer(planner::read_whole_file(file), file.string()));
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, SpecialTokens special) {
+std::vector<TokenId> Tokenizer::encode(std::string_view text, SpecialTokens special,
+                                       const TextProgress& progress) {
   if (const auto wrong = first_not_utf8(text)) {
     throw BadRequest("text: byte " + std::to_string(*wrong) + " is not UTF-8: convert it");
   }
   std::vector<TokenId> ids;
+  done_ = 0;
+  tell_ = nullptr;
+  if (progress) {
+    tell_ = [this, &progress, all = std::ssize(text), told = std::int64_t{0}]() mutable {
+      if (done_ - told < kTellEvery) return;
+      told = done_;
+      progress(std::min<std::int64_t>(done_, all), all);
+    };
+  }
   if (special == SpecialTokens::around) ids = parts_.before;
   in_text_.split(text, [&](const TextPart& part) {
     if (part.token) return ids.push_back(*part.token);
@@ -60,6 +72,7 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, SpecialTokens spec
   if (special == SpecialTokens::around) {
     ids.insert(ids.end(), parts_.after.begin(), parts_.after.end());
   }
+  tell_ = nullptr;
   return ids;
 }
 
@@ -70,7 +83,12 @@ void Tokenizer::encode_plain(std::string_view text, std::vector<TokenId>& ids) {
 
 void Tokenizer::encode_piece(std::string_view text, std::size_t pattern,
                              std::vector<TokenId>& ids) {
-  if (pattern == parts_.patterns.size()) return parts_.pairs->encode(text, ids);
+  if (pattern == parts_.patterns.size()) {
+    parts_.pairs->encode(text, ids);
+    done_ += std::ssize(text);
+    if (tell_) tell_();
+    return;
+  }
   parts_.patterns[pattern].split(
       text, [&](std::string_view piece) { encode_piece(piece, pattern + 1, ids); });
 }

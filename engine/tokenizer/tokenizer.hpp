@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -32,6 +33,9 @@ struct TokenizerParts {
 /// decoders).
 [[nodiscard]] TokenizerParts read_tokenizer(const std::string& json, const std::string& where);
 
+/// Bytes of text that are cut, of all; may be empty.
+using TextProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+
 /// One thread at a time.
 class Tokenizer {
  public:
@@ -42,8 +46,10 @@ class Tokenizer {
   [[nodiscard]] static Tokenizer from_file(const std::filesystem::path& file);
 
   /// `text` must be UTF-8: throws BadRequest naming the first byte that is not. Added tokens in it
-  /// become their ids; `around` puts the model's own before and behind (<|begin_of_text|>).
-  [[nodiscard]] std::vector<TokenId> encode(std::string_view text, SpecialTokens special);
+  /// become their ids; `around` puts the model's own before and behind (<|begin_of_text|>). Tells
+  /// `progress` every MiB.
+  [[nodiscard]] std::vector<TokenId> encode(std::string_view text, SpecialTokens special,
+                                            const TextProgress& progress = nullptr);
   /// Bytes that are no UTF-8 become U+FFFD; ids without a token are left out.
   enum class Special { kept, skipped };
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, Special special) const;
@@ -71,6 +77,9 @@ class Tokenizer {
   AddedTokenFinder in_text_, in_normalized_;
   std::unordered_map<TokenId, Token> tokens_;
   TokenId largest_id_ = 0;
+  /// Of the text that is being cut: bytes of its normal form so far.
+  std::int64_t done_ = 0;
+  std::function<void()> tell_;  ///< Empty where nobody wants to know.
 };
 
 }  // namespace sluice::engine

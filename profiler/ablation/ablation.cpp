@@ -14,6 +14,7 @@
 #include "planner/units_text.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/cell_run.hpp"
+#include "profiler/gpu_sensors.hpp"
 #include "profiler/measured_run.hpp"
 #include "sim/error.hpp"
 #include "sim/version.hpp"
@@ -54,6 +55,11 @@ std::vector<Turn> turns_of(std::size_t cells, const Experiment& experiment) {
     }
   }
   return turns;
+}
+
+/// "0 s" of what sums of seconds leave over.
+std::string time_text(Seconds left) {
+  return planner::format_seconds(left < Seconds(1e-6) ? Seconds(0) : left);
 }
 
 class Ablation {
@@ -170,16 +176,17 @@ class Ablation {
     for (const Turn& turn : turns) {
       if (stopped()) return;
       if (!lacks(turn)) continue;
-      left = left - time_of(turn.cell);
+      left = std::max(Seconds(0), left - time_of(turn.cell));
       PlannedCell& planned = planned_[turn.cell];
       CellRecord& record = planned.record;
-      const CellSample& sample = record.samples.emplace_back(
+      CellSample& sample = record.samples.emplace_back(
           CellSample{turn.repeat, turn.order, run_cell(planned, experiment_)});
+      sample.gpu = sensors_.read();
       const Seconds took = middle(sample.steps);
       say(cells_[turn.cell],
           fmt::format("repeat {}: {} ({:+.1f} %), {} of steps left", turn.repeat,
                       planner::format_seconds(took), 100 * (record.prediction->step / took - 1),
-                      planner::format_seconds(left)));
+                      time_text(left)));
       if (std::ssize(record.samples) == experiment_.repeats) settle(record);
       write_cell(file(cells_[turn.cell]), record);
     }
@@ -223,6 +230,7 @@ class Ablation {
   std::vector<Cell> cells_;
   std::vector<PlannedCell> planned_;  ///< By index.
   std::optional<engine::Ledger> ledger_;
+  GpuSensors sensors_;
 };
 
 /// A folder that goes when it is left.
@@ -267,11 +275,13 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
   const std::vector<Cell> cells = cells_of(experiment, folder.path());
   write_models(cells);
   AblationEstimate estimate;
+  // A look is never longer than what it stands for.
+  const auto effort = std::min(
+      planner::kQuickEffort, static_cast<std::int64_t>(experiment.effort * planner::kUsualEffort));
   for (const Cell& cell : cells) {
     if (!share.holds(cell.index)) continue;
     const std::string name = cell.name(experiment);
-    const CellRecord& record =
-        estimate.cells.emplace_back(plan_cell(cell, name, planner::kQuickEffort).record);
+    const CellRecord& record = estimate.cells.emplace_back(plan_cell(cell, name, effort).record);
     say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name,
                     outcome_text(record)));
     estimate.disk = estimate.disk + bytes_of_results(record, experiment);

@@ -1,7 +1,9 @@
 #include "profiler/ablation/ablation_files.hpp"
 
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
 
+#include <boost/version.hpp>
 #include <nlohmann/json.hpp>
 
 #include "planner/calibration.hpp"
@@ -31,6 +33,17 @@ std::string csv_field(const std::string& text) {
   return quoted + "\"";
 }
 
+/// Versions of what the program was compiled with and, of the C library, what it runs on.
+Json packages() {
+  return {{"compiler", __VERSION__},
+          {"libc", gnu_get_libc_version()},
+          {"boost", BOOST_LIB_VERSION},
+          {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+                              FMT_VERSION % 100)},
+          {"nlohmann_json", fmt::format("{}.{}.{}", NLOHMANN_JSON_VERSION_MAJOR,
+                                        NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH)}};
+}
+
 std::string manifest(const Experiment& experiment, const Cells& cells, const std::string& command) {
   Json machines = Json::object();
   for (const auto& cell : cells) {
@@ -48,9 +61,10 @@ std::string manifest(const Experiment& experiment, const Cells& cells, const std
                {"seed", experiment.seed},
                {"cells", cells.size()},
                {"machines", machines},
-               {"compiler", __VERSION__}};
+               {"packages", packages()}};
   if (experiment.on == Ground::device) {
-    // What the doctor sees of the computer that finished it: GPU, driver, clocks, libraries.
+    // What the doctor sees of the computer that finished it: GPU, driver, libraries. Clocks are
+    // those of each sample.
     json["computer"] = Json::parse(
         findings_json(examine_machine({.runs = ".", .store = planner::Store::of_user().root()})));
   }
@@ -107,7 +121,7 @@ std::string cells_csv(const Experiment& experiment, const Cells& cells) {
   text +=
       ",status,reason,tier,short_bytes,machine,step_s,step_s_low,step_s_high,tokens_per_s,"
       "model_tflops,mfu,bound_s,bound_by,hbm_peak_bytes,host_peak_bytes,measured_s,measured_s_low,"
-      "measured_s_high,measured_steps,plan,plan_hash,job_hash,profile_hash\n";
+      "measured_s_high,measured_steps,plan,plan_hash,job_hash,profile_hash,optimality_gap\n";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const CellRecord& cell = *cells[i];
     text += std::to_string(i);
@@ -129,24 +143,29 @@ std::string cells_csv(const Experiment& experiment, const Cells& cells) {
     } else {
       text += ",,,,";
     }
-    text += fmt::format(",{},{},{},{}\n", csv_field(cell.plan),
+    text += fmt::format(",{},{},{},{},{}\n", csv_field(cell.plan),
                         cell.prediction ? cell.prediction->plan_hash : "",
-                        cell.prediction ? cell.prediction->job_hash : "", cell.profile_hash);
+                        cell.prediction ? cell.prediction->job_hash : "", cell.profile_hash,
+                        cell.optimality_gap ? fmt::format("{}", *cell.optimality_gap) : "");
   }
   return text;
 }
 
 std::string samples_csv(const Cells& cells) {
-  std::string text = "cell,repeat,order,step,seconds,outlier\n";
+  std::string text =
+      "cell,repeat,order,step,seconds,outlier,gpu_clock_hz,gpu_power_w,gpu_temperature_c\n";
   for (std::size_t i = 0; i < cells.size(); ++i) {
     std::vector<double> all;
     for (const Seconds step : cells[i]->all_steps()) all.push_back(step.count());
     const std::vector<bool> apart = outliers(all);
     std::size_t row = 0;
     for (const CellSample& sample : cells[i]->samples) {
+      const std::string gpu = sample.gpu ? fmt::format("{},{},{}", sample.gpu->clock,
+                                                       sample.gpu->power, sample.gpu->temperature)
+                                         : ",,";
       for (std::size_t step = 0; step < sample.steps.size(); ++step, ++row) {
-        text += fmt::format("{},{},{},{},{},{}\n", i, sample.repeat, sample.order, step + 1,
-                            sample.steps[step].count(), apart[row] ? 1 : 0);
+        text += fmt::format("{},{},{},{},{},{},{}\n", i, sample.repeat, sample.order, step + 1,
+                            sample.steps[step].count(), apart[row] ? 1 : 0, gpu);
       }
     }
   }

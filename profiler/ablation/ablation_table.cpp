@@ -18,6 +18,11 @@ std::string ratio_text(std::optional<double> first, std::optional<double> speed)
   return first && speed ? fmt::format("{:.3f}", *speed / *first) : "";
 }
 
+/// Whole numbers, and two digits of what is below ten.
+std::string tflops_text(double tflops) {
+  return tflops < 10 ? fmt::format("{:.2g}", tflops) : fmt::format("{:.0f}", tflops);
+}
+
 std::optional<double> predicted_speed(const CellRecord& cell) {
   if (!cell.prediction || cell.status != CellStatus::fits) return std::nullopt;
   return cell.prediction->tokens_per_s;
@@ -91,9 +96,10 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
       continue;
     }
     const CellPrediction& p = *cell.prediction;
-    text += fmt::format(" {} | {} to {} | {:.0f} | {:.0f} | {} |", format_seconds(p.step),
+    text += fmt::format(" {} | {} to {} | {:.0f} | {} | {} |", format_seconds(p.step),
                         format_seconds(p.low), format_seconds(p.high), p.tokens_per_s,
-                        p.model_tflops, ratio_text(predicted_speed(first), predicted_speed(cell)));
+                        tflops_text(p.model_tflops),
+                        ratio_text(predicted_speed(first), predicted_speed(cell)));
     if (device) {
       const auto measured = measured_of(cell, experiment);
       if (measured) {

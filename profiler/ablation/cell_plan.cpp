@@ -39,7 +39,9 @@ std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlan
       lacks(record, none->tier, none->short_by);
       return std::nullopt;
     }
-    step = std::move(std::get<planner::Planned>(found).best);
+    planner::Planned& planned = std::get<planner::Planned>(found);
+    record.optimality_gap = planned.optimality_gap;
+    step = std::move(planned.best);
   }
   if (const auto lack = planner::shortage_of(step->prediction.memory)) {
     lacks(record, lack->first, lack->second);

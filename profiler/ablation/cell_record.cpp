@@ -20,12 +20,23 @@ constexpr const char* kCellSchema = "sluice/ablation-cell/1";
 Json sample_json(const CellSample& sample) {
   Json steps = Json::array();
   for (const Seconds step : sample.steps) steps.push_back(step.count());
-  return {{"repeat", sample.repeat}, {"order", sample.order}, {"steps_s", steps}};
+  Json json = {{"repeat", sample.repeat}, {"order", sample.order}, {"steps_s", steps}};
+  if (sample.gpu) {
+    json["gpu"] = {{"clock_hz", sample.gpu->clock},
+                   {"power_w", sample.gpu->power},
+                   {"temperature_c", sample.gpu->temperature}};
+  }
+  return json;
 }
 
 CellSample sample_from(const JsonObject& json) {
   CellSample sample{.repeat = json.integer("repeat"), .order = json.integer("order"), .steps = {}};
   for (const double step : json.numbers("steps_s")) sample.steps.emplace_back(step);
+  if (const auto gpu = json.find_object("gpu")) {
+    sample.gpu = engine::GpuReading{.temperature = gpu->number("temperature_c"),
+                                    .power = gpu->number("power_w"),
+                                    .clock = gpu->number("clock_hz")};
+  }
   return sample;
 }
 
@@ -77,6 +88,7 @@ void write_cell(const std::filesystem::path& file, const CellRecord& record) {
                {"machine", record.machine},
                {"profile_hash", record.profile_hash},
                {"plan", record.plan},
+               {"optimality_gap", record.optimality_gap ? Json(*record.optimality_gap) : Json()},
                {"prediction", record.prediction ? Json::parse(record.prediction->json) : Json()},
                {"ledger_line", record.ledger_line},
                {"samples", Json::array()}};
@@ -106,6 +118,7 @@ std::optional<CellRecord> read_cell(const std::filesystem::path& file) {
   record.machine = cell.text("machine");
   record.profile_hash = cell.text("profile_hash");
   record.plan = cell.text("plan");
+  record.optimality_gap = cell.find_number("optimality_gap");
   if (const auto prediction = cell.find_object("prediction")) {
     record.prediction = prediction_from(*prediction);
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/gpu_reading.hpp"
 #include "planner/machine.hpp"
 #include "planner/predict.hpp"
 #include "profiler/ablation/cells.hpp"
@@ -22,9 +23,10 @@ enum class CellStatus {
 
 /// One repeat on the device.
 struct CellSample {
-  std::int64_t repeat = 1;     ///< From 1.
-  std::int64_t order = 0;      ///< Its place among all that ran, from 1.
-  std::vector<Seconds> steps;  ///< As they ran, the warm-up left out.
+  std::int64_t repeat = 1;                  ///< From 1.
+  std::int64_t order = 0;                   ///< Its place among all that ran, from 1.
+  std::vector<Seconds> steps;               ///< As they ran, the warm-up left out.
+  std::optional<engine::GpuReading> gpu{};  ///< Right after them.
 };
 
 /// The numbers of a prediction that tables show.
@@ -50,6 +52,9 @@ struct CellRecord {
   Bytes short_by{0};
   std::string machine, profile_hash;
   std::string plan;  ///< In words.
+  /// How much faster than the plan found any could be, as a share of its step; none where nothing
+  /// was searched for.
+  std::optional<double> optimality_gap;
   std::optional<CellPrediction> prediction;
   std::string ledger_line;  ///< Of the prediction, where it ran.
   std::vector<CellSample> samples;

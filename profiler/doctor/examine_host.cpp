@@ -124,7 +124,8 @@ Finding examine_locked_memory(std::optional<Bytes> soft_limit, GpuPresence gpu) 
 Finding examine_disk(const std::string& subject, const std::filesystem::path& folder,
                      const std::string& fix) {
   std::error_code ignored;
-  std::filesystem::path at = std::filesystem::absolute(folder, ignored);
+  // The parent of a plain name is empty: the working directory.
+  std::filesystem::path at = std::filesystem::absolute(folder.empty() ? "." : folder, ignored);
   while (!std::filesystem::exists(at, ignored) && at.has_parent_path() && at != at.parent_path()) {
     at = at.parent_path();
   }

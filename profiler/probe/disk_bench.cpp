@@ -1,21 +1,23 @@
 #include "profiler/probe/disk_bench.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
 #include <thread>
 #include <vector>
 
+#include "engine/disk/block_queue.hpp"
+#include "engine/disk/direct_file.hpp"
+#include "planner/disk_state.hpp"
 #include "profiler/probe/aligned_memory.hpp"
 #include "profiler/probe/sampling.hpp"
 #include "sim/error.hpp"
@@ -23,22 +25,26 @@
 namespace sluice::profiler {
 namespace {
 
-constexpr std::int64_t kPiece = std::int64_t{8} << 20;
-constexpr int kThreads = 4;
-constexpr int kSlices = 6;
+using engine::BlockQueue;
+using engine::Way;
 
-enum class Way { read, write };
+/// What one call of a queue moves: long against what is in flight.
+constexpr std::int64_t kPiece = std::int64_t{64} << 20;
+constexpr int kSlices = 6;
+constexpr std::array kDepths = {4U, 8U, 16U, 32U, 64U, 128U};
+/// A depth that reaches so much of the best is enough: less is in flight when something fails.
+constexpr double kEnoughOfBest = 0.97;
 
 class ScratchFile {
  public:
   ScratchFile(const std::filesystem::path& folder, Bytes size) : folder_(folder) {
     std::string name = (folder / ".sluice-probe-XXXXXX").string();
     descriptor_ = mkostemp(name.data(), O_CLOEXEC);
-    if (descriptor_ < 0) fail("making a file");
+    if (descriptor_ < 0) fail(std::strerror(errno));
     unlink(name.c_str());
-    const int flags = fcntl(descriptor_, F_GETFL);
-    direct_ = fcntl(descriptor_, F_SETFL, flags | O_DIRECT) == 0;
     pieces_ = std::max<std::int64_t>(size.count() / kPiece, 1);
+    fill();
+    direct_ = engine::pass_page_cache(descriptor_);
   }
   ~ScratchFile() {
     if (descriptor_ >= 0) close(descriptor_);
@@ -47,97 +53,113 @@ class ScratchFile {
   ScratchFile& operator=(const ScratchFile&) = delete;
 
   [[nodiscard]] bool direct() const { return direct_; }
-  [[nodiscard]] std::int64_t pieces() const { return pieces_; }
-
-  void move(Way way, std::int64_t piece, std::byte* memory) {
-    const std::int64_t at = piece % pieces_ * kPiece;
-    bool refused = false;
-    for (std::int64_t done = 0; done < kPiece;) {
-      const auto left = static_cast<std::size_t>(kPiece - done);
-      const ssize_t moved = way == Way::read ? pread(descriptor_, memory + done, left, at + done)
-                                             : pwrite(descriptor_, memory + done, left, at + done);
-      if (moved < 0 && errno == EINTR) continue;
-      if (moved < 0 && errno == EINVAL && !refused) {
-        // Some file systems accept the flag and refuse the transfer.
-        refused = true;
-        fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) & ~O_DIRECT);
-        direct_ = false;
-        continue;
-      }
-      if (moved <= 0) fail(way == Way::read ? "reading" : "writing");
-      done += moved;
-    }
-  }
-  void flush() {
-    if (!direct_) fdatasync(descriptor_);
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] std::int64_t offset(std::int64_t piece) const { return piece % pieces_ * kPiece; }
+  /// What earlier parts wrote is on the drive, and not in the way of the next one.
+  void flush() const { fdatasync(descriptor_); }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw EnvironmentError("disk at " + folder_.string() + ": " + what +
+                           ": probe a folder with free space (--disk-path)");
   }
 
  private:
-  [[noreturn]] void fail(const char* what) const {
-    throw EnvironmentError("disk at " + folder_.string() + ": " + what + " failed: " +
-                           std::strerror(errno) + "; run the probe in a folder with free space");
+  /// Every piece once: what was never written reads as zeros without touching the disk.
+  void fill() {
+    const AlignedMemory memory{Bytes(kPiece)};
+    std::uint64_t counter = 1;
+    for (std::uint64_t& word : memory.as<std::uint64_t>()) word = mixed(counter++);
+    try {
+      for (std::int64_t piece = 0; piece < pieces_; ++piece) {
+        engine::move_whole(Way::write, descriptor_, offset(piece), memory.as<std::byte>());
+      }
+    } catch (const EnvironmentError& error) {
+      fail(error.what());
+    }
+    flush();
   }
 
   std::filesystem::path folder_;
   int descriptor_ = -1;
-  std::atomic<bool> direct_{false};
+  bool direct_ = false;
   std::int64_t pieces_ = 1;
 };
 
-/// Threads that move pieces until they are told to stop, and how many they have moved.
-class Movers {
+/// A lane: one thread that moves piece after piece through a queue of its own until it is told to
+/// stop, as those of a run do.
+class Mover : private engine::BlockWork {
  public:
-  Movers(ScratchFile& file, Way way, int threads) {
-    for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back([this, &file, way, i, threads] {
-        try {
-          const AlignedMemory memory{Bytes(kPiece)};
-          const auto words = memory.as<std::uint64_t>();
-          for (std::size_t word = 0; word < words.size(); ++word) {
-            words[word] = mixed(word + static_cast<std::size_t>(i) * words.size());
-          }
-          for (std::int64_t piece = i; !stop_.load(std::memory_order_relaxed); piece += threads) {
-            file.move(way, piece, memory.as<std::byte>().data());
-            moved_.fetch_add(kPiece, std::memory_order_relaxed);
-          }
-        } catch (...) {
-          errors_[static_cast<std::size_t>(i)] = std::current_exception();
+  Mover(const ScratchFile& file, Way way, unsigned depth) : memory_(Bytes(kPiece)) {
+    const auto words = memory_.as<std::uint64_t>();
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = mixed(i);
+    const std::array registered = {memory_.as<std::byte>()};
+    queue_ = engine::open_block_queue(engine::DiskIo::best, file.descriptor(), registered, depth);
+    thread_ = std::thread([this, &file, way] {
+      try {
+        // Readers and writers start in different places.
+        for (std::int64_t piece = way == Way::read ? 1 : 0; !stop_.load(); ++piece) {
+          queue_->move(way,
+                       {.offset = file.offset(piece),
+                        .memory = memory_.as<std::byte>().data(),
+                        .bytes = kPiece,
+                        .block = planner::kDiskBlock.count()},
+                       *this);
         }
-      });
-    }
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    });
   }
-  ~Movers() { join(); }
-  Movers(const Movers&) = delete;  // Threads hold `this`.
-  Movers& operator=(const Movers&) = delete;
+  ~Mover() override { join(); }
+  Mover(const Mover&) = delete;  // Its thread holds `this`.
+  Mover& operator=(const Mover&) = delete;
 
   [[nodiscard]] std::int64_t moved() const { return moved_.load(std::memory_order_relaxed); }
   void stop() {
     join();
-    for (const std::exception_ptr& error : errors_) {
-      if (error) std::rethrow_exception(error);
-    }
+    if (error_) std::rethrow_exception(error_);
   }
 
  private:
+  struct Stopped {};
+
+  void visit(std::int64_t /*number*/, std::span<std::byte> block) override {
+    moved_.fetch_add(std::ssize(block), std::memory_order_relaxed);
+    if (stop_.load(std::memory_order_relaxed)) throw Stopped();
+  }
+  bool refused(std::int64_t, std::span<std::byte>, const std::string&) override { return false; }
   void join() {
     stop_.store(true);
-    for (std::thread& thread : threads_) {
-      if (thread.joinable()) thread.join();
+    if (!thread_.joinable()) return;
+    thread_.join();
+    try {
+      if (error_) std::rethrow_exception(error_);
+    } catch (const Stopped&) {
+      error_ = nullptr;
+    } catch (...) {
+      return;
     }
   }
+
+  AlignedMemory memory_;
+  std::unique_ptr<BlockQueue> queue_;
   std::atomic<bool> stop_{false};
   std::atomic<std::int64_t> moved_{0};
-  std::array<std::exception_ptr, kThreads> errors_;
-  std::vector<std::thread> threads_;
+  std::exception_ptr error_;
+  std::thread thread_;
 };
 
-/// Rates of all `movers` at once over slices of the budget.
-std::vector<Samples> rates(std::vector<std::unique_ptr<Movers>>& movers, Seconds budget) {
+using Ways = std::vector<Way>;
+
+/// Rates of all `ways` at once over slices of the budget, the first left out.
+std::vector<Samples> rates(const ScratchFile& file, const Ways& ways, unsigned depth,
+                           Seconds budget, int slices) {
+  std::vector<std::unique_ptr<Mover>> movers;
+  for (const Way way : ways) movers.push_back(std::make_unique<Mover>(file, way, depth));
   std::vector<Samples> all(movers.size());
   std::vector<std::int64_t> before(movers.size(), 0);
   Seconds last = read(Timer::wall);
-  for (int slice = 0; slice <= kSlices; ++slice) {
-    std::this_thread::sleep_for(budget / (kSlices + 1));
+  for (int slice = 0; slice <= slices; ++slice) {
+    std::this_thread::sleep_for(budget / (slices + 1));
     const Seconds now = read(Timer::wall);
     for (std::size_t i = 0; i < movers.size(); ++i) {
       const std::int64_t moved = movers[i]->moved();
@@ -148,25 +170,26 @@ std::vector<Samples> rates(std::vector<std::unique_ptr<Movers>>& movers, Seconds
     }
     last = now;
   }
-  for (const auto& mover : movers) mover->stop();
+  try {
+    for (const auto& mover : movers) mover->stop();
+  } catch (const EnvironmentError& error) {
+    file.fail(error.what());
+  }
   return all;
 }
 
-Samples alone(ScratchFile& file, Way way, Seconds budget) {
-  std::vector<std::unique_ptr<Movers>> movers;
-  movers.push_back(std::make_unique<Movers>(file, way, kThreads));
-  return rates(movers, budget).front();
-}
-
-/// Every piece once: what was never written reads as zeros without touching the disk.
-void fill(ScratchFile& file) {
-  const AlignedMemory memory{Bytes(kPiece)};
-  std::uint64_t counter = 1;
-  for (std::uint64_t& word : memory.as<std::uint64_t>()) word = mixed(counter++);
-  for (std::int64_t piece = 0; piece < file.pieces(); ++piece) {
-    file.move(Way::write, piece, memory.as<std::byte>().data());
+/// The fewest blocks in flight that move about as much, both ways at once, as any.
+unsigned best_depth(const ScratchFile& file, Seconds budget) {
+  std::array<double, kDepths.size()> together{};
+  for (std::size_t i = 0; i < kDepths.size(); ++i) {
+    for (const Samples& each : rates(file, {Way::read, Way::write}, kDepths[i], budget, 2)) {
+      together[i] += median(each);
+    }
   }
-  file.flush();
+  const double most = *std::ranges::max_element(together);
+  const auto enough =
+      std::ranges::find_if(together, [&](double rate) { return rate >= kEnoughOfBest * most; });
+  return kDepths[static_cast<std::size_t>(enough - together.begin())];
 }
 
 }  // namespace
@@ -181,6 +204,24 @@ std::optional<planner::Fact> DiskRates::shared_limit() const {
   return both;
 }
 
+void DiskRates::enter(planner::MachineProfile& profile) const {
+  profile.disk_read = read;
+  profile.disk_write = write;
+  if (const auto both = shared_limit()) profile.disk_both = *both;
+  if (depth) profile.disk_depth = *depth;
+  if (free) profile.disk = *free;
+}
+
+std::string DiskRates::text() const {
+  const auto gigabytes = [](const planner::Fact& fact) { return fact.value / 1e9; };
+  std::string said =
+      fmt::format("{:.2f} read, {:.2f} written; together {:.2f} and {:.2f} GB/s", gigabytes(read),
+                  gigabytes(write), gigabytes(read_beside), gigabytes(write_beside));
+  said += shared_limit() ? ", which share one limit" : ", each with a limit of its own";
+  if (depth) said += fmt::format("; {:.0f} blocks in flight", depth->value);
+  return said;
+}
+
 DiskRates measure_disk(const DiskBenchOptions& options) {
   std::error_code error;
   const auto space = std::filesystem::space(options.folder, error);
@@ -188,27 +229,45 @@ DiskRates measure_disk(const DiskBenchOptions& options) {
   if (!error) {
     size = std::min(size, Bytes(static_cast<std::int64_t>(space.available / 4)));
   }
-  ScratchFile file(options.folder, size);
-  fill(file);
-  DiskRates rates_of;
-  const std::string how = file.direct() ? "O_DIRECT, " : "page cache, ";
-  rates_of.write = measured_fact(alone(file, Way::write, options.budget),
-                                 how + "4 threads, pieces of 8 MiB, sustained");
-  file.flush();
-  rates_of.read = measured_fact(alone(file, Way::read, options.budget),
-                                how + "4 threads, pieces of 8 MiB, sustained");
-  std::vector<std::unique_ptr<Movers>> both;
-  both.push_back(std::make_unique<Movers>(file, Way::read, kThreads / 2));
-  both.push_back(std::make_unique<Movers>(file, Way::write, kThreads / 2));
-  const std::vector<Samples> beside = rates(both, options.budget);
-  rates_of.read_beside = measured_fact(beside[0], how + "while writing");
-  rates_of.write_beside = measured_fact(beside[1], how + "while reading");
-  if (!file.direct()) {
-    rates_of.caveat =
-        "the file system refuses O_DIRECT, so these are rates of the page cache: run "
-        "the probe in a folder on the disk that training will use";
+  const ScratchFile file(options.folder, size);
+  DiskRates found;
+  if (!error) {
+    const auto available = static_cast<double>(space.available);
+    found.free = planner::Fact{.value = available,
+                               .deviation = 0.1 * available,
+                               .count = 1,
+                               .source = planner::Source::measured,
+                               .note = "free under " + options.folder.string()};
   }
-  return rates_of;
+  unsigned depth = engine::kUsualDepth;
+  std::string how = file.direct() ? "O_DIRECT, " : "page cache, ";
+  if (engine::has_io_uring()) {
+    depth = best_depth(file, options.budget / 3);
+    found.depth = planner::Fact{.value = static_cast<double>(depth),
+                                .deviation = 0,
+                                .count = static_cast<std::int64_t>(kDepths.size()),
+                                .source = planner::Source::measured,
+                                .note = "blocks of 256 KiB, each way, through io_uring"};
+    how += "io_uring, " + std::to_string(depth) + " blocks of 256 KiB in flight, sustained";
+  } else {
+    how += "4 threads, blocks of 256 KiB, sustained";
+  }
+  const auto alone = [&](Way way) {
+    file.flush();
+    return measured_fact(rates(file, {way}, depth, options.budget, kSlices).front(), how);
+  };
+  found.write = alone(Way::write);
+  found.read = alone(Way::read);
+  const std::vector<Samples> beside =
+      rates(file, {Way::read, Way::write}, depth, options.budget, kSlices);
+  found.read_beside = measured_fact(beside[0], how + ", while writing");
+  found.write_beside = measured_fact(beside[1], how + ", while reading");
+  if (!file.direct()) {
+    found.caveat =
+        "the file system refuses O_DIRECT, so these are rates of the page cache: probe a folder "
+        "on the disk that training will use (--disk-path)";
+  }
+  return found;
 }
 
 }  // namespace sluice::profiler

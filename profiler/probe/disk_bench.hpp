@@ -13,22 +13,28 @@ namespace sluice::profiler {
 struct DiskRates {
   planner::Fact read, write;                ///< Bytes/s, each alone.
   planner::Fact read_beside, write_beside;  ///< Bytes/s, both at once.
+  std::optional<planner::Fact> depth;       ///< Blocks in flight each way; none without io_uring.
+  std::optional<planner::Fact> free;        ///< Bytes that the folder could still take.
   std::optional<std::string> caveat;        ///< Why the numbers may flatter.
 
   /// What both move together, where that is less than they move apart.
   [[nodiscard]] std::optional<planner::Fact> shared_limit() const;
+  void enter(planner::MachineProfile& profile) const;
+  [[nodiscard]] std::string text() const;  ///< One line.
 };
 
 struct DiskBenchOptions {
   std::filesystem::path folder = ".";
   Bytes file = 4_GiB;  ///< Less where less than four times as much is free.
-  Seconds budget{3};   ///< For each of the three parts.
+  Seconds budget{3};   ///< For each of the three rates; a third of it for each depth.
 };
 
-/// A file of that size, without a name once it is open, written and read through O_DIRECT by four
-/// threads in pieces of 8 MiB; through the page cache, and said so, where the file system has no
-/// O_DIRECT. Each rate is the median over slices of the budget, the first left out: drives begin
-/// faster than they go on. Throws EnvironmentError naming the folder and what the system said.
+/// A file of that size, without a name once it is open, written and read as runs write and read
+/// theirs: one lane each way, blocks of 256 KiB through io_uring (four threads where there is none)
+/// past the page cache; through it, and said so, where the file system has no O_DIRECT. First how
+/// many blocks in flight do, both ways at once; with as many then writing, reading and both. Each
+/// rate is the median over slices of the budget, the first left out: drives begin faster than they
+/// go on. Throws EnvironmentError naming the folder and what the system said.
 [[nodiscard]] DiskRates measure_disk(const DiskBenchOptions& options);
 
 }  // namespace sluice::profiler

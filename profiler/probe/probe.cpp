@@ -16,8 +16,10 @@
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/probe/block_bench.hpp"
 #include "profiler/probe/company.hpp"
+#include "profiler/probe/disk_bench.hpp"
 #include "profiler/probe/memory_bench.hpp"
 #include "profiler/probe/sampling.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -27,12 +29,17 @@ using planner::MachineProfile;
 
 class HostProbe {
  public:
-  HostProbe(ProbeDepth depth, const ProbeProgress& progress)
+  HostProbe(ProbeDepth depth, const ProbeProgress& progress, const std::filesystem::path& disk)
       : unit_(depth == ProbeDepth::quick ? Seconds(0.12) : Seconds(0.4)),
+        disk_{.folder = disk, .file = 1_GiB, .budget = Seconds(1)},
         progress_(progress),
         profile_(planner::here_estimate()) {
     // A name of its own: the estimate and the measurement are two machines to calibration.
     profile_.name = SystemFiles().cpu_model().value_or("host");
+    if (depth == ProbeDepth::quick) {
+      disk_.file = 128_MiB;
+      disk_.budget = Seconds(0.25);
+    }
     cores_ = std::max(1, static_cast<int>(std::lround(profile_.cores.value)));
     engine::prepare_blas();
   }
@@ -44,6 +51,7 @@ class HostProbe {
     optimizer();
     hand_off();
     company();
+    disk();
     return profile_;
   }
 
@@ -58,8 +66,10 @@ class HostProbe {
   void optimizer();
   void hand_off();
   void company();
+  void disk();
 
   Seconds unit_;  ///< Time for one number.
+  DiskBenchOptions disk_;
   ProbeProgress progress_;
   MachineProfile profile_;
   int cores_ = 1;
@@ -270,10 +280,21 @@ void HostProbe::company() {
   say("speed beside others", text);
 }
 
+void HostProbe::disk() {
+  try {
+    const DiskRates rates = measure_disk(disk_);
+    rates.enter(profile_);
+    say("disk", rates.text() + (rates.caveat ? "; " + *rates.caveat : ""));
+  } catch (const EnvironmentError& error) {
+    say("disk", std::string("not measured: ") + error.what());
+  }
+}
+
 }  // namespace
 
-MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress) {
-  return HostProbe(depth, progress).run();
+MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress,
+                          const std::filesystem::path& disk) {
+  return HostProbe(depth, progress, disk).run();
 }
 
 }  // namespace sluice::profiler

@@ -5,7 +5,8 @@
 
 namespace sluice::profiler {
 
-CudaProbe probe_cuda(ProbeDepth /*depth*/, const ProbeProgress& /*progress*/) {
+CudaProbe probe_cuda(ProbeDepth /*depth*/, const ProbeProgress& /*progress*/,
+                     const std::filesystem::path& /*disk*/) {
   engine::require_backend(planner::DeviceKind::cuda);  // Throws, with the fix.
   throw EnvironmentError("this build cannot probe a GPU: build with SLUICE_CUDA=ON");
 }

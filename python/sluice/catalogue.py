@@ -72,7 +72,8 @@ class Machine(Record):
 
     def __getitem__(self, fact: str) -> float:
         """The value of a fact, SI: ``machine["h2d_bytes_per_s"]``."""
-        return self._fields["facts"][fact]["value"]
+        value: float = self._fields["facts"][fact]["value"]
+        return value
 
     def replace(self, name: str | None = None, **facts: str) -> Machine:
         """A copy with other numbers, as ``--set machine.NAME=VALUE`` takes them: a quantity with its unit

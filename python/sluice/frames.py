@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import pandas
 
-T = TypeVar("T")
+
+class _Record(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+T = TypeVar("T", bound=_Record)
 
 
 def frame(rows: Iterable[dict[str, Any]] | dict[str, Any]) -> pandas.DataFrame:
@@ -20,7 +25,7 @@ def frame(rows: Iterable[dict[str, Any]] | dict[str, Any]) -> pandas.DataFrame:
     return pandas.DataFrame(rows)
 
 
-class Rows(list, Generic[T]):
+class Rows(list[T]):
     """A list of records, each with ``to_dict()``."""
 
     def to_frame(self) -> pandas.DataFrame:

@@ -7,7 +7,7 @@ import os
 import pathlib
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from . import _core
 from .catalogue import Machine, Record
@@ -113,7 +113,8 @@ class Prediction(Record):
 
     def graph(self) -> dict[str, Any]:
         """The step graph, which :func:`sluice.simulate` takes: its ``period_s`` is ``step_s``."""
-        return json.loads(self._outcome.graph_json())
+        graph: dict[str, Any] = json.loads(self._outcome.graph_json())
+        return graph
 
     def __repr__(self) -> str:
         return (
@@ -132,7 +133,10 @@ class PlanResult(Prediction):
     """
 
 
-def _result(outcome: Any, kind: type[Prediction]) -> Any:
+P = TypeVar("P", bound=Prediction)
+
+
+def _result(outcome: _core.StepOutcome, kind: type[P]) -> P:
     for note in outcome.notes:
         warnings.warn(note, stacklevel=3)
     if not outcome.fits:

@@ -62,7 +62,7 @@ class RunWords:
         if isinstance(value, (int, float)) and key in _RATES:
             return f"{value!r} B/s"
         if isinstance(value, os.PathLike):
-            return os.fspath(value)
+            return str(os.fspath(value))
         if isinstance(value, (list, tuple)):
             return "[" + ", ".join(str(each) for each in value) + "]"
         return str(value)

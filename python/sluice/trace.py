@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from .frames import frame
 
@@ -28,15 +29,16 @@ class Trace:
     last the head) and ``micro_batch``.
     """
 
-    def __init__(self, columns: Mapping[str, Sequence[Any]]):
-        self.columns: dict[str, np.ndarray] = {
+    def __init__(self, columns: Mapping[str, Sequence[Any] | npt.NDArray[Any]]):
+        self.columns: dict[str, npt.NDArray[Any]] = {
             name: np.array(list(values), dtype=str) if name in _TEXTS else np.asarray(values)
             for name, values in columns.items()
         }
 
-    def __getattr__(self, name: str) -> np.ndarray:
+    def __getattr__(self, name: str) -> npt.NDArray[Any]:
         try:
-            return self.__dict__["columns"][name]
+            columns: dict[str, npt.NDArray[Any]] = self.__dict__["columns"]
+            return columns[name]
         except KeyError:
             raise AttributeError(f"this trace has no column {name!r}") from None
 
@@ -52,11 +54,11 @@ class Trace:
         return list(dict.fromkeys(self.columns["lane"].tolist()))
 
     @property
-    def duration_s(self) -> np.ndarray:
+    def duration_s(self) -> npt.NDArray[Any]:
         """Seconds of each task."""
-        return self.end_s - self.start_s
+        return np.asarray(self.end_s - self.start_s)
 
-    def select(self, mask: np.ndarray) -> Trace:
+    def select(self, mask: npt.NDArray[Any]) -> Trace:
         """The tasks for which a boolean array holds: ``trace.select(trace.lane == "h2d")``."""
         return Trace({name: column[mask] for name, column in self.columns.items()})
 
@@ -69,7 +71,7 @@ class Trace:
         ends = dict(zip(self.columns["id"].tolist(), self.end_s.tolist()))
         return ends["s2/grads"], ends["s3/grads"]
 
-    def to_numpy(self) -> np.ndarray:
+    def to_numpy(self) -> npt.NDArray[Any]:
         """A structured array with one element a task and the columns as fields."""
         table = np.empty(len(self), dtype=[(name, each.dtype) for name, each in self.columns.items()])
         for name, each in self.columns.items():

@@ -80,6 +80,11 @@ LLAMA31 = """{{- bos_token }}
     {{- '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n' + message['content'] | trim + '<|eot_id|>' }}
 {%- endfor %}
 """
+LLAMA32 = LLAMA31.replace(
+    '{%- set date_string = "26 Jul 2024" %}',
+    '{%- if strftime_now is defined %}{%- set date_string = strftime_now("%d %b %Y") %}'
+    '{%- else %}{%- set date_string = "26 Jul 2024" %}{%- endif %}',
+)
 MISTRAL = (
     "{{ bos_token }}{% for message in messages %}"
     "{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}"
@@ -117,6 +122,7 @@ KNOWN = {
     "qwen3": QWEN3,
     "llama3": LLAMA3,
     "llama3.1": LLAMA31,
+    "llama3.2": LLAMA32,
     "mistral": MISTRAL,
     "mistral, system first": MISTRAL_SYSTEM.replace("PLACE", "first"),
     "mistral, system last": MISTRAL_SYSTEM.replace("PLACE", "last"),

@@ -99,6 +99,7 @@ def test_what_the_assistant_wrote_is_learnt_with_the_token_that_ends_it(tmp_path
     "name, source",
     {"chatml": CHATML, "qwen2": QWEN2.replace("You help.", "You are a helpful assistant."),
      "qwen3": KNOWN["qwen3"], "llama3": LLAMA3, "llama3.1": KNOWN["llama3.1"],
+     "llama3.2": KNOWN["llama3.2"],
      "qwen2.5": QWEN2.replace("You help.", "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."),
      "mistral": KNOWN["mistral, system first"].replace(" | trim", "")}.items(),
 )  # fmt: skip
@@ -108,6 +109,19 @@ def test_a_template_chosen_by_name_is_that_of_its_family(tmp_path, name, source)
     conversations = CONVERSATIONS[:5]
     for messages, found in zip(conversations, drive(tmp_path, conversations, name)):
         assert "".join(text for text, _ in found["pieces"]) == render(messages)
+
+
+@pytest.mark.parametrize("family", ["llama3.1", "llama3.2"])
+def test_a_date_is_the_recipes_or_the_templates_fallback_and_never_todays(tmp_path, family):
+    folder = folder_with(tmp_path, KNOWN[family])
+    date = "01 Jan 2025"
+    dated = renderer(KNOWN[family], date_string=date, **TOKENS)
+    for messages, found in zip(CONVERSATIONS, drive(folder, CONVERSATIONS, "", date)):
+        assert "".join(text for text, _ in found["pieces"]) == dated(messages)
+    for found in drive(folder, CONVERSATIONS):
+        assert "Today Date: 26 Jul 2024\n\n" in found["pieces"][2][0]
+    assert "writes no date" in refusal(folder_with(tmp_path, CHATML), "", date)
+    assert "one line" in refusal(folder_with(tmp_path, KNOWN[family]), "", "a\nb")
 
 
 def test_a_template_lies_in_its_own_file_too(tmp_path):

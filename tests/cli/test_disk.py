@@ -1,7 +1,11 @@
 """Optimizer state on the disk: the bits of a run without, kills included, and refusals."""
 
+import errno
+import json
 import os
+import pathlib
 import random
+import resource
 import signal
 import subprocess
 import time
@@ -16,6 +20,7 @@ pytestmark = pytest.mark.skipif(
 
 RATES = ["machine.disk_read=1 GB/s", "machine.disk_write=1 GB/s", "--residency", "host"]
 ALL = [*RATES, "--set", "plan.state=disk"]
+WAITING = [*ALL, "--set", "plan.gradients=disk", "--set", "plan.rounds=1"]
 HALF = [*RATES, "--set", "plan.layers[1].state=disk", "--set", "plan.layers[3].state=disk"]
 
 
@@ -23,14 +28,14 @@ def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(
     run_sluice, validate, flags, tmp_path
 ):
     runs = {}
-    for name, more in {"none": RATES, "half": HALF, "all": ALL}.items():
+    for name, more in {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING}.items():
         words = ["train", *flags, *more, "steps=6", "save_every=2", f"out={name}", "--json"]
         runs[name] = run_sluice(*words).json()
         validate(runs[name], "train-result")
         validate(tmp_path / name / "plan.json", "plan")
         validate(tmp_path / name / "metrics.jsonl", "metrics")
         assert not list((tmp_path / name).glob(".sluice-state*"))
-    for name in ("half", "all"):
+    for name in ("half", "all", "waiting"):
         for key in ("loss", "val_loss", "weights_sha256", "state_sha256"):
             assert runs[name][key] == runs["none"][key], (name, key)
         assert bits(tmp_path / name) == bits(tmp_path / "none")
@@ -74,6 +79,84 @@ def test_a_host_that_is_too_small_is_told_of_the_disk_and_may_use_it(run_sluice,
 def test_a_disk_that_is_too_small_does_not_fit(run_sluice, flags):
     said = run_sluice("train", *flags, *ALL, "--disk", "1KiB", "--json", exit_code=3).json()
     assert said["fits"] is False and said["tier"] == "disk"
+
+
+def test_what_a_run_writes_to_the_drive_is_counted_against_its_rating(
+    run_sluice, validate, flags, tmp_path
+):
+    drive = tmp_path / "drive"
+    drive.mkdir()
+    words = [*flags, *WAITING, "steps=4", "out=run", "--disk-path", "drive", "--ssd-tbw", "1 TB"]
+    said = run_sluice("train", *words, "--json").json()
+    validate(said, "train-result")
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").open()]
+    for line in lines:
+        validate(line, "metrics")
+    parameters = run_sluice("predict", *words[:-6], "--json").json()["parameters"]
+    assert sum(line["moved_bytes"]["disk-write"] for line in lines) > 0
+    ssd = said["ssd"]
+    # State and gradients of every step, and the state before the first.
+    assert ssd["state_bytes"] >= (4 * 14 + 2) * parameters
+    assert ssd["checkpoint_bytes"] == 12 * parameters
+    assert ssd["share"] == pytest.approx((ssd["state_bytes"] + ssd["checkpoint_bytes"]) / 1e12)
+    assert "disk_path: \"drive\"" in (tmp_path / "run" / "run.yaml").read_text()
+    said = run_sluice("train", *words[:-2], "out=again").out
+    assert "SSD: " in said and "--ssd-tbw" in said
+    assert not list(drive.iterdir())
+
+
+def test_a_folder_that_is_not_there_is_refused_before_the_first_step(refuses, flags):
+    words = ["train", *flags, *ALL, "steps=2", "out=run", "--disk-path", "nowhere"]
+    refuses(words, "disk at nowhere", "No such file", exit_code=4)
+
+
+@pytest.mark.parametrize("tiers", [ALL, WAITING], ids=["state", "gradients"])
+def test_a_drive_that_takes_no_more_stops_the_run_behind_a_whole_step(
+    run_sluice, flags, tmp_path, tiers
+):
+    common = [*flags, "keep_last=2", "out=run"]
+    process = started([*common, *tiers, "steps=100000"], tmp_path)
+    metrics = tmp_path / "run" / "metrics.jsonl"
+    while process.poll() is None and not (metrics.exists() and metrics.stat().st_size > 0):
+        time.sleep(0.02)
+    file = state_file(process)
+    assert file is not None, process.stderr.read()
+    # The file's last third: what else is written is smaller.
+    block = 256 * 1024
+    limit = os.stat(file).st_size // block * 2 // 3 * block
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    assert process.wait(timeout=60) == 4
+    err = process.stderr.read().strip().splitlines()
+    errors = [line for line in err if line.startswith("sluice: error: ")]
+    assert len(errors) == 1 and "cannot be written: File too large: stopped after step" in errors[0]
+    step = len(bits(tmp_path / "run"))
+    saved = tmp_path / "run" / "checkpoints" / f"step-{step}"
+    assert saved.is_dir() and str(saved.relative_to(tmp_path)) in errors[0]
+    assert "--resume" in errors[0]
+    more = [f"steps={step + 2}", "--json"]
+    resumed = run_sluice("train", *common, *HALF, *more, "--resume").json()
+    assert resumed["resumed_after"] == step
+    whole = run_sluice("train", *flags, *RATES, *more, "out=whole").json()
+    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
+    for key in ("weights_sha256", "state_sha256"):
+        assert resumed[key] == whole[key]
+
+
+def test_a_file_system_without_direct_transfers_is_named(run_sluice, flags):
+    folder = pathlib.Path("/dev/shm")
+    probe = folder / f".sluice-test-{os.getpid()}"
+    try:
+        probe.write_bytes(bytes(4096))
+        os.close(os.open(probe, os.O_RDONLY | os.O_DIRECT))
+        pytest.skip("/dev/shm has direct transfers")
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            pytest.skip(f"/dev/shm: {error}")
+    finally:
+        probe.unlink(missing_ok=True)
+    words = ["train", *flags, *ALL, "steps=2", "out=run", "--disk-path", folder]
+    err = run_sluice(*words).err.splitlines()
+    assert len(err) == 1 and "disk at /dev/shm: its file system refuses O_DIRECT" in err[0]
 
 
 def state_file(process):
@@ -123,11 +206,11 @@ def test_a_run_killed_with_its_state_on_the_disk_goes_on_with_the_same_bits(
     common = [*flags, f"steps={steps}", "save_every=4", "keep_last=2"]
     whole = run_sluice("train", *common, *RATES, "out=whole", "--json").json()
     moments = random.Random(int(os.environ.get("SLUICE_KILL_SEED", "1")))
-    shares = [ALL, HALF, RATES]
+    shares = [ALL, WAITING, HALF]
     words = [*common, "out=run"]
     for kill in range(int(os.environ.get("SLUICE_DISK_KILLS", "3"))):
         more = ["--resume"] if (tmp_path / "run" / "run.yaml").exists() else []
-        process = started([*words, *shares[kill % 2], *more], tmp_path)
+        process = started([*words, *shares[kill % 3], *more], tmp_path)
         try:
             process.wait(timeout=moments.uniform(0.2, 1.5))
         except subprocess.TimeoutExpired:

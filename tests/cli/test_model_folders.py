@@ -1,11 +1,13 @@
 """Model folders in and out: what train loads, what export writes, what is refused and how."""
 
 import json
+import os
 import shutil
+import subprocess
 
 import numpy
 import pytest
-from conftest import available_verbs
+from conftest import available_verbs, once, program
 from small_run import CONFIG, tensors_of, small_flags, write_model
 
 pytestmark = pytest.mark.skipif(
@@ -117,6 +119,37 @@ def test_a_tied_model_keeps_no_copy_of_its_head(run_sluice, flags, tmp_path):
     run_sluice("train", *flags, "out=run")
     run_sluice("export", "run", "-o", "out", "--dtype", "fp32")
     assert_equal(load_folder(tmp_path / "out"), tensors)
+
+
+def peak_beside_the_tiers(flags, folder, config):
+    """Bytes that training a model folder of `config` holds at most, beyond the tiers that it states; the size of its file."""
+    write_model(folder / "model", config)
+    save(tensors_of(config), folder / "model" / "model.safetensors")
+    words = ["train", *flags, "steps=1", "--hbm", "256MiB", "--seq-len", "8", "--batch-size", "1"]
+    process = subprocess.Popen(
+        [program(), *words, "--no-checkpoint", "--json"], cwd=folder, stdout=subprocess.PIPE,
+        text=True, env={**os.environ, "SLUICE_HOME": str(folder)},
+    )  # fmt: skip
+    said = json.loads(process.stdout.read())
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    tiers = said["peaks"]["hbm_bytes"] + said["peaks"]["host_bytes"]
+    file = (folder / "model" / "model.safetensors").stat().st_size
+    shutil.rmtree(folder / "model")
+    return 1024 * usage.ru_maxrss - tiers, file
+
+
+@once
+def test_loading_a_folder_takes_no_second_copy_of_it_in_memory(flags, tmp_path):
+    # What the program itself holds (with CUDA's libraries some 170 MB) is that of a narrower model of as many layers.
+    deep = {**CONFIG, "num_hidden_layers": 8}
+    narrow = {**deep, "hidden_size": 256, "intermediate_size": 768}
+    wide = {**deep, "hidden_size": 512, "intermediate_size": 1536}
+    beside_narrow, narrow_file = peak_beside_the_tiers(flags, tmp_path, narrow)
+    beside_wide, wide_file = peak_beside_the_tiers(flags, tmp_path, wide)
+    more = wide_file - narrow_file
+    assert more > 70_000_000 and beside_wide - beside_narrow < more / 2, (beside_wide, beside_narrow, more)
 
 
 def test_an_exported_folder_and_a_checkpoint_train_on(run_sluice, flags, tmp_path):

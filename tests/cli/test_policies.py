@@ -1,4 +1,4 @@
-"""--policy, optimizer.state and mixtures of experts: predicted, said, and refused by train."""
+"""--policy, optimizer.state and gpt_oss: predicted, said, and refused by train; mixtures of experts in the catalogue."""
 
 import pytest
 
@@ -58,6 +58,13 @@ def test_train_refuses_other_state_in_one_line(refuses, tmp_path, state):
     run = ["--model", "bytes-2m", "--machine", "here", "--backend", "host", "--seq-len", "64", "--batch-size", "8",
            "--data", data]
     refuses(["train", *run, "--set", f"optimizer.state={state}"], "optimizer.state", "fp32")
+
+
+def test_train_refuses_gpt_oss_in_one_line(refuses, tmp_path):
+    data = tmp_path / "text"
+    data.write_text("a b c d " * 400)
+    refuses(["train", "--model", "gpt-oss-20b", "--machine", "here", "--backend", "host", "--seq-len", "64",
+             "--batch-size", "8", "--data", data], "gpt_oss", "attention sinks")
 
 
 def test_mixtures_of_experts_are_listed_and_predicted(run_sluice, validate):

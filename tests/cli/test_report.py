@@ -213,6 +213,7 @@ def test_an_experiment_that_was_predicted(open_page, experiments):
 def test_an_experiment_that_ran(open_page, experiments):
     page = open_page(experiments / "run" / "report.html")
     assert page.sections() == ["cells", "effects", "parts", "samples", "experiment", "provenance"]
+    assert page.script("return [...document.querySelectorAll('table')].every((t) => t.scrollWidth <= t.parentElement.clientWidth)")
     rows = list(csv.DictReader((experiments / "run" / "samples.csv").open()))
     apart = sum(int(row["outlier"]) for row in rows)
     assert len(page.texts("#cells .track .one")) == len(rows) - apart

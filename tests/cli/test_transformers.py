@@ -1,5 +1,5 @@
 """A model that transformers made, through the whole program: evaluated, continued, trained and exported, with
-transformers' numbers beside ours for llama, qwen2 and qwen3, in fp32 on the host backend."""
+transformers' numbers beside ours for llama, qwen2, qwen3 and two mixtures of experts, in fp32 on the host backend."""
 
 import json
 import os
@@ -11,8 +11,9 @@ from conftest import REPOSITORY, available_verbs, once
 from small_run import TEXT
 
 PYTHON = REPOSITORY / ".venv-transformers" / "bin" / "python"
-FAMILIES = ["llama", "qwen2", "qwen3"]
+FAMILIES = ["llama", "qwen2", "qwen3", "qwen3_moe", "mixtral"]
 SCALED = ["llama-linear", "llama-llama3", "qwen2-yarn", "qwen3-yarn"]  # RoPE scaling.
+ROUTED = ["qwen3_moe-normalized", "mixtral-balanced"]
 MACHINE = ["--machine", "here", "--backend", "host", "--host", "1GiB", "--compute", "fp32"]
 
 pytestmark = [
@@ -69,13 +70,14 @@ def test_greedy_decoding_gives_the_tokens_of_transformers(run_sluice, validate, 
         assert result["ids"] == each["ids"]
 
 
-@pytest.mark.parametrize("family", FAMILIES + SCALED)
+@pytest.mark.parametrize("family", FAMILIES + SCALED + ROUTED)
 def test_one_step_has_the_loss_and_the_gradients_of_transformers(run_sluice, made, family):
     reference = expected(made, family)
+    balance = ["router_aux_loss_coef=0.5"] if family == "mixtral-balanced" else []
     run = made / f"{family}-run"
     run_sluice("train", "--model", made / family, "--data", made / "text.txt", "--seq-len", seq_len(made),
                "--batch-size", reference["training_windows"], *MACHINE, "--hbm", "64MiB", "steps=1", "optimizer.clip=off",
-               "optimizer.lr=0.001", f"out={run}")  # fmt: skip
+               "optimizer.lr=0.001", *balance, f"out={run}")  # fmt: skip
     line = json.loads((run / "metrics.jsonl").read_text().splitlines()[0])
     assert line["loss"] == pytest.approx(reference["step_loss"], rel=2e-6)
     assert line["grad_norm"] == pytest.approx(reference["grad_norm"], rel=2e-5)

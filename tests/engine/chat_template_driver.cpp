@@ -1,6 +1,6 @@
-// chat_template_driver FOLDER [NAME]: for each line on stdin, a JSON list of messages, one line of
-// JSON with the pieces of the text that the folder's chat template (or the one of that name) makes
-// of it, or with the error.
+// chat_template_driver FOLDER [NAME [DATE]]: for each line on stdin, a JSON list of messages, one
+// line of JSON with the pieces of the text that the folder's chat template (or the one of that
+// name) makes of it, or with the error.
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,8 +14,11 @@ int main(int argc, char** argv) {
   using namespace sluice::engine;
   if (argc < 2) return 2;
   try {
-    const ChatTemplate chat =
-        chat_template_of(argv[1], argc > 2 ? std::optional<std::string>(argv[2]) : std::nullopt);
+    const auto word = [&](int at) {
+      const bool given = argc > at && *argv[at] != '\0';
+      return given ? std::optional<std::string>(argv[at]) : std::nullopt;
+    };
+    const ChatTemplate chat = chat_template_of(argv[1], word(2), word(3));
     const RecordFormat format = record_format(sluice::planner::DataFormat::messages);
     for (std::string line; std::getline(std::cin, line);) {
       nlohmann::json out = nlohmann::json::object();

@@ -116,7 +116,14 @@ TEST(RecordFormat, ABadRecordIsRefusedByPlaceAndField) {
   EXPECT_EQ(refused(DataFormat::alpaca, R"({"instruction":"x","output":"y","history":[["a"]]})"),
             "f:7: history[0]: must be a [question, answer] pair of texts");
   EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"tool","content":"x"}]})"),
-            "f:7: messages[0].role: \"tool\" is not one of user, assistant, system");
+            "f:7: messages[0].role: \"tool\": calls of tools and what they returned are not "
+            "supported: leave the record out");
+  EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"judge","content":"x"}]})"),
+            "f:7: messages[0].role: \"judge\" is not one of user, assistant, system");
+  EXPECT_EQ(refused(DataFormat::messages,
+                    R"({"messages":[{"role":"assistant","content":"","tool_calls":[{}]}]})"),
+            "f:7: messages[0].tool_calls: calls of tools and what they returned are not "
+            "supported: leave the record out");
   EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"user","content":[]}]})"),
             "f:7: messages[0].content: must be text");
   EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"user","content":"x"}]})"),

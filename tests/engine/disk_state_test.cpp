@@ -1,9 +1,11 @@
 // Optimizer state on the disk: the same bits as in memory, and damage that is noticed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/state_snapshot.hpp"
@@ -17,12 +19,15 @@ namespace {
 using planner::Tier;
 
 constexpr std::int64_t kDiskSteps = 3;
+constexpr std::int64_t kManySteps = 12;
 
-/// The state of units from `first` on is on the disk.
-planner::Plan disk_plan(const planner::Job& job, std::size_t first) {
-  planner::Plan plan = planner::uniform_plan(job, {}, 2);
+/// The state of units from `first` on is on the disk, and where `gradients` wait there, too, those.
+planner::Plan disk_plan(const planner::Job& job, std::size_t first, Tier gradients = Tier::host) {
+  const std::int64_t rounds = gradients == Tier::disk ? 1 : 2;
+  planner::Plan plan = planner::uniform_plan(job, {}, rounds);
   for (std::size_t unit = first; unit < plan.units.size(); ++unit) {
     plan.units[unit].state = Tier::disk;
+    plan.units[unit].gradients = gradients;
   }
   plan.disk_buffer = planner::kDiskBlock;
   return plan;
@@ -89,6 +94,11 @@ TEST_P(DiskState, AnyShareGivesTheBitsOfNone) {
       EXPECT_EQ(test::run_plan(job, disk_plan(job, first), kDiskSteps, place()), none)
           << name << ", from unit " << first;
     }
+    // A tied head's gradient waits where the embedding's does.
+    for (const std::size_t first : {job.model.tied_head ? 0 : units / 2, std::size_t{0}}) {
+      EXPECT_EQ(test::run_plan(job, disk_plan(job, first, Tier::disk), kDiskSteps, place()), none)
+          << name << ", gradients from unit " << first;
+    }
   }
 }
 
@@ -99,6 +109,10 @@ TEST_P(DiskState, PiecesAndBuffersChangeNoBit) {
     planner::Plan plan = disk_plan(job, 0);
     plan.disk_buffers = buffers;
     EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none) << buffers << " buffers";
+    plan = disk_plan(job, 0, Tier::disk);
+    plan.disk_buffers = buffers;
+    EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none)
+        << buffers << " buffers, gradients there";
   }
 }
 
@@ -155,6 +169,57 @@ TEST_P(DiskState, AFileCutShortEndsTheRun) {
   Tampered(*session).cut_to(0);
   const std::string said = failure_of(*session, 2);
   EXPECT_NE(said.find("cannot be read: the file ends before it"), said.npos) << said;
+}
+
+/// While it lives, no file of the process may be written to behind `bytes`.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(Bytes bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(getrlimit(RLIMIT_FSIZE, &before_), 0);
+    rlimit limit = before_;
+    limit.rlim_cur = static_cast<rlim_t>(bytes.count());
+    EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+TEST_P(DiskState, WhatTheDiskDoesNotTakeIsKeptUntilTheStepIsWhole) {
+  const planner::Job job = pieced_job();
+  const std::size_t units = planner::unit_count(job.model);
+  test::RunTokens tokens(job);
+  for (const Tier gradients : {Tier::host, Tier::disk}) {
+    const planner::Plan plan = disk_plan(job, 0, gradients);
+    const planner::StepGraph graph = test::graph_of(job, plan);
+    const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+    session->run_to(1);
+    EXPECT_EQ(session->disk_failure(), std::nullopt);
+    {
+      const std::int64_t blocks = graph.layout.disk_bytes.count() / planner::kDiskBlock.count();
+      const FileSizeLimit limit(planner::kDiskBlock * (blocks / 2));
+      session->run_to(kManySteps, [&](std::int64_t, const StepResult&) {
+        if (session->disk_failure()) session->request_stop();
+      });
+    }
+    const std::optional<std::string> why = session->disk_failure();
+    ASSERT_TRUE(why.has_value());
+    EXPECT_NE(why->find("cannot be written: File too large"), why->npos) << *why;
+    EXPECT_LT(session->steps_done(), kManySteps);
+    const planner::Plan in_memory = disk_plan(job, units);
+    const planner::StepGraph other = test::graph_of(job, in_memory);
+    const auto whole = test::make_session(job, other, in_memory, tokens);
+    whole->run_to(session->steps_done());
+    EXPECT_EQ(session->state().weights_sha256(), whole->state().weights_sha256());
+    EXPECT_EQ(session->state().state_sha256(), whole->state().state_sha256());
+  }
 }
 
 TEST_P(DiskState, DamageIsNoticedWhenAStateIsSaved) {

@@ -53,7 +53,14 @@ TinyModel apart_model(const TinyModel& packed) {
 
 class Documents : public ::testing::TestWithParam<std::string> {};
 
-INSTANTIATE_TEST_SUITE_P(Attention, Documents, ::testing::ValuesIn(tiny_model_names()),
+/// Experts are balanced over a micro-batch: over other ones where documents are sequences.
+std::vector<std::string> models_of_documents() {
+  std::vector<std::string> names = tiny_model_names();
+  std::erase(names, "mixtral_balanced");
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Attention, Documents, ::testing::ValuesIn(models_of_documents()),
                          [](const auto& info) { return info.param; });
 
 TEST_P(Documents, InOneSequenceGiveTheLossAndGradientsOfSequencesOfTheirOwn) {

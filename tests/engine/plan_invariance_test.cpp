@@ -12,7 +12,7 @@ namespace sluice::engine::test {
 namespace {
 
 constexpr std::int64_t kSteps = 3;
-constexpr std::uint64_t kPlansOfAJob = 9;  // Times six jobs: 54.
+constexpr std::uint64_t kPlansOfAJob = 9;  // Times eight jobs: 72.
 
 std::uint64_t first_seed() {
   const char* text = std::getenv("SLUICE_PLAN_SEED");

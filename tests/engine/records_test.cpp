@@ -170,6 +170,17 @@ TEST(Ledger, EachLineIsChainedToTheOneBefore) {
   EXPECT_EQ(verify_ledger(file).lines, 3);
 }
 
+TEST(Ledger, TwoWritersKeepOneChain) {
+  const ScratchFolder folder;
+  const auto file = folder.path() / "ledger.jsonl";
+  Ledger one(file), two(file);
+  const std::string first = one.append(prediction());
+  const std::string second = two.append(prediction());
+  one.append(LedgerMeasurement{.prediction = second, .steps = 1, .median_step = Seconds(1)});
+  two.append(LedgerMeasurement{.prediction = first, .steps = 1, .median_step = Seconds(1)});
+  EXPECT_EQ(verify_ledger(file).lines, 4);
+}
+
 TEST(Ledger, AChangedDroppedOrForgedLineIsFound) {
   const ScratchFolder folder;
   const std::filesystem::path file = folder.path() / "ledger.jsonl";

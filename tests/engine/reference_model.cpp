@@ -1,6 +1,8 @@
 #include "tests/engine/reference_model.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/host/rope.hpp"
 #include "engine/host/unit_slots.hpp"
@@ -30,6 +32,26 @@ Row project(const Row& x, const Projection& projection, const double* unit) {
   }
   return y;
 }
+
+/// transformers' load_balancing_loss_func: experts * sum over experts of the routes to it and its
+/// mean probability, both over tokens and blocks.
+struct Balance {
+  std::vector<double> routes, probability;
+  double places = 0;
+  void add(const Row& token, const std::vector<std::size_t>& chosen) {
+    routes.resize(token.size());
+    probability.resize(token.size());
+    for (const std::size_t expert : chosen) routes[expert] += 1;
+    for (std::size_t i = 0; i < token.size(); ++i) probability[i] += token[i];
+    places += 1;
+  }
+  [[nodiscard]] double loss() const {
+    if (routes.empty()) return 0;
+    double sum = 0;
+    for (std::size_t i = 0; i < routes.size(); ++i) sum += routes[i] * probability[i];
+    return sum * static_cast<double>(routes.size()) / (places * places);
+  }
+};
 
 struct Block {
   const planner::ModelShape& shape;
@@ -84,7 +106,7 @@ struct Block {
     return out;
   }
 
-  void apply(Rows& x, const double* unit) const {
+  void apply(Rows& x, const double* unit, Balance& balance) const {
     Rows q, k, v;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const Row y = rms_norm(x[i], unit + slots.input_norm.offset, shape.rms_eps);
@@ -98,14 +120,47 @@ struct Block {
       const Row mixed = project(attend(q, k, v, i), slots.o, unit);
       for (std::size_t c = 0; c < mixed.size(); ++c) x[i][c] += mixed[c];
       const Row y = rms_norm(x[i], unit + slots.post_norm.offset, shape.rms_eps);
-      Row gate = project(y, slots.gate, unit);
-      const Row up = project(y, slots.up, unit);
-      for (std::size_t c = 0; c < gate.size(); ++c) {
-        gate[c] = gate[c] / (1 + std::exp(-gate[c])) * up[c];
-      }
-      const Row down = project(gate, slots.down, unit);
+      const Row down = shape.experts ? mix_experts(y, unit, balance)
+                                     : feed_forward(y, slots.gate, slots.up, slots.down, unit);
       for (std::size_t c = 0; c < down.size(); ++c) x[i][c] += down[c];
     }
+  }
+
+  static Row feed_forward(const Row& y, const Projection& gate, const Projection& up,
+                          const Projection& down, const double* unit) {
+    Row wide = project(y, gate, unit);
+    const Row factor = project(y, up, unit);
+    for (std::size_t c = 0; c < wide.size(); ++c) {
+      wide[c] = wide[c] / (1 + std::exp(-wide[c])) * factor[c];
+    }
+    return project(wide, down, unit);
+  }
+
+  /// Sum over the experts of the largest probabilities, weighted by these.
+  Row mix_experts(const Row& y, const double* unit, Balance& balance) const {
+    Row probability = project(y, {slots.experts.router, {}}, unit);
+    double total = 0;
+    for (double& logit : probability) total += logit = std::exp(logit);
+    for (double& value : probability) value /= total;
+    std::vector<std::size_t> order(probability.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(
+        order, [&](std::size_t a, std::size_t b) { return probability[a] > probability[b]; });
+    order.resize(static_cast<std::size_t>(shape.experts->active));
+    balance.add(probability, order);
+    double chosen = 0;
+    for (const std::size_t expert : order) chosen += probability[expert];
+    Row sum(y.size(), 0.0);
+    for (const std::size_t expert : order) {
+      const auto slot = [&](const Slot& first) {
+        return Projection{slots.experts.of(first, static_cast<std::int64_t>(expert)), {}};
+      };
+      const Row out = feed_forward(y, slot(slots.experts.gate), slot(slots.experts.up),
+                                   slot(slots.experts.down), unit);
+      const double share = probability[expert] / (shape.experts->normalized ? chosen : 1);
+      for (std::size_t c = 0; c < sum.size(); ++c) sum[c] += share * out[c];
+    }
+    return sum;
   }
 };
 
@@ -114,6 +169,44 @@ double cross_entropy(const Row& logits, std::int32_t target) {
   double total = 0;
   for (const double logit : logits) total += std::exp(logit);
   return std::log(total) - logits[static_cast<std::size_t>(target)];
+}
+
+struct Losses {
+  double entropy, balance;
+  [[nodiscard]] double sum() const { return entropy + balance; }
+};
+
+Losses losses_of(const TinyModel& model, const UnitDoubles& weights) {
+  const planner::ModelShape& shape = model.job.model;
+  const Block block{shape, block_slots(shape), rope_frequencies(shape)};
+  const EndSlots ends = end_slots(shape);
+  const double* head = weights.back().data();
+  const Projection lm_head{shape.tied_head ? ends.embedding : ends.lm_head, {}};
+  const double* lm_head_unit = shape.tied_head ? weights[0].data() : head;
+  double sum = 0;
+  double balances = 0;
+  for (std::int64_t start = 0; start < model.job.tokens(); start += model.job.seq_len) {
+    Balance balance;  // Of a micro-batch, which has one sequence where the loss is asked for.
+    Rows x;
+    for (std::int64_t i = 0; i < model.job.seq_len; ++i) {
+      const std::int32_t token = model.tokens[static_cast<std::size_t>(start + i)];
+      const double* row = weights[0].data() + ends.embedding.offset + token * shape.hidden;
+      x.emplace_back(row, row + shape.hidden);
+    }
+    for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape.layers); ++layer) {
+      block.apply(x, weights[layer + 1].data(), balance);
+    }
+    for (std::int64_t i = 0; i < model.job.seq_len; ++i) {
+      const Row y =
+          rms_norm(x[static_cast<std::size_t>(i)], head + ends.final_norm.offset, shape.rms_eps);
+      sum += cross_entropy(project(y, lm_head, lm_head_unit),
+                           model.targets[static_cast<std::size_t>(start + i)]);
+    }
+    balances += balance.loss();
+  }
+  return Losses{.entropy = sum / static_cast<double>(model.job.tokens()),
+                .balance = model.job.router_aux_loss_coef.value_or(0) * balances /
+                           static_cast<double>(model.job.micro_batches())};
 }
 
 }  // namespace
@@ -125,31 +218,7 @@ UnitDoubles to_double(const UnitVectors& weights) {
 }
 
 double reference_loss(const TinyModel& model, const UnitDoubles& weights) {
-  const planner::ModelShape& shape = model.job.model;
-  const Block block{shape, block_slots(shape), rope_frequencies(shape)};
-  const EndSlots ends = end_slots(shape);
-  const double* head = weights.back().data();
-  const Projection lm_head{shape.tied_head ? ends.embedding : ends.lm_head, {}};
-  const double* lm_head_unit = shape.tied_head ? weights[0].data() : head;
-  double sum = 0;
-  for (std::int64_t start = 0; start < model.job.tokens(); start += model.job.seq_len) {
-    Rows x;
-    for (std::int64_t i = 0; i < model.job.seq_len; ++i) {
-      const std::int32_t token = model.tokens[static_cast<std::size_t>(start + i)];
-      const double* row = weights[0].data() + ends.embedding.offset + token * shape.hidden;
-      x.emplace_back(row, row + shape.hidden);
-    }
-    for (std::size_t layer = 0; layer < static_cast<std::size_t>(shape.layers); ++layer) {
-      block.apply(x, weights[layer + 1].data());
-    }
-    for (std::int64_t i = 0; i < model.job.seq_len; ++i) {
-      const Row y =
-          rms_norm(x[static_cast<std::size_t>(i)], head + ends.final_norm.offset, shape.rms_eps);
-      sum += cross_entropy(project(y, lm_head, lm_head_unit),
-                           model.targets[static_cast<std::size_t>(start + i)]);
-    }
-  }
-  return sum / static_cast<double>(model.job.tokens());
+  return losses_of(model, weights).entropy;
 }
 
 UnitDoubles reference_gradients(const TinyModel& model) {
@@ -163,9 +232,9 @@ UnitDoubles reference_gradients(const TinyModel& model) {
         double& weight = weights[unit][static_cast<std::size_t>(tensor.offset + i)];
         const double center = weight;
         weight = center + kStep;
-        const double above = reference_loss(model, weights);
+        const double above = losses_of(model, weights).sum();
         weight = center - kStep;
-        const double below = reference_loss(model, weights);
+        const double below = losses_of(model, weights).sum();
         weight = center;
         gradients[unit][static_cast<std::size_t>(tensor.offset + i)] =
             (above - below) / (2 * kStep);

@@ -9,6 +9,7 @@
 #include "engine/host/host_device.hpp"
 #include "planner/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
+#include "tests/engine/scratch_folder.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::engine {
@@ -37,6 +38,28 @@ std::vector<Element> elements(const HostWindow& window, const std::vector<std::b
   std::vector<Element> values(static_cast<std::size_t>(part.bytes.count()) / sizeof(Element));
   std::memcpy(values.data(), host.data() + part.offset.count(), values.size() * sizeof(Element));
   return values;
+}
+
+TEST(Rehearsal, StateAndGradientsOnTheDiskAreMovedAndNeverComputedWith) {
+  for (const test::NamedJob& named : test::small_jobs()) {
+    planner::UnitPlan unit;
+    unit.state = unit.gradients = planner::Tier::disk;
+    planner::Plan plan = planner::uniform_plan(named.job, unit, 1);
+    plan.disk_buffer = planner::kDiskBlock;
+    const planner::StepGraph graph = test::graph_of(named.job, plan);
+    const HostWindow window(graph, HostWindow::least(graph));
+    EXPECT_EQ(planner::find_window_fault(graph, window), std::nullopt) << named.name;
+    test::RunTokens tokens(named.job);
+    const test::ScratchFolder folder;
+    Rehearsal rehearsal(named.job, graph, window,
+                        windowed_device(named.job, graph, window, plan.threads), tokens,
+                        [](std::int64_t) { return 1e-2; }, nullptr, {.folder = folder.path()});
+    EXPECT_EQ(rehearsal.run_to(4, [](std::int64_t, const StepResult&) {}), 4);
+    EXPECT_EQ(rehearsal.values().fault(), std::nullopt) << named.name;
+    ASSERT_NE(rehearsal.disk(), nullptr);
+    EXPECT_GE(rehearsal.disk()->written().count(), 4 * 10);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  }
 }
 
 TEST(Rehearsal, EveryJobRunsUnderAnyPlanOnValuesThatStayNormal) {

@@ -86,6 +86,24 @@ std::vector<NamedJob> small_jobs() {
   job.attention = planner::AttentionSpan::document;
   job.optimizer.clip = 0.5;
   jobs.push_back({"bf16, documents, masks, clip", job});
+
+  job = small_job();
+  job.compute = ComputeType::bf16;
+  job.model.family = planner::Family::mixtral;
+  job.model.experts = planner::Experts{.count = 5, .active = 2, .intermediate = 24};
+  job.model.intermediate = 48;
+  job.router_aux_loss_coef = 0.02;
+  job.batch_size = 8;
+  job.micro_batch = 2;
+  jobs.push_back({"bf16, experts, balanced, clip", job});
+
+  job = small_job();
+  job.compute = ComputeType::bf16;
+  job.model.mlp_bias = true;
+  job.mlp_chunk = 12;  // Of 32 tokens: 12, 12 and 8.
+  job.batch_size = 8;
+  job.micro_batch = 2;
+  jobs.push_back({"bf16, MLP in chunks, biases, clip", job});
   return jobs;
 }
 

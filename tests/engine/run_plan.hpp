@@ -36,8 +36,8 @@ class RunTokens : public TokenSource {
 };
 
 /// Jobs that between them have every compute type, gradient wire, tied and untied heads, clipping
-/// on and off, q/k norms, biases, a sliding window, and documents with masks: three blocks, four
-/// micro-batches.
+/// on and off, q/k norms, biases, a sliding window, documents with masks, and MLPs in chunks: three
+/// blocks, four micro-batches.
 [[nodiscard]] std::vector<NamedJob> small_jobs();
 
 /// The graph of a plan with costs of round numbers.

@@ -147,7 +147,8 @@ class Step {
 }  // namespace
 
 std::vector<std::string> tiny_model_names() {
-  return {"llama", "llama_tied", "mistral", "qwen2", "qwen2_tied", "qwen3"};
+  return {"llama", "llama_tied", "mistral", "qwen2",           "qwen2_tied",
+          "qwen3", "qwen3_moe",  "mixtral", "mixtral_balanced"};
 }
 
 TinyModel tiny_model(const std::string& name) {
@@ -169,11 +170,21 @@ TinyModel tiny_model(const std::string& name) {
     shape.qkv_bias = true;
     shape.o_bias = true;  // Not of qwen2, but of the shapes that config.json can state.
     shape.mlp_bias = true;
+  } else if (name.starts_with("mixtral")) {
+    shape.family = planner::Family::mixtral;
+    shape.experts = planner::Experts{.count = 5, .active = 3, .intermediate = 10};
+    if (name == "mixtral_balanced") job.router_aux_loss_coef = 0.2;
   } else {
     shape.family = planner::Family::qwen3;
     shape.qk_norm = true;
     shape.kv_heads = 1;
   }
+  if (name == "qwen3_moe") {
+    shape.family = planner::Family::qwen3_moe;
+    shape.experts =
+        planner::Experts{.count = 5, .active = 3, .intermediate = 10, .normalized = false};
+  }
+  if (shape.experts) shape.intermediate = shape.experts->active * shape.experts->intermediate;
   return tiny_model(job);
 }
 

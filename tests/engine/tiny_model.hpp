@@ -21,8 +21,10 @@ struct TinyModel {
   std::vector<std::int32_t> targets;  ///< The same; one is ignored.
 };
 
-/// "llama", "llama_tied", "mistral", "qwen2", "qwen2_tied", "qwen3": two layers, grouped heads,
-/// head_dim other than hidden / heads, 2 sequences of 6 tokens in micro-batches of 1.
+/// "llama", "llama_tied", "mistral", "qwen2", "qwen2_tied", "qwen3", and with three of five experts
+/// "qwen3_moe" (shares of all), "mixtral", "mixtral_balanced" (router_aux_loss_coef): two layers,
+/// grouped heads, head_dim other than hidden / heads, 2 sequences of 6 tokens in micro-batches
+/// of 1.
 [[nodiscard]] std::vector<std::string> tiny_model_names();
 [[nodiscard]] TinyModel tiny_model(const std::string& name);
 /// Draws weights, tokens and targets anew for a changed job.

@@ -37,6 +37,24 @@ TEST(BlockRecord, WithoutNormsOfQAndKThereAreNoStatistics) {
   EXPECT_EQ(record.k_rstd, record.attention);
 }
 
+TEST(BlockRecord, OfAnMlpInChunksHoldsNothingOfIt) {
+  planner::Job job = tiny_model("llama").job;
+  job.compute = planner::ComputeType::bf16;
+  job.seq_len = 2048;
+  job.model.intermediate = 1000;
+  const planner::BlockRecord whole = planner::block_record(job);
+  const Bytes whole_scratch = planner::block_workspace(job).total;
+  job.mlp_chunk = 2048;  // One chunk is no chunk.
+  EXPECT_EQ(planner::block_record(job).all_bytes, whole.all_bytes);
+  job.mlp_chunk = 1024;
+  const planner::BlockRecord chunked = planner::block_record(job);
+  EXPECT_EQ(chunked.residual, whole.residual);
+  EXPECT_EQ(chunked.gate, chunked.all_bytes);
+  EXPECT_EQ(whole.all_bytes - chunked.all_bytes, Bytes(2 * 2048 * 1000 * 2));
+  // The host computes 512 tokens at a time: their gate and up, in bf16.
+  EXPECT_EQ(planner::block_workspace(job).total - whole_scratch, Bytes(2 * 512 * 1000 * 2));
+}
+
 TEST(Workspace, IsTheLargerOfBlockAndHead) {
   planner::Job job = tiny_model("llama").job;
   EXPECT_EQ(planner::workspace_bytes(job), planner::block_workspace(job).total);

@@ -39,10 +39,12 @@ Bytes run_bound(const AttentionShape& shape) {
   return attention_backward_run_bound(shape, GradientOrder::fixed);
 }
 AttentionShape jobs_part(const AttentionShape& shape) {
-  return attention_backward_part(shape, GradientOrder::fixed, AttentionLimits{}.run);
+  return attention_backward_part(shape, GradientOrder::fixed,
+                                 attention_run_limit(shape, GradientOrder::fixed));
 }
 
 constexpr std::int64_t kConstant = 65536;
+constexpr Bytes kGibibyte{std::int64_t{1} << 30};
 
 TEST(AttentionWorkspace, FixedOrderHoldsTheScoresGradientInTwoBytes) {
   // 16 sequences of 28 heads of 1024 x 1024 scores.
@@ -122,21 +124,35 @@ TEST(AttentionWorkspace, Llama32768RunsThreeBlocksOfQueriesAHead) {
   EXPECT_EQ(attention_blocks(llama_shape(32768), part).size(), 3);
 }
 
-TEST(AttentionWorkspace, Llama131072RunsBlocksOf31Tiles) {
-  const AttentionShape part = jobs_part(llama_shape(131072));
-  EXPECT_EQ(part.queries, 31 * 128);
-  const std::int64_t run = std::int64_t{3968} * (4 + 2 * 131072) + kConstant;
-  const std::int64_t sums = std::int64_t{4} * 4 * 131072 * kHeadDim;
-  EXPECT_EQ(attention_workspace_bound(llama_shape(131072)), Bytes(2 * (run + sums)));
-  EXPECT_EQ(Bytes(2 * (run + sums)), Bytes(2'617'408'512));
+TEST(AttentionWorkspace, BlocksHave4096QueriesWhereAGibibyteHoldsFewer) {
+  for (const std::int64_t length : {131072, 524288}) {
+    EXPECT_EQ(jobs_part(llama_shape(length)).queries, 4096) << length;
+    const std::int64_t run = std::int64_t{4096} * (4 + 2 * length) + kConstant;
+    const std::int64_t sums = std::int64_t{4} * 4 * length * kHeadDim;
+    EXPECT_EQ(attention_workspace_bound(llama_shape(length)), Bytes(2 * (run + sums))) << length;
+  }
+  EXPECT_EQ(attention_workspace_bound(llama_shape(524288)), Bytes(10'737'582'080));
+  EXPECT_EQ(attention_run_limit(llama_shape(65536), GradientOrder::fixed), kGibibyte);
 }
 
 TEST(AttentionWorkspace, GrowsLinearlyOnceLimited) {
   for (std::int64_t length = 16384; length <= 1 << 20; length *= 2) {
     const Bytes sums(std::int64_t{16} * length * kHeadDim);
-    EXPECT_LE(attention_workspace_bound(llama_shape(length)), (AttentionLimits{}.run + sums) * 2)
+    const Bytes block(std::int64_t{4096} * (4 + 2 * length) + kConstant);
+    EXPECT_LE(attention_workspace_bound(llama_shape(length)),
+              (std::max(kGibibyte, block) + sums) * 2)
         << length;
   }
+}
+
+TEST(AttentionWorkspace, SumsAreReadAndWrittenOnceForEveryBlockThatAddsToThem) {
+  // 16384: a run a head, of all keys; bf16 parts of two are read, fp32 sums read and written.
+  EXPECT_EQ(attention_sum_traffic(llama_shape(16384)),
+            Bytes(std::int64_t{32} * 16384 * kHeadDim * 2 * (2 + 4 + 4)));
+  // 32768: blocks of 11008, 22016 and 32768 keys.
+  EXPECT_EQ(attention_sum_traffic(llama_shape(32768)),
+            Bytes(std::int64_t{32} * (11008 + 22016 + 32768) * kHeadDim * 2 * (2 + 4 + 4)));
+  EXPECT_EQ(attention_sum_traffic(llama_shape(8192)), Bytes(0));
 }
 
 TEST(AttentionWorkspace, OneRunAtATimeTakesHalf) {
@@ -185,7 +201,7 @@ TEST(AttentionParts, RefuseALimitBelowOneTileOfQueries) {
 }
 
 TEST(AttentionParts, TheLongestSequenceFitsAndTheNextDoesNot) {
-  const Bytes limit = AttentionLimits{}.run;
+  const Bytes limit = kGibibyte;
   const auto kinds = {AttentionRunKind::one_head, AttentionRunKind::whole_group};
   for (const AttentionRunKind kind : kinds) {
     const std::int64_t longest =

@@ -1,71 +1,26 @@
-// Optimizer state that lives on the disk: its pieces, its tasks, what it costs, and when the search
-// puts it there.
+// Optimizer state and gradients that live on the disk: pieces, tasks, and what they cost.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
 #include <random>
 
-#include "planner/disk_search.hpp"
 #include "planner/disk_state.hpp"
 #include "planner/layout.hpp"
-#include "planner/random_plan.hpp"
-#include "planner/remedies.hpp"
 #include "sim/simulate.hpp"
+#include "tests/planner/disk_jobs.hpp"
 #include "tests/planner/refusal.hpp"
-#include "tests/planner/round_machine.hpp"
-#include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {
 namespace {
 
+using test::all_on_disk;
+using test::disk_machine;
+using test::padded;
+using test::pieced_job;
+using test::random_disk_plan;
 using test::RoundCosts;
 using test::tiny_job;
-
-/// Blocks of several pieces.
-Job pieced_job() {
-  Job job = tiny_job();
-  job.model.layers = 2;
-  job.model.hidden = 256;
-  job.model.intermediate = 512;
-  job.model.head_dim = 64;
-  return job;
-}
-
-/// A random plan whose CPU units have their state on the disk where a bit of `units` says so.
-Plan random_disk_plan(const Job& job, std::uint64_t seed, std::uint64_t units) {
-  Plan plan = random_plan(job, seed);
-  for (std::size_t i = 0; i < plan.units.size(); ++i) {
-    UnitPlan& unit = plan.units[i];
-    if (unit.executor == Executor::cpu && (units >> i & 1) != 0) unit.state = Tier::disk;
-  }
-  plan.disk_buffers = 1 + static_cast<std::int64_t>(seed % 4);
-  plan.disk_buffer = kDiskBlock;
-  return plan;
-}
-
-ResolvedMachine disk_machine(double read = 10e6, double write = 5e6) {
-  ResolvedMachine machine = test::round_machine();
-  machine.profile.disk_read = test::measured(read);
-  machine.profile.disk_write = test::measured(write);
-  machine.disk = Bytes(1ll << 40);
-  machine.state_on_disk = true;
-  return machine;
-}
-
-std::int64_t padded(const Job& job) {
-  std::int64_t all = 0;
-  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    all += unit_tensors(job.model, unit).padded_size;
-  }
-  return all;
-}
-
-Plan all_on_disk(const Job& job, Tier state = Tier::disk) {
-  UnitPlan unit;
-  unit.state = state;
-  return uniform_plan(job, unit, 1);
-}
 
 TEST(DiskState, PiecesCoverAUnitAndLieAligned) {
   for (const ComputeType compute : {ComputeType::bf16, ComputeType::fp32}) {
@@ -90,7 +45,21 @@ TEST(DiskState, PiecesCoverAUnitAndLieAligned) {
         EXPECT_GE(piece.moment2, piece.moment1 + Bytes(4 * piece.count));
         EXPECT_GE(piece.bytes, piece.moment2 + Bytes(4 * piece.count));
         EXPECT_LE(piece.bytes, plan.disk_buffer + kDiskAlign * 3);
+        EXPECT_EQ(piece.gradient_bytes, Bytes(0));
         end = piece.offset + piece.bytes;
+      }
+      EXPECT_EQ(next, parameters);
+      next = 0;
+      end = Bytes(0);
+      for (const DiskPiece& piece : disk_pieces(job, plan, parameters, Bytes(4))) {
+        next += piece.count;
+        EXPECT_GE(piece.gradient_offset, end);
+        EXPECT_EQ(piece.gradient_offset.count() % kDiskBlock.count(), 0);
+        EXPECT_EQ(piece.gradient().count() % kDiskAlign.count(), 0);
+        EXPECT_EQ(piece.gradient_bytes.count() % kDiskAlign.count(), 0);
+        EXPECT_GE(piece.gradient_bytes, Bytes(4 * piece.count));
+        EXPECT_LE(piece.buffer_bytes(), plan.disk_buffer + kDiskAlign * 4);
+        end = piece.gradient_offset + piece.gradient_bytes;
       }
       EXPECT_EQ(next, parameters);
     }
@@ -106,19 +75,24 @@ TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
     const Plan plan = random_disk_plan(job, seed, seed * 2654435761u >> 3);
     const StepGraph graph = build_step_graph(job, plan, RoundCosts());
     EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
-    std::map<int, std::int64_t> read, written, updated;
+    std::map<int, std::int64_t> read, written, updated, gradients_read, gradients_written;
     for (const StepTask& task : graph.tasks) {
       if (task.step != 2) continue;
       if (task.kind == TaskKind::read_state) read[task.unit] += task.bytes.count();
       if (task.kind == TaskKind::write_state) written[task.unit] += task.bytes.count();
       if (task.kind == TaskKind::update) updated[task.unit] += task.parameters;
+      if (task.kind == TaskKind::read_gradient) gradients_read[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::write_gradient) gradients_written[task.unit] += task.bytes.count();
     }
     EXPECT_EQ(read, written) << "seed " << seed;
+    EXPECT_EQ(gradients_read, gradients_written) << "seed " << seed;
     for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
       const std::int64_t size = unit_tensors(job.model, unit).padded_size;
       EXPECT_EQ(updated[static_cast<int>(unit)], size);
       const bool disk = plan.units[unit].state == Tier::disk;
       EXPECT_EQ(read.contains(static_cast<int>(unit)), disk);
+      EXPECT_EQ(gradients_read.contains(static_cast<int>(unit)),
+                plan.units[unit].gradients == Tier::disk);
       if (disk) {
         EXPECT_GE(read[static_cast<int>(unit)], (disk_element(job) * size).count());
       }
@@ -138,7 +112,7 @@ TEST(DiskPlan, APieceIsReadAfterItsLastWriteAndUpdatedBetween) {
     int pieces = 0;
     for (const auto& [id, span] : spans) {
       const auto at = id.find("/read/");
-      if (at == id.npos || id[1] == '1') continue;
+      if (at == id.npos || id[1] == '1' || id.compare(3, 6, "state/") != 0) continue;
       const std::string step = id.substr(0, 2), rest = id.substr(at + 6);
       const std::string unit = id.substr(9, at - 9), piece = rest.substr(0, rest.find('/'));
       const auto write = [&](char number) {
@@ -165,6 +139,32 @@ TEST(DiskPlan, ReadsRunAheadOfTheNorm) {
   }
   EXPECT_LT(spans.at("s2/state/embed/read/p0/c0").end, spans.at("s2/grads").end);
   EXPECT_GE(spans.at("s2/update/embed/p0").start, spans.at("s2/grads").end);
+}
+
+TEST(DiskPlan, AGradientWaitsThereForTheNormAndComesBackWithItsState) {
+  const Job job = pieced_job();
+  Plan plan = all_on_disk(job, Tier::disk, Tier::disk);
+  plan.disk_buffer = kDiskBlock;
+  const StepGraph graph = build_step_graph(job, plan, RoundCosts());
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  std::map<std::string, sim::Timeline::Span> spans;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+    EXPECT_NE(graph.tasks[i].kind, TaskKind::load_gradient);
+  }
+  int pieces = 0;
+  for (const auto& [id, written] : spans) {
+    const auto at = id.find("/write/");
+    if (!id.starts_with("s2/gradient/") || at == id.npos) continue;
+    const std::string unit = id.substr(12, at - 12), rest = id.substr(at + 7);
+    const std::string piece = rest.substr(0, rest.find('/'));
+    EXPECT_GE(written.start, spans.at("s2/r0/store/" + unit + "/" + rest).end) << id;
+    const auto read = spans.at("s2/gradient/" + unit + "/read/" + rest);
+    EXPECT_GE(read.start, written.end) << id;
+    EXPECT_GE(spans.at("s2/update/" + unit + "/" + piece).start, read.end) << id;
+    ++pieces;
+  }
+  EXPECT_GT(pieces, static_cast<int>(plan.units.size()));
 }
 
 TEST(DiskPlan, PlansWithoutDiskKeepHashGraphAndFile) {
@@ -196,6 +196,20 @@ TEST(DiskPlan, WhatCannotBeIsRefusedByField) {
   plan.units[2].executor = Executor::gpu;
   plan.units[2].when = When::after;
   EXPECT_REFUSED(validate(plan, job), "layers[2].state: disk does not go with executor gpu");
+  plan = all_on_disk(job, Tier::host, Tier::disk);
+  EXPECT_REFUSED(validate(plan, job), "layers[0].gradients: disk needs state disk");
+  plan = all_on_disk(job, Tier::disk, Tier::disk);
+  plan.rounds = 2;
+  plan.micro_batches_per_round = job.micro_batches() / 2;
+  EXPECT_REFUSED(validate(plan, job), "layers[0].gradients: disk needs rounds 1");
+  plan = all_on_disk(job, Tier::disk, Tier::disk);
+  plan.units[1].weights = Tier::disk;
+  EXPECT_REFUSED(validate(plan, job), "layers[1].weights: disk cannot be executed");
+  Job unclipped = job;
+  unclipped.optimizer.clip.reset();
+  plan = all_on_disk(job, Tier::disk, Tier::disk);
+  plan.units[1].when = When::backward;
+  EXPECT_REFUSED(validate(plan, unclipped), "layers[1].gradients: disk does not go with when");
   ResolvedMachine machine = disk_machine();
   machine.profile.disk_write = {};
   const Predictor predictor(job, machine, {});
@@ -207,6 +221,7 @@ TEST(DiskPlan, MemoryTablesMoveWhatIsOnTheDisk) {
   const Predictor predictor(job, disk_machine(), {});
   const Memory disk = predictor.predict(all_on_disk(job)).prediction.memory;
   const Memory host = predictor.predict(all_on_disk(job, Tier::host)).prediction.memory;
+  const Memory both = predictor.predict(all_on_disk(job, Tier::disk, Tier::disk)).prediction.memory;
   EXPECT_EQ(at(host, Tier::disk).peak, Bytes(0));
   EXPECT_GE(at(disk, Tier::disk).peak, Bytes(10 * padded(job)));
   const auto part = [](const Memory& memory, const std::string& name) {
@@ -219,7 +234,10 @@ TEST(DiskPlan, MemoryTablesMoveWhatIsOnTheDisk) {
   EXPECT_EQ(part(host, "state"), Bytes(8 * padded(job)));
   EXPECT_EQ(part(disk, "state"), Bytes(0));
   EXPECT_GT(part(disk, "disk buffers"), Bytes(0));
-  for (const Memory* memory : {&disk, &host}) {
+  EXPECT_EQ(part(disk, "gradients"), Bytes(4 * padded(job)));
+  EXPECT_EQ(part(both, "gradients"), Bytes(0));
+  EXPECT_GE(at(both, Tier::disk).peak, Bytes(14 * padded(job)));
+  for (const Memory* memory : {&disk, &host, &both}) {
     for (const TierMemory& tier : *memory) {
       Bytes sum{0};
       for (const auto& [name, bytes] : tier.parts) sum += bytes;
@@ -251,128 +269,6 @@ TEST(DiskPlan, ALimitThatReadsAndWritesShareSlowsBoth) {
   const double both = to_seconds(Predictor(job, shared, {}).score(plan).step).count();
   EXPECT_GT(both, 1.5 * free);
   EXPECT_LT(both, 2.1 * free);
-}
-
-TEST(DiskBound, NoPlanBeatsIt) {
-  const Job job = tiny_job();
-  ResolvedMachine machine = disk_machine(200e3, 100e3);
-  const std::int64_t state = 12 * padded(job);
-  machine.hbm = Bytes(state / 4);
-  machine.host = Bytes(state / 4);
-  const Bound bound =
-      bound_of(job, ProfileCostModel(machine.profile, {}), machine, Residency::automatic);
-  // Half of the state fits nowhere else, and is written once a step.
-  const double least = static_cast<double>(state - state / 4 * 2) / 100e3;
-  EXPECT_NEAR(bound.each[static_cast<std::size_t>(BoundBy::disk)].count(), least, 0.01 * least);
-  machine.hbm = machine.host = Bytes(1ll << 30);
-  const Predictor roomy(job, machine, {});
-  EXPECT_EQ(roomy.bound().each[static_cast<std::size_t>(BoundBy::disk)], Seconds(0));
-  for (std::uint64_t seed = 0; seed < 30; ++seed) {
-    const Plan plan = random_disk_plan(job, seed, ~0ull);
-    EXPECT_GE(to_seconds(roomy.score(plan).step), roomy.bound().time * (1 - 1e-9));
-  }
-}
-
-SearchSettings quick_search() {
-  return {.pins = {}, .effort = 400'000, .threads = 2, .exhaustive = 1000};
-}
-
-/// A host that holds about half of the state.
-ResolvedMachine short_host(const Job& job) {
-  ResolvedMachine machine = disk_machine();
-  machine.hbm = Bytes(4 << 20);
-  const Predictor roomy(job, machine, {});
-  const Memory all = roomy.predict(all_on_disk(job, Tier::host)).prediction.memory;
-  machine.host = at(all, Tier::host).peak - Bytes(6 * padded(job));
-  return machine;
-}
-
-/// State much larger than the slots that it passes through.
-Job deep_job() {
-  Job job = tiny_job();
-  job.model.layers = 12;
-  return job;
-}
-
-TEST(DiskSearch, TakesTheDiskOnlyWhereMemoryIsShortAndTheDiskIsLent) {
-  const Job job = deep_job();
-  ResolvedMachine machine = short_host(job);
-  const auto found = search(Predictor(job, machine, {}, Residency::host), quick_search());
-  ASSERT_TRUE(std::holds_alternative<Planned>(found));
-  const Planned& planned = std::get<Planned>(found);
-  EXPECT_TRUE(planned.best.prediction.fits);
-  EXPECT_TRUE(uses_disk(planned.best.prediction.plan));
-  EXPECT_GE(to_seconds(planned.best.prediction.step), planned.bound);
-  EXPECT_GE(planned.optimality_gap, 0);
-
-  machine.state_on_disk = false;
-  EXPECT_TRUE(std::holds_alternative<Infeasible>(
-      search(Predictor(job, machine, {}, Residency::host), quick_search())));
-
-  machine.state_on_disk = true;
-  machine.host = Bytes(1ll << 30);
-  const auto roomy = search(Predictor(job, machine, {}, Residency::host), quick_search());
-  EXPECT_FALSE(uses_disk(std::get<Planned>(roomy).best.prediction.plan));
-}
-
-TEST(DiskSearch, NoShareOfTheLayersIsMuchFasterThanTheOneFound) {
-  const Job job = deep_job();
-  const Predictor predictor(job, short_host(job), {}, Residency::host);
-  const auto found = search(predictor, quick_search());
-  ASSERT_TRUE(std::holds_alternative<Planned>(found));
-  const Prediction& best = std::get<Planned>(found).best.prediction;
-  // Every set of consecutive units, in the plan found: none that fits is much faster.
-  int fitted = 0;
-  for (std::size_t from = 0; from < best.plan.units.size(); ++from) {
-    for (std::size_t to = from; to < best.plan.units.size(); ++to) {
-      Plan plan = best.plan;
-      for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
-        if (plan.units[unit].executor == Executor::cpu) {
-          plan.units[unit].state = unit >= from && unit <= to ? Tier::disk : Tier::host;
-        }
-      }
-      const PlanScore score = predictor.score(plan);
-      if (score.step.count() == 0) continue;
-      ++fitted;
-      EXPECT_GE(to_seconds(score.step), 0.97 * to_seconds(best.step)) << from << " to " << to;
-    }
-  }
-  EXPECT_GT(fitted, 0);
-}
-
-TEST(DiskSearch, PinnedUnitsAreTheOnesOnTheDisk) {
-  const Job job = tiny_job();
-  SearchSettings settings = quick_search();
-  settings.pins = [](Plan& plan) {
-    plan.units[2].state = Tier::disk;
-    plan.units[2].executor = Executor::cpu;
-  };
-  const auto found = search(Predictor(job, disk_machine(), {}), settings);
-  ASSERT_TRUE(std::holds_alternative<Planned>(found));
-  const Plan& plan = std::get<Planned>(found).best.prediction.plan;
-  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
-    EXPECT_EQ(plan.units[unit].state == Tier::disk, unit == 2);
-  }
-}
-
-TEST(Remedies, NameTheShareOfLayersOnDisk) {
-  const Job job = deep_job();
-  ResolvedMachine machine = short_host(job);
-  machine.state_on_disk = false;
-  const Predictor predictor(job, machine, {}, Residency::host);
-  const auto found = search_or_remedy(predictor, {}, quick_search());
-  ASSERT_TRUE(std::holds_alternative<Infeasible>(found));
-  const Infeasible& infeasible = std::get<Infeasible>(found);
-  EXPECT_EQ(infeasible.tier, Tier::host);
-  ASSERT_FALSE(infeasible.remedies.empty());
-  const Remedy& disk = infeasible.remedies.front();
-  EXPECT_NE(disk.what.find("of 12 layers"), std::string::npos) << disk.what;
-  EXPECT_NE(disk.what.find("on disk: +"), std::string::npos) << disk.what;
-  EXPECT_EQ(disk.setting.rfind("--disk ", 0), 0u) << disk.setting;
-  EXPECT_FALSE(disk.changes_bits);
-  machine.state_on_disk = true;
-  const auto taken = search(Predictor(job, machine, {}, Residency::host), quick_search());
-  EXPECT_EQ(std::get<Planned>(taken).best.prediction.step, disk.step);
 }
 
 }  // namespace

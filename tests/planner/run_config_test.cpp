@@ -52,6 +52,23 @@ TEST(RunYaml, ReadsBackWhatItWrites) {
   EXPECT_EQ(run_from_yaml(text, "run.yaml").plan_overrides, run.plan_overrides);
 }
 
+TEST(RunYaml, BalancesExpertsWhereAsked) {
+  const std::string sizes = "seq_len: 8\nbatch_size: 2\n";
+  const auto read = [&](const std::string& text) {
+    return run_from_yaml(sizes + text, "RUN.yaml");
+  };
+  const RunConfig run = read("model: mixtral-8x7b\nrouter_aux_loss_coef: 0.02\n");
+  EXPECT_EQ(to_job(run).router_aux_loss_coef, 0.02);
+  EXPECT_EQ(to_yaml(run_from_yaml(to_yaml(run), "run.yaml")), to_yaml(run));
+  EXPECT_EQ(read("moe_aux_loss_coef: 0.02\n").router_aux_loss_coef, 0.02) << "LLaMA-Factory's name";
+  const RunConfig plain = read("model: mixtral-8x7b\nrouter_aux_loss_coef: off\n");
+  EXPECT_EQ(to_job(plain).router_aux_loss_coef, std::nullopt) << "whatever config.json says";
+  EXPECT_NE(job_hash(to_job(run)), job_hash(to_job(plain)));
+  EXPECT_REFUSED(read("router_aux_loss_coef: -1\n"), "router_aux_loss_coef");
+  EXPECT_REFUSED((void)to_job(read("model: bytes-2m\nrouter_aux_loss_coef: 0.02\n")),
+                 "this model has no experts to balance");
+}
+
 TEST(RunYaml, SaysWhatTheDataAreAndHowDocumentsBecomeSequences) {
   const RunConfig run = run_from_yaml(
       "model: bytes-2m\nseq_len: 8\nbatch_size: 2\ndata: mine\ndataset_dir: sets\n"

@@ -160,7 +160,7 @@ TEST(SearchProof, SearchIsBruteForceOnTwoHundredReducedProblems) {
   ASSERT_GT(ratios.size(), 100u);
   std::sort(ratios.begin(), ratios.end());
   RecordProperty("median_bound_over_best", std::to_string(ratios[ratios.size() / 2]));
-  EXPECT_GT(ratios[ratios.size() / 2], 0.6);
+  EXPECT_GT(ratios[ratios.size() / 2], 0.9);
   EXPECT_GT(plans, 10'000);
 }
 

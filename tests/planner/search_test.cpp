@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 #include "planner/random_plan.hpp"
 #include "planner/remedies.hpp"
 #include "planner/run_planning.hpp"
@@ -60,6 +62,41 @@ TEST(Search, GapIsBetweenZeroAndOneAndTheSameEveryTime) {
   EXPECT_EQ(one.optimality_gap, other.optimality_gap);
   EXPECT_GE(one.optimality_gap, 0);
   EXPECT_LT(one.optimality_gap, 1);
+}
+
+TEST(Search, ATimeThatIsOverStillLeavesAPlanAndAnHonestGap) {
+  const Job job = tiny_job();
+  const Predictor predictor(job, round_machine(), {});
+  SearchSettings late = quick();
+  late.effort = std::int64_t{1} << 60;
+  late.until = std::chrono::steady_clock::now();
+  const Planned found = planned(predictor, late);
+  EXPECT_TRUE(found.best.prediction.fits);
+  const Seconds step = to_seconds(found.best.prediction.step);
+  EXPECT_NEAR(found.optimality_gap, (step - found.bound) / step, 1e-12);
+  const Seconds best = to_seconds(planned(predictor, quick()).best.prediction.step);
+  EXPECT_LE(found.bound, best);
+  EXPECT_LT(found.simulated, 20);
+}
+
+/// A search through a space as a whole that time ends knows the bound of what it did not simulate.
+TEST(Search, ASmallSpaceCutShortByTimeHasAGap) {
+  const Job job = tiny_job();
+  const Predictor predictor(job, round_machine(), {});
+  SearchSettings whole = quick([&job](Plan& plan) {
+    const auto units = plan.units;
+    plan = uniform_plan(job, {}, 1);
+    for (std::size_t i = 1; i + 1 < units.size(); ++i) plan.units[i].keep = units[i].keep;
+  });
+  whole.exhaustive = 1'000'000;
+  const Planned best = planned(predictor, whole);
+  EXPECT_EQ(best.optimality_gap, 0);
+  EXPECT_GT(best.relaxed_bound, Seconds(0));
+  EXPECT_LE(best.relaxed_bound, best.bound);
+  whole.until = std::chrono::steady_clock::now();
+  const Planned early = planned(predictor, whole);
+  EXPECT_LE(early.bound, best.bound);
+  EXPECT_LE(early.simulated, best.simulated);
 }
 
 TEST(Search, PinsHold) {

@@ -2,25 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "planner/catalogue.hpp"
 #include "refusal.hpp"
+#include "small_config.hpp"
 
 namespace sluice::planner {
 namespace {
 
-std::string config(const std::string& family, const std::string& more = "") {
-  return R"({"model_type": ")" + family +
-         R"(", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
-             "num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 256,
-             "hidden_act": "silu", "torch_dtype": "bfloat16")" +
-         (more.empty() ? "" : ", " + more) + "}";
-}
-
-ModelShape read(const std::string& family, const std::string& more = "") {
-  return shape_from_config(config(family, more), "config.json");
-}
+using test::config;
+using test::read;
 
 std::vector<std::string> names(const UnitTensors& unit) {
   std::vector<std::string> result;
@@ -202,41 +195,6 @@ TEST(Config, RefusesWhatItCannotTrain) {
   EXPECT_REFUSED(read("mixtral"), "num_local_experts");
   EXPECT_REFUSED(read("qwen3_moe"), "num_experts");
   EXPECT_REFUSED(read("llama", R"("hidden_act2": 1, "num_local_experts": 8)"), "num_local_experts");
-}
-
-/// Totals: as Hugging Face counts the checkpoints' tensors (of gpt-oss-20b, each 4-bit value as a
-/// parameter); active: as the models' cards round them.
-TEST(Experts, CountParametersAsPublished) {
-  struct Published {
-    const char* config;
-    std::int64_t total;
-    double active;  ///< Billions.
-  };
-  const Published models[] = {
-      {R"({"model_type": "qwen3_moe", "hidden_size": 2048, "intermediate_size": 6144,
-           "moe_intermediate_size": 768, "num_experts": 128, "num_experts_per_tok": 8,
-           "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4,
-           "head_dim": 128, "vocab_size": 151936})",
-       30'532'122'624, 3.3},
-      {R"({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
-           "num_local_experts": 8, "num_experts_per_tok": 2, "num_hidden_layers": 32,
-           "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 32000})",
-       46'702'792'704, 12.9},
-      {R"({"model_type": "gpt_oss", "hidden_size": 2880, "intermediate_size": 2880,
-           "num_local_experts": 32, "num_experts_per_tok": 4, "num_hidden_layers": 24,
-           "num_attention_heads": 64, "num_key_value_heads": 8, "head_dim": 64,
-           "vocab_size": 201088})",
-       20'914'757'184, 3.6},
-  };
-  for (const Published& model : models) {
-    const ModelShape shape = shape_from_config(model.config, "config.json");
-    EXPECT_EQ(parameter_count(shape), model.total) << to_string(shape.family);
-    // gpt_oss's card leaves the embedding out of its active parameters.
-    const std::int64_t lookup = shape.family == Family::gpt_oss ? shape.vocab * shape.hidden : 0;
-    EXPECT_NEAR(static_cast<double>(active_parameter_count(shape) - lookup) / 1e9, model.active,
-                0.06)
-        << to_string(shape.family);
-  }
 }
 
 TEST(Config, NamesTheFileTheFieldAndTheReason) {

@@ -52,6 +52,38 @@ TEST(Work, RecomputationIsForwardLessWhatIsKept) {
   EXPECT_TRUE(selective.attention.empty());
 }
 
+TEST(Work, AnMlpInChunksIsComputedAgainInTheBackwardPassAlone) {
+  Job job = tiny_job();
+  const ModelShape& m = job.model;
+  const auto products = [&job](Pass pass) { return product_flops(work_of(job, pass, 1)); };
+  const double expand = 4 * static_cast<double>(job.micro_tokens() * m.hidden * m.intermediate);
+  const double forward = products(Pass::block_forward);
+  const double backward = products(Pass::block_backward);
+  const double rebuilt = products(Pass::block_recompute_input);
+  const Bytes streamed = work_of(job, Pass::block_backward, 1).streamed;
+  job.mlp_chunk = 12;  // 32 tokens: 12 + 12 + 8
+  EXPECT_EQ(products(Pass::block_forward), forward);
+  EXPECT_EQ(products(Pass::block_backward), backward + expand);
+  EXPECT_EQ(products(Pass::block_recompute_input), rebuilt - expand);
+  // Weight gradients in fp32 are read and written for two chunks more than one.
+  EXPECT_GE(work_of(job, Pass::block_backward, 1).streamed - streamed,
+            Bytes(2 * 2 * 4 * 3 * m.hidden * m.intermediate));
+}
+
+TEST(Work, BlocksOfQueriesPayForTheSumsTheyAddTo) {
+  Job job = tiny_job();
+  job.model.heads = 32;
+  job.model.kv_heads = 8;
+  job.model.head_dim = 128;
+  job.seq_len = 8192;
+  EXPECT_EQ(work_of(job, Pass::block_backward, 1).attention.front().sums, Bytes(0));
+  job.seq_len = 524288;
+  const AttentionWork work = work_of(job, Pass::block_backward, 1).attention.front();
+  // 128 blocks of 4096 queries a head: of keys, 4096 x (1 + 2 + ... + 128).
+  const std::int64_t keys = std::int64_t{4096} * 128 * 129 / 2;
+  EXPECT_EQ(work.sums, Bytes(job.micro_batch * 32 * keys * 128 * 20));
+}
+
 TEST(Work, ALastShorterLossChunkIsCounted) {
   Job job = tiny_job();
   job.loss_chunk = 12;  // 32 tokens: 12 + 12 + 8

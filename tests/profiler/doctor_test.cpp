@@ -165,6 +165,12 @@ TEST(Doctor, FolderThatDoesNotExistYetIsJudgedByItsParent) {
   EXPECT_NE(finding.text.find("free at"), std::string::npos);
 }
 
+TEST(Doctor, TheParentOfAPlainNameIsTheWorkingDirectory) {
+  const Finding finding = examine_disk("disk", std::filesystem::path("run").parent_path(), "fix");
+  EXPECT_NE(finding.text.find(std::filesystem::current_path().string()), std::string::npos)
+      << finding.text;
+}
+
 TEST(Doctor, EveryWarningAndFailureNamesItsFixAndAllTakesUnderFiveSeconds) {
   const auto start = std::chrono::steady_clock::now();
   const Findings findings =

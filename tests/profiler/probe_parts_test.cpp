@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "engine/disk/block_queue.hpp"
 #include "profiler/probe/curves.hpp"
 #include "profiler/probe/disk_bench.hpp"
 #include "profiler/probe/memory_bench.hpp"
@@ -63,6 +64,14 @@ TEST(DiskBench, MeasuresEveryRateAndLeavesNoFile) {
   EXPECT_GT(rates.read.value, 0);
   EXPECT_GT(rates.write.value, 0);
   EXPECT_EQ(rates.read.source, planner::Source::measured);
+  EXPECT_EQ(rates.depth.has_value(), engine::has_io_uring());
+  planner::MachineProfile profile;
+  rates.enter(profile);
+  EXPECT_EQ(profile.disk_read.value, rates.read.value);
+  EXPECT_EQ(profile.disk_write.value, rates.write.value);
+  EXPECT_EQ(profile.disk_both.value > 0, rates.shared_limit().has_value());
+  EXPECT_EQ(profile.disk_depth.value > 0, rates.depth.has_value());
+  EXPECT_NE(rates.text().find("GB/s"), std::string::npos);
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 

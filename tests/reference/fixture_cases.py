@@ -67,7 +67,38 @@ CASES = {
         num_key_value_heads=1,
     ),
     "qwen3": _case("qwen3", "Qwen3ForCausalLM", rms_norm_eps=1e-6, rope_theta=1000.0),
+    "qwen3_moe": _case(
+        "qwen3_moe",
+        "Qwen3MoeForCausalLM",
+        rms_norm_eps=1e-6,
+        num_experts=5,
+        num_experts_per_tok=2,
+        moe_intermediate_size=12,
+        norm_topk_prob=False,
+        decoder_sparse_step=1,
+        mlp_only_layers=[],
+    ),
+    # intermediate_size is one expert's.
+    "mixtral": _case(
+        "mixtral",
+        "MixtralForCausalLM",
+        intermediate_size=12,
+        num_local_experts=4,
+        num_experts_per_tok=3,
+    ),
 }
+
+
+def expert_layout(config):
+    """Of a mixture of experts: names of its router and of what comes before an expert's number, of
+    gate, up and down, an expert's width, and how many there are. None of other models."""
+    if config["model_type"] == "qwen3_moe":
+        names = ("mlp.gate.weight", "mlp.experts.", ("gate_proj", "up_proj", "down_proj"))
+        return (*names, config["moe_intermediate_size"], config["num_experts"])
+    if config["model_type"] == "mixtral":
+        names = ("block_sparse_moe.gate.weight", "block_sparse_moe.experts.", ("w1", "w3", "w2"))
+        return (*names, config["intermediate_size"], config["num_local_experts"])
+    return None
 
 
 def tensor_shapes(config):
@@ -84,11 +115,19 @@ def tensor_shapes(config):
             shapes[f"{prefix}self_attn.{name}_proj.weight"] = (size, hidden)
             if config["model_type"] == "qwen2" or config["attention_bias"]:
                 shapes[f"{prefix}self_attn.{name}_proj.bias"] = (size,)
-        if config["model_type"] == "qwen3":
+        if config["model_type"] in ("qwen3", "qwen3_moe"):
             shapes[prefix + "self_attn.q_norm.weight"] = (head_dim,)
             shapes[prefix + "self_attn.k_norm.weight"] = (head_dim,)
         shapes[prefix + "self_attn.o_proj.weight"] = (hidden, query)
         shapes[prefix + "post_attention_layernorm.weight"] = (hidden,)
+        if layout := expert_layout(config):
+            router, experts, (gate, up, down), wide, count = layout
+            shapes[prefix + router] = (count, hidden)
+            for expert in range(count):
+                shapes[f"{prefix}{experts}{expert}.{gate}.weight"] = (wide, hidden)
+                shapes[f"{prefix}{experts}{expert}.{up}.weight"] = (wide, hidden)
+                shapes[f"{prefix}{experts}{expert}.{down}.weight"] = (hidden, wide)
+            continue
         shapes[prefix + "mlp.gate_proj.weight"] = (intermediate, hidden)
         shapes[prefix + "mlp.up_proj.weight"] = (intermediate, hidden)
         shapes[prefix + "mlp.down_proj.weight"] = (hidden, intermediate)

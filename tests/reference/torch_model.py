@@ -1,4 +1,4 @@
-"""llama, mistral, qwen2 and qwen3 in plain PyTorch, differentiated by autograd.
+"""llama, mistral, qwen2, qwen3, qwen3_moe and mixtral in plain PyTorch, differentiated by autograd.
 
 Usage: python3 tests/reference/torch_model.py OUTDIR
 writes OUTDIR/NAME.safetensors for every case of fixture_cases and OUTDIR/adamw.safetensors, in the
@@ -75,6 +75,25 @@ def attention(config, weights, prefix, x, cos, sin, visible):
     return mixed @ weights[prefix + "o_proj.weight"].t()
 
 
+def feed_forward(y, gate, up, down):
+    return (torch.nn.functional.silu(y @ gate.t()) * (y @ up.t())) @ down.t()
+
+
+def mix_experts(config, weights, prefix, y):
+    """Each token's experts of the largest probabilities, weighted by these."""
+    router, experts, names, _, count = fixture_cases.expert_layout(config)
+    probability = torch.softmax(y @ weights[prefix + router].t(), dim=-1)
+    share, chosen = torch.topk(probability, config["num_experts_per_tok"], dim=-1)
+    if config.get("norm_topk_prob", True):
+        share = share / share.sum(-1, keepdim=True)
+    mixed = torch.zeros_like(y)
+    for expert in range(count):
+        matrices = [weights[f"{prefix}{experts}{expert}.{name}.weight"] for name in names]
+        weight = (share * (chosen == expert)).sum(-1, keepdim=True)
+        mixed = mixed + weight * feed_forward(y, *matrices)
+    return mixed
+
+
 def mean_loss(config, weights, tokens, targets):
     """Cross-entropy summed over targets >= 0 and divided by all tokens."""
     length = tokens.shape[1]
@@ -93,10 +112,11 @@ def mean_loss(config, weights, tokens, targets):
         y = rms_norm(x, weights[prefix + "input_layernorm.weight"], eps)
         x = x + attention(config, weights, prefix + "self_attn.", y, cos, sin, visible)
         y = rms_norm(x, weights[prefix + "post_attention_layernorm.weight"], eps)
-        gate = y @ weights[prefix + "mlp.gate_proj.weight"].t()
-        up = y @ weights[prefix + "mlp.up_proj.weight"].t()
-        mixed = torch.nn.functional.silu(gate) * up
-        x = x + mixed @ weights[prefix + "mlp.down_proj.weight"].t()
+        if fixture_cases.expert_layout(config):
+            x = x + mix_experts(config, weights, prefix, y)
+            continue
+        names = ("gate", "up", "down")
+        x = x + feed_forward(y, *(weights[f"{prefix}mlp.{name}_proj.weight"] for name in names))
     x = rms_norm(x, weights["model.norm.weight"], eps)
     head = weights.get("lm_head.weight", weights["model.embed_tokens.weight"])
     logits = (x @ head.t()).view(-1, config["vocab_size"])

@@ -83,8 +83,13 @@ FAMILIES = {
     "llama": ("Llama", {"tie_word_embeddings": False}),
     "qwen2": ("Qwen2", {"tie_word_embeddings": True}),
     "qwen3": ("Qwen3", {"tie_word_embeddings": False, "head_dim": 32}),
+    "qwen3_moe": ("Qwen3Moe", {
+        "tie_word_embeddings": False, "head_dim": 32, "num_experts": 5, "num_experts_per_tok": 2,
+        "moe_intermediate_size": 24, "norm_topk_prob": False}),
+    "mixtral": ("Mixtral", {
+        "tie_word_embeddings": False, "intermediate_size": 40, "num_local_experts": 4, "num_experts_per_tok": 2}),
 }
-# RoPE scaling: loss and gradients alone.
+# Of RoPE scaling, normalized shares and balanced experts: loss and gradients alone.
 SCALED = {
     "llama-linear": ("Llama", {"rope_scaling": {"rope_type": "linear", "factor": 4.0}}),
     "llama-llama3": ("Llama", {"rope_scaling": {
@@ -95,6 +100,11 @@ SCALED = {
     "qwen3-yarn": ("Qwen3", {"head_dim": 32, "rope_scaling": {
         "rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32, "beta_fast": 8.0,
         "beta_slow": 2.0, "mscale": 1.0, "mscale_all_dim": 0.5}}),
+    "qwen3_moe-normalized": ("Qwen3Moe", {
+        "head_dim": 32, "num_experts": 6, "num_experts_per_tok": 3, "moe_intermediate_size": 40,
+        "norm_topk_prob": True}),
+    "mixtral-balanced": ("Mixtral", {
+        "num_local_experts": 4, "num_experts_per_tok": 2, "output_router_logits": True, "router_aux_loss_coef": 0.5}),
 }  # fmt: skip
 SEQ_LEN = 24
 NEW_TOKENS = 40
@@ -125,12 +135,20 @@ def mean_loss(model, tokens, begin, end, seq_len):
     return total / (end - begin)
 
 
+def balance_loss(model, tokens, windows):
+    """Of a model that asks for it, the loss of its routers, a mean over windows."""
+    if not getattr(model.config, "output_router_logits", False):
+        return 0.0
+    inputs = [torch.tensor([tokens[i * SEQ_LEN : (i + 1) * SEQ_LEN]]) for i in range(windows)]
+    return model.config.router_aux_loss_coef * sum(model(each).aux_loss for each in inputs) / windows
+
+
 def expected_of(model, tokens, tokenizer, prompts):
     """Losses, gradients of one step over all training windows, and greedy continuations."""
     windows = (len(tokens) - 1) // SEQ_LEN
     training = windows - max(1, windows // 20)
     loss = mean_loss(model, tokens, 0, training * SEQ_LEN, SEQ_LEN)
-    loss.backward()
+    (loss + balance_loss(model, tokens, training)).backward()
     gradients = {name: each.grad.clone() for name, each in model.named_parameters()}
     norm = math.sqrt(sum(float((each.double() ** 2).sum()) for each in gradients.values()))
     with torch.no_grad():

@@ -59,8 +59,10 @@ Fact measured(double value, std::string note) {
 
 }  // namespace
 
-GpuProbe::GpuProbe(ProbeDepth depth, const ProbeProgress& progress)
+GpuProbe::GpuProbe(ProbeDepth depth, const ProbeProgress& progress,
+                   const std::filesystem::path& disk)
     : depth_(depth), budget_(budget_of(depth)), progress_(progress) {
+  budget_.disk.folder = disk;
   engine::require_backend(planner::DeviceKind::cuda);
   name_machine();
   capacities();
@@ -136,18 +138,14 @@ void GpuProbe::disk() {
   } catch (const EnvironmentError& error) {
     // Minutes of measurements are not lost for want of a folder: the estimates stay.
     result_.warnings.push_back(
-        {"disk", Verdict::warn, error.what(), "cd FOLDER_ON_THAT_DISK && sluice probe"});
+        {"disk", Verdict::warn, error.what(), "sluice probe --disk-path FOLDER_ON_THAT_DISK"});
     return;
   }
-  result_.profile.disk_read = rates.read;
-  result_.profile.disk_write = rates.write;
-  if (const auto both = rates.shared_limit()) result_.profile.disk_both = *both;
-  say("disk", fmt::format("{:.2f} read, {:.2f} written; together {:.2f} and {:.2f} GB/s",
-                          rates.read.value / 1e9, rates.write.value / 1e9,
-                          rates.read_beside.value / 1e9, rates.write_beside.value / 1e9));
+  rates.enter(result_.profile);
+  say("disk", rates.text());
   if (rates.caveat) {
     result_.warnings.push_back(
-        {"disk", Verdict::warn, *rates.caveat, "cd FOLDER_ON_THAT_DISK && sluice probe"});
+        {"disk", Verdict::warn, *rates.caveat, "sluice probe --disk-path FOLDER_ON_THAT_DISK"});
   }
 }
 
@@ -194,8 +192,9 @@ CudaProbe GpuProbe::run() {
   return std::move(result_);
 }
 
-CudaProbe probe_cuda(ProbeDepth depth, const ProbeProgress& progress) {
-  return GpuProbe(depth, progress).run();
+CudaProbe probe_cuda(ProbeDepth depth, const ProbeProgress& progress,
+                     const std::filesystem::path& disk) {
+  return GpuProbe(depth, progress, disk).run();
 }
 
 }  // namespace sluice::profiler

@@ -28,7 +28,7 @@ struct ProbeBudget {
 
 class GpuProbe {
  public:
-  GpuProbe(ProbeDepth depth, const ProbeProgress& progress);
+  GpuProbe(ProbeDepth depth, const ProbeProgress& progress, const std::filesystem::path& disk);
   CudaProbe run();
 
  private:

@@ -117,6 +117,20 @@ TEST(GemmKeys, OfAJobWhoseChunksDivideItsTokensHaveNoShorterChunk) {
   EXPECT_EQ(gemm_keys(job).size(), 5U * 4);
 }
 
+TEST(GemmKeys, OfAnMlpInChunksAreThoseOfAChunkAndOfTheRest) {
+  planner::Job job = small_job();
+  job.loss_chunk = 96;
+  job.mlp_chunk = 64;  // 64 and 32 of 96 tokens; q k v, o and the head at once.
+  const std::vector<GemmKey> keys = gemm_keys(job);
+  EXPECT_EQ(keys.size(), 7U * 4);
+  for (const std::int64_t tokens : {64, 32}) {
+    for (const GemmKey& key : {GemmKey{GemmProduct::forward, tokens, 128, 640, false, false},
+                               GemmKey{GemmProduct::forward, tokens, 320, 128, false, true}}) {
+      EXPECT_EQ(std::ranges::count(keys, key), 1) << to_string(key);
+    }
+  }
+}
+
 TEST(GemmKeys, SayTheirOperandsSizesInTheLibrarysOrder) {
   const auto expect = [](GemmProduct product, std::int64_t a, std::int64_t b, std::int64_t d) {
     const GemmElements elements = elements_of({product, 2, 3, 5, false, false});

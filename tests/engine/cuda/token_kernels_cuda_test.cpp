@@ -55,6 +55,54 @@ TEST_F(SwigluKernel, BothPassesAgreeWithDoubleAndShareTheActivation) {
   }
 }
 
+/// gate and up of 2^31 elements and more: rows on both sides of element 2^31 must hold what a row
+/// alone gives.
+TEST_F(SwigluKernel, RowsBeyondElement2To31AreComputedLikeOthers) {
+  constexpr std::int64_t kWidth = 18944, kTokens = (std::int64_t{1} << 31) / (2 * kWidth) + 3;
+  static_assert(kTokens * 2 * kWidth > (std::int64_t{1} << 31));
+  std::size_t free = 0, total = 0;
+  succeed(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  if (free < std::size_t{8} << 30) GTEST_SKIP() << "needs 8 GiB of free device memory";
+  RandomValues random(10);
+  const Halves row = random.halves(2 * kWidth, 4), d_row = random.halves(kWidth);
+  const DeviceArray<std::uint16_t> in(kTokens * 2 * kWidth), d_act(kTokens * kWidth);
+  const DeviceArray<std::uint16_t> one_in(row), one_d(d_row), one_out(2 * kWidth), one_act(kWidth);
+  const auto copy_row = [](const DeviceArray<std::uint16_t>& to, std::int64_t t, const Halves& of) {
+    succeed(cudaMemcpy(to.data() + t * static_cast<std::int64_t>(of.size()), of.data(),
+                       of.size() * sizeof(std::uint16_t), cudaMemcpyHostToDevice),
+            "a row");
+  };
+  const std::vector<std::int64_t> rows = {0, kTokens - 4, kTokens - 3, kTokens - 2, kTokens - 1};
+  for (const std::int64_t t : rows) {
+    copy_row(in, t, row);
+    copy_row(d_act, t, d_row);
+  }
+  succeed(cudaDeviceSynchronize(), "rows");
+  const auto backward = [&](const DeviceArray<std::uint16_t>& gate_up,
+                            const std::uint16_t* d_activation, std::int64_t tokens,
+                            std::uint16_t* out, std::uint16_t* activation) {
+    swiglu_backward(
+        stream_, {gate_up.data(), gate_up.data() + kWidth, 2 * kWidth}, d_activation, tokens,
+        kWidth,
+        {.d_gate = out, .d_up = out + kWidth, .stride = 2 * kWidth, .activation = activation});
+  };
+  backward(one_in, one_d.data(), 1, one_out.data(), one_act.data());
+  // In place of what is read: half the memory.
+  backward(in, d_act.data(), kTokens, in.data(), d_act.data());
+  finish();
+  const auto row_of = [](const std::uint16_t* from, std::int64_t t, std::int64_t width) {
+    Halves values(static_cast<std::size_t>(width));
+    succeed(cudaMemcpy(values.data(), from + t * width, values.size() * sizeof(std::uint16_t),
+                       cudaMemcpyDeviceToHost),
+            "a row");
+    return values;
+  };
+  for (const std::int64_t t : rows) {
+    EXPECT_EQ(row_of(in.data(), t, 2 * kWidth), one_out.values()) << "row " << t;
+    EXPECT_EQ(row_of(d_act.data(), t, kWidth), one_act.values()) << "row " << t;
+  }
+}
+
 class EmbeddingKernel : public KernelTest {};
 
 TEST_F(EmbeddingKernel, ForwardCopiesRows) {

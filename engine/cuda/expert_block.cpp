@@ -1,0 +1,167 @@
+// A block's feed-forward half where it is a mixture of experts. Which rows an expert gets is known
+// on the device alone: kernels read it there, and launches have the size of the worst case.
+#include "engine/cuda/check.hpp"
+#include "engine/cuda/kernels/expert_product.hpp"
+#include "engine/cuda/kernels/launch.hpp"
+#include "engine/cuda/kernels/norm.hpp"
+#include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/templates.hpp"
+#include "engine/cuda/views.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+cuda::RouteArrays arrays_of(const planner::CudaRouteWorkspace& space, std::byte* workspace) {
+  const auto ints = [workspace](Bytes offset) {
+    return reinterpret_cast<std::int32_t*>(workspace + offset.count());
+  };
+  const auto floats = [workspace](Bytes offset) { return fp32(workspace + offset.count()); };
+  return {.expert = ints(space.expert),
+          .row = ints(space.row),
+          .token = ints(space.token),
+          .share = floats(space.share),
+          .d_share = floats(space.d_share),
+          .begin = ints(space.begin),
+          .tiles = ints(space.tiles),
+          .counts = ints(space.counts)};
+}
+
+cuda::RouteShape shape_of(const planner::ModelShape& model, std::int64_t tokens) {
+  return {.tokens = tokens,
+          .experts = model.experts->count,
+          .active = model.experts->active,
+          .normalized = model.experts->normalized};
+}
+
+cuda::RowGroups groups_of(const cuda::RouteShape& shape, const cuda::RouteArrays& routes) {
+  return {.begin = shape.experts == 1 ? nullptr : routes.begin,
+          .tiles = shape.experts == 1 ? nullptr : routes.tiles,
+          .groups = shape.experts,
+          .rows = shape.tokens * shape.active};
+}
+
+}  // namespace
+
+void CudaTemplates::require_computable_experts(const planner::ModelShape& shape) {
+  if (!shape.experts) return;
+  const planner::Experts& experts = *shape.experts;
+  if (experts.count % cuda::kVector != 0 || experts.count > cuda::kMostExperts ||
+      experts.active > cuda::kMostActive || experts.intermediate % cuda::kVector != 0) {
+    throw BadRequest(
+        "model: the cuda backend computes mixtures of a multiple of 8 experts, up to " +
+        std::to_string(cuda::kMostExperts) + ", of which a token uses up to " +
+        std::to_string(cuda::kMostActive) + ": use --backend host");
+  }
+}
+
+/// norm, router, routes, gate and up: writes the record from gate to its end.
+void CudaTemplates::expand_experts(cudaStream_t stream, const std::uint16_t* weights,
+                                   const CudaRecord& record, Span span, std::byte* workspace) {
+  const ExpertSlots& slots = slots_.experts;
+  const cuda::RouteShape shape = shape_of(job_.model, span.count);
+  const cuda::RouteArrays routes = arrays_of(space_.routes, workspace);
+  const std::int64_t width = job_.model.experts->intermediate;
+  const std::uint16_t* normed = bf16(workspace + space_.normed.count());
+  float* logits = fp32(record.at(layout_.router));
+  cuda::rms_norm(stream, bf16(record.at(layout_.residual)), weights + slots_.post_norm.offset,
+                 static_cast<float>(job_.model.rms_eps), span.count, hidden_,
+                 bf16(workspace + space_.normed.count()), fp32(workspace + space_.rstd.count()));
+  cuda::multiply_rows(stream, {normed, nullptr, hidden_}, {.rows = span.count},
+                      {weights + slots.router.offset, 0}, hidden_, shape.experts, logits);
+  cuda::route(stream, logits, shape, routes);
+  cuda::multiply_rows(stream, {normed, routes.token, hidden_}, groups_of(shape, routes),
+                      {weights + slots.gate.offset, slots.stride}, hidden_, 2 * width,
+                      bf16(record.at(layout_.gate)));
+}
+
+/// SwiGLU, down projections, sums over experts and residual: behind expand_experts, in its
+/// workspace.
+void CudaTemplates::contract_experts(cudaStream_t stream, const std::uint16_t* weights,
+                                     const CudaRecord& record, Span span, std::byte* next_input,
+                                     std::byte* workspace) {
+  const ExpertSlots& slots = slots_.experts;
+  const cuda::RouteShape shape = shape_of(job_.model, span.count);
+  const cuda::RouteArrays routes = arrays_of(space_.routes, workspace);
+  const cuda::RowGroups groups = groups_of(shape, routes);
+  const std::int64_t width = job_.model.experts->intermediate;
+  std::uint16_t* activation = bf16(workspace + space_.activation.count());
+  std::uint16_t* rows = bf16(workspace + space_.routes.rows.count());
+  cuda::weighted_swiglu(stream, bf16(record.at(layout_.gate)), routes.share, groups.rows, width,
+                        activation);
+  cuda::multiply_rows(stream, {activation, nullptr, width}, groups,
+                      {weights + slots.down.offset, slots.stride}, width, hidden_, rows);
+  cuda::combine_rows(stream, rows, shape, routes, bf16(record.at(layout_.residual)), hidden_,
+                     bf16(next_input));
+}
+
+/// Adds the micro-batch's routes to those of the blocks before, behind the residual stream.
+void CudaTemplates::count_routes(cudaStream_t stream, const CudaRecord& record,
+                                 std::byte* next_input, std::byte* workspace) const {
+  if (!job_.router_aux_loss_coef) return;
+  cuda::count_routes(stream, arrays_of(space_.routes, workspace), job_.model.experts->count,
+                     fp32(record.input + layout_.counts.count()),
+                     fp32(next_input + layout_.counts.count()));
+}
+
+std::size_t CudaTemplates::counts_bytes() const {
+  if (!job_.router_aux_loss_coef) return 0;
+  return static_cast<std::size_t>(job_.model.experts->count) * sizeof(float);
+}
+
+void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* weights,
+                                     float* gradient, cuda::Into into, const CudaRecord& record,
+                                     std::uint16_t* d_stream, std::byte* workspace) {
+  const ExpertSlots& slots = slots_.experts;
+  const cuda::RouteShape shape = shape_of(job_.model, tokens_);
+  const cuda::RouteArrays routes = arrays_of(space_.routes, workspace);
+  const cuda::RowGroups groups = groups_of(shape, routes);
+  const cuda::RowGroups all_tokens{.rows = tokens_};
+  const std::int64_t width = job_.model.experts->intermediate;
+  std::uint16_t* normed = bf16(workspace + space_.normed.count());
+  std::uint16_t* d_normed = bf16(workspace + space_.d_normed.count());
+  float* rstd = fp32(workspace + space_.rstd.count());
+  std::uint16_t* activation = bf16(workspace + space_.activation.count());
+  std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
+  std::uint16_t* rows = bf16(workspace + space_.routes.rows.count());
+  std::uint16_t* d_logits = bf16(workspace + space_.routes.d_logits.count());
+  const float* logits = fp32(record.at(layout_.router));
+  const std::uint16_t* residual = bf16(record.at(layout_.residual));
+  const cuda::IndexedRows d_out{d_stream, routes.token, hidden_};
+  const cuda::IndexedRows in{normed, routes.token, hidden_};
+
+  cuda::route(stream, logits, shape, routes);
+  cuda::multiply_rows_transposed(stream, d_out, groups, {weights + slots.down.offset, slots.stride},
+                                 width, hidden_, activation);
+  cuda::weighted_swiglu_backward(stream, bf16(record.at(layout_.gate)), routes.share, groups.rows,
+                                 width, activation, d_gate_up, routes.d_share);
+  cuda::accumulate_rows(stream, d_out, {activation, nullptr, width}, groups,
+                        {gradient + slots.down.offset, slots.stride}, width, hidden_, into);
+  cuda::rms_norm(stream, residual, weights + slots_.post_norm.offset,
+                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, normed, rstd);
+  const cuda::IndexedRows d_wide{d_gate_up, nullptr, 2 * width};
+  cuda::accumulate_rows(stream, d_wide, in, groups, {gradient + slots.gate.offset, slots.stride},
+                        hidden_, 2 * width, into);
+  cuda::multiply_rows_transposed(stream, d_wide, groups,
+                                 {weights + slots.gate.offset, slots.stride}, hidden_, 2 * width,
+                                 rows);
+  cuda::route_backward(stream, logits, shape, routes, job_.balance_weight(tokens_),
+                       fp32(reinterpret_cast<std::byte*>(d_stream) + layout_.counts.count()),
+                       d_logits);
+  cuda::accumulate_rows(stream, {d_logits, nullptr, shape.experts}, {normed, nullptr, hidden_},
+                        all_tokens, {gradient + slots.router.offset, 0}, hidden_, shape.experts,
+                        into);
+  cuda::multiply_rows_transposed(stream, {d_logits, nullptr, shape.experts}, all_tokens,
+                                 {weights + slots.router.offset, 0}, hidden_, shape.experts,
+                                 d_normed);
+  cuda::combine_rows(stream, rows, shape, routes, d_normed, hidden_, d_normed);
+  cuda::rms_norm_backward(stream, residual, weights + slots_.post_norm.offset, rstd, d_normed,
+                          tokens_, hidden_,
+                          {.d_x = d_stream,
+                           .d_x_into = cuda::Into::accumulate,
+                           .d_weight = gradient + slots_.post_norm.offset,
+                           .d_weight_into = into},
+                          workspace + space_.partials.count());
+}
+
+}  // namespace sluice::engine

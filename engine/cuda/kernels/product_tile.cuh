@@ -1,0 +1,211 @@
+// A tile of a matrix product on tensor cores: a block of 8 warps makes a tile of 128 x 128 results,
+// 32 terms at a time: operands come into shared memory by asynchronous copies, the next pair while
+// the last one is multiplied. What lies outside the group, or outside the matrix, is zero there.
+#pragma once
+
+#include <cuda_pipeline_primitives.h>
+#include <mma.h>
+
+#include "engine/cuda/kernels/into.hpp"
+#include "engine/cuda/kernels/vector.cuh"
+#include "planner/cuda_workspace.hpp"
+
+namespace sluice::engine::cuda {
+
+namespace wmma = nvcuda::wmma;
+
+inline constexpr int kProductThreads = 256;
+inline constexpr int kTile = static_cast<int>(planner::kExpertTile);
+inline constexpr int kDepth = 32;
+inline constexpr int kGap = 8;  ///< Elements between rows of a tile, so that fewer banks collide.
+inline constexpr int kVectors = kTile * kDepth / static_cast<int>(kVector) / kProductThreads;
+inline constexpr int kOperand = kTile * (kDepth + kGap);  ///< The larger of both layouts.
+inline constexpr int kFragment = 16;
+inline constexpr int kWarpRows = 64, kWarpColumns = 32;
+inline constexpr int kStaging = kFragment * (kFragment + 4);  ///< fp32, a warp's.
+static_assert(kTile == 128 && kDepth * (kTile + kGap) <= kOperand);
+static_assert(kProductThreads / kWarp * kStaging * 4 <= 4 * kOperand * 2);
+
+/// How an operand lies in memory: its terms one behind the other, or its results.
+enum class Layout { terms_in_row, terms_in_column };
+
+/// One tile of an operand: up to 128 results from `first`, of which `results` are real.
+struct OperandTile {
+  const std::uint16_t* data;
+  const std::int32_t* index;  ///< Of rows; null: as they come.
+  std::int64_t stride;
+  std::int64_t first_row;     ///< terms_in_row: of the results; terms_in_column: of the terms.
+  std::int64_t first_column;  ///< Of the results, where the terms lie in a column.
+  std::int64_t results, terms;
+
+  [[nodiscard]] __device__ const std::uint16_t* row(std::int64_t number) const {
+    const std::int64_t at = index == nullptr ? number : index[number];
+    return data + at * stride;
+  }
+};
+
+template <Layout L>
+__device__ void load_tile(const OperandTile& tile, std::int64_t term, std::uint16_t* shared) {
+#pragma unroll
+  for (int i = 0; i < kVectors; ++i) {
+    const int v = static_cast<int>(threadIdx.x) + i * kProductThreads;
+    constexpr int kWidth = (L == Layout::terms_in_row ? kDepth : kTile) / kVector;
+    const int r = v / kWidth;
+    const int c = v % kWidth * static_cast<int>(kVector);
+    const bool inside = L == Layout::terms_in_row ? r < tile.results && term + c < tile.terms
+                                                  : term + r < tile.terms && c < tile.results;
+    const std::uint16_t* from = tile.data;
+    if (inside) {
+      from = L == Layout::terms_in_row
+                 ? tile.row(tile.first_row + r) + term + c
+                 : tile.row(tile.first_row + term + r) + tile.first_column + c;
+    }
+    constexpr int kRow = (L == Layout::terms_in_row ? kDepth : kTile) + kGap;
+    __pipeline_memcpy_async(shared + r * kRow + c, from, 16, inside ? 0 : 16);
+  }
+}
+
+template <Layout L>
+struct FragmentLayouts;
+template <>
+struct FragmentLayouts<Layout::terms_in_row> {
+  using A = wmma::row_major;
+  using B = wmma::col_major;
+  static constexpr int kRow = kDepth + kGap;
+  __device__ static int at(int result, int term) { return result * kRow + term; }
+};
+template <>
+struct FragmentLayouts<Layout::terms_in_column> {
+  using A = wmma::col_major;
+  using B = wmma::row_major;
+  static constexpr int kRow = kTile + kGap;
+  __device__ static int at(int result, int term) { return term * kRow + result; }
+};
+
+inline constexpr int kAcross = kWarpRows / kFragment, kAlong = kWarpColumns / kFragment;
+using Sums = wmma::fragment<wmma::accumulator, kFragment, kFragment, kFragment, float>;
+
+/// Where this warp's results lie in the block's tile.
+__device__ inline int warp_row() {
+  return static_cast<int>(threadIdx.x) / kWarp / (kTile / kWarpColumns) * kWarpRows;
+}
+__device__ inline int warp_column() {
+  return static_cast<int>(threadIdx.x) / kWarp % (kTile / kWarpColumns) * kWarpColumns;
+}
+
+template <Layout LA, Layout LB>
+__device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b,
+                               Sums (&sums)[kAcross][kAlong]) {
+  using InA = FragmentLayouts<LA>;
+  using InB = FragmentLayouts<LB>;
+#pragma unroll
+  for (int term = 0; term < kDepth; term += kFragment) {
+    wmma::fragment<wmma::matrix_a, kFragment, kFragment, kFragment, __nv_bfloat16, typename InA::A>
+        left[kAcross];
+    wmma::fragment<wmma::matrix_b, kFragment, kFragment, kFragment, __nv_bfloat16, typename InB::B>
+        right[kAlong];
+#pragma unroll
+    for (int i = 0; i < kAcross; ++i) {
+      const std::uint16_t* from = a + InA::at(warp_row() + i * kFragment, term);
+      wmma::load_matrix_sync(left[i], reinterpret_cast<const __nv_bfloat16*>(from), InA::kRow);
+    }
+#pragma unroll
+    for (int j = 0; j < kAlong; ++j) {
+      const std::uint16_t* from = b + InB::at(warp_column() + j * kFragment, term);
+      wmma::load_matrix_sync(right[j], reinterpret_cast<const __nv_bfloat16*>(from), InB::kRow);
+    }
+#pragma unroll
+    for (int i = 0; i < kAcross; ++i) {
+#pragma unroll
+      for (int j = 0; j < kAlong; ++j) {
+        wmma::mma_sync(sums[i][j], left[i], right[j], sums[i][j]);
+      }
+    }
+  }
+}
+
+/// Eight results of a row.
+__device__ inline void put(std::uint16_t* out, const float* values, Into) {
+  Eight eight;
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) eight.value[i] = values[i];
+  store(out, 0, eight.packed());
+}
+__device__ inline void put(float* out, const float* values, Into into) {
+  auto* four = reinterpret_cast<float4*>(out);
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    float4 sum =
+        make_float4(values[4 * i], values[4 * i + 1], values[4 * i + 2], values[4 * i + 3]);
+    if (into == Into::accumulate) {
+      const float4 before = four[i];
+      sum = make_float4(before.x + sum.x, before.y + sum.y, before.z + sum.z, before.w + sum.w);
+    }
+    four[i] = sum;
+  }
+}
+
+/// Results [results of a, results of b] into rows `stride` apart.
+template <class Out>
+struct ResultTile {
+  Out* data;
+  std::int64_t stride;
+  Into into;
+};
+
+template <class Out>
+__device__ void write_tile(const Sums (&sums)[kAcross][kAlong], const OperandTile& a,
+                           const OperandTile& b, const ResultTile<Out>& out, float* staging) {
+  const int lane = static_cast<int>(threadIdx.x) % kWarp;
+  float* own = staging + static_cast<int>(threadIdx.x) / kWarp * kStaging;
+  constexpr int kRow = kFragment + 4;
+#pragma unroll
+  for (int i = 0; i < kAcross; ++i) {
+#pragma unroll
+    for (int j = 0; j < kAlong; ++j) {
+      wmma::store_matrix_sync(own, sums[i][j], kRow, wmma::mem_row_major);
+      __syncwarp();
+      const int row = warp_row() + i * kFragment + lane / 2;
+      const int column = warp_column() + j * kFragment + lane % 2 * static_cast<int>(kVector);
+      if (row < a.results && column < b.results) {
+        put(out.data + row * out.stride + column, own + lane / 2 * kRow + lane % 2 * kVector,
+            out.into);
+      }
+      __syncwarp();
+    }
+  }
+}
+
+template <Layout LA, Layout LB, class Out>
+__device__ void product_tile(const OperandTile& a, const OperandTile& b,
+                             const ResultTile<Out>& out) {
+  __shared__ __align__(128) std::uint16_t shared[2][2][kOperand];
+  Sums sums[kAcross][kAlong];
+#pragma unroll
+  for (int i = 0; i < kAcross; ++i) {
+#pragma unroll
+    for (int j = 0; j < kAlong; ++j) wmma::fill_fragment(sums[i][j], 0.0f);
+  }
+  const auto load_stage = [&](std::int64_t term, int stage) {
+    load_tile<LA>(a, term, shared[stage][0]);
+    load_tile<LB>(b, term, shared[stage][1]);
+    __pipeline_commit();
+  };
+  if (a.terms > 0) load_stage(0, 0);
+  int stage = 0;
+  for (std::int64_t term = 0; term < a.terms; term += kDepth, stage ^= 1) {
+    const bool more = term + kDepth < a.terms;
+    if (more) load_stage(term + kDepth, stage ^ 1);
+    if (more) {
+      __pipeline_wait_prior(1);
+    } else {
+      __pipeline_wait_prior(0);
+    }
+    __syncthreads();
+    multiply_tiles<LA, LB>(shared[stage][0], shared[stage][1], sums);
+    __syncthreads();
+  }
+  write_tile(sums, a, b, out, reinterpret_cast<float*>(&shared[0][0][0]));
+}
+
+}  // namespace sluice::engine::cuda

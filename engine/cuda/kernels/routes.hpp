@@ -1,0 +1,68 @@
+// Which tokens go to which experts, decided and numbered on the device: nothing is asked of the
+// host. The rules of engine/cuda/kernels/norm.hpp hold; docs/design/moe.md has the equations.
+#pragma once
+
+#include <cstdint>
+
+struct CUstream_st;
+
+namespace sluice::engine::cuda {
+
+inline constexpr std::int64_t kMostExperts = 512;
+inline constexpr std::int64_t kMostActive = 32;
+
+/// T tokens, E = `experts` at most kMostExperts, k = `active` at most kMostActive; R = k T routes,
+/// in rows by expert and, within an expert, by token.
+struct RouteShape {
+  std::int64_t tokens = 0, experts = 0, active = 0;
+  bool normalized = true;  ///< Shares of a token add up to 1.
+};
+
+struct RouteArrays {
+  std::int32_t* expert = nullptr;  ///< [T, k] a token's experts in ascending order.
+  std::int32_t* row = nullptr;     ///< [T, k] the row of that route.
+  std::int32_t* token = nullptr;   ///< [R] a row's token.
+  float* share = nullptr;          ///< [R] a row's weight in its token's sum.
+  float* d_share = nullptr;        ///< [R]; scratch of `route`.
+  std::int32_t* begin = nullptr;   ///< [E + 1] first row of each expert.
+  /// [route_tiles] pairs of an expert and a row of its: where each tile of kExpertTile rows begins;
+  /// an expert of -1 behind the last one.
+  std::int32_t* tiles = nullptr;
+  std::int32_t* counts = nullptr;  ///< Scratch: [kRouteChunks, E].
+};
+
+/// From logits fp32 [T, E]: softmax, each token's k experts of the largest logits (of equal ones
+/// the first) and all of RouteArrays but d_share. Whatever the logits are, a token's experts
+/// differ.
+void route(CUstream_st* stream, const float* logits, const RouteShape& shape,
+           const RouteArrays& routes);
+
+/// after[e] = before[e] + routes to e: fp32 [E].
+void count_routes(CUstream_st* stream, const RouteArrays& routes, std::int64_t experts,
+                  const float* before, float* after);
+
+/// d_logits bf16 [T, E] from d_share, with balance * counts[e] added to the gradient of every
+/// probability of e; `counts` fp32 [E] is read only where balance is not 0.
+void route_backward(CUstream_st* stream, const float* logits, const RouteShape& shape,
+                    const RouteArrays& routes, float balance, const float* counts,
+                    std::uint16_t* d_logits);
+
+/// out[t] = base[t] + sum over a token's routes of rows[row]: bf16 [T, width], rows bf16 [R,
+/// width], width a multiple of 8; added in fp32 from the lowest expert on, rounded once. `out` may
+/// be `base`.
+void combine_rows(CUstream_st* stream, const std::uint16_t* rows, const RouteShape& shape,
+                  const RouteArrays& routes, const std::uint16_t* base, std::int64_t width,
+                  std::uint16_t* out);
+
+/// activation[r] = share[r] silu(gate[r]) up[r]: packed rows [gate up] bf16 [R, 2 width] to bf16
+/// [R, width], rounded before the share and after; width a multiple of 8.
+void weighted_swiglu(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
+                     std::int64_t rows, std::int64_t width, std::uint16_t* activation);
+
+/// From d = d_activation[r]: d_share[r] = sum of d silu(gate) up, packed d_gate_up from share[r] d
+/// as swiglu_backward has it, and the activation again in place of its gradient, the same bits.
+void weighted_swiglu_backward(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
+                              std::int64_t rows, std::int64_t width, std::uint16_t* d_activation,
+                              std::uint16_t* d_gate_up, float* d_share);
+
+}  // namespace sluice::engine::cuda
