@@ -25,6 +25,7 @@ class DiskSearch {
     const Job& job = predictor.job();
     for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
       const std::int64_t size = unit_padded_size(job.model, unit);
+      parameters_.push_back(size);
       frees_.push_back({disk_element(job) * size, job.gradient_wire_element() * size});
     }
     const std::int64_t eighth = frees_[1].state.count() / kPiecesOfABlock;
@@ -33,37 +34,16 @@ class DiskSearch {
 
   [[nodiscard]] bool pinned() const { return uses_disk(pinned_); }
 
-  /// `short_by`: what plans without the disk lack.
+  /// `in_memory`: what plans without the disk lack; none where units are pinned there.
   std::variant<Planned, Infeasible> run(const Infeasible* in_memory) {
     Bytes freed = pinned() ? pinned_frees() : in_memory->short_by + slots(3);
-    SearchSettings inner = settings_;
-    inner.pins = [this](Plan& plan) {
-      if (settings_.pins) settings_.pins(plan);
-      for (UnitPlan& unit : plan.units) {
-        if (unit.state == Tier::disk) unit.state = Tier::host;
-        if (unit.gradients == Tier::disk) unit.gradients = Tier::host;
-      }
-      // A sum that waits on the disk is not added to.
-      if (gradients_move_ && !pinned()) {
-        plan.rounds = 1;
-        plan.micro_batches_per_round = predictor_.job().micro_batches();
-      }
-    };
     for (int i = 0; i < kRoomsTried; ++i) {
       if (freed > all_frees()) break;
-      gradients_move_ = freed > state_frees();
-      const Predictor roomier = predictor_.with_host(predictor_.machine().host + freed);
-      auto found = search_in_memory(roomier, inner);
-      if (const auto* lacking = std::get_if<Infeasible>(&found)) {
-        least_ = *lacking;
-        if (lacking->tier != Tier::host || pinned()) break;
-        freed += lacking->short_by;
-        continue;
-      }
-      Planned& planned = std::get<Planned>(found);
-      simulated_ += planned.simulated;
-      considered_ += planned.considered;
-      if (best_of(planned.best.prediction)) return concluded(planned);
+      // A search that knows of no disk takes several rounds for cheap, whose sums would cross the
+      // disk's lanes twice a round.
+      if (pinned() ? pinned_waits() : freed > state_frees()) attempt(freed, Rounds::one);
+      attempt(freed, Rounds::any);
+      if (best_) return concluded();
       if (least_.tier != Tier::host || pinned()) break;
       freed += least_.short_by;
     }
@@ -71,6 +51,40 @@ class DiskSearch {
   }
 
  private:
+  enum class Rounds { one, any };
+
+  /// Looks for the best plan of a host with so much more memory, and for ways to put of it on the
+  /// disk what takes that. What is lacking where there is none, least_ says.
+  void attempt(Bytes freed, Rounds rounds) {
+    SearchSettings inner = settings_;
+    inner.pins = [this, rounds](Plan& plan) {
+      if (rounds == Rounds::one) {
+        plan.rounds = 1;
+        plan.micro_batches_per_round = predictor_.job().micro_batches();
+      }
+      if (settings_.pins) settings_.pins(plan);
+      for (UnitPlan& unit : plan.units) {
+        if (unit.state == Tier::disk) unit.state = Tier::host;
+        if (unit.gradients == Tier::disk) unit.gradients = Tier::host;
+      }
+    };
+    const Predictor roomier = predictor_.with_host(predictor_.machine().host + freed);
+    auto found = search_in_memory(roomier, inner);
+    if (const auto* lacking = std::get_if<Infeasible>(&found)) {
+      least_ = *lacking;
+      return;
+    }
+    const Planned& planned = std::get<Planned>(found);
+    simulated_ += planned.simulated;
+    considered_ += planned.considered;
+    space_log10_ = planned.space_log10;
+    find_best_of(planned.best.prediction);
+  }
+
+  [[nodiscard]] bool pinned_waits() const {
+    return std::ranges::any_of(pinned_.units,
+                               [](const UnitPlan& unit) { return unit.gradients == Tier::disk; });
+  }
   Plan pinned_plan() const {
     Plan plan = uniform_plan(predictor_.job(), {}, 1);
     if (settings_.pins) settings_.pins(plan);
@@ -117,7 +131,6 @@ class DiskSearch {
   }
   /// Whose gradients may follow their state: a tied head's only together with the embedding's.
   [[nodiscard]] std::vector<std::size_t> with_gradients(const Plan& plan) const {
-    if (plan.rounds > 1) return {};
     std::vector<std::size_t> units = in_order(plan);
     std::erase_if(units, [&](std::size_t unit) {
       const UnitPlan& choice = plan.units[unit];
@@ -174,35 +187,38 @@ class DiskSearch {
     }
     for (const std::size_t unit : in_order(prediction.plan)) {
       if (freed >= needed) break;
-      freed += frees_[unit].gradient;
+      freed += waiting_element(predictor_.job(), prediction.plan) * parameters_[unit];
       ++count;
     }
     return count;
   }
 
-  /// Simulates the ways to put state on the disk; false where none fits, which least_ then says.
-  bool best_of(const Prediction& prediction) {
+  /// Simulates the ways to put state on the disk.
+  void find_best_of(const Prediction& prediction) {
     const std::size_t units = prediction.plan.units.size();
     const std::size_t count = pinned() ? 0 : fewest(prediction);
+    bool fitted = false;
     for (std::size_t more = 0; more < 3 && count + more <= 2 * units; ++more) {
       for (const Placement placement : {Placement::last, Placement::even}) {
         for (const std::int64_t buffers : {2, 3, 4}) {
-          consider(moved(prediction.plan, count + more, placement, buffers));
+          if (fits(moved(prediction.plan, count + more, placement, buffers))) fitted = true;
         }
       }
-      if (best_ || pinned()) break;
+      if (fitted || pinned()) break;
     }
-    return best_.has_value();
   }
 
-  void consider(const Plan& plan) {
-    if (!is_valid(plan, predictor_.job())) return;
+  bool fits(const Plan& plan) {
+    if (!is_valid(plan, predictor_.job())) return false;
     ++considered_;
     const PlanScore score = predictor_.score(plan);
-    if (score.step.count() == 0) return note_shortage(plan);
+    if (score.step.count() == 0) {
+      note_shortage(plan);
+      return false;
+    }
     ++simulated_;
-    if (best_ && best_->second <= score.step) return;
-    best_ = {plan, score.step};
+    if (!best_ || score.step < best_->second) best_ = {plan, score.step};
+    return true;
   }
 
   void note_shortage(const Plan& plan) {
@@ -217,10 +233,10 @@ class DiskSearch {
     }
   }
 
-  Planned concluded(const Planned& roomier) const {
+  Planned concluded() const {
     const Seconds step = to_seconds(best_->second);
     Planned planned{
-        predictor_.predict(best_->first),        roomier.space_log10,    considered_, simulated_, 0,
+        predictor_.predict(best_->first),        space_log10_,           considered_, simulated_, 0,
         std::min(predictor_.bound().time, step), predictor_.bound().time};
     planned.optimality_gap = (step - planned.bound) / step;
     return planned;
@@ -234,7 +250,8 @@ class DiskSearch {
   };
   std::vector<Frees> frees_;  ///< Bytes of host memory by unit.
   Bytes buffer_{0};
-  bool gradients_move_ = false;  ///< All state on the disk is not enough.
+  std::vector<std::int64_t> parameters_;
+  double space_log10_ = 0;
   std::optional<std::pair<Plan, Duration>> best_;
   Infeasible least_;
   std::int64_t considered_ = 0, simulated_ = 0;

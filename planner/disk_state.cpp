@@ -14,17 +14,26 @@ std::int64_t disk_round_up(std::int64_t value, std::int64_t unit) {
 }
 
 Bytes plane(std::int64_t elements, std::int64_t element) {
-  return Bytes(disk_round_up(elements * element, kDiskAlign.count()));
+  return aligned_plane(elements, Bytes(element));
 }
 
 }  // namespace
+
+Bytes aligned_plane(std::int64_t elements, Bytes element) {
+  return Bytes(disk_round_up(elements * element.count(), kDiskAlign.count()));
+}
+
+Bytes waiting_element(const Job& job, const Plan& plan) {
+  return plan.rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
+}
 
 Bytes disk_element(const Job& job) {
   return job.master_bytes(1) - job.weight_element() + Bytes(2 * kMoment);
 }
 
-std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, std::int64_t parameters,
-                                   Bytes gradient) {
+std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, const UnitPlan& unit,
+                                   std::int64_t parameters) {
+  const Bytes gradient = unit.gradients == Tier::disk ? waiting_element(job, plan) : Bytes(0);
   const std::int64_t low = disk_element(job).count() - 2 * kMoment;
   const std::int64_t element = (disk_element(job) + gradient).count();
   const std::int64_t most =

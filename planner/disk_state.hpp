@@ -27,7 +27,7 @@ struct DiskPiece {
   Bytes bytes{0};                ///< A multiple of kDiskAlign.
   Bytes moment1{0}, moment2{0};  ///< Where the planes begin in the piece; low halves at 0.
   /// Of the gradient, where it waits on the disk, too: in the unit's tensor of gradients there, a
-  /// multiple of kDiskBlock, and its bytes, a multiple of kDiskAlign.
+  /// multiple of kDiskBlock, and the most that it takes, a multiple of kDiskAlign.
   Bytes gradient_offset{0}, gradient_bytes{0};
 
   /// In the host buffer the gradient lies behind the state.
@@ -35,16 +35,22 @@ struct DiskPiece {
   [[nodiscard]] Bytes buffer_bytes() const { return bytes + gradient_bytes; }
 };
 
-/// Pieces of about equal size, whose buffers take at most `plan.disk_buffer` where a block a plane
-/// allows it. `gradient`: bytes of an element of the gradient that waits on the disk, or 0.
+/// Pieces of about equal size of a unit with that choice, whose buffers take at most
+/// `plan.disk_buffer` where a block a plane allows it.
 [[nodiscard]] std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan,
-                                                 std::int64_t parameters,
-                                                 Bytes gradient = Bytes(0));
+                                                 const UnitPlan& unit, std::int64_t parameters);
+
+/// Bytes that an element of a gradient takes where it waits off the device: as it crosses the link,
+/// or of several rounds as it is added up.
+[[nodiscard]] Bytes waiting_element(const Job& job, const Plan& plan);
 
 /// Bytes of the tensor that holds these pieces of state,
 [[nodiscard]] Bytes disk_bytes(const std::vector<DiskPiece>& pieces);
 /// and of the one that holds their gradients.
 [[nodiscard]] Bytes waiting_bytes(const std::vector<DiskPiece>& pieces);
+
+/// Of so many elements of a gradient, as transfers move them.
+[[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
 
 /// Bytes a parameter that a unit's state takes on the disk.
 [[nodiscard]] Bytes disk_element(const Job& job);

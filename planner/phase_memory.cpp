@@ -52,7 +52,9 @@ SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {
     const std::int64_t size = unit_padded_size(job.model, unit);
     if (plan.units[unit].state == Tier::disk) wear.written_a_step += disk_element(job) * size;
     if (plan.units[unit].gradients == Tier::disk) {
-      wear.written_a_step += job.gradient_wire_element() * size;
+      // Sums of earlier rounds as they are added up, the last as it crosses the link.
+      wear.written_a_step +=
+          (job.gradient_wire_element() + job.gradient_element() * (plan.rounds - 1)) * size;
     }
   }
   if (wear.written_a_step.count() > 0 && endurance > 0) {

@@ -69,11 +69,8 @@ void validate_tiers(const UnitPlan& unit, const std::string& at) {
                   "host does not go with executor gpu and state hbm: set gradients to hbm");
 }
 
-void validate_waiting(const Plan& plan, const UnitPlan& unit, const std::string& at) {
+void validate_waiting(const UnitPlan& unit, const std::string& at) {
   if (unit.gradients != Tier::disk) return;
-  require_in_plan(plan.rounds == 1, at + "gradients",
-                  "disk needs rounds 1, for a sum that waits there is not added to: set rounds to "
-                  "1, or gradients to host");
   require_in_plan(unit.when != When::backward, at + "gradients",
                   "disk does not go with when backward, where no gradient waits: set it to host");
 }
@@ -99,7 +96,7 @@ void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
   const UnitPlan& unit = plan.units[index];
   const std::string at = "layers[" + std::to_string(index) + "].";
   validate_tiers(unit, at);
-  validate_waiting(plan, unit, at);
+  validate_waiting(unit, at);
   require_in_plan(unit.state != Tier::disk || job.optimizer.state == StateType::fp32, at + "state",
                   "disk holds fp32 state alone: set it to host, or optimizer.state to fp32");
   require_in_plan(

@@ -67,7 +67,16 @@ class StepEmitter {
   /// where that is none.
   void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                         const std::vector<sim::TaskId>& after);
-  void emit_gradient_to_disk(std::size_t unit);
+  /// A piece of a gradient that waits on the disk, after `round`.
+  struct WaitingPiece {
+    std::string id;
+    Bytes element;
+    Range home, buffer;
+  };
+  [[nodiscard]] WaitingPiece waiting_piece(std::size_t unit, std::size_t piece, int round) const;
+  void emit_gradient_to_disk(std::size_t unit, int round);
+  /// The running sum of the round before.
+  void emit_gradient_from_disk(std::size_t unit, int round);
   [[nodiscard]] TensorIndex disk_buffer(std::size_t unit, std::size_t piece) const {
     return tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(piece));
   }

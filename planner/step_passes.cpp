@@ -104,7 +104,7 @@ void StepEmitter::emit_record_load(std::size_t item, int round) {
 void StepEmitter::emit_loss(const UnitUse& use) {
   const sim::TaskId launch = emit_launch("loss", use.unit, use.round, Pass::loss);
   const bool tied = job_.model.tied_head;
-  if (plan_.units[use.unit].gradients == Tier::host && use.round > 0)
+  if (stores_gradient(plan_.units[use.unit]) && use.round > 0)
     emit_gradient_load(use.unit, use.round);
   if (plan_.gradient_buffers > 1) emit_gradient_loads_ahead(use);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
@@ -140,6 +140,7 @@ void StepEmitter::emit_loss(const UnitUse& use) {
 }
 
 void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
+  if (plan_.units[unit].gradients == Tier::disk) return emit_gradient_from_disk(unit, round);
   const Bytes bytes = gradient_bytes(unit);
   const TensorIndex destination = gradient_tensor(unit);
   const bool in_ring = !tensors_.units[unit].device_gradient;
@@ -157,8 +158,7 @@ void StepEmitter::emit_gradient_loads_ahead(const UnitUse& use) {
   // the next block's weights on the lane, which wait for this block's buffer.
   const bool ahead = plan_.gradient_buffers > 1;
   const std::size_t unit = ahead ? use.unit - 1 : use.unit;
-  if (is_block(unit) && plan_.units[unit].gradients == Tier::host)
-    emit_gradient_load(unit, use.round);
+  if (is_block(unit) && stores_gradient(plan_.units[unit])) emit_gradient_load(unit, use.round);
 }
 
 void StepEmitter::emit_backward(const UnitUse& use) {
@@ -225,7 +225,7 @@ void StepEmitter::emit_backward(const UnitUse& use) {
 
 void StepEmitter::emit_embed_backward(int round) {
   const sim::TaskId launch = emit_launch("bwd", 0, round, Pass::embed_backward);
-  if (plan_.units[0].gradients == Tier::host && round > 0) emit_gradient_load(0, round);
+  if (stores_gradient(plan_.units[0]) && round > 0) emit_gradient_load(0, round);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(round, m);
     const bool first = micro == 0;

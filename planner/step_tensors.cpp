@@ -96,9 +96,8 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   }
   if (choice.state == Tier::disk) {
     std::vector<DiskPiece>& pieces = writer.graph().disk[unit];
-    const bool waits = choice.gradients == Tier::disk;
-    pieces = disk_pieces(job, plan, set.parameters, waits ? job.gradient_wire_element() : Bytes(0));
-    if (waits) {
+    pieces = disk_pieces(job, plan, choice, set.parameters);
+    if (choice.gradients == Tier::disk) {
       set.disk_gradient =
           writer.add_tensor({Arena::disk, "gradient.disk/" + name, waiting_bytes(pieces),
                              "gradients", false, kDiskBlock});
@@ -123,9 +122,8 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
     set.device_gradient = writer.add_tensor(
         {Arena::device, "gradient/" + name, sized(job.gradient_element()), "gradients"});
   } else if (choice.gradients == Tier::host) {
-    const Bytes element = plan.rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
-    set.host_gradient =
-        writer.add_tensor({Arena::host, "gradient.host/" + name, sized(element), "gradients"});
+    set.host_gradient = writer.add_tensor(
+        {Arena::host, "gradient.host/" + name, sized(waiting_element(job, plan)), "gradients"});
   }
   units.push_back(std::move(set));
 }

@@ -22,7 +22,7 @@ void StepEmitter::emit_gradient_finish(std::size_t unit, int round) {
           Mode::write}});
   }
   if (choice.gradients == Tier::host) emit_store(unit, round, set.host_gradient.value(), {});
-  if (choice.gradients == Tier::disk) emit_gradient_to_disk(unit);
+  if (choice.gradients == Tier::disk) emit_gradient_to_disk(unit, round);
   if (last_round(round) && choice.when == When::backward) emit_update(unit, {});
 }
 

@@ -10,6 +10,12 @@ namespace {
 /// Of the memory that the system could still give: the save that follows needs some, too.
 constexpr std::int64_t kShareOfFree = 2;
 
+/// A block may be shorter the next time it is written: what lies behind is not asked for again.
+void overwrite(std::vector<std::byte>& kept, std::span<const std::byte> bytes) {
+  if (kept.size() < bytes.size()) kept.resize(bytes.size());
+  std::ranges::copy(bytes, kept.begin());
+}
+
 }  // namespace
 
 bool KeptBlocks::keep(std::int64_t block, std::span<const std::byte> bytes,
@@ -21,7 +27,7 @@ bool KeptBlocks::keep(std::int64_t block, std::span<const std::byte> bytes,
   }
   const auto known = blocks_.find(block);
   if (known != blocks_.end()) {
-    std::ranges::copy(bytes, known->second.begin());
+    overwrite(known->second, bytes);
     return true;
   }
   if (Bytes(std::ssize(bytes)) > room_) return false;
@@ -35,7 +41,7 @@ void KeptBlocks::update(std::int64_t block, std::span<const std::byte> bytes) {
   if (empty()) return;
   const std::lock_guard lock(mutex_);
   const auto known = blocks_.find(block);
-  if (known != blocks_.end()) std::ranges::copy(bytes, known->second.begin());
+  if (known != blocks_.end()) overwrite(known->second, bytes);
 }
 
 bool KeptBlocks::copy_to(std::int64_t block, std::span<std::byte> out) const {
@@ -43,7 +49,8 @@ bool KeptBlocks::copy_to(std::int64_t block, std::span<std::byte> out) const {
   const std::lock_guard lock(mutex_);
   const auto known = blocks_.find(block);
   if (known == blocks_.end()) return false;
-  std::ranges::copy(known->second, out.begin());
+  std::ranges::copy(std::span(known->second).first(std::min(out.size(), known->second.size())),
+                    out.begin());
   return true;
 }
 

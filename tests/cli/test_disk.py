@@ -21,21 +21,23 @@ pytestmark = pytest.mark.skipif(
 RATES = ["machine.disk_read=1 GB/s", "machine.disk_write=1 GB/s", "--residency", "host"]
 ALL = [*RATES, "--set", "plan.state=disk"]
 WAITING = [*ALL, "--set", "plan.gradients=disk", "--set", "plan.rounds=1"]
+ROUNDS = [*ALL, "--set", "plan.gradients=disk", "--set", "plan.rounds=2"]
 HALF = [*RATES, "--set", "plan.layers[1].state=disk", "--set", "plan.layers[3].state=disk"]
+TIERS = {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING, "rounds": ROUNDS}
 
 
 def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(
     run_sluice, validate, flags, tmp_path
 ):
     runs = {}
-    for name, more in {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING}.items():
+    for name, more in TIERS.items():
         words = ["train", *flags, *more, "steps=6", "save_every=2", f"out={name}", "--json"]
         runs[name] = run_sluice(*words).json()
         validate(runs[name], "train-result")
         validate(tmp_path / name / "plan.json", "plan")
         validate(tmp_path / name / "metrics.jsonl", "metrics")
         assert not list((tmp_path / name).glob(".sluice-state*"))
-    for name in ("half", "all", "waiting"):
+    for name in list(TIERS)[1:]:
         for key in ("loss", "val_loss", "weights_sha256", "state_sha256"):
             assert runs[name][key] == runs["none"][key], (name, key)
         assert bits(tmp_path / name) == bits(tmp_path / "none")
@@ -206,7 +208,7 @@ def test_a_run_killed_with_its_state_on_the_disk_goes_on_with_the_same_bits(
     common = [*flags, f"steps={steps}", "save_every=4", "keep_last=2"]
     whole = run_sluice("train", *common, *RATES, "out=whole", "--json").json()
     moments = random.Random(int(os.environ.get("SLUICE_KILL_SEED", "1")))
-    shares = [ALL, WAITING, HALF]
+    shares = [ALL, ROUNDS, HALF]
     words = [*common, "out=run"]
     for kill in range(int(os.environ.get("SLUICE_DISK_KILLS", "3"))):
         more = ["--resume"] if (tmp_path / "run" / "run.yaml").exists() else []

@@ -22,8 +22,8 @@ constexpr std::int64_t kDiskSteps = 3;
 constexpr std::int64_t kManySteps = 12;
 
 /// The state of units from `first` on is on the disk, and where `gradients` wait there, too, those.
-planner::Plan disk_plan(const planner::Job& job, std::size_t first, Tier gradients = Tier::host) {
-  const std::int64_t rounds = gradients == Tier::disk ? 1 : 2;
+planner::Plan disk_plan(const planner::Job& job, std::size_t first, Tier gradients = Tier::host,
+                        std::int64_t rounds = 2) {
   planner::Plan plan = planner::uniform_plan(job, {}, rounds);
   for (std::size_t unit = first; unit < plan.units.size(); ++unit) {
     plan.units[unit].state = Tier::disk;
@@ -96,8 +96,11 @@ TEST_P(DiskState, AnyShareGivesTheBitsOfNone) {
     }
     // A tied head's gradient waits where the embedding's does.
     for (const std::size_t first : {job.model.tied_head ? 0 : units / 2, std::size_t{0}}) {
-      EXPECT_EQ(test::run_plan(job, disk_plan(job, first, Tier::disk), kDiskSteps, place()), none)
-          << name << ", gradients from unit " << first;
+      for (const std::int64_t rounds : {std::int64_t{1}, std::int64_t{2}, job.micro_batches()}) {
+        const planner::Plan plan = disk_plan(job, first, Tier::disk, rounds);
+        EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none)
+            << name << ", gradients from unit " << first << " in " << rounds << " rounds";
+      }
     }
   }
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "planner/disk_state.hpp"
-#include "planner/run_config.hpp"
 #include "planner/random_plan.hpp"
+#include "planner/run_config.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 
@@ -26,7 +26,7 @@ inline Plan random_disk_plan(const Job& job, std::uint64_t seed, std::uint64_t u
     UnitPlan& unit = plan.units[i];
     if (unit.executor == Executor::cpu && (units >> i & 1) != 0) unit.state = Tier::disk;
     const bool waits = unit.state == Tier::disk && unit.when != When::backward;
-    if (waits && plan.rounds == 1 && (units >> i & 2) != 0) unit.gradients = Tier::disk;
+    if (waits && (units >> i & 2) != 0) unit.gradients = Tier::disk;
   }
   UnitPlan& embed = plan.units.front();
   UnitPlan& head = plan.units.back();

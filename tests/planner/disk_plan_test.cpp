@@ -7,6 +7,7 @@
 
 #include "planner/disk_state.hpp"
 #include "planner/layout.hpp"
+#include "planner/phase_memory.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/disk_jobs.hpp"
 #include "tests/planner/refusal.hpp"
@@ -33,7 +34,7 @@ TEST(DiskState, PiecesCoverAUnitAndLieAligned) {
     for (const std::int64_t parameters : {1, 4096, 131072, 131073, 5'000'001}) {
       std::int64_t next = 0;
       Bytes end{0};
-      for (const DiskPiece& piece : disk_pieces(job, plan, parameters)) {
+      for (const DiskPiece& piece : disk_pieces(job, plan, {.state = Tier::disk}, parameters)) {
         EXPECT_EQ(piece.first, next);
         next += piece.count;
         EXPECT_GE(piece.offset, end);
@@ -51,7 +52,8 @@ TEST(DiskState, PiecesCoverAUnitAndLieAligned) {
       EXPECT_EQ(next, parameters);
       next = 0;
       end = Bytes(0);
-      for (const DiskPiece& piece : disk_pieces(job, plan, parameters, Bytes(4))) {
+      const UnitPlan waits{.gradients = Tier::disk, .state = Tier::disk};
+      for (const DiskPiece& piece : disk_pieces(job, plan, waits, parameters)) {
         next += piece.count;
         EXPECT_GE(piece.gradient_offset, end);
         EXPECT_EQ(piece.gradient_offset.count() % kDiskBlock.count(), 0);
@@ -167,6 +169,53 @@ TEST(DiskPlan, AGradientWaitsThereForTheNormAndComesBackWithItsState) {
   EXPECT_GT(pieces, static_cast<int>(plan.units.size()));
 }
 
+TEST(DiskPlan, ASumThatWaitsThereComesBackBeforeALaterRoundAddsToIt) {
+  Job job = pieced_job();
+  job.gradient_wire = GradientWire::bf16;
+  Plan plan = all_on_disk(job, Tier::disk, Tier::disk);
+  plan.rounds = job.micro_batches();
+  plan.micro_batches_per_round = 1;
+  ASSERT_GT(plan.rounds, 1);
+  plan.disk_buffer = kDiskBlock;
+  const StepGraph graph = build_step_graph(job, plan, RoundCosts());
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  std::map<std::string, sim::Timeline::Span> spans;
+  std::map<std::string, Bytes> moved;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    const std::string& id = graph.graph.tasks()[i].id;
+    spans[id] = timeline.spans[i];
+    moved[id] = graph.tasks[i].bytes;
+  }
+  int pieces = 0;
+  for (const auto& [id, written] : spans) {
+    const auto at = id.find("/gradient/");
+    const auto write = id.find("/write/");
+    if (!id.starts_with("s2/r") || at == id.npos || write == id.npos) continue;
+    const std::string unit = id.substr(at + 10, write - at - 10), rest = id.substr(write + 7);
+    const std::string round = id.substr(3, at - 3), next = "r" + std::to_string(round[1] - '0' + 1);
+    EXPECT_GE(written.start, spans.at("s2/" + round + "/store/" + unit + "/" + rest).end) << id;
+    const std::string read = "s2/" + round + "/gradient/" + unit + "/read/" + rest;
+    EXPECT_GE(spans.at(read).start, written.end) << id;
+    EXPECT_EQ(moved.at(read), moved.at(id));
+    const std::string back = "s2/" + next + "/reload/" + unit + "/" + rest;
+    EXPECT_GE(spans.at(back).start, spans.at(read).end) << id;
+    // fp32 as long as it is added to.
+    const std::string last = "s2/gradient/" + unit + "/write/" + rest;
+    EXPECT_GE(moved.at(id), moved.at(last) * 2 - kDiskAlign) << id;
+    ++pieces;
+  }
+  EXPECT_GT(pieces,
+            static_cast<int>(plan.units.size() * static_cast<std::size_t>(plan.rounds - 1)));
+  // What a step writes is what wear counts.
+  Bytes written{0};
+  for (const StepTask& task : graph.tasks) {
+    if (task.step == 2 && task.lane == LaneKind::disk_write) written += task.bytes;
+  }
+  const Bytes worn = ssd_wear(job, plan, 0).written_a_step;
+  EXPECT_GE(written, worn);
+  EXPECT_LE(written, worn + kDiskAlign * static_cast<std::int64_t>(8 * plan.rounds * pieces));
+}
+
 TEST(DiskPlan, PlansWithoutDiskKeepHashGraphAndFile) {
   const Job job = tiny_job();
   const Plan plan = all_on_disk(job, Tier::host);
@@ -198,10 +247,6 @@ TEST(DiskPlan, WhatCannotBeIsRefusedByField) {
   EXPECT_REFUSED(validate(plan, job), "layers[2].state: disk does not go with executor gpu");
   plan = all_on_disk(job, Tier::host, Tier::disk);
   EXPECT_REFUSED(validate(plan, job), "layers[0].gradients: disk needs state disk");
-  plan = all_on_disk(job, Tier::disk, Tier::disk);
-  plan.rounds = 2;
-  plan.micro_batches_per_round = job.micro_batches() / 2;
-  EXPECT_REFUSED(validate(plan, job), "layers[0].gradients: disk needs rounds 1");
   plan = all_on_disk(job, Tier::disk, Tier::disk);
   plan.units[1].weights = Tier::disk;
   EXPECT_REFUSED(validate(plan, job), "layers[1].weights: disk cannot be executed");
