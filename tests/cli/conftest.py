@@ -2,7 +2,7 @@
 
 SLUICE_BIN names the program (default: build/bin/sluice). Tests get these fixtures:
 
-- run_sluice(*words, exit_code=0, cwd=None, home=None, stdin=None, env=None, timeout=120) runs the
+- run_sluice(*words, exit_code=0, cwd=None, home=None, stdin=None, env=None, timeout=600) runs the
   program and returns its Run (code, out, err, and json(), the one object on stdout);
 - validate(document, schema) checks a document (a path to a JSON file, or parsed JSON) against
   docs/schemas/<schema>.schema.json, and each line of a .jsonl path;
@@ -68,7 +68,7 @@ def sluice_home(tmp_path):
 
 @pytest.fixture
 def run_sluice(tmp_path, sluice_home):
-    def run(*words, exit_code=0, cwd=None, stdin=None, stdout=None, env=None, timeout=120):
+    def run(*words, exit_code=0, cwd=None, stdin=None, stdout=None, env=None, timeout=600):
         environment = {**os.environ, "SLUICE_HOME": str(sluice_home), **(env or {})}
         done = subprocess.run(
             [program(), *map(str, words)],

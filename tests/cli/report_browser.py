@@ -114,7 +114,9 @@ def start_browser():
                  "host-resolver-rules=MAP * ~NOTFOUND", "disable-background-networking", "disable-component-update"]:  # fmt: skip
         options.add_argument("--" + word)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    driver = webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    driver.set_script_timeout(300)
+    return driver
 
 
 def emulate(driver, width=1280, height=900, dark=False):

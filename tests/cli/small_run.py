@@ -45,6 +45,15 @@ def bits(folder):
     return [(line["step"], line["loss_bits"], line["grad_norm_bits"], line["lr"]) for line in lines]
 
 
+def steps_in(run):
+    """Of the run folder's checkpoints."""
+    return sorted(int(path.name.removeprefix("step-")) for path in (run / "checkpoints").glob("step-*"))
+
+
+def assert_nothing_unfinished(run):
+    assert not [path.name for path in (run / "checkpoints").glob(".*")]
+
+
 def shapes_of(config):
     """Names and shapes of transformers' parameters of a llama without biases."""
     hidden, wide = config["hidden_size"], config["intermediate_size"]

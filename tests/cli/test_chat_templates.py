@@ -46,7 +46,7 @@ def folder_with(tmp_path, source, tokens=TOKENS):
 def drive(folder, conversations, *name):
     run = subprocess.run(
         [str(DRIVER), str(folder), *name], input="".join(json.dumps(each) + "\n" for each in conversations),
-        capture_output=True, text=True, encoding="utf-8", timeout=60,
+        capture_output=True, text=True, encoding="utf-8", timeout=300,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.split("\n") if line]

@@ -127,7 +127,7 @@ def test_a_drive_that_takes_no_more_stops_the_run_behind_a_whole_step(
     block = 256 * 1024
     limit = os.stat(file).st_size // block * 2 // 3 * block
     resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-    assert process.wait(timeout=60) == 4
+    assert process.wait(timeout=300) == 4
     err = process.stderr.read().strip().splitlines()
     errors = [line for line in err if line.startswith("sluice: error: ")]
     assert len(errors) == 1 and "cannot be written: File too large: stopped after step" in errors[0]
@@ -191,7 +191,7 @@ def test_a_damaged_file_ends_the_run_with_one_line_and_leaves_what_was_saved(
     file = state_file(process)
     assert file is not None, process.stderr.read()
     os.truncate(file, 0)
-    assert process.wait(timeout=60) == 4
+    assert process.wait(timeout=300) == 4
     err = process.stderr.read().strip().splitlines()
     assert "optimizer state of" in err[-1] and "block" in err[-1], err
     resumed = run_sluice("train", *flags, *HALF, "steps=8", "out=whole", "--json").json()

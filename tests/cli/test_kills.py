@@ -10,7 +10,9 @@ import subprocess
 import time
 
 import pytest
-from conftest import available_verbs, program
+import running
+from conftest import available_verbs
+from running import PATIENCE
 from small_run import CONFIG, small_flags, write_model
 
 pytestmark = pytest.mark.skipif(
@@ -27,10 +29,7 @@ def bits(folder):
 
 
 def started(words, tmp_path):
-    return subprocess.Popen(
-        [program(), "train", *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True, env={**os.environ, "SLUICE_HOME": str(tmp_path)},
-    )  # fmt: skip
+    return running.start(["train", *words], tmp_path, stdout=subprocess.DEVNULL)
 
 
 def is_finished(process, err):
@@ -75,7 +74,7 @@ def test_a_run_killed_at_random_moments_has_the_bits_of_a_whole_one(run_sluice, 
         rounds += 1
         (tmp_path / "run").rename(tmp_path / f"ended-{rounds}")
     process = started(words, tmp_path)
-    _, err = process.communicate(timeout=100)
+    _, err = process.communicate(timeout=PATIENCE)
     finished = is_finished(process, err)
     assert process.returncode == 0 or finished, err
     assert bits(tmp_path / "run") == expected

@@ -8,7 +8,9 @@ import subprocess
 import time
 
 import pytest
+import running
 from conftest import available_verbs, program
+from running import ATTEMPTS, PATIENCE, steps_done, wait_until
 from small_run import TEXT, bits
 
 pytestmark = pytest.mark.skipif(
@@ -58,31 +60,19 @@ def test_a_resumed_run_has_the_bits_of_one_that_was_not_interrupted(
     assert_same_run(result, whole, tmp_path)
 
 
-def start(flags, tmp_path, *more):
-    return subprocess.Popen(
-        [program(), "train", *flags, "--json", "out=run", *more],
-        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, "SLUICE_HOME": str(tmp_path)},
-    )  # fmt: skip
-
-
-def wait_for_steps(process, folder, steps):
-    deadline = time.time() + 60
-    metrics = folder / "metrics.jsonl"
-    while not (metrics.exists() and metrics.read_text().count("\n") >= steps):
-        assert time.time() < deadline and process.poll() is None
-        time.sleep(0.01)
-
-
 def test_a_signal_saves_and_the_run_goes_on_through_schedule_and_epochs(
     run_sluice, flags, tmp_path
 ):
     flags = [*flags, "steps=300", "schedule.kind=cosine", "schedule.warmup_steps=20"]
-    process = start(flags, tmp_path)
-    wait_for_steps(process, tmp_path / "run", 10)
-    process.send_signal(signal.SIGTERM)
-    out, _ = process.communicate(timeout=60)
-    interrupted = json.loads(out)
+    for attempt in range(ATTEMPTS):
+        process = running.train(flags, tmp_path)
+        assert wait_until(process, lambda: steps_done(tmp_path / "run") >= 10)
+        process.send_signal(signal.SIGTERM)
+        out, _ = process.communicate(timeout=PATIENCE)
+        interrupted = json.loads(out)
+        if interrupted["steps"] < 300:
+            break
+        (tmp_path / "run").rename(tmp_path / f"too-late-{attempt}")
     assert process.returncode == 75 and interrupted["interrupted"]
     assert interrupted["checkpoint"] == f"run/checkpoints/step-{interrupted['steps']}"
     result = run_sluice("train", "run", "--resume", "--json").json()
@@ -95,7 +85,7 @@ def test_a_killed_run_goes_on(run_sluice, flags, whole, tmp_path):
     """Killed anywhere, saving included: whatever is left, the next start ends with the same bits."""
     chance = random.Random(3)
     for _ in range(5):
-        process = start(flags, tmp_path, "steps=12", "--resume")
+        process = running.train(flags, tmp_path, "steps=12", "--resume")
         time.sleep(chance.uniform(0.01, 0.4))
         process.kill()
         process.communicate()
@@ -199,7 +189,7 @@ def test_a_disk_too_full_for_the_checkpoint_fails_it_and_not_the_run(flags, tmp_
     )
     run = subprocess.run(
         ["python3", str(wrapper), "300000", program(), "train", *flags, "steps=4", "--json", "out=run"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=100,
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE,
         env={**os.environ, "SLUICE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert run.returncode == 0, run.stderr

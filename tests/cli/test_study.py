@@ -94,7 +94,7 @@ def test_a_run_by_a_policy_runs_its_plan(tmp_path):
     assert hashes["resident"] != hashes["zero"]
     shown = subprocess.run(
         [program(), "predict", *job.split()[1:], "--policy", "zero-offload", "--json"],
-        env={**os.environ, "SLUICE_HOME": str(tmp_path / "home")}, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "SLUICE_HOME": str(tmp_path / "home")}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert hashes["zero"] == json.loads(shown.stdout)["plan_hash"]
     refused = study(tmp_path, f"{job}\nbf16 predict --policy megatrain\n")

@@ -6,10 +6,11 @@ import os
 import pathlib
 import signal
 import subprocess
-import time
 
 import pytest
+import running
 from conftest import available_verbs, once, program
+from running import PATIENCE, steps_done, wait_until
 from small_run import CONFIG, TEXT, small_flags
 
 pytestmark = pytest.mark.skipif(
@@ -188,7 +189,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_written(refuses, small, tmp
     run = subprocess.run(
         ["python3", str(wrapper), str(limit), program(), "train", *small, "steps=100000", "--json",
          "out=runs/a"],
-        cwd=tmp_path, capture_output=True, text=True, timeout=100,
+        cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE,
         env={**os.environ, "SLUICE_HOME": str(tmp_path)},
     )  # fmt: skip
     assert run.returncode == 4, run.stderr
@@ -200,19 +201,11 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_written(refuses, small, tmp
 
 
 def test_a_signal_stops_the_run_at_a_step(small, tmp_path):
-    process = subprocess.Popen(
-        [program(), "train", *small, "steps=100000", "--json", "out=runs/a"],
-        cwd=tmp_path, stdout=subprocess.PIPE, text=True,
-        env={**os.environ, "SLUICE_HOME": str(tmp_path)},
-    )  # fmt: skip
-    metrics = tmp_path / "runs/a/metrics.jsonl"
-    deadline = time.time() + 60
-    while not (metrics.exists() and metrics.read_text().count("\n") >= 2):
-        assert time.time() < deadline and process.poll() is None
-        time.sleep(0.05)
+    process = running.start(["train", *small, "steps=100000", "--json", "out=runs/a"], tmp_path)
+    assert wait_until(process, lambda: steps_done(tmp_path / "runs/a") >= 2)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 75
     result = json.loads(out)
     assert result["interrupted"] is True
-    assert [line["step"] for line in lines(metrics)] == list(range(1, result["steps"] + 1))
+    assert [line["step"] for line in lines(tmp_path / "runs/a/metrics.jsonl")] == list(range(1, result["steps"] + 1))

@@ -1,0 +1,98 @@
+"""The program while it runs: a test waits for a state of it, never for a length of time."""
+
+import atexit
+import contextlib
+import math
+import os
+import pathlib
+import signal
+import subprocess
+import time
+
+from conftest import program
+
+PATIENCE = 300  # Seconds until a wait is given up: what ends at once elsewhere may take long on a busy machine.
+ATTEMPTS = 20  # At something that must be done to a run before its end, and may come too late.
+
+
+def start(words, folder, before=(), home=None, **options):
+    """`sluice WORDS...` in `folder`, which is its store too where `home` is not; `before`: what starts it."""
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+    process = subprocess.Popen(
+        [*before, program(), *map(str, words)], cwd=folder,
+        env={**os.environ, "SLUICE_HOME": str(home or folder)}, **options,
+    )  # fmt: skip
+    atexit.register(process.kill)  # Of a test that failed, nothing goes on.
+    return process
+
+
+def train(flags, folder, *more, out="run"):
+    return start(["train", *flags, "--json", f"out={out}", *more], folder)
+
+
+def wait_until(process, condition):
+    """Whether `condition` became true before the process ended."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        ended = process.poll() is not None  # Asked first: what it did last counts.
+        if condition():
+            return True
+        if ended:
+            return False
+        assert time.monotonic() < deadline, "what is waited for does not happen"
+        time.sleep(0.002)
+
+
+def steps_done(run):
+    """Lines of a run folder's metrics.jsonl."""
+    metrics = run / "metrics.jsonl"
+    return metrics.read_text().count("\n") if metrics.exists() else 0
+
+
+def _fields(path):
+    """Of a file of /proc/PID/status; none once the process or thread is gone."""
+    try:
+        return dict(line.split(":\t", 1) for line in path.read_text().splitlines())
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+def _status(process):
+    return _fields(pathlib.Path(f"/proc/{process.pid}/status"))
+
+
+def _holds(mask, number):
+    return bool(int(mask, 16) >> (number - 1) & 1)
+
+
+def handles(process, number):
+    """Whether the process has a handler for the signal by now."""
+    return _holds(_status(process).get("SigCgt", "0"), number)
+
+
+def has_handled(process, number):
+    """Whether a signal that was sent is no longer on its way, and no thread may still be in its handler: all sleep."""
+    status = _status(process)
+    pending = any(_holds(status.get(mask, "0"), number) for mask in ("SigPnd", "ShdPnd"))
+    threads = pathlib.Path(f"/proc/{process.pid}/task").glob("*/status")
+    return not pending and all(_fields(path).get("State", "S")[0] == "S" for path in threads)
+
+
+def computed(process):
+    """Seconds that the process and its threads have computed for; nan once it is gone."""
+    try:
+        fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return math.nan
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextlib.contextmanager
+def held(process):
+    """Nothing of the process runs meanwhile. Of one that has ended, nothing does anyway."""
+    process.send_signal(signal.SIGSTOP)
+    wait_until(process, lambda: _status(process).get("State", "").startswith("T"))
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)

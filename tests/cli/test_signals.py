@@ -1,0 +1,88 @@
+"""Signals to a run: what it saves, what it says, and that nothing is torn."""
+
+import json
+import os
+import signal
+
+import pytest
+from conftest import available_verbs
+from running import ATTEMPTS, PATIENCE, computed, handles, has_handled, steps_done, train, wait_until
+from small_run import assert_nothing_unfinished, steps_in
+
+pytestmark = pytest.mark.skipif(
+    "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGUSR1])
+def test_each_signal_saves_and_exits_75(flags, tmp_path, number):
+    process = train(flags, tmp_path, "steps=100000", "save_every=7", "keep_last=1")
+    assert wait_until(process, lambda: steps_done(tmp_path / "run") >= 3)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 75, err
+    result = json.loads(out)
+    assert result["interrupted"] and result["checkpoint"] == f"run/checkpoints/step-{result['steps']}"
+    assert steps_in(tmp_path / "run") == [result["steps"]]
+    assert_nothing_unfinished(tmp_path / "run")
+
+
+def test_a_signal_in_an_evaluation_saves_without_it(flags, tmp_path):
+    """An evaluation after every step: wherever the signal comes, most of the time is in one."""
+    for i in range(3):
+        out = f"run{i}"
+        process = train(flags, tmp_path, "steps=100000", "evaluate_every=1", out=out)
+        assert wait_until(process, lambda out=out, i=i: steps_done(tmp_path / out) >= 2 + i)
+        process.send_signal(signal.SIGTERM)
+        result = json.loads(process.communicate(timeout=PATIENCE)[0])
+        assert process.returncode == 75 and result["steps"] >= 2
+        assert steps_in(tmp_path / out) == [result["steps"]]
+
+
+def test_a_signal_before_the_first_step_says_that_there_is_nothing_to_save(flags, tmp_path):
+    """At any moment of planning, of making weights, of the evaluation at the start."""
+    said = 0
+    for i in range(ATTEMPTS):
+        process = train(flags, tmp_path, "steps=100000", out=f"run{i}")
+        assert wait_until(process, lambda process=process: handles(process, signal.SIGTERM))
+        # Further in than the one before; those that come to steps have something to save.
+        moment = computed(process) + 0.01 * (i % 6)
+        assert wait_until(process, lambda process=process, moment=moment: computed(process) >= moment)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 75, err
+        if not out:
+            said += 1
+            assert err == "sluice: interrupted before the first step: there is nothing to save\n"
+        if said > 0 and i >= 5:
+            break
+    assert said > 0
+
+
+def test_a_second_signal_stops_at_once_and_nothing_is_torn(run_sluice, flags, tmp_path):
+    """The disk is so slow that the first signal's save would take long: a pipe that nobody reads."""
+    process = train(flags, tmp_path, "steps=100000", "save_every=5")
+    checkpoints = tmp_path / "run" / "checkpoints"
+    assert wait_until(process, lambda: (checkpoints / "step-5").exists())
+    # The next save meets a pipe where its file should be, and waits in open() for a reader.
+    stop = False
+    while not stop:
+        for partial in checkpoints.glob(".step-*.partial"):
+            try:
+                os.mkfifo(partial / "v.safetensors")
+                stop = True
+            except OSError:
+                pass
+        assert process.poll() is None
+    process.send_signal(signal.SIGTERM)
+    # Sent before the first was handled, the second would come first. The first's save waits for the writer, for good.
+    assert wait_until(process, lambda: has_handled(process, signal.SIGTERM))
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGINT and not out
+    assert list(checkpoints.glob(".step-*.partial"))
+    result = run_sluice("train", *flags, f"steps={steps_done(tmp_path / 'run') + 5}", "out=run",
+                        "--resume", "--json").json()  # fmt: skip
+    assert result["resumed_after"] >= 5
+    assert_nothing_unfinished(tmp_path / "run")
