@@ -87,6 +87,11 @@ profiler::TuneReport report_of(const planner::RunPlanning& run,
   const planner::Prediction& prediction = outcome.step.prediction;
   const planner::Predictor tuned(job, run.predictor.machine(), outcome.calibration,
                                  run.predictor.residency());
+  std::optional<planner::PredictedStep> last_ran;
+  if (profiler::shown_run(outcome, prediction.plan) == nullptr) {
+    last_ran = tuned.predict(outcome.rounds.back().plan);
+  }
+  const planner::Plan shown = last_ran ? last_ran->prediction.plan : prediction.plan;
   return {.title = "Tuning " + job.model.name + " on " + run.predictor.machine().profile.name,
           .subtitle = fmt::format(
               "{} sequences of {} tokens a step, {} round{}; {}", job.batch_size, job.seq_len,
@@ -94,9 +99,10 @@ profiler::TuneReport report_of(const planner::RunPlanning& run,
               outcome.holds ? "the prediction holds" : "the prediction does not hold yet"),
           .tokens = job.tokens(),
           .outcome = outcome,
+          .last_ran = std::move(last_ran),
           .verification = std::move(verification),
           .sweeps = std::move(sweeps),
-          .elasticities = planner::elasticities(tuned, outcome.calibration, prediction.plan),
+          .elasticities = planner::elasticities(tuned, outcome.calibration, shown),
           .provenance = {{"program", std::string(version())},
                          {"commit", std::string(commit())},
                          {"written", planner::utc_now()},

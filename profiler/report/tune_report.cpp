@@ -79,7 +79,34 @@ const char* clock_of(const MeasuredRun& run) {
   return "the CPU's clock";
 }
 
+/// The kept plan's step, or that of the last plan that ran.
+StepView step_view(const TuneReport& report) {
+  const planner::PredictedStep& shown = report.last_ran ? *report.last_ran : report.outcome.step;
+  const MeasuredRun* ran = shown_run(report.outcome, shown.prediction.plan);
+  std::optional<sim::Trace> measured;
+  if (ran != nullptr) measured = middle_steps(shown.graph, *ran);
+  StepView view = view_of(
+      shown,
+      trace_of(shown.graph, sim::simulate(shown.graph.graph).spans, sim::SpanSource::simulated),
+      std::move(measured));
+  view.elasticities = report.elasticities;
+  if (ran == nullptr) return view;
+  const std::size_t first = middle_of(*ran) + 1;
+  view.observed = fmt::format(
+      "steps {} to {} of {} last run, timed by {}; predicted: with the costs that tuning found",
+      first, first + 2, report.last_ran ? "another plan's" : "this plan's", clock_of(*ran));
+  if (report.last_ran) view.observed += "; the plan that was kept has not run";
+  return view;
+}
+
 }  // namespace
+
+const MeasuredRun* shown_run(const TuneOutcome& outcome, const planner::Plan& plan) {
+  const auto ran = std::ranges::find_if(outcome.runs, [&](const MeasuredRun& run) {
+    return run.plan == plan && run.steps.size() >= 3;
+  });
+  return ran == outcome.runs.end() ? nullptr : &*ran;
+}
 
 sim::Trace middle_steps(const planner::StepGraph& graph, const MeasuredRun& run) {
   check(run.steps.size() >= 3, "a trace has three steps");
@@ -99,32 +126,15 @@ sim::Trace middle_steps(const planner::StepGraph& graph, const MeasuredRun& run)
 std::string tune_report(const TuneReport& report) {
   const planner::PredictedStep& step = report.outcome.step;
   const planner::Prediction& prediction = step.prediction;
-  const auto& runs = report.outcome.runs;
-  const auto ran = std::find_if(runs.begin(), runs.end(), [&](const MeasuredRun& run) {
-    return run.plan == prediction.plan && run.steps.size() >= 3;
-  });
   Headline headline{.predicted = to_seconds(prediction.step),
                     .low = prediction.step_low,
                     .high = prediction.step_high,
                     .bound = prediction.bound.time,
                     .bound_by = to_string(prediction.bound.by)};
-  std::optional<sim::Trace> measured;
-  if (ran != runs.end()) {
-    measured = middle_steps(step.graph, *ran);
-    headline.measured = median_step(step.graph, std::span(&*ran, 1));
+  if (const MeasuredRun* ran = shown_run(report.outcome, prediction.plan)) {
+    headline.measured = median_step(step.graph, std::span(ran, 1));
     headline.steps = std::ssize(ran->steps) - 1;
     headline.tokens_per_s = static_cast<double>(report.tokens) / headline.measured.count();
-  }
-  StepView view = view_of(
-      step, trace_of(step.graph, sim::simulate(step.graph.graph).spans, sim::SpanSource::simulated),
-      std::move(measured));
-  view.elasticities = report.elasticities;
-  if (ran != runs.end()) {
-    const std::size_t first = middle_of(*ran) + 1;
-    view.observed = fmt::format(
-        "steps {} to {} of this plan's last run, timed by {}; predicted: with "
-        "the costs that tuning found",
-        first, first + 2, clock_of(*ran));
   }
   Json page = {{"kind", "autotune"},
                {"title", report.title},
@@ -133,7 +143,7 @@ std::string tune_report(const TuneReport& report) {
                {"rounds", rounds_json(report.outcome.rounds)}};
   if (report.verification) page["verification"] = verification_json(*report.verification);
   page["sweeps"] = sweeps_json(report.sweeps);
-  add_step(page, view);
+  add_step(page, step_view(report));
   page["provenance"] = to_json(report.provenance);
   return page_html(page);
 }

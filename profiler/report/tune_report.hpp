@@ -17,14 +17,19 @@ struct TuneReport {
   std::string subtitle;
   std::int64_t tokens = 0;  ///< Of a step.
   const TuneOutcome& outcome;
+  /// Where the kept plan has not run: the last one that did, predicted with what it taught.
+  std::optional<planner::PredictedStep> last_ran{};
   std::optional<Verification> verification{};
   std::vector<SweepCurve> sweeps{};
   std::vector<planner::Elasticity> elasticities{};
   Provenance provenance{};
 };
 
-/// The plan that was kept, as it was predicted last and as it ran; where it has not run, predicted
-/// alone.
+/// The run of `plan` that a page can show steps of; null where there is none.
+[[nodiscard]] const MeasuredRun* shown_run(const TuneOutcome& outcome, const planner::Plan& plan);
+
+/// The plan that was kept, as it was predicted last and as it ran. Where it has not run, the tasks
+/// that are shown are those of `last_ran`; without that, the kept plan's as predicted alone.
 [[nodiscard]] std::string tune_report(const TuneReport& report);
 
 /// Three consecutive steps from the middle of a run of `graph`'s plan, as a trace of the graph.
