@@ -24,6 +24,7 @@ std::vector<engine::Scalar> scalars_of(const engine::StepMetrics& line) {
       {"speed/predicted_step_s", line.predicted.count()},
       {"moved_bytes/h2d", static_cast<double>(line.to_device.count())},
       {"moved_bytes/d2h", static_cast<double>(line.to_host.count())}};
+  if (line.balance_loss) scalars.push_back({"train/balance_loss", *line.balance_loss});
   if (line.from_disk) {
     scalars.push_back({"moved_bytes/disk-read", static_cast<double>(line.from_disk->count())});
   }

@@ -69,6 +69,7 @@ ordered_json result_object(const TrainedRun& run) {
   out["steps"] = run.result.steps;
   out["interrupted"] = run.result.interrupted;
   out["loss"] = run.result.steps > 0 ? ordered_json(run.result.loss) : ordered_json(nullptr);
+  if (run.result.balance_loss) out["balance_loss"] = *run.result.balance_loss;
   out["val_loss"] = last_validation(run.result);
   out["unigram_entropy"] = run.unigram_entropy;
   out["weights_sha256"] = run.weights_sha256;

@@ -85,6 +85,7 @@ void MetricsFile::append(const StepMetrics& m) {
              JsonNumber(m.loss).text, std::bit_cast<std::uint64_t>(m.loss),
              JsonNumber(m.grad_norm).text);
     line.add(",\"grad_norm_bits\":\"%016" PRIx64 "\"", std::bit_cast<std::uint64_t>(m.grad_norm));
+    if (m.balance_loss) line.add(",\"balance_loss\":%s", JsonNumber(*m.balance_loss).text);
   }
   line.add(",\"lr\":%s,\"step_s\":%s,\"predicted_s\":%s", JsonNumber(m.lr).text,
            JsonNumber(m.step_time.count()).text, JsonNumber(m.predicted.count()).text);

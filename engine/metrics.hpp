@@ -19,7 +19,9 @@ namespace sluice::engine {
 struct StepMetrics {
   std::int64_t step = 0;  ///< From 1.
   double loss = 0;        ///< Mean cross-entropy of the step's targets, nats.
-  double grad_norm = 0;   ///< Global, before clipping.
+  /// What balancing experts adds to it; none where nothing is balanced or the backend says none.
+  std::optional<double> balance_loss{};
+  double grad_norm = 0;  ///< Global, before clipping.
   double lr = 0;
   Seconds step_time{
       0};  ///< From the last step's `grads` to this one's (of step 1: from the start).

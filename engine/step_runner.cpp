@@ -107,6 +107,9 @@ void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
   const std::int64_t of_run = before_ + step;
   result.lr = learning_rate_(of_run);
   result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(result.targets);
+  if (const BoundAccess* balance = task.find(Role::balance_loss)) {
+    result.balance_loss = sum_of(*balance) / static_cast<double>(job_.micro_batches());
+  }
   result.grad_norm = std::sqrt(sum_of(task.access(Role::norm_sum))) * gradient_scale(result);
   if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
     throw Diverged(of_run, !std::isfinite(result.loss),

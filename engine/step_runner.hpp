@@ -21,7 +21,9 @@ namespace sluice::engine {
 
 /// What a step came to, as its `grads` task found it.
 struct StepResult {
-  double loss = 0;       ///< Mean cross-entropy of the step's targets.
+  double loss = 0;  ///< Mean cross-entropy of the step's targets.
+  /// What the balancing of experts adds to it, mean over micro-batches; none where none is said.
+  std::optional<double> balance_loss{};
   double grad_norm = 0;  ///< Global 2-norm of the unclipped gradient.
   double lr = 0;
   std::int64_t targets = 0;                     ///< Tokens that the loss is the mean of.

@@ -117,8 +117,10 @@ class Training {
     // includes what the first left over.
     result_.undisturbed.push_back(step > first_ + 1);
     result_.loss = done.loss;
+    result_.balance_loss = done.balance_loss;
     StepMetrics line{.step = step,
                      .loss = done.loss,
+                     .balance_loss = done.balance_loss,
                      .grad_norm = done.grad_norm,
                      .lr = done.lr,
                      .step_time = time,

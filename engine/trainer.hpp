@@ -44,6 +44,7 @@ struct TrainingOptions {
 struct TrainingResult {
   std::int64_t steps = 0;                                   ///< Of the run that are done.
   double loss = 0;                                          ///< Of the last step.
+  std::optional<double> balance_loss{};                     ///< Likewise, where there is one.
   std::vector<std::pair<std::int64_t, double>> validation;  ///< After which step, loss.
   std::vector<Seconds> step_times;
   std::vector<bool> undisturbed;  ///< Of each step: neither the first nor the second of its chunk.

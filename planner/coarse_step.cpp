@@ -119,8 +119,8 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   graph.graph.set_period({second, third});
   const Duration period = simulate_steady(graph).period({second, third});
   if (period >= limit) return {period, Bytes(0)};
-  const Bytes context = context_bytes(predictor_->machine().profile);
-  return {period, lay_out(graph).device_bytes + context - enlarged(plan, coarse, job)};
+  const Bytes outside = outside_arena_bytes(job, predictor_->machine().profile);
+  return {period, lay_out(graph).device_bytes + outside - enlarged(plan, coarse, job)};
 }
 
 /// What larger micro-batches add to scratch, of which there is one, and to slots.

@@ -94,4 +94,8 @@ CudaWorkspace cuda_workspace(const Job& job) {
   return space;
 }
 
+Bytes rope_table_bytes(const Job& job) {
+  return Bytes(2 * 4 * job.seq_len * job.model.head_dim / 2);
+}
+
 }  // namespace sluice::planner

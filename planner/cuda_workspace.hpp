@@ -62,5 +62,7 @@ inline constexpr std::int64_t kPartialSums = 512;
 
 [[nodiscard]] AttentionShape attention_shape(const Job& job);
 [[nodiscard]] CudaWorkspace cuda_workspace(const Job& job);
+/// RoPE tables, which lie outside the arena: fp32 cosines and sines, [seq_len, head_dim / 2] each.
+[[nodiscard]] Bytes rope_table_bytes(const Job& job);
 
 }  // namespace sluice::planner

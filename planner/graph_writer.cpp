@@ -4,6 +4,7 @@
 #include <array>
 
 #include "planner/cost_key.hpp"
+#include "planner/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -52,6 +53,7 @@ sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId
 
 GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads)
     : job_(job), costs_(costs) {
+  if (device() == DeviceKind::cuda) result_.rope_tables = rope_table_bytes(job);
   for (std::size_t lane = 0; lane <= static_cast<std::size_t>(LaneKind::launch); ++lane) {
     result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
   }

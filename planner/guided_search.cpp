@@ -225,7 +225,8 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
   usual.activation_buffers = activation_buffers;
   RelaxedNode reserved = node.node;
   const double weight = static_cast<double>(job.weight_element().count());
-  const Bytes free = predictor_.machine().hbm - context_bytes(predictor_.machine().profile);
+  const Bytes free =
+      predictor_.machine().hbm - outside_arena_bytes(job, predictor_.machine().profile);
   const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
                                 4 * static_cast<double>(usual.gradient_buffers));
   reserved.reserve =

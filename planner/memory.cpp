@@ -5,6 +5,8 @@
 #include <set>
 #include <tuple>
 
+#include "planner/cuda_workspace.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -69,6 +71,11 @@ Bytes context_bytes(const MachineProfile& profile) {
   return Bytes(static_cast<std::int64_t>(profile.context.value));
 }
 
+Bytes outside_arena_bytes(const Job& job, const MachineProfile& profile) {
+  if (profile.device != DeviceKind::cuda) return Bytes(0);
+  return context_bytes(profile) + rope_table_bytes(job);
+}
+
 Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   const bool cuda = machine.profile.device == DeviceKind::cuda;
   Memory memory;
@@ -78,7 +85,8 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   hbm.capacity = machine.hbm;
   if (cuda) {
     hbm.parts.emplace_back("context", context_bytes(machine.profile));
-    hbm.peak += hbm.parts.back().second;
+    hbm.parts.emplace_back("rope tables", graph.rope_tables);
+    hbm.peak += context_bytes(machine.profile) + graph.rope_tables;
   }
   TierMemory& host = at(memory, Tier::host);
   host.parts = arena_parts(graph, Arena::host);

@@ -23,8 +23,11 @@ inline constexpr Bytes kCudaProcessBaseline = Bytes(1ll << 30);
 /// Device memory that a CUDA context and its libraries take outside the arena where the profile
 /// does not say (estimated).
 inline constexpr Bytes kCudaContext = Bytes(640ll << 20);
-/// Device memory outside the arena: the profile's `context`; none on the host backend.
+/// Device memory outside the arena that no job changes: the profile's `context`; none on the host
+/// backend.
 [[nodiscard]] Bytes context_bytes(const MachineProfile& profile);
+/// All device memory outside the arena: the context and RoPE tables; none on the host backend.
+[[nodiscard]] Bytes outside_arena_bytes(const Job& job, const MachineProfile& profile);
 
 struct TierMemory {
   Bytes peak{0};
@@ -46,9 +49,9 @@ using Memory = std::array<TierMemory, kTiers>;  ///< By Tier.
   return memory[static_cast<std::size_t>(tier)];
 }
 
-/// hbm: device arena (and a CUDA context); host: host arena and the process; disk: the file of
-/// state, without checkpoints. On the host backend
-/// the device arena counts as hbm, although the process holds it.
+/// hbm: device arena (on a GPU also its context and RoPE tables); host: host arena and the process;
+/// disk: the file of state, without checkpoints. On the host backend the device arena counts as
+/// hbm, although the process holds it.
 [[nodiscard]] Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine);
 
 /// Bytes of `arena` by part (TierMemory::parts).

@@ -162,7 +162,7 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   }
   const std::int64_t streams = per_round * stream_bytes(job).count();
   const bool cuda = predictor_->machine().profile.device == DeviceKind::cuda;
-  const std::int64_t overhead = context_bytes(predictor_->machine().profile).count();
+  const std::int64_t overhead = outside_arena_bytes(job, predictor_->machine().profile).count();
   // When the forward pass of a round ends, all its records are there, and the gradients of earlier
   // rounds; when the norm is known, all staged state and every gradient that waits for it.
   const std::int64_t at_forward = records + streams + (plan.rounds > 1 ? waiting : 0);

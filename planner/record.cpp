@@ -64,8 +64,9 @@ BlockRecord block_record(const Job& job) {
   BlockRecord record{};
   const std::int64_t experts = shape.experts ? shape.experts->count : 0;
   const std::int64_t stream = tokens * shape.hidden * element;
-  record.x = offsets.take(stream + (job.router_aux_loss_coef ? 4 * experts : 0));
+  record.x = offsets.take(stream + (job.router_aux_loss_coef ? 8 * experts : 0));
   record.counts = record.x + Bytes(stream);
+  record.probabilities = record.counts + Bytes(4 * experts);
   record.input_bytes = offsets.end();
   record.q = offsets.take(tokens * query * element);
   record.k = offsets.take(tokens * key * element);

@@ -18,9 +18,10 @@ namespace sluice::planner {
 /// experts, grouped by expert, and [T, intermediate] is [T * active, an expert's intermediate].
 struct BlockRecord {
   Bytes x;  ///< [T, hidden] block input (residual stream).
-  /// fp32 [experts], behind x as part of it: routes to each expert in the blocks before this one.
-  /// Only with a router_aux_loss_coef.
+  /// fp32 [experts] each, behind x as part of it: routes to each expert in the blocks before this
+  /// one, and the sum of its probabilities there. Only with a router_aux_loss_coef.
   Bytes counts;
+  Bytes probabilities;  ///< Not written on a CUDA device, which reports no balancing loss.
   Bytes q;            ///< [T, heads * head_dim] q projection; q-norm and RoPE apply as it is read.
   Bytes k;            ///< [T, kv_heads * head_dim] k projection; the same.
   Bytes v;            ///< [T, kv_heads * head_dim]
@@ -32,7 +33,7 @@ struct BlockRecord {
   Bytes gate;         ///< [T, intermediate] before SiLU; absent where a job chunks its MLPs.
   Bytes up;           ///< [T, intermediate]; likewise.
   Bytes router;       ///< fp32 [T, experts] the router's logits.
-  Bytes input_bytes;  ///< Prefix kept at Keep::input: x and counts.
+  Bytes input_bytes;  ///< Prefix kept at Keep::input: x, counts and probabilities.
   Bytes selective_bytes;  ///< Prefix kept at Keep::selective: x .. lse.
   Bytes all_bytes;        ///< Whole record.
   /// What the levels that are only predicted hold; no prefix of the record.

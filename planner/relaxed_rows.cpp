@@ -133,7 +133,8 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
   const auto stream = static_cast<double>(stream_bytes(job).count());
   const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
   double fixed = static_cast<double>(
-      (workspace_bytes(job, costs.device()) + context_bytes(profile)).count() + 8 * job.tokens());
+      (workspace_bytes(job, costs.device()) + outside_arena_bytes(job, profile)).count() +
+      8 * job.tokens());
   if (job.model.tied_head)
     fixed += static_cast<double>((job.gradient_element() * parameters_[0]).count());
   // The inputs of the loss, later its gradients; the head's weights, later its gradient, too.

@@ -217,6 +217,9 @@ sim::TaskId StepEmitter::emit_launch(const char* pass, std::size_t unit, int rou
 sim::TaskId StepEmitter::emit_grads() {
   std::vector<Access> accesses{whole(Role::norm_sum, tensors_.norm_sums, Mode::read),
                                whole(Role::loss_sum, tensors_.loss_sum, Mode::read)};
+  if (tensors_.balance_loss) {
+    accesses.push_back(whole(Role::balance_loss, *tensors_.balance_loss, Mode::read));
+  }
   return writer_.add_grads({TaskKind::grads, LaneKind::compute, "grads"}, std::move(accesses));
 }
 

@@ -79,6 +79,8 @@ enum class Role : std::uint8_t {
   norm_blocks,      ///< double [blocks of the unit]: fixed-block sums of squares, scratch.
   norm_sum,         ///< double [1]: their sum; of `grads`: [units].
   loss_sum,         ///< double [micro_batches]: summed cross-entropy of each micro-batch.
+  balance_loss,  ///< double [micro_batches]: the loss that balances each one's experts, times its
+                 ///< coefficient; where a router_aux_loss_coef is given and the device says it.
   key_values,  ///< A block's rotated keys, then its values: [context, kv_heads x head_dim] each, of
                ///< the compute type.
   logits,      ///< fp32 [vocab] of a pass's last token; takes the place of `loss_sum`.
@@ -158,6 +160,7 @@ struct StepGraph {
   std::vector<StepTensor> tensors;
   Layout layout;
   std::vector<std::vector<DiskPiece>> disk;  ///< By unit: none where its state is not on the disk.
+  Bytes rope_tables{0};                      ///< Of a CUDA device, outside the arena.
   std::size_t tasks_per_step = 0;  ///< Task i of step n is task i + tasks_per_step of step n + 1.
 };
 

@@ -124,6 +124,10 @@ void StepEmitter::emit_loss(const UnitUse& use) {
                              tensors_.stream_gradient[static_cast<std::size_t>(m)], Mode::write));
     accesses.push_back(
         {Role::loss_sum, tensors_.loss_sum, Bytes(8 * micro), Bytes(8), Mode::write});
+    if (tensors_.balance_loss) {
+      accesses.push_back(
+          {Role::balance_loss, *tensors_.balance_loss, Bytes(8 * micro), Bytes(8), Mode::write});
+    }
     accesses.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
     const TaskPlace place{TaskKind::loss,
                           LaneKind::compute,

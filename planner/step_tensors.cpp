@@ -48,6 +48,10 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   // What the CPU reads of a step lies where it reads it, so that nothing has to be fetched.
   loss_sum =
       writer.add_tensor({Arena::host, "loss_sum", Bytes(8 * job.micro_batches()), "workspace"});
+  if (job.router_aux_loss_coef && writer.device() == DeviceKind::host) {
+    balance_loss = writer.add_tensor(
+        {Arena::host, "balance_loss", Bytes(8 * job.micro_batches()), "workspace"});
+  }
   norm_sums =
       writer.add_tensor({Arena::host, "norm_sums",
                          Bytes(8 * static_cast<std::int64_t>(plan.units.size())), "workspace"});

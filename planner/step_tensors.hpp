@@ -43,8 +43,9 @@ struct StepTensors {
 
   std::vector<UnitTensorSet> units;
   TensorIndex host_tokens, tokens, workspace;
-  TensorIndex norm_blocks;          ///< Of the unit whose norm is being summed.
-  TensorIndex loss_sum, norm_sums;  ///< host: double [micro_batches], double [units]
+  TensorIndex norm_blocks;                  ///< Of the unit whose norm is being summed.
+  TensorIndex loss_sum, norm_sums;          ///< host: double [micro_batches], double [units]
+  std::optional<TensorIndex> balance_loss;  ///< host: double [micro_batches]
   std::optional<TensorIndex> full_record;
   std::optional<TensorIndex> tied_gradient;
   std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.

@@ -53,6 +53,9 @@ struct CudaTemplates::Tables {
     RopeTableValues tables = rope_table_values(job.model, job.seq_len);
     std::vector<float> values = std::move(tables.cos);
     values.insert(values.end(), tables.sin.begin(), tables.sin.end());
+    check(Bytes(static_cast<std::int64_t>(values.size() * sizeof(float))) ==
+              planner::rope_table_bytes(job),
+          "RoPE tables take what the planner counts");
     check_cuda(cudaMalloc(&memory, values.size() * sizeof(float)), "RoPE tables");
     check_cuda(
         cudaMemcpy(memory, values.data(), values.size() * sizeof(float), cudaMemcpyHostToDevice),

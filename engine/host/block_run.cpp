@@ -141,15 +141,15 @@ void BlockRun::contract(Tile tile, std::byte* next_input) {
 }
 
 void BlockRun::rebuild_mlp() {
-  if (shape_.experts) return expand_experts();
+  if (shape_.experts) return static_cast<void>(expand_experts());
   if (job_.chunks_mlp()) return;  // The backward pass does, tile by tile.
   for_mlp_tiles([&](Tile tile) { expand(tile); });
 }
 
 void BlockRun::feed_forward(std::byte* next_input) {
   if (shape_.experts) {
-    expand_experts();
-    return contract_experts(next_input);
+    const Routes routes = expand_experts();
+    return contract_experts(routes, next_input);
   }
   for_mlp_tiles([&](Tile tile) {
     expand(tile);

@@ -26,7 +26,7 @@ class BlockRun {
   void project_residual();                   ///< x, attention -> residual
   void rebuild_mlp();                        ///< residual -> gate, up, where the record has them
   void feed_forward(std::byte* next_input);  ///< residual -> gate, up, next_input
-  /// Adds the micro-batch's routes to those of the blocks before, in next_input.
+  /// Adds the micro-batch's routes and probabilities to those of the blocks before, in next_input.
   void count_routes(std::byte* next_input) const;
 
   /// The parts of the backward pass in the order they must run, each over all tokens.
@@ -65,8 +65,8 @@ class BlockRun {
     std::int64_t expert, begin, count;
   };
   /// The experts' counterparts of expand, contract and mlp_backward.
-  void expand_experts();
-  void contract_experts(std::byte* next_input);
+  Routes expand_experts();
+  void contract_experts(const Routes& routes, std::byte* next_input);
   void experts_backward(float* gradient, std::byte* stream_gradient);
   /// One expert's rows, from the stream's gradient: onto `mixed`, d_share and the weights'
   /// gradients.
@@ -77,6 +77,8 @@ class BlockRun {
   void for_expert_tiles(const Routes& routes, Body body) const;
   [[nodiscard]] Routes chosen_routes() const;
   [[nodiscard]] float* router_logits(std::int64_t token) const;
+  /// Adds the router's probabilities of all tokens to `sums` [experts].
+  void add_probabilities(float* sums) const;
   /// Rows of [T, hidden] of the compute type, those of a tile's tokens, as fp32.
   void gather(const Routes& routes, ExpertTile tile, const std::byte* tensor, float* rows) const;
   /// Adds a tile's rows to those of its tokens in `mixed`.

@@ -63,7 +63,7 @@ void BlockRun::weigh(const Routes& routes, ExpertTile tile, float* rows) const {
   }
 }
 
-void BlockRun::expand_experts() {
+Routes BlockRun::expand_experts() {
   const ExpertSlots& slots = slots_.experts;
   const std::int64_t width = shape_.experts->intermediate;
   for_tiles([&](Tile tile) {
@@ -71,7 +71,7 @@ void BlockRun::expand_experts() {
     multiply(scratch(space_.normed), tile.count, matrix(slots.router), scratch(space_.panel),
              router_logits(tile.begin));
   });
-  const Routes routes = chosen_routes();
+  Routes routes = chosen_routes();
   for_expert_tiles(routes, [&](ExpertTile tile) {
     normalize_routes(routes, tile);
     const auto one = [&](const Slot& first, Bytes tensor) {
@@ -82,15 +82,15 @@ void BlockRun::expand_experts() {
     one(slots.gate, offsets_.gate);
     one(slots.up, offsets_.up);
   });
+  return routes;
 }
 
 // A token's share of an expert multiplies what goes into the expert's last product, not what comes
 // out: a sum over inputs is linear, and the backward pass then needs no output again.
-void BlockRun::contract_experts(std::byte* next_input) {
+void BlockRun::contract_experts(const Routes& routes, std::byte* next_input) {
   const ExpertSlots& slots = slots_.experts;
   const std::int64_t width = shape_.experts->intermediate;
   const std::int64_t hidden = shape_.hidden;
-  const Routes routes = chosen_routes();
   float* mixed = scratch(space_.routes.mixed);
   std::fill_n(mixed, tokens_ * hidden, 0.0f);
   for_expert_tiles(routes, [&](ExpertTile tile) {
@@ -113,6 +113,26 @@ void BlockRun::count_routes(std::byte* next_input) const {
   for (std::int64_t expert = 0; expert < routes.experts(); ++expert) {
     after[expert] = before[expert] + static_cast<float>(routes.rows(expert));
   }
+  auto* sums = reinterpret_cast<float*>(next_input + offsets_.probabilities.count());
+  std::memcpy(sums, record_.at(offsets_.x) + offsets_.probabilities.count(),
+              static_cast<std::size_t>(routes.experts()) * sizeof(float));
+  add_probabilities(sums);
+}
+
+// A tile's tokens first, so that few roundings separate one token from the sum of many.
+void BlockRun::add_probabilities(float* sums) const {
+  const std::int64_t experts = shape_.experts->count;
+  float* probability = scratch(space_.wide);
+  float* of_tile = scratch(space_.d_wide);
+  for_tiles([&](Tile tile) {
+    std::fill_n(of_tile, experts, 0.0f);
+    for (std::int64_t i = 0; i < tile.count; ++i) {
+      std::copy_n(router_logits(tile.begin + i), experts, probability);
+      (void)plain_.softmax(probability, experts, 0, experts, 1.0f);
+      plain_.add(of_tile, probability, experts);
+    }
+    plain_.add(sums, of_tile, experts);
+  });
 }
 
 void BlockRun::experts_backward(float* gradient, std::byte* stream_gradient) {

@@ -210,6 +210,9 @@ void HostDevice::finish(const BoundTask& task) const {
   *as<double>(task.access(Role::loss_sum)) =
       arguments.gradient == nullptr ? templates_.loss_only(arguments, workspace_of(task))
                                     : templates_.loss(arguments, workspace_of(task));
+  if (const BoundAccess* balance = task.find(Role::balance_loss)) {
+    *as<double>(*balance) = templates_.balance_loss(arguments.input);
+  }
 }
 
 void HostDevice::recompute(const BoundTask& task) const {

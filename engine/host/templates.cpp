@@ -27,7 +27,8 @@ namespace {
 
 std::int64_t embedding_row(std::int32_t token) { return token < 0 ? ~token : token; }
 
-/// What the residual stream counts behind its tokens: nothing, without a loss to balance experts.
+/// fp32 [experts], or nothing without a loss to balance experts: what the residual stream carries
+/// of each kind behind its tokens.
 std::size_t counts_bytes(const planner::Job& job) {
   return job.router_aux_loss_coef ? static_cast<std::size_t>(job.model.experts->count) * 4 : 0;
 }
@@ -48,7 +49,7 @@ void HostTemplates::embed_forward(Weights weights, const std::int32_t* tokens, s
                            reinterpret_cast<float*>(out));
     }
   }
-  std::memset(output + record_.counts.count(), 0, counts_bytes(job_));
+  std::memset(output + record_.counts.count(), 0, 2 * counts_bytes(job_));
 }
 
 void HostTemplates::block_forward(Weights weights, RecordView record, std::byte* next_input,
@@ -97,6 +98,19 @@ double HostTemplates::loss(const LossArguments& arguments, Workspace workspace) 
   std::memcpy(arguments.stream_gradient + record_.counts.count(),
               arguments.input + record_.counts.count(), counts_bytes(job_));
   return HeadRun(*this, workspace).loss(arguments);
+}
+
+// F = counts / (T blocks), P = probabilities / (T blocks).
+double HostTemplates::balance_loss(const std::byte* input) const {
+  const auto* counts = reinterpret_cast<const float*>(input + record_.counts.count());
+  const auto* probabilities = reinterpret_cast<const float*>(input + record_.probabilities.count());
+  double sum = 0;
+  for (std::int64_t expert = 0; expert < job_.model.experts->count; ++expert) {
+    sum += double{counts[expert]} * double{probabilities[expert]};
+  }
+  const auto places = static_cast<double>(job_.micro_tokens() * job_.model.layers);
+  return *job_.router_aux_loss_coef * static_cast<double>(job_.model.experts->count) * sum /
+         (places * places);
 }
 
 double HostTemplates::loss_only(const LossArguments& arguments, Workspace workspace) const {

@@ -87,8 +87,9 @@ class HostTemplates {
                      std::byte* output) const;
 
   /// With a router_aux_loss_coef the residual stream carries, behind its tokens, the routes of the
-  /// blocks so far: embed_forward writes zeros, block_forward adds, and the gradient's way back
-  /// carries the sum. Reads record.x; writes the record's other tensors and next_input [T, hidden].
+  /// blocks so far and the router's probabilities, summed over tokens: embed_forward writes zeros,
+  /// block_forward adds, and the gradient's way back carries the sum of the routes. Reads record.x;
+  /// writes the record's other tensors and next_input [T, hidden].
   void block_forward(Weights weights, RecordView record, std::byte* next_input,
                      Workspace workspace) const;
   /// block_forward of the `count` tokens of one sequence that follow those whose keys are kept:
@@ -106,7 +107,11 @@ class HostTemplates {
 
   /// Summed (not scaled) cross-entropy of the micro-batch; writes gradients and stream_gradient.
   [[nodiscard]] double loss(const LossArguments& arguments, Workspace workspace) const;
-  /// The same sum, bit for bit, without gradients: only head, embed, input and targets are read.
+  /// The loss that balances the experts of a micro-batch, times its coefficient, from the head's
+  /// input: c E sum over experts of F P (docs/design/moe.md). Needs a router_aux_loss_coef.
+  [[nodiscard]] double balance_loss(const std::byte* input) const;
+  /// The same sum as `loss`, bit for bit, without gradients: only head, embed, input and targets
+  /// are read.
   [[nodiscard]] double loss_only(const LossArguments& arguments, Workspace workspace) const;
 
   /// logits [count, vocab], fp32, of `count` <= min(loss_chunk, T) tokens of the residual stream.

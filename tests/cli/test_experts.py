@@ -69,7 +69,7 @@ def test_plans_change_no_bit_and_runs_resume(run_sluice, tmp_path):
     assert resumed["state_sha256"] == first["state_sha256"]
 
 
-def test_balancing_changes_what_is_learnt_and_not_the_loss_that_is_said(run_sluice, tmp_path):
+def test_balancing_changes_what_is_learnt_and_not_the_loss_that_is_said(run_sluice, validate, tmp_path):
     flags = small(tmp_path, MIXTRAL)
     plain = run_sluice("train", *flags, "steps=3", "--json", "out=plain").json()
     balanced = run_sluice("train", *flags, "steps=3", "--json", "out=balanced", "router_aux_loss_coef=0.1").json()
@@ -77,6 +77,16 @@ def test_balancing_changes_what_is_learnt_and_not_the_loss_that_is_said(run_slui
     assert plain["weights_sha256"] != balanced["weights_sha256"]
     # The first loss is the cross-entropy of the same weights either way.
     assert bits(tmp_path / "plain")[0][1] == bits(tmp_path / "balanced")[0][1]
+    # What it adds stands beside it: 0.1 E sum F P, where F sums to the 2 experts of a token and P to 1, and an
+    # untrained router is nearly even: 0.1 x 2.
+    assert "balance_loss" not in plain
+    validate(balanced, "train-result")
+    lines = [json.loads(line) for line in (tmp_path / "balanced/metrics.jsonl").read_text().splitlines()]
+    for line in lines:
+        validate(line, "metrics")
+        assert line["balance_loss"] == pytest.approx(0.2, rel=0.05)
+    assert balanced["balance_loss"] == lines[-1]["balance_loss"]
+    assert len({line["balance_loss"] for line in lines}) == 3
 
 
 def test_what_cannot_be_balanced_or_read_is_refused_by_name(run_sluice, refuses, tmp_path):

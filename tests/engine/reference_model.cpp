@@ -221,6 +221,10 @@ double reference_loss(const TinyModel& model, const UnitDoubles& weights) {
   return losses_of(model, weights).entropy;
 }
 
+double reference_balance_loss(const TinyModel& model, const UnitDoubles& weights) {
+  return losses_of(model, weights).balance;
+}
+
 UnitDoubles reference_gradients(const TinyModel& model) {
   constexpr double kStep = 1e-4;
   UnitDoubles weights = to_double(model.weights);

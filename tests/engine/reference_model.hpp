@@ -15,6 +15,9 @@ using UnitDoubles = std::vector<std::vector<double>>;
 /// Mean cross-entropy over all tokens of `model` with `weights` in place of its own.
 [[nodiscard]] double reference_loss(const TinyModel& model, const UnitDoubles& weights);
 
+/// The loss that balances experts, as added to it; 0 without a router_aux_loss_coef.
+[[nodiscard]] double reference_balance_loss(const TinyModel& model, const UnitDoubles& weights);
+
 /// d (loss, and with a router_aux_loss_coef the loss that balances experts) / d every weight by
 /// central differences: f(w + h) - f(w - h) over 2 h, h = 1e-4. Its truncation error is h^2 f''' /
 /// 6, about 1e-9 of the gradient's scale; rounding adds 1e-12.

@@ -46,6 +46,9 @@ TEST_P(Families, LossAndEveryGradientAgreeWithDoublePrecisionFiniteDifferences) 
   const TinyModel model = tiny_model(GetParam());
   const StepResult step = run_step(model, Keep::all);
   EXPECT_NEAR(step.loss, reference_loss(model, to_double(model.weights)), 1e-6 * step.loss);
+  EXPECT_NEAR(step.balance_loss, reference_balance_loss(model, to_double(model.weights)),
+              1e-6 * step.balance_loss);
+  EXPECT_EQ(step.balance_loss > 0, model.job.router_aux_loss_coef.has_value());
   const WorstTensor worst = compare(model, step.gradients, reference_gradients(model));
   EXPECT_LT(worst.error, 1e-5) << worst.name;
 }

@@ -121,6 +121,10 @@ class Step {
                                   .stream_gradient = stream_.data()};
     result_.loss_only += templates_.loss_only(arguments, fresh());
     result_.loss += templates_.loss(arguments, fresh());
+    if (job_.router_aux_loss_coef) {
+      result_.balance_loss +=
+          templates_.balance_loss(head_input_.data()) / static_cast<double>(job_.micro_batches());
+    }
     for (std::size_t layer = layers; layer-- > 0;) {
       full_.poison();
       templates_.block_recompute(weights(layer + 1), view(layer), keep_, fresh());

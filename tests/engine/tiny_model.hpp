@@ -33,7 +33,8 @@ struct TinyModel {
 struct StepResult {
   double loss = 0;  ///< Mean over all tokens.
   double loss_only = 0;
-  UnitVectors gradients;  ///< Tied head combined.
+  double balance_loss = 0;  ///< Mean over micro-batches; with a router_aux_loss_coef.
+  UnitVectors gradients;    ///< Tied head combined.
   bool guards_intact = true;
 };
 

@@ -4,8 +4,10 @@
 #include <algorithm>
 
 #include "planner/catalogue.hpp"
+#include "planner/step_graph.hpp"
 #include "refusal.hpp"
 #include "small_config.hpp"
+#include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -47,6 +49,26 @@ TEST(Experts, TheSizeOfABlockNeedsNoNames) {
         "config.json");
     for (std::size_t index = 0; index < unit_count(shape); ++index) {
       EXPECT_EQ(unit_padded_size(shape, index), unit_tensors(shape, index).padded_size) << family;
+    }
+  }
+}
+
+// One value a micro-batch, and none without a coefficient or where the device computes none.
+TEST(Experts, TheBalancingLossHasAPlaceOnTheHostBackend) {
+  for (const DeviceKind device : {DeviceKind::host, DeviceKind::cuda}) {
+    for (const bool balanced : {false, true}) {
+      Job job = test::tiny_job();
+      job.model = read("qwen3_moe", kRouted);
+      if (balanced) job.router_aux_loss_coef = 0.01;
+      const test::RoundCosts costs(1e9, device);
+      const StepGraph graph = build_step_graph(job, uniform_plan(job, {}, 1), costs);
+      std::int64_t said = 0;
+      for (const StepTask& task : graph.tasks) {
+        if (task.kind != TaskKind::loss) continue;
+        said += std::ranges::count(task.accesses, Role::balance_loss, &Access::role);
+      }
+      const bool expected = balanced && device == DeviceKind::host;
+      EXPECT_EQ(said, expected ? 3 * job.micro_batches() : 0) << static_cast<int>(device);
     }
   }
 }

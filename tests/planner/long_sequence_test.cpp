@@ -2,8 +2,11 @@
 // offered where it does not.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "planner/catalogue.hpp"
 #include "planner/cuda_workspace.hpp"
+#include "planner/memory.hpp"
 #include "planner/predict.hpp"
 #include "planner/record.hpp"
 #include "planner/remedies.hpp"
@@ -69,6 +72,25 @@ TEST(LongSequences, A7BModelFits80GBInChunksAndOnlyInChunks) {
   whole.mlp_chunk = kHalfMillion;
   const Prediction large = predict(whole, streamed(whole), large_host(), {});
   EXPECT_GT(at(large.memory, Tier::hbm).peak, Bytes(120'000'000'000));
+}
+
+// cos and sin of 64 frequencies at every position, 4 bytes each, beside the arena.
+TEST(LongSequences, TheirRopeTablesCountOnAGpu) {
+  const Job job = job_of_length(kHalfMillion);
+  const Bytes tables(kHalfMillion * 2 * 64 * 4);
+  const Predictor predictor(job, large_host(), {});
+  const StepGraph graph = build_step_graph(job, streamed(job), predictor.costs());
+  const Memory memory = memory_of(graph, large_host());
+  const TierMemory& hbm = at(memory, Tier::hbm);
+  EXPECT_EQ(hbm.peak, graph.layout.device_bytes + context_bytes(large_host().profile) + tables);
+  EXPECT_EQ(
+      std::ranges::find(hbm.parts, "rope tables", &std::pair<std::string, Bytes>::first)->second,
+      tables);
+  Bytes sum{0};
+  for (const auto& [part, bytes] : hbm.parts) sum += bytes;
+  EXPECT_EQ(sum, hbm.peak);
+  const ResolvedMachine host = test::round_machine(DeviceKind::host);
+  EXPECT_EQ(outside_arena_bytes(job, host.profile), Bytes(0));
 }
 
 TEST(LongSequences, ChunksAreAnotherJobOnlyWhereThereAreSeveral) {

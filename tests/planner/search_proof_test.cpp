@@ -50,7 +50,8 @@ Problem problem(std::uint64_t seed) {
   profile.d2h.value *= draw.between(0.3, 3);
   for (auto& [threads, rate] : profile.update) rate.value *= draw.between(0.3, 3);
   made.machine.host = Bytes(8ll << 30);
-  made.machine.hbm = context_bytes(profile) + workspace_bytes(made.job, DeviceKind::cuda) +
+  made.machine.hbm = outside_arena_bytes(made.job, profile) +
+                     workspace_bytes(made.job, DeviceKind::cuda) +
                      Bytes(static_cast<std::int64_t>(draw.between(0.25e6, 2.5e6)));
   const When when = made.job.optimizer.clip ? When::forward : When::backward;
   const std::int64_t rounds = draw.below(3);
