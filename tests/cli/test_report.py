@@ -236,7 +236,10 @@ def test_a_tuned_plan(open_page, tmp_path):
     assert [name for name in sections if name != "sweeps"] == ["rounds", "timeline", "memory", "waterfall"] + sections[sections.index("waterfall") + 1 :]
     assert ("sweeps" in sections) == bool(result["sweep"][0]["points"])
     assert len(page.texts("#rounds tbody tr")) == len(result["rounds"])
-    assert "errors" not in sections or "of this plan's last run" in page.texts("#timeline .seen")[0]
+    # Measured whether the prediction holds or not, and if only on a plan that is not kept then.
+    whose = re.search(r"of (this|another) plan's last run", page.texts("#timeline .seen")[0]).group(1)
+    assert whose == "this" or not result["holds"]
+    assert "errors" in sections and [row["name"] for row in page.data["timeline"]["rows"]] == ["predicted", "measured"]
     assert page.painted() > 5
 
 
