@@ -4,7 +4,7 @@
 #include <queue>
 #include <stdexcept>
 
-#include "engine/zero.hpp"
+#include "engine/parallel_memory.hpp"
 #include "planner/layout.hpp"
 #include "sim/error.hpp"
 

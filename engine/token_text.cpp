@@ -1,7 +1,5 @@
 #include "engine/token_text.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string_view>
 
@@ -20,16 +18,10 @@ std::string_view text_of_file(const MappedFile& file) {
   return {reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()};
 }
 
-/// Written beside its place and then named, so that a cache is whole or not there.
 void write_cache(const std::filesystem::path& path, std::span<const TokenId> tokens) {
-  std::filesystem::path part = path;
-  part += ".part" + std::to_string(getpid());
-  WrittenFile file(part);
+  FileInWriting file(path);
   file.append(std::as_bytes(tokens));
-  (void)file.finish();
-  std::error_code error;
-  std::filesystem::rename(part, path, error);
-  if (error) throw EnvironmentError("cannot write " + path.string() + ": " + error.message());
+  file.commit();
 }
 
 }  // namespace

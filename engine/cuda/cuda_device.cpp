@@ -10,8 +10,8 @@
 #include "engine/cuda/cuda_queues.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/usable.hpp"
+#include "engine/parallel_memory.hpp"
 #include "engine/poll.hpp"
-#include "engine/zero.hpp"
 #include "planner/units_text.hpp"
 
 namespace sluice::engine {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "engine/cuda/check.hpp"
-#include "engine/zero.hpp"
+#include "engine/parallel_memory.hpp"
 
 namespace sluice::engine {
 namespace {

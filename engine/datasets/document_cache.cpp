@@ -1,7 +1,5 @@
 #include "engine/datasets/document_cache.hpp"
 
-#include <unistd.h>
-
 #include <cstring>
 
 #include "engine/model_files/written_file.hpp"
@@ -20,17 +18,12 @@ struct DocumentHeader {
 
 void write_documents(const std::filesystem::path& path, std::span<const std::int64_t> starts,
                      std::span<const LearntToken> tokens) {
-  std::filesystem::path part = path;
-  part += ".part" + std::to_string(getpid());
-  WrittenFile file(part);
+  FileInWriting file(path);
   const DocumentHeader header{.documents = std::ssize(starts) - 1, .tokens = std::ssize(tokens)};
   file.append(std::as_bytes(std::span(&header, 1)));
   file.append(std::as_bytes(starts));
   file.append(std::as_bytes(tokens));
-  (void)file.finish();
-  std::error_code error;
-  std::filesystem::rename(part, path, error);
-  if (error) throw EnvironmentError("cannot write " + path.string() + ": " + error.message());
+  file.commit();
 }
 
 }  // namespace

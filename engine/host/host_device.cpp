@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "engine/parallel_memory.hpp"
 #include "engine/poll.hpp"
-#include "engine/zero.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 

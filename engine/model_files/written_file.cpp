@@ -23,8 +23,8 @@ void sync_folder(const path& folder) {
   if (::fsync(open.get()) != 0 && errno != EINVAL) open.fail("cannot write");
 }
 
-void require_done(const std::error_code& error, const path& folder) {
-  if (error) throw EnvironmentError("cannot write " + folder.string() + ": " + error.message());
+void require_done(const std::error_code& error, const path& place) {
+  if (error) throw EnvironmentError("cannot write " + place.string() + ": " + error.message());
 }
 
 }  // namespace
@@ -48,6 +48,25 @@ void WrittenFile::append(std::string_view text) { append(std::as_bytes(std::span
 FileRecord WrittenFile::finish() {
   if (::fsync(file_.get()) != 0 && errno != EINVAL) file_.fail("cannot write");
   return {name_, bytes_, sha_.hex()};
+}
+
+FileInWriting::FileInWriting(path path)
+    : path_(std::move(path)),
+      part_(path_.string() + ".part" + std::to_string(::getpid())),
+      file_(part_) {}
+
+FileInWriting::~FileInWriting() {
+  if (committed_) return;
+  std::error_code ignored;
+  std::filesystem::remove(part_, ignored);
+}
+
+void FileInWriting::commit() {
+  (void)file_.finish();
+  std::error_code error;
+  std::filesystem::rename(part_, path_, error);
+  require_done(error, path_);
+  committed_ = true;
 }
 
 FileRecord read_record(const path& path) {

@@ -38,6 +38,27 @@ class WrittenFile {
   Bytes bytes_{0};
 };
 
+/// A file that appears with everything in it or not at all.
+class FileInWriting {
+ public:
+  /// Begins a file beside `path`. Throws EnvironmentError, as all of this does.
+  explicit FileInWriting(std::filesystem::path path);
+  /// Removes what was written unless it was committed.
+  ~FileInWriting();
+  FileInWriting(const FileInWriting&) = delete;  // Owns the file beside `path`.
+  FileInWriting& operator=(const FileInWriting&) = delete;
+
+  void append(std::span<const std::byte> bytes) { file_.append(bytes); }
+  /// Gives the file its name, once the disk holds everything; one that has it already goes.
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path part_;
+  WrittenFile file_;
+  bool committed_ = false;
+};
+
 /// The record of a file that is there. Throws BadRequest where it cannot be read.
 [[nodiscard]] FileRecord read_record(const std::filesystem::path& path);
 

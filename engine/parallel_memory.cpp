@@ -1,4 +1,4 @@
-#include "engine/zero.hpp"
+#include "engine/parallel_memory.hpp"
 
 #include <sys/mman.h>
 
