@@ -9,7 +9,9 @@
 #include "cli/prediction_table.hpp"
 #include "cli/rehearsal_output.hpp"
 #include "cli/rehearsal_plan.hpp"
+#include "cli/run_files.hpp"
 #include "cli/train_state.hpp"
+#include "cli/train_steps.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"
@@ -22,7 +24,6 @@
 #include "profiler/recorder.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
-#include "sim/simulate.hpp"
 #include "sim/trace_json.hpp"
 #include "sim/version.hpp"
 
@@ -30,8 +31,6 @@ namespace sluice::cli {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-constexpr std::int64_t kRehearsalTrace = 3;
 
 void require_rehearsable(const planner::RunArguments& request) {
   for (const char* flag : {"--resume", "--dry-run"}) {
@@ -41,10 +40,7 @@ void require_rehearsable(const planner::RunArguments& request) {
     }
   }
   if (request.config.steps < 1) throw BadRequest("steps: must be at least 1");
-  if (request.has("--trace-out") && request.config.steps < kRehearsalTrace) {
-    throw BadRequest("--trace-out: three steps are traced, and steps is " +
-                     std::to_string(request.config.steps) + ": raise it");
-  }
+  require_steps_to_trace(request, request.config.steps);
 }
 
 engine::LedgerPrediction promise_of(const planner::Prediction& prediction) {
@@ -57,17 +53,6 @@ engine::LedgerPrediction promise_of(const planner::Prediction& prediction) {
           .step_low = prediction.step_low,
           .step_high = prediction.step_high,
           .rehearsal = true};
-}
-
-void write_before(const engine::RunFolder& folder, const Rehearsed& run) {
-  planner::PlanFile plan = planner::to_plan_file(run.predicted.prediction);
-  plan.numerics_id = run.predicted.prediction.numerics_id;
-  planner::write_whole_file(folder.run_yaml(), to_yaml(run.config));
-  planner::write_plan_file(plan, folder.plan());
-  const planner::StepGraph& graph = run.predicted.graph;
-  planner::write_whole_file(folder.predicted_trace(), sim::write_trace(profiler::trace_of(
-                                                          graph, sim::simulate(graph.graph).spans,
-                                                          sim::SpanSource::simulated)));
 }
 
 /// Runs the steps and fills in what they came to.
@@ -111,7 +96,7 @@ void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile
 void keep_trace(Rehearsed& run, const planner::ResolvedMachine& machine,
                 const profiler::Recorder& recorder) {
   const std::int64_t first = recorder.steps().first;
-  if (run.steps < first + kRehearsalTrace - 1) return;
+  if (run.steps < first + kTracedSteps - 1) return;
   const bool by_events = run.device == planner::DeviceKind::cuda && !machine.staged;
   run.measured_trace = profiler::trace_of(
       run.predicted.graph, profiler::three_steps(run.predicted.graph, recorder, first),
@@ -126,8 +111,8 @@ void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
   engine::Ledger ledger(folder.ledger());
   const std::string promise = ledger.append(promise_of(run.predicted.prediction));
   profiler::Recorder recorder(
-      graph, {.first = std::max<std::int64_t>(1, (run.config.steps - kRehearsalTrace + 1) / 2),
-              .count = kRehearsalTrace});
+      graph, {.first = std::max<std::int64_t>(1, (run.config.steps - kTracedSteps + 1) / 2),
+              .count = kTracedSteps});
   profiler::LaneMeter meter(graph, recorder);
   planner::Layout layout = graph.layout;
   layout.host_bytes = window.bytes();
@@ -197,7 +182,7 @@ int rehearse(planner::RunArguments request, const InterruptFlag& interrupt) {
                 .step_times = {},
                 .values = {},
                 .measured_trace = std::nullopt};
-  write_before(folder, run);
+  (void)write_before(folder, run.config, run.predicted);
   if (!json) {
     print(prediction_table(prediction, job, machine.profile.name));
     print(fmt::format(

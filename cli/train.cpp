@@ -12,6 +12,7 @@
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
 #include "cli/rehearse.hpp"
+#include "cli/run_files.hpp"
 #include "cli/train_output.hpp"
 #include "cli/train_state.hpp"
 #include "cli/train_steps.hpp"
@@ -25,10 +26,7 @@
 #include "planner/saving_plan.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/recorder.hpp"
-#include "profiler/trace_export.hpp"
 #include "sim/error.hpp"
-#include "sim/simulate.hpp"
-#include "sim/trace_file.hpp"
 #include "sim/trace_json.hpp"
 #include "sim/version.hpp"
 
@@ -64,41 +62,6 @@ void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) 
   const double steps = std::ceil(sequences / static_cast<double>(config.batch_size));
   config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
   config.epochs.reset();
-}
-
-void write_before(const engine::RunFolder& folder, TrainedRun& run) {
-  planner::PlanFile plan = planner::to_plan_file(run.predicted.prediction);
-  plan.numerics_id = run.numerics_id;
-  planner::write_whole_file(folder.run_yaml(), to_yaml(run.config));
-  planner::write_plan_file(plan, folder.plan());
-  const planner::StepGraph& graph = run.predicted.graph;
-  run.predicted_trace =
-      profiler::trace_of(graph, sim::simulate(graph.graph).spans, sim::SpanSource::simulated);
-  planner::write_whole_file(folder.predicted_trace(), sim::write_trace(run.predicted_trace));
-}
-
-/// A run does not fail because what it came to cannot be written: it is on stdout too.
-void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
-                 TrainedRun& run) {
-  try {
-    folder.require_there();
-    if (run.measured_trace) {
-      planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
-    }
-    planner::write_whole_file(folder.manifest(), manifest_json(run));
-    run.elasticities = planner::elasticities(planning.predictor, planning.calibration,
-                                             run.predicted.prediction.plan);
-    profiler::ReportData report = report_of(run);
-    if (profiler::is_summed_up(report.step)) {
-      report.step.every_task = "trace.json";
-      const profiler::TraceExport all = profiler::export_run(folder.path());
-      planner::write_whole_file(folder.path() / report.step.every_task,
-                                sim::write_chrome_trace(all.traces));
-    }
-    planner::write_whole_file(folder.report(), profiler::report_html(report));
-  } catch (const Error& error) {
-    std::fprintf(stderr, "sluice: warning: the run's report was not written: %s\n", error.what());
-  }
 }
 
 /// The disk did not take the state: the run stopped behind a step, which a checkpoint holds where
@@ -178,10 +141,7 @@ int run_train(const Arguments& arguments) {
   const std::unique_ptr<engine::WindowedText> opened = text_of(config);
   engine::WindowedText& text = *opened;
   settle_steps(config, text);
-  if (request.has("--trace-out") && config.steps < kTracedSteps) {
-    throw BadRequest("--trace-out: three steps are traced, and steps is " +
-                     std::to_string(config.steps) + ": raise it");
-  }
+  require_steps_to_trace(request, config.steps);
   require_vocabulary(text, planning.predictor.job().model);
   if (!dry) require_healthy(config);
   auto chosen = choose_plan(config, planning);
@@ -243,7 +203,7 @@ int run_train(const Arguments& arguments) {
                  .measured_trace = std::nullopt,
                  .measured_stalls = std::nullopt,
                  .endurance = machine.profile.disk_endurance.value};
-  write_before(folder, run);
+  run.predicted_trace = write_before(folder, run.config, run.predicted);
   if (!json) {
     const RunTimes times = run_times(config, job, prediction, saving, text, start.step());
     print(prediction_table(prediction, job, machine.profile.name));

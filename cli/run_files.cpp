@@ -1,0 +1,56 @@
+#include "cli/run_files.hpp"
+
+#include <cstdio>
+
+#include "cli/train_steps.hpp"
+#include "profiler/recorder.hpp"
+#include "profiler/trace_export.hpp"
+#include "sim/error.hpp"
+#include "sim/simulate.hpp"
+#include "sim/trace_file.hpp"
+#include "sim/trace_json.hpp"
+
+namespace sluice::cli {
+
+void require_steps_to_trace(const planner::RunArguments& request, std::int64_t steps) {
+  if (!request.has("--trace-out") || steps >= kTracedSteps) return;
+  throw BadRequest("--trace-out: three steps are traced, and steps is " + std::to_string(steps) +
+                   ": raise it");
+}
+
+sim::Trace write_before(const engine::RunFolder& folder, const planner::RunConfig& config,
+                        const planner::PredictedStep& step) {
+  planner::PlanFile plan = planner::to_plan_file(step.prediction);
+  plan.numerics_id = step.prediction.numerics_id;
+  planner::write_whole_file(folder.run_yaml(), to_yaml(config));
+  planner::write_plan_file(plan, folder.plan());
+  sim::Trace predicted = profiler::trace_of(step.graph, sim::simulate(step.graph.graph).spans,
+                                            sim::SpanSource::simulated);
+  planner::write_whole_file(folder.predicted_trace(), sim::write_trace(predicted));
+  return predicted;
+}
+
+void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
+                 TrainedRun& run) {
+  try {
+    folder.require_there();
+    if (run.measured_trace) {
+      planner::write_whole_file(folder.measured_trace(), sim::write_trace(*run.measured_trace));
+    }
+    planner::write_whole_file(folder.manifest(), manifest_json(run));
+    run.elasticities = planner::elasticities(planning.predictor, planning.calibration,
+                                             run.predicted.prediction.plan);
+    profiler::ReportData report = report_of(run);
+    if (profiler::is_summed_up(report.step)) {
+      report.step.every_task = "trace.json";
+      const profiler::TraceExport all = profiler::export_run(folder.path());
+      planner::write_whole_file(folder.path() / report.step.every_task,
+                                sim::write_chrome_trace(all.traces));
+    }
+    planner::write_whole_file(folder.report(), profiler::report_html(report));
+  } catch (const Error& error) {
+    std::fprintf(stderr, "sluice: warning: the run's report was not written: %s\n", error.what());
+  }
+}
+
+}  // namespace sluice::cli

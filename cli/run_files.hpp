@@ -1,0 +1,27 @@
+// What `train` leaves in a run's folder before the first step and after the last.
+#pragma once
+
+#include <cstdint>
+
+#include "cli/train_output.hpp"
+#include "engine/run_folder.hpp"
+#include "planner/run_arguments.hpp"
+#include "planner/run_planning.hpp"
+#include "sim/trace.hpp"
+
+namespace sluice::cli {
+
+/// Throws BadRequest where --trace-out wants more steps than there are.
+void require_steps_to_trace(const planner::RunArguments& request, std::int64_t steps);
+
+/// The run's request, its plan and its predicted trace, which is returned. `step` holds the
+/// numerics id. Throws EnvironmentError.
+sim::Trace write_before(const engine::RunFolder& folder, const planner::RunConfig& config,
+                        const planner::PredictedStep& step);
+
+/// Measured trace, manifest and report. A run does not fail because what it came to cannot be
+/// written, for it is on stdout too: a line on stderr says so.
+void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
+                 TrainedRun& run);
+
+}  // namespace sluice::cli
