@@ -1,0 +1,123 @@
+"""Model folders that train refuses, and how: other tensors, other forms of weights, broken indices."""
+
+import json
+import shutil
+
+import pytest
+from conftest import available_verbs
+from small_run import CONFIG, small_flags, tensors_of, write_model
+
+pytestmark = pytest.mark.skipif(
+    "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
+)
+torch = pytest.importorskip("torch", reason="python3-torch is not installed")
+safetensors_torch = pytest.importorskip(
+    "safetensors.torch", reason="PyPI's safetensors is not installed (scripts/install tests)"
+)
+
+
+@pytest.fixture
+def flags(tmp_path):
+    """A small run on the model folder `model`, which a test makes."""
+    return [*small_flags(tmp_path, "model"), "steps=2"]
+
+
+def save(tensors, path):
+    safetensors_torch.save_file(tensors, str(path), metadata={"format": "pt"})
+
+
+REFUSALS = {
+    "a missing tensor": (lambda t, c: t.pop("model.norm.weight"), "model.norm.weight is missing"),
+    "a tensor too many": (
+        lambda t, c: t.update({"model.layers.0.self_attn.q_proj.bias": torch.zeros(64)}),
+        "model.layers.0.self_attn.q_proj.bias: is no part of the llama model",
+    ),
+    "another shape": (
+        lambda t, c: t.update({"model.norm.weight": torch.zeros(65)}),
+        "model.norm.weight: has shape [65], and config.json makes it [64]",
+    ),
+    "whole numbers": (
+        lambda t, c: t.update({"model.norm.weight": torch.zeros(64, dtype=torch.int8)}),
+        "model.norm.weight: dtype I8 is not supported",
+    ),
+    "a value that is none": (
+        lambda t, c: t["model.norm.weight"].__setitem__(7, float("nan")),
+        "model.norm.weight: element 7 is not a finite number",
+    ),
+    "a head that is not tied": (
+        lambda t, c: c.update(tie_word_embeddings=False),
+        "lm_head.weight is missing",
+    ),
+    "GPTQ by its tensors": (
+        lambda t, c: t.update({"model.layers.0.mlp.up_proj.g_idx": torch.zeros(4)}),
+        "GPTQ weights are quantised",
+    ),
+    "AWQ by its tensors": (
+        lambda t, c: t.update({"model.layers.0.mlp.up_proj.qweight": torch.zeros(4)}),
+        "AWQ weights are quantised",
+    ),
+    "MXFP4 by its tensors": (
+        lambda t, c: t.update({"model.layers.0.mlp.experts.down_proj_blocks": torch.zeros(4)}),
+        "MXFP4 weights are quantised",
+    ),
+    **{
+        f"{name} by config.json": (
+            lambda t, c, method=method: c.update(quantization_config={"quant_method": method}),
+            f"{name} weights are quantised",
+        )
+        for method, name in {
+            "gptq": "GPTQ", "awq": "AWQ", "mxfp4": "MXFP4", "fp8": "FP8", "bitsandbytes": "bitsandbytes",
+        }.items()
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", REFUSALS)
+def test_a_folder_that_is_not_the_model_is_refused(refuses, flags, tmp_path, what):
+    change, text = REFUSALS[what]
+    tensors, config = tensors_of(CONFIG), dict(CONFIG)
+    change(tensors, config)
+    write_model(tmp_path / "model", config)
+    save(tensors, tmp_path / "model" / "model.safetensors")
+    refuses(["train", *flags], "model", str(tmp_path / "model"), text)
+
+
+@pytest.mark.parametrize(
+    "name, text",
+    [
+        ("pytorch_model.bin", "only safetensors"),
+        ("model-q4.gguf", "GGUF"),
+        ("adapter_model.safetensors", "adapter"),
+        ("weights.safetensors", "rename it"),
+    ],
+)
+def test_weights_in_another_form_are_not_passed_over(refuses, flags, tmp_path, name, text):
+    write_model(tmp_path / "model", CONFIG)
+    (tmp_path / "model" / name).write_bytes(b"")
+    refuses(["train", *flags], name, text)
+
+
+@pytest.mark.parametrize(
+    "index, text",
+    [
+        ({}, "weight_map is missing"),
+        ({"weight_map": {}}, "weight_map is empty"),
+        ({"weight_map": {"a": "../x.safetensors"}}, "is not the name of a safetensors file"),
+        ({"weight_map": {"a": "x.safetensors"}}, "x.safetensors is missing"),
+        ({"weight_map": {"a.qweight": "x.safetensors"}}, "quantised"),
+    ],
+)
+def test_a_wrong_index_is_refused(refuses, flags, tmp_path, index, text):
+    write_model(tmp_path / "model", CONFIG)
+    (tmp_path / "model" / "model.safetensors.index.json").write_text(json.dumps(index))
+    refuses(["train", *flags], "model.safetensors.index.json", text)
+
+
+def test_a_tensor_in_two_shards_is_refused(refuses, flags, tmp_path):
+    folder = tmp_path / "model"
+    write_model(folder, CONFIG)
+    save(tensors_of(CONFIG), folder / "a.safetensors")
+    shutil.copy(folder / "a.safetensors", folder / "b.safetensors")
+    index = {"weight_map": {"x": "a.safetensors", "y": "b.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    refuses(["train", *flags], "b.safetensors", "is in a.safetensors too")
