@@ -42,8 +42,9 @@ std::vector<bool> ancestors(const Program& program, const std::vector<std::uint3
 
 }  // namespace
 
-Evaluation::Evaluation(const planner::Job& job, const Program& program, Device& device)
-    : job_(job), program_(program), device_(device) {
+Evaluation::Evaluation(const planner::Job& job, const Program& program, Device& device,
+                       DiskStore* disk)
+    : job_(job), program_(program), device_(device), disk_(disk) {
   std::vector<std::uint32_t> losses;
   for (std::uint32_t i = 0; i < program.size(); ++i) {
     if (program.task(i).kind == TaskKind::loss && program.task(i).round == 0) losses.push_back(i);
@@ -63,6 +64,7 @@ Evaluation::Evaluation(const planner::Job& job, const Program& program, Device& 
         targets_[slot] = task.access(Role::tokens).data;
         break;
       case TaskKind::load_weights:
+      case TaskKind::read_weights:
         break;
       default:
         continue;
@@ -88,7 +90,8 @@ std::int64_t Evaluation::for_each_task(std::int64_t windows, const ReadWindows& 
     }
     for (const std::uint32_t index : tasks_) {
       const BoundTask& task = program_.task(index);
-      if (task.kind != TaskKind::load_weights && task.micro_batch >= count) continue;
+      const bool computes = task.kind == TaskKind::forward || task.kind == TaskKind::loss;
+      if (computes && task.micro_batch >= count) continue;
       if (!run(task, first)) return targets;
     }
   }
@@ -102,7 +105,7 @@ double Evaluation::mean_loss(std::int64_t windows, const ReadWindows& read) {
         if (task.kind == TaskKind::loss) {
           sum += device_.loss_only(task);
         } else {
-          device_.run(task, AdamWStep{}, Pace::unlimited);
+          run(task);
         }
         return true;
       });
@@ -117,7 +120,7 @@ std::optional<Evaluation::NotFinite> Evaluation::find_not_finite(std::int64_t wi
     if (task.kind == TaskKind::loss) {
       finite = std::isfinite(device_.loss_only(task));
     } else {
-      device_.run(task, AdamWStep{}, Pace::unlimited);
+      run(task);
       if (const BoundAccess* output = task.find(Role::next_input)) finite = is_finite(*output);
     }
     if (!finite) {
@@ -126,6 +129,14 @@ std::optional<Evaluation::NotFinite> Evaluation::find_not_finite(std::int64_t wi
     return finite;
   });
   return found;
+}
+
+void Evaluation::run(const BoundTask& task) {
+  if (task.kind != TaskKind::read_weights) {
+    return device_.run(task, AdamWStep{}, Pace::unlimited);
+  }
+  constexpr std::int64_t kBetweenSteps = 0;
+  disk_->move(task, kBetweenSteps);
 }
 
 bool Evaluation::is_finite(const BoundAccess& values) {

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/disk/disk_store.hpp"
 #include "engine/program.hpp"
 #include "planner/job.hpp"
 
@@ -17,7 +18,9 @@ namespace sluice::engine {
 /// write none of those, so training goes on as if nothing had happened.
 class Evaluation {
  public:
-  Evaluation(const planner::Job& job, const Program& program, Device& device);
+  /// `disk`: null where no weights live there.
+  Evaluation(const planner::Job& job, const Program& program, Device& device,
+             DiskStore* disk = nullptr);
 
   /// Fills windows first .. first + n - 1 as [n, seq_len] inputs and targets.
   using ReadWindows = std::function<void(std::int64_t first, std::span<std::int32_t> inputs,
@@ -45,11 +48,14 @@ class Evaluation {
   /// task of theirs, in order, until it returns false. Returns the targets that were placed.
   template <class Run>
   std::int64_t for_each_task(std::int64_t windows, const ReadWindows& read, const Run& run);
+  /// Of any task but the loss.
+  void run(const BoundTask& task);
   [[nodiscard]] bool is_finite(const BoundAccess& values);
 
   planner::Job job_;
   const Program& program_;
   Device& device_;
+  DiskStore* disk_;
   std::vector<std::uint32_t> tasks_;  ///< Weight loads, forward and loss of round 0, in order.
   std::vector<std::byte*> inputs_;    ///< By micro-batch of the round: the embedding's tokens.
   std::vector<std::byte*> targets_;

@@ -76,6 +76,8 @@ void StepRunner::run(std::uint32_t index, std::int64_t step) {
     case TaskKind::write_state:
     case TaskKind::write_gradient:
     case TaskKind::read_gradient:
+    case TaskKind::read_weights:
+    case TaskKind::write_weights:
       check(disk_ != nullptr, "a plan that uses the disk has a file there");
       return disk_->move(task, before_ + step);
     default:

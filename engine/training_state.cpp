@@ -19,11 +19,18 @@ constexpr std::int64_t kHalfBytes = 2;
 constexpr std::int64_t kMomentBytes = 4;
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
-DiskPlane on_disk(Plane plane) {
-  check(plane != Plane::high, "high halves stay in memory");
-  return plane == Plane::low ? DiskPlane::low
-         : plane == Plane::m ? DiskPlane::moment1
-                             : DiskPlane::moment2;
+DiskPlane disk_plane(Plane plane) {
+  switch (plane) {
+    case Plane::high:
+      return DiskPlane::high;
+    case Plane::low:
+      return DiskPlane::low;
+    case Plane::m:
+      return DiskPlane::moment1;
+    case Plane::v:
+      return DiskPlane::moment2;
+  }
+  throw std::logic_error("contract broken: a plane of the state is one of four");
 }
 
 }  // namespace
@@ -52,10 +59,13 @@ TrainingState::TrainingState(const planner::ModelShape& shape, const planner::St
     state.v = find("moment2", name).data();
     state.copy = copy.data();
     state.copy_bytes = Bytes(static_cast<std::int64_t>(copy.size()));
-    const bool on_disk = disk_ != nullptr && disk_->holds(unit);
-    check(state.high != nullptr && (on_disk || (state.m != nullptr && state.v != nullptr)),
+    const auto on_disk = [&](DiskPlane plane) {
+      return disk_ != nullptr && disk_->holds(unit, plane);
+    };
+    check((state.high != nullptr || on_disk(DiskPlane::high)) &&
+              (on_disk(DiskPlane::moment1) || (state.m != nullptr && state.v != nullptr)),
           "every unit's state lives somewhere");
-    if (on_disk && disk_->holds(unit, DiskPlane::low)) continue;
+    if (on_disk(DiskPlane::low)) continue;
     state.low = state.high + kHalfBytes * planner::unit_padded_size(shape, unit);
   }
 }
@@ -69,13 +79,13 @@ std::byte* TrainingState::address(std::size_t unit, Plane plane) const {
 void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offset,
                                std::span<std::byte> out) const {
   if (const std::byte* begin = address(unit, plane)) return device_.read(begin + offset, out);
-  disk_->read(unit, on_disk(plane), offset, out);
+  disk_->read(unit, disk_plane(plane), offset, out);
 }
 
 void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offset,
                                 std::span<const std::byte> in) {
   if (std::byte* begin = address(unit, plane)) return device_.write(in, begin + offset);
-  disk_->write(unit, on_disk(plane), offset, in);
+  disk_->write(unit, disk_plane(plane), offset, in);
 }
 
 void TrainingState::clear_moments(std::size_t unit) {
@@ -84,7 +94,7 @@ void TrainingState::clear_moments(std::size_t unit) {
     if (std::byte* begin = address(unit, plane)) {
       device_.clear(begin, static_cast<std::size_t>(bytes));
     } else {
-      disk_->clear(unit, on_disk(plane), bytes);
+      disk_->clear(unit, disk_plane(plane), bytes);
     }
   }
 }

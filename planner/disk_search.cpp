@@ -13,6 +13,8 @@ constexpr int kRoomsTried = 6;
 constexpr std::int64_t kPiecesOfABlock = 8;
 constexpr Bytes kLeastBuffer{64ll << 20};
 constexpr Bytes kMostBuffer{1ll << 30};
+/// What the ends of a slot's planes leave empty, at most.
+constexpr Bytes kPlanesAligned = kDiskAlign * 8;
 
 bool is_layer(const Plan& plan, std::size_t unit) {
   return unit > 0 && unit + 1 < plan.units.size();
@@ -26,7 +28,8 @@ class DiskSearch {
     for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
       const std::int64_t size = unit_padded_size(job.model, unit);
       parameters_.push_back(size);
-      frees_.push_back({disk_element(job) * size, job.gradient_wire_element() * size});
+      frees_.push_back({disk_element(job) * size, job.gradient_wire_element() * size,
+                        job.weight_element() * size});
     }
     const std::int64_t eighth = frees_[1].state.count() / kPiecesOfABlock;
     buffer_ = std::clamp(Bytes(eighth >> 20 << 20), kLeastBuffer, kMostBuffer);
@@ -37,15 +40,27 @@ class DiskSearch {
   /// `in_memory`: what plans without the disk lack; none where units are pinned there.
   std::variant<Planned, Infeasible> run(const Infeasible* in_memory) {
     Bytes freed = pinned() ? pinned_frees() : in_memory->short_by + slots(3);
+    bool tried_most = false;
+    const Bytes most = all_frees() - slots(2) - weight_slots(2);
     for (int i = 0; i < kRoomsTried; ++i) {
-      if (freed > all_frees()) break;
-      // A search that knows of no disk takes several rounds for cheap, whose sums would cross the
-      // disk's lanes twice a round.
-      if (pinned() ? pinned_waits() : freed > state_frees()) attempt(freed, Rounds::one);
-      attempt(freed, Rounds::any);
+      if (freed > most && !pinned()) {
+        if (tried_most) break;
+        tried_most = true;
+        freed = most;
+      }
+      // A search that knows of no disk takes several rounds for cheap, whose sums and weights would
+      // cross the disk's lanes every round.
+      const bool one = pinned() ? pinned_waits() : freed > state_frees();
+      const bool found = (one && attempt(freed, Rounds::one)) || attempt(freed, Rounds::any);
       if (best_) return concluded();
       if (least_.tier != Tier::host || pinned()) break;
-      freed += least_.short_by;
+      if (!tried_most) {
+        freed += least_.short_by;
+      } else if (found && least_.short_by < freed) {
+        freed -= least_.short_by;  // With all of it on the disk, only a leaner plan may fit.
+      } else {
+        break;
+      }
     }
     return least_.short_by.count() > 0 || in_memory == nullptr ? least_ : *in_memory;
   }
@@ -54,8 +69,8 @@ class DiskSearch {
   enum class Rounds { one, any };
 
   /// Looks for the best plan of a host with so much more memory, and for ways to put of it on the
-  /// disk what takes that. What is lacking where there is none, least_ says.
-  void attempt(Bytes freed, Rounds rounds) {
+  /// disk what takes that. False where no plan fits such a host; what lacks, least_ says.
+  bool attempt(Bytes freed, Rounds rounds) {
     SearchSettings inner = settings_;
     inner.pins = [this, rounds](Plan& plan) {
       if (rounds == Rounds::one) {
@@ -66,19 +81,21 @@ class DiskSearch {
       for (UnitPlan& unit : plan.units) {
         if (unit.state == Tier::disk) unit.state = Tier::host;
         if (unit.gradients == Tier::disk) unit.gradients = Tier::host;
+        if (unit.weights == Tier::disk) unit.weights = Tier::host;
       }
     };
     const Predictor roomier = predictor_.with_host(predictor_.machine().host + freed);
     auto found = search_in_memory(roomier, inner);
     if (const auto* lacking = std::get_if<Infeasible>(&found)) {
       least_ = *lacking;
-      return;
+      return false;
     }
     const Planned& planned = std::get<Planned>(found);
     simulated_ += planned.simulated;
     considered_ += planned.considered;
     space_log10_ = planned.space_log10;
     find_best_of(planned.best.prediction);
+    return true;
   }
 
   [[nodiscard]] bool pinned_waits() const {
@@ -96,6 +113,12 @@ class DiskSearch {
     for (const Frees& each : frees_) largest = std::max(largest, each.state + each.gradient);
     return std::min(buffer_, largest) * count;
   }
+  /// What they take more where weights pass through them, and as many slots of weights alone.
+  [[nodiscard]] Bytes weight_slots(std::int64_t count) const {
+    Bytes largest{0};
+    for (const Frees& each : frees_) largest = std::max(largest, each.weights);
+    return (std::min(buffer_, largest * 2) + kPlanesAligned) * count;
+  }
   [[nodiscard]] Bytes state_frees() const {
     Bytes all{0};
     for (const Frees& each : frees_) all += each.state;
@@ -103,7 +126,7 @@ class DiskSearch {
   }
   [[nodiscard]] Bytes all_frees() const {
     Bytes all = state_frees();
-    for (const Frees& each : frees_) all += each.gradient;
+    for (const Frees& each : frees_) all += each.gradient + each.weights;
     return all;
   }
   [[nodiscard]] Bytes pinned_frees() const {
@@ -111,6 +134,7 @@ class DiskSearch {
     for (std::size_t unit = 0; unit < frees_.size(); ++unit) {
       if (pinned_.units[unit].state == Tier::disk) freed += frees_[unit].state;
       if (pinned_.units[unit].gradients == Tier::disk) freed += frees_[unit].gradient;
+      if (pinned_.units[unit].weights == Tier::disk) freed += frees_[unit].weights;
     }
     return freed;
   }
@@ -141,8 +165,22 @@ class DiskSearch {
     return units;
   }
 
+  /// Whose weights may follow their state: embedding and head first, whose weights cross the disk
+  /// once a round and not twice; last those that leave HBM for it, with the master on the host.
+  [[nodiscard]] static std::vector<std::size_t> with_weights(const Plan& plan) {
+    std::vector<std::size_t> units = in_order(plan);
+    std::ranges::rotate(units, units.end() - 2);
+    std::erase_if(units, [&](std::size_t unit) {
+      return plan.units[unit].state != Tier::disk || plan.units[unit].weights == Tier::disk;
+    });
+    std::ranges::stable_partition(
+        units, [&](std::size_t unit) { return plan.units[unit].weights == Tier::host; });
+    return units;
+  }
+
   enum class Placement { last, even };
-  /// `count` moves to the disk: of units' state, and once all of it is there, of gradients.
+  /// `count` moves to the disk: of units' state, once all of it is there of gradients, and then of
+  /// weights.
   [[nodiscard]] Plan moved(const Plan& plan, std::size_t count, Placement placement,
                            std::int64_t buffers) const {
     std::vector<std::size_t> units = movable(plan);
@@ -162,11 +200,16 @@ class DiskSearch {
       choice.executor = Executor::cpu;
       choice.state = Tier::disk;
     }
-    std::size_t waiting = count - std::min(count, movable(plan).size());
+    std::size_t left = count - std::min(count, movable(plan).size());
     for (const std::size_t unit : with_gradients(made)) {
-      if (waiting == 0) break;
+      if (left == 0) break;
       made.units[unit].gradients = Tier::disk;
-      --waiting;
+      --left;
+    }
+    for (const std::size_t unit : with_weights(made)) {
+      if (left == 0) break;
+      made.units[unit].weights = Tier::disk;
+      --left;
     }
     made.disk_buffers = buffers;
     made.disk_buffer = buffer_;
@@ -185,9 +228,16 @@ class DiskSearch {
       freed += frees_[unit].state;
       ++count;
     }
-    for (const std::size_t unit : in_order(prediction.plan)) {
+    const Plan all = moved(prediction.plan, count, Placement::last, 2);
+    for (const std::size_t unit : with_gradients(all)) {
       if (freed >= needed) break;
       freed += waiting_element(predictor_.job(), prediction.plan) * parameters_[unit];
+      ++count;
+    }
+    if (freed < needed) needed += weight_slots(2);
+    for (const std::size_t unit : with_weights(all)) {
+      if (freed >= needed) break;
+      freed += frees_[unit].weights;
       ++count;
     }
     return count;
@@ -198,10 +248,14 @@ class DiskSearch {
     const std::size_t units = prediction.plan.units.size();
     const std::size_t count = pinned() ? 0 : fewest(prediction);
     bool fitted = false;
-    for (std::size_t more = 0; more < 3 && count + more <= 2 * units; ++more) {
+    for (std::size_t more = 0; more < 3 && count + more <= 3 * units; ++more) {
       for (const Placement placement : {Placement::last, Placement::even}) {
+        const bool all_blocks = count + more + 2 >= units;
+        if (placement == Placement::even && (pinned() || all_blocks)) continue;  // As the last.
         for (const std::int64_t buffers : {2, 3, 4}) {
-          if (fits(moved(prediction.plan, count + more, placement, buffers))) fitted = true;
+          // What lacks memory lacks it with more buffers, too.
+          if (!fits(moved(prediction.plan, count + more, placement, buffers))) break;
+          fitted = true;
         }
       }
       if (fitted || pinned()) break;
@@ -246,7 +300,7 @@ class DiskSearch {
   const SearchSettings& settings_;
   Plan pinned_;
   struct Frees {
-    Bytes state, gradient;
+    Bytes state, gradient, weights;
   };
   std::vector<Frees> frees_;  ///< Bytes of host memory by unit.
   Bytes buffer_{0};
@@ -285,6 +339,13 @@ std::string disk_share_text(const Plan& plan) {
   if (waiting == std::ssize(plan.units)) text += ", all gradients";
   if (waiting > 0 && waiting < std::ssize(plan.units)) {
     text += ", gradients of " + std::to_string(waiting) + " layers";
+  }
+  const auto weights =
+      std::count_if(plan.units.begin(), plan.units.end(),
+                    [](const UnitPlan& unit) { return unit.weights == Tier::disk; });
+  if (weights == std::ssize(plan.units)) text += ", all weights";
+  if (weights > 0 && weights < std::ssize(plan.units)) {
+    text += ", weights of " + std::to_string(weights) + " layers";
   }
   return text + " on disk";
 }

@@ -1,5 +1,5 @@
-// Plans whose optimizer state lies partly on the disk: the fewest units with which host memory is
-// enough, or those that the user named.
+// Plans whose optimizer state, waiting gradients and weights lie partly on the disk: the fewest
+// units with which host memory is enough, or those that the user named.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@ namespace sluice::planner {
 /// hold: where no such plan fits in host memory and the machine lends its disk for state, or where
 /// pins put state there. The search then runs as if the host had what the disk takes off it;
 /// of its plan the state of the fewest units goes to the disk, the last blocks or evenly spread
-/// ones, whatever the simulator finds faster.
+/// ones, whatever the simulator finds faster; then gradients, once all state is there, then
+/// weights.
 [[nodiscard]] std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
                                                                  const SearchSettings& settings);
 

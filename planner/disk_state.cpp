@@ -5,6 +5,7 @@
 namespace sluice::planner {
 namespace {
 
+constexpr std::int64_t kHalf = 2;
 constexpr std::int64_t kMoment = 4;
 /// Planes of so many elements are whole blocks, whatever the element.
 constexpr std::int64_t kWholePlane = kDiskBlock.count() / 2;
@@ -35,13 +36,14 @@ std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, const UnitP
                                    std::int64_t parameters) {
   const Bytes gradient = unit.gradients == Tier::disk ? waiting_element(job, plan) : Bytes(0);
   const std::int64_t low = disk_element(job).count() - 2 * kMoment;
-  const std::int64_t element = (disk_element(job) + gradient).count();
+  const Bytes weights = unit.weights == Tier::disk ? job.weight_element() : Bytes(0);
+  const std::int64_t element = (disk_element(job) + gradient + weights).count();
   const std::int64_t most =
       std::max<std::int64_t>(1, plan.disk_buffer.count() / element / kWholePlane) * kWholePlane;
   const std::int64_t pieces = (parameters + most - 1) / most;
   const std::int64_t each = disk_round_up((parameters + pieces - 1) / pieces, kWholePlane);
   std::vector<DiskPiece> all;
-  Bytes offset{0}, gradient_offset{0};
+  Bytes offset{0}, gradient_offset{0}, weights_offset{0};
   for (std::int64_t first = 0; first < parameters; first += each) {
     DiskPiece piece{.first = first, .count = std::min(each, parameters - first)};
     piece.offset = offset;
@@ -52,6 +54,14 @@ std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, const UnitP
     piece.gradient_offset = gradient_offset;
     piece.gradient_bytes = plane(piece.count, gradient.count());
     gradient_offset += Bytes(disk_round_up(piece.gradient_bytes.count(), kDiskBlock.count()));
+    piece.weights_offset = weights_offset;
+    if (unit.weights == Tier::disk) {
+      const Bytes half = plane(piece.count, kHalf);
+      const bool both = weights.count() > kHalf;
+      if (both) piece.weights_low = half;
+      piece.weights_bytes = both ? half * 2 : half;
+      weights_offset += Bytes(disk_round_up(piece.weights_bytes.count(), kDiskBlock.count()));
+    }
     all.push_back(piece);
   }
   return all;
@@ -63,6 +73,10 @@ Bytes disk_bytes(const std::vector<DiskPiece>& pieces) {
 
 Bytes waiting_bytes(const std::vector<DiskPiece>& pieces) {
   return pieces.empty() ? Bytes(0) : pieces.back().gradient_offset + pieces.back().gradient_bytes;
+}
+
+Bytes weights_on_disk(const std::vector<DiskPiece>& pieces) {
+  return pieces.empty() ? Bytes(0) : pieces.back().weights_offset + pieces.back().weights_bytes;
 }
 
 bool uses_disk(const Plan& plan) {

@@ -1,5 +1,5 @@
-// How the optimizer state of a unit, and a gradient that waits, lie on the disk: in pieces, each of
-// which passes through one host buffer for its update.
+// How the optimizer state of a unit, a gradient that waits, and its weights lie on the disk: in
+// pieces, each of which passes through one host buffer for its update.
 #pragma once
 
 #include <cstdint>
@@ -30,9 +30,15 @@ struct DiskPiece {
   /// multiple of kDiskBlock, and the most that it takes, a multiple of kDiskAlign.
   Bytes gradient_offset{0}, gradient_bytes{0};
 
-  /// In the host buffer the gradient lies behind the state.
+  /// Of the weights, where they live on the disk, too: in the unit's tensor of weights there, a
+  /// multiple of kDiskBlock; their bytes, a multiple of kDiskAlign; and where among them low halves
+  /// begin, high halves at 0. The low halves are there for fp32 compute, whose weights are both.
+  Bytes weights_offset{0}, weights_bytes{0}, weights_low{0};
+
+  /// In the host buffer the gradient lies behind the state, and the weights behind it.
   [[nodiscard]] Bytes gradient() const { return bytes; }
-  [[nodiscard]] Bytes buffer_bytes() const { return bytes + gradient_bytes; }
+  [[nodiscard]] Bytes weights() const { return bytes + gradient_bytes; }
+  [[nodiscard]] Bytes buffer_bytes() const { return bytes + gradient_bytes + weights_bytes; }
 };
 
 /// Pieces of about equal size of a unit with that choice, whose buffers take at most
@@ -46,8 +52,10 @@ struct DiskPiece {
 
 /// Bytes of the tensor that holds these pieces of state,
 [[nodiscard]] Bytes disk_bytes(const std::vector<DiskPiece>& pieces);
-/// and of the one that holds their gradients.
+/// of the one that holds their gradients,
 [[nodiscard]] Bytes waiting_bytes(const std::vector<DiskPiece>& pieces);
+/// and of the one that holds their weights.
+[[nodiscard]] Bytes weights_on_disk(const std::vector<DiskPiece>& pieces);
 
 /// Of so many elements of a gradient, as transfers move them.
 [[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
@@ -55,7 +63,8 @@ struct DiskPiece {
 /// Bytes a parameter that a unit's state takes on the disk.
 [[nodiscard]] Bytes disk_element(const Job& job);
 
-/// Does any unit's state live on the disk? No gradient waits there without it.
+/// Does any unit's state live on the disk? No gradient waits there without it, and no weights live
+/// there.
 [[nodiscard]] bool uses_disk(const Plan& plan);
 
 }  // namespace sluice::planner

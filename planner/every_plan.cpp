@@ -139,7 +139,7 @@ Plan canonical(Plan plan) {
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const bool block = unit > 0 && unit + 1 < plan.units.size();
-    if (block && choice.weights == Tier::host) ++streamed;
+    if (block && streams_weights(choice)) ++streamed;
     if (block && choice.gradients == Tier::host) ++on_host;
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) ++staged_gradients;
     if (block && choice.keep_tier == Tier::host) offloaded += plan.micro_batches_per_round;

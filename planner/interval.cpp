@@ -28,9 +28,11 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
       return costs.copy(task.cost, CopyDirection::d2h, task.bytes);
     case TaskKind::read_state:
     case TaskKind::read_gradient:
+    case TaskKind::read_weights:
       return costs.copy(task.cost, CopyDirection::disk_read, task.bytes);
     case TaskKind::write_state:
     case TaskKind::write_gradient:
+    case TaskKind::write_weights:
       return costs.copy(task.cost, CopyDirection::disk_write, task.bytes);
     case TaskKind::update:
       return task.lane == LaneKind::cpu ? costs.cpu_update(task.cost, task.work)

@@ -51,6 +51,7 @@ SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const std::int64_t size = unit_padded_size(job.model, unit);
     if (plan.units[unit].state == Tier::disk) wear.written_a_step += disk_element(job) * size;
+    if (plan.units[unit].weights == Tier::disk) wear.written_a_step += job.weight_element() * size;
     if (plan.units[unit].gradients == Tier::disk) {
       // Sums of earlier rounds as they are added up, the last as it crosses the link.
       wear.written_a_step +=

@@ -51,7 +51,9 @@ void validate_counts(const Plan& plan, const Job& job) {
 
 void validate_tiers(const UnitPlan& unit, const std::string& at) {
   const std::string fix = ": set it to host or hbm";
-  require_in_plan(unit.weights != Tier::disk, at + "weights", "disk cannot be executed" + fix);
+  require_in_plan(unit.weights != Tier::disk || unit.state == Tier::disk, at + "weights",
+                  "disk needs state disk, beside which the update reads and writes them: set both, "
+                  "or weights to host");
   require_in_plan(unit.gradients != Tier::disk || unit.state == Tier::disk, at + "gradients",
                   "disk needs state disk, with which gradients come back: set both, or gradients "
                   "to host");

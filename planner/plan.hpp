@@ -30,7 +30,7 @@ enum class When {
 
 /// The choices for one unit. `keep` and `keep_tier` mean nothing for embed and head.
 struct UnitPlan {
-  Tier weights = Tier::host;
+  Tier weights = Tier::host;    ///< Between uses; on the disk only beside state there.
   Tier gradients = Tier::host;  ///< Where the accumulated gradient waits; on the disk only beside
                                 ///< state there, with which it comes back.
   Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v. Staged where the host's is
@@ -64,6 +64,11 @@ struct Plan {
   std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+/// Do the unit's weights come to the device whenever they are used?
+[[nodiscard]] inline bool streams_weights(const UnitPlan& unit) {
+  return unit.weights != Tier::hbm;
+}
 
 /// Does the unit's gradient leave the device to wait?
 [[nodiscard]] inline bool stores_gradient(const UnitPlan& unit) {

@@ -69,9 +69,9 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
         sum.copies += 2 * job.micro_batches() * copies_of(kept / micro);
       }
     }
-    if (choice.weights == Tier::host && block) {
+    if (streams_weights(choice) && block) {
       streamed += 1;
-    } else if (choice.weights == Tier::host) {
+    } else if (streams_weights(choice)) {
       sum.h2d += weight * n * rounds;
     } else if (choice.executor == Executor::cpu) {
       sum.h2d += weight * n;
@@ -138,8 +138,8 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
     } else {
       host += 12 * n;
       if (choice.weights == Tier::hbm) resident += weight * n;
-      if (choice.weights == Tier::host && !block) transient += weight * n;
-      if (choice.weights == Tier::host && block) ring = std::max(ring, weight * n);
+      if (streams_weights(choice) && !block) transient += weight * n;
+      if (streams_weights(choice) && block) ring = std::max(ring, weight * n);
     }
     if (choice.gradients == Tier::hbm) {
       waiting += 4 * n;

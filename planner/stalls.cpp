@@ -19,6 +19,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::launch:
       return Stall::launch;
     case TaskKind::load_weights:
+    case TaskKind::read_weights:
       return Stall::weights;
     case TaskKind::load_gradient:
     case TaskKind::store_gradient:
@@ -32,6 +33,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
     case TaskKind::store_state:
     case TaskKind::read_state:
     case TaskKind::write_state:
+    case TaskKind::write_weights:
       return Stall::optimizer;
     case TaskKind::update:
       if (task.lane == LaneKind::compute) return std::nullopt;

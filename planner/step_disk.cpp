@@ -1,10 +1,40 @@
 // Updates of units whose state lives on the disk: piece after piece is read into a host buffer,
 // updated there and written back. Reads wait for a free buffer and not for the norm, so that they
 // run ahead under the passes; writes follow behind. Gradients that wait there, too, go through the
-// same buffers, and come back to the device where a later round adds to them.
+// same buffers, and come back to the device where a later round adds to them. Weights that live
+// there come through buffers of their own for each pass, and with the state for their update.
 #include "planner/step_emitter.hpp"
 
 namespace sluice::planner {
+
+void StepEmitter::emit_weights_from_disk(const UnitUse& use, TensorIndex destination,
+                                         const std::vector<sim::TaskId>& after) {
+  const UnitTensorSet& set = tensors_.units[use.unit];
+  const std::vector<DiskPiece>& pieces = writer_.graph().disk[use.unit];
+  const std::string pass = use.direction == Direction::forward ? "/fwd" : "/bwd";
+  const auto unit = static_cast<int>(use.unit);
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    const DiskPiece& piece = pieces[i];
+    const std::string number = "/p" + std::to_string(i);
+    const TensorIndex slot = tensors_.disk_weight_ring.slot(next_disk_weights_++);
+    writer_.add_copy(
+        {TaskKind::read_weights, LaneKind::disk_read,
+         "r" + std::to_string(use.round) + "/weights/" + name(use.unit) + pass + number, use.round,
+         unit},
+        {*set.disk_weights, piece.weights_offset, piece.weights_bytes},
+        {slot, Bytes(0), piece.weights_bytes}, Bytes(0));
+    const Bytes half(2 * piece.count), at(2 * piece.first);
+    const auto load = [&](const std::string& plane, Bytes from, Bytes to) {
+      const auto copied = writer_.add_copy(
+          {TaskKind::load_weights, LaneKind::h2d, load_id(use) + number + plane, use.round, unit},
+          {slot, from, half}, {destination, to, half}, plan_.copy_chunk, after);
+      if (use.slot) writer_.acquire(copied, tensors_.weight_ring.pool.value());
+    };
+    const bool both = piece.weights_low > Bytes(0);
+    load(both ? "/high" : "", Bytes(0), at);
+    if (both) load("/low", piece.weights_low, Bytes(2 * set.parameters) + at);
+  }
+}
 
 StepEmitter::WaitingPiece StepEmitter::waiting_piece(std::size_t unit, std::size_t piece,
                                                      int round) const {
@@ -68,52 +98,80 @@ void StepEmitter::emit_gradient_from_disk(std::size_t unit, int round) {
   }
 }
 
+std::vector<StepEmitter::PieceMove> StepEmitter::piece_moves(std::size_t unit,
+                                                             std::size_t piece) const {
+  const UnitTensorSet& set = tensors_.units[unit];
+  const DiskPiece& at = writer_.graph().disk[unit][piece];
+  const TensorIndex slot = disk_buffer(unit, piece);
+  std::vector<PieceMove> moves{{TaskKind::read_state,
+                                TaskKind::write_state,
+                                "state/" + name(unit),
+                                {set.disk_state.value(), at.offset, at.bytes},
+                                {slot, Bytes(0), at.bytes}}};
+  if (set.disk_weights) {
+    moves.push_back({TaskKind::read_weights,
+                     TaskKind::write_weights,
+                     "weights/" + name(unit),
+                     {*set.disk_weights, at.weights_offset, at.weights_bytes},
+                     {slot, at.weights(), at.weights_bytes}});
+  }
+  return moves;
+}
+
+std::vector<Access> StepEmitter::piece_operands(std::size_t unit, std::size_t piece) const {
+  const UnitTensorSet& set = tensors_.units[unit];
+  const DiskPiece& at = writer_.graph().disk[unit][piece];
+  const TensorIndex slot = disk_buffer(unit, piece);
+  const Bytes half(2 * at.count), moment(4 * at.count), begin(2 * at.first);
+  const auto in_slot = [&](Role role, Bytes from, Bytes bytes) {
+    return Access{role, slot, from, bytes, Mode::update};
+  };
+  // High halves, or low ones that are no part of the state: fp32 compute's.
+  const auto of_weights = [&](Role role, Bytes from, Bytes from_in_slot) {
+    if (set.disk_weights) return in_slot(role, at.weights() + from_in_slot, half);
+    return Access{role, set.master.value(), from + begin, half, Mode::update};
+  };
+  const bool low_in_state = job_.weight_element() < job_.master_bytes(1);
+  return {of_weights(Role::weights, Bytes(0), Bytes(0)),
+          low_in_state ? in_slot(Role::low, Bytes(0), half)
+                       : of_weights(Role::low, Bytes(2 * set.parameters), at.weights_low),
+          in_slot(Role::moment1, at.moment1, moment), in_slot(Role::moment2, at.moment2, moment)};
+}
+
 void StepEmitter::emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                                    const std::vector<sim::TaskId>& after) {
-  const UnitTensorSet& set = tensors_.units[unit];
-  const std::int64_t wire = job_.gradient_wire_element().count();
-  const bool low_on_disk = job_.weight_element() < job_.master_bytes(1);
+  const Bytes wire = job_.gradient_wire_element();
   const int round = static_cast<int>(plan_.rounds) - 1;
-  const std::string state = "state/" + name(unit) + "/";
   const std::vector<DiskPiece>& pieces = writer_.graph().disk[unit];
+  const auto place = [&](TaskKind kind, LaneKind lane, const std::string& id) {
+    return TaskPlace{kind, lane, id, round, static_cast<int>(unit)};
+  };
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     const DiskPiece& piece = pieces[i];
     const std::string number = "/p" + std::to_string(i);
-    const TensorIndex slot = disk_buffer(unit, i);
-    const Range home{set.disk_state.value(), piece.offset, piece.bytes};
-    const Range buffer{slot, Bytes(0), piece.bytes};
-    writer_.add_copy({TaskKind::read_state, LaneKind::disk_read, state + "read" + number, round,
-                      static_cast<int>(unit)},
-                     home, buffer, Bytes(0));
+    const std::vector<PieceMove> moves = piece_moves(unit, i);
+    for (const PieceMove& move : moves) {
+      writer_.add_copy(place(move.read, LaneKind::disk_read, move.id + "/read" + number), move.home,
+                       move.buffer, Bytes(0));
+    }
     if (!gradient) {
       const WaitingPiece waiting = waiting_piece(unit, i, round);
-      writer_.add_copy({TaskKind::read_gradient, LaneKind::disk_read, waiting.id + "/read" + number,
-                        round, static_cast<int>(unit)},
-                       waiting.home, waiting.buffer, Bytes(0));
+      writer_.add_copy(
+          place(TaskKind::read_gradient, LaneKind::disk_read, waiting.id + "/read" + number),
+          waiting.home, waiting.buffer, Bytes(0));
     }
-    const auto of_master = [&](Role role, Bytes from) {
-      return Access{role, set.master.value(), from + Bytes(2 * piece.first), Bytes(2 * piece.count),
-                    Mode::update};
-    };
-    const auto of_slot = [&](Role role, Bytes from, std::int64_t element) {
-      return Access{role, slot, from, Bytes(element * piece.count), Mode::update};
-    };
-    std::vector<Access> accesses{of_master(Role::weights, Bytes(0)),
-                                 low_on_disk ? of_slot(Role::low, Bytes(0), 2)
-                                             : of_master(Role::low, Bytes(2 * set.parameters)),
-                                 of_slot(Role::moment1, piece.moment1, 4),
-                                 of_slot(Role::moment2, piece.moment2, 4),
-                                 {Role::gradient, gradient.value_or(slot),
-                                  gradient ? Bytes(wire * piece.first) : piece.gradient(),
-                                  Bytes(wire * piece.count), Mode::read}};
-    TaskPlace place{TaskKind::update, LaneKind::cpu, "update/" + name(unit) + number, round,
-                    static_cast<int>(unit)};
-    place.first_parameter = piece.first;
+    std::vector<Access> accesses = piece_operands(unit, i);
+    accesses.push_back({Role::gradient, gradient.value_or(disk_buffer(unit, i)),
+                        gradient ? wire * piece.first : piece.gradient(), wire * piece.count,
+                        Mode::read});
+    TaskPlace update = place(TaskKind::update, LaneKind::cpu, "update/" + name(unit) + number);
+    update.first_parameter = piece.first;
     const sim::TaskId task =
-        writer_.add_update(place, piece.count, plan_.threads, std::move(accesses), after);
-    writer_.add_copy({TaskKind::write_state, LaneKind::disk_write, state + "write" + number, round,
-                      static_cast<int>(unit)},
-                     buffer, home, Bytes(0));
+        writer_.add_update(update, piece.count, plan_.threads, std::move(accesses), after);
+    for (const PieceMove& move : moves) {
+      writer_.add_copy(place(move.write, LaneKind::disk_write, move.id + "/write" + number),
+                       move.buffer, move.home, Bytes(0));
+    }
     if (plan_.units[unit].when == When::after && i + 1 == pieces.size()) {
       barrier_updates_.push_back(task);
     }

@@ -47,14 +47,14 @@ void StepEmitter::plan_uses() {
   const auto add = [&](std::size_t unit, int round, Direction direction) {
     UnitUse use{unit, round, direction, false, std::nullopt};
     const UnitPlan& choice = plan_.units[unit];
-    if (is_block(unit) && choice.weights == Tier::host) {
+    if (is_block(unit) && streams_weights(choice)) {
       streamed.push_back({static_cast<std::int64_t>(unit)});
       streamed_use.push_back(uses_.size());
     } else {
       // A resident copy that the CPU's update leaves stale is refreshed once a step; embed and head
       // come once a round unless resident.
       const bool refreshed = round == 0 && choice.executor == Executor::cpu;
-      use.loads = direction == Direction::forward && (choice.weights == Tier::host || refreshed);
+      use.loads = direction == Direction::forward && (streams_weights(choice) || refreshed);
     }
     uses_.push_back(use);
   };
@@ -77,6 +77,7 @@ sim::TaskId StepEmitter::emit(int step) {
   writer_.begin_step(step);
   uses_before_step_ = use_ends_.size();
   next_state_ = 0;
+  next_disk_weights_ = 0;
   emit_tokens();
   for (std::size_t use = 0; use < uses_.size(); ++use) emit_use(use);
   const sim::TaskId grads = emit_grads();
@@ -145,18 +146,21 @@ void StepEmitter::emit_load(std::size_t index) {
   const Bytes bytes(set.parameters * job_.weight_element().count());
   const TensorIndex destination =
       use.slot ? tensors_.weight_ring.slot(*use.slot) : set.device_weights.value();
-  TaskPlace place{TaskKind::load_weights, LaneKind::h2d,
-                  round_id(use.round) + "load/" + name(use.unit) +
-                      (use.direction == Direction::forward ? "/fwd" : "/bwd"),
-                  use.round, static_cast<int>(use.unit)};
-  const std::optional<sim::TaskId> previous = writer_.last_access(destination);
-  const auto copied = writer_.add_copy(place, {set.master.value(), Bytes(0), bytes},
-                                       {destination, Bytes(0), bytes}, plan_.copy_chunk, after);
   if (use.slot) {
-    const sim::PoolId pool = tensors_.weight_ring.pool.value();
-    if (previous) writer_.release(*previous, pool, bytes);
-    writer_.acquire(copied, pool);
+    const std::optional<sim::TaskId> previous = writer_.last_access(destination);
+    if (previous) writer_.release(*previous, tensors_.weight_ring.pool.value(), bytes);
   }
+  if (set.disk_weights) return emit_weights_from_disk(use, destination, after);
+  const auto copied = writer_.add_copy(
+      {TaskKind::load_weights, LaneKind::h2d, load_id(use), use.round, static_cast<int>(use.unit)},
+      {set.master.value(), Bytes(0), bytes}, {destination, Bytes(0), bytes}, plan_.copy_chunk,
+      after);
+  if (use.slot) writer_.acquire(copied, tensors_.weight_ring.pool.value());
+}
+
+std::string StepEmitter::load_id(const UnitUse& use) const {
+  return round_id(use.round) + "load/" + name(use.unit) +
+         (use.direction == Direction::forward ? "/fwd" : "/bwd");
 }
 
 Access StepEmitter::whole(Role role, TensorIndex tensor, Mode mode) const {

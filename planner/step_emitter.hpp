@@ -50,6 +50,7 @@ class StepEmitter {
   void emit_embed_backward(int round);
   void emit_load(std::size_t use);
   void emit_loads_ahead(std::size_t use);
+  [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
@@ -73,7 +74,19 @@ class StepEmitter {
     Bytes element;
     Range home, buffer;
   };
+  /// What an update reads of a piece and writes back.
+  struct PieceMove {
+    TaskKind read, write;
+    std::string id;
+    Range home, buffer;
+  };
+  [[nodiscard]] std::vector<PieceMove> piece_moves(std::size_t unit, std::size_t piece) const;
+  /// Of its update: weights, low halves, m and v.
+  [[nodiscard]] std::vector<Access> piece_operands(std::size_t unit, std::size_t piece) const;
   [[nodiscard]] WaitingPiece waiting_piece(std::size_t unit, std::size_t piece, int round) const;
+  /// A use's weights: from the disk into host buffers, and from there to `destination`.
+  void emit_weights_from_disk(const UnitUse& use, TensorIndex destination,
+                              const std::vector<sim::TaskId>& after);
   void emit_gradient_to_disk(std::size_t unit, int round);
   /// The running sum of the round before.
   void emit_gradient_from_disk(std::size_t unit, int round);
@@ -135,6 +148,7 @@ class StepEmitter {
   std::vector<sim::TaskId> barrier_updates_;  ///< Updates the next step waits for as a whole.
   std::int64_t depth_ = 0;                    ///< Weight loads that run ahead.
   std::size_t next_item_ = 0;                 ///< Next record to fetch in this round's backward.
+  std::int64_t next_disk_weights_ = 0;        ///< Next buffer of weights that come from the disk.
   std::size_t uses_before_step_ = 0;
 };
 

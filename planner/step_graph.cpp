@@ -71,6 +71,10 @@ const char* to_string(TaskKind kind) {
       return "write_gradient";
     case TaskKind::read_gradient:
       return "read_gradient";
+    case TaskKind::read_weights:
+      return "read_weights";
+    case TaskKind::write_weights:
+      return "write_weights";
   }
   return "?";
 }

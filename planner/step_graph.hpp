@@ -45,6 +45,8 @@ enum class TaskKind : std::uint8_t {
   write_state,      ///< disk_write: back, updated.
   write_gradient,   ///< disk_write: a piece of a gradient, to wait for the norm.
   read_gradient,    ///< disk_read: back, behind the state that it updates.
+  read_weights,     ///< disk_read: a piece of a unit's weights, for a pass or for their update.
+  write_weights,    ///< disk_write: back, updated.
 };
 const char* to_string(TaskKind kind);
 

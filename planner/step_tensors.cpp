@@ -89,9 +89,11 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
         writer.add_tensor({Arena::device, "master/" + name, master_size, "weights", true});
   } else {
     const bool on_disk = choice.state == Tier::disk;
-    set.master =
-        writer.add_tensor({Arena::host, "master/" + name,
-                           on_disk ? sized(job.weight_element()) : master_size, "weights", true});
+    if (choice.weights != Tier::disk) {
+      set.master =
+          writer.add_tensor({Arena::host, "master/" + name,
+                             on_disk ? sized(job.weight_element()) : master_size, "weights", true});
+    }
     if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
       set.device_weights =
           writer.add_tensor({Arena::device, "weights/" + name, sized(job.weight_element()),
@@ -105,6 +107,10 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
       set.disk_gradient =
           writer.add_tensor({Arena::disk, "gradient.disk/" + name, waiting_bytes(pieces),
                              "gradients", false, kDiskBlock});
+    }
+    if (choice.weights == Tier::disk) {
+      set.disk_weights = writer.add_tensor({Arena::disk, "weights.disk/" + name,
+                                            weights_on_disk(pieces), "weights", true, kDiskBlock});
     }
     set.disk_state = writer.add_tensor(
         {Arena::disk, "state/" + name, disk_bytes(pieces), "state", true, kDiskBlock});
@@ -208,18 +214,20 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
       largest = std::max(largest, size);
     }
   };
-  Traffic weights, gradients, staged, records, io_gradients, states, pieces;
+  Traffic weights, gradients, staged, records, io_gradients, states, pieces, disk_weights;
   const BlockRecord record = block_record(job);
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const std::int64_t size = units[unit].parameters;
-    for (const DiskPiece& piece : writer.graph().disk[unit])
+    for (const DiskPiece& piece : writer.graph().disk[unit]) {
       pieces.add(piece.buffer_bytes().count());
+      if (units[unit].disk_weights) disk_weights.add(piece.weights_bytes.count());
+    }
     if (rotates_state(choice)) {
       states.add((staged_bytes(choice, job, size) + job.gradient_wire_element() * size).count());
     }
     if (is_block(plan, unit)) {
-      if (choice.weights == Tier::host) weights.add(size);
+      if (streams_weights(choice)) weights.add(size);
       if (stores_gradient(choice)) gradients.add(size);
       if (offloads_record(plan, unit)) {
         records.add(record.kept(choice.keep).count(), plan.micro_batches_per_round);
@@ -249,6 +257,9 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
   disk_ring = make_ring(writer, Arena::host, "disk_buffer", kDiskBuffers,
                         std::min(plan.disk_buffers, pieces.occupants), Bytes(pieces.largest), false,
                         kDiskAlign);
+  disk_weight_ring = make_ring(writer, Arena::host, "disk_weight_buffer", kDiskBuffers,
+                               std::min(plan.disk_buffers, disk_weights.occupants),
+                               Bytes(disk_weights.largest), false, kDiskAlign);
   if (io_gradients.occupants > 0) {
     const TensorIndex shared = writer.add_tensor(
         {Arena::device, "gradient.io", job.gradient_element() * io_gradients.largest, "gradients"});

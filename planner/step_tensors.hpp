@@ -23,6 +23,7 @@ struct Ring {
 struct UnitTensorSet {
   std::int64_t parameters = 0;                  ///< Padded elements.
   std::optional<TensorIndex> master;            ///< host [high | low], without what is on the disk
+  std::optional<TensorIndex> disk_weights;      ///< In pieces, as the state is: in place of it.
   std::optional<TensorIndex> moment1, moment2;  ///< Where the state lives: in memory,
   std::optional<TensorIndex> disk_state;        ///< or, low halves too, in pieces on the disk.
   /// device, while the unit's state is there for its update: [low], or [high | low] where no copy
@@ -51,8 +52,9 @@ struct StepTensors {
   std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.
   std::vector<TensorIndex> stream_gradient;  ///< By micro-batch of the round.
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
-  Ring disk_ring;   ///< On the host: pieces that come from the disk and go there.
-  Ring state_ring;  ///< Of units whose gradient and state rotate through the device.
+  Ring disk_ring;         ///< On the host: pieces that come from the disk and go there,
+  Ring disk_weight_ring;  ///< and pieces of weights on their way from there to the device.
+  Ring state_ring;        ///< Of units whose gradient and state rotate through the device.
   /// k and v of a split sequence, and their gradients, [seq_len, 2 x kv_heads x head_dim].
   std::optional<TensorIndex> context, context_gradient;
 

@@ -32,23 +32,20 @@ struct Field {
   std::int64_t least;
 };
 
-bool streams_weights(const UnitPlan& unit) { return unit.weights == Tier::host; }
-
 constexpr std::array kFields = {
-    Field{"prefetch_depth", Stall::weights, streams_weights,
+    Field{"prefetch_depth", Stall::weights, planner::streams_weights,
           [](Plan& plan, std::int64_t value) {
             plan.prefetch_depth = value;
             plan.weight_buffers = std::max(plan.weight_buffers, value + 1);
           },
           0},
-    Field{"weight_buffers", Stall::weights, streams_weights,
+    Field{"weight_buffers", Stall::weights, planner::streams_weights,
           [](Plan& plan, std::int64_t value) {
             plan.weight_buffers = value;
             plan.prefetch_depth = value - 1;
           },
           1},
-    Field{"gradient_buffers", Stall::gradient,
-          [](const UnitPlan& unit) { return unit.gradients == Tier::host; },
+    Field{"gradient_buffers", Stall::gradient, planner::stores_gradient,
           [](Plan& plan, std::int64_t value) { plan.gradient_buffers = value; }, 1},
     Field{"activation_buffers", Stall::activation,
           [](const UnitPlan& unit) { return unit.keep_tier == Tier::host; },

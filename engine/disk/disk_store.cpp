@@ -41,6 +41,13 @@ class BlockMemory {
 
 }  // namespace
 
+/// What holds a plane of a piece: its state, or its weights.
+struct DiskStore::Region {
+  std::int64_t begin;  ///< In the file, a block's.
+  std::int64_t bytes;
+  std::int64_t plane;  ///< Where in it the plane begins.
+};
+
 /// Bytes of a plane that lie in one block.
 struct DiskStore::Part {
   std::int64_t block;        ///< Number.
@@ -78,6 +85,7 @@ DiskStore::DiskStore(const planner::ModelShape& shape, const planner::StepGraph&
                      std::span<const std::span<std::byte>> buffers, const DiskPlace& place)
     : disk_(graph.disk),
       begin_(graph.disk.size(), 0),
+      weights_begin_(graph.disk.size(), 0),
       folder_(place.folder),
       use_(place.use),
       bytes_(graph.layout.disk_bytes.count()),
@@ -88,9 +96,9 @@ DiskStore::DiskStore(const planner::ModelShape& shape, const planner::StepGraph&
     if (tensor.arena != planner::Arena::disk) continue;
     tensors_.emplace(placement.offset.count() / kBlock, tensor.name);
     for (std::size_t unit = 0; unit < disk_.size(); ++unit) {
-      if (tensor.name == "state/" + planner::unit_name(shape, unit)) {
-        begin_[unit] = placement.offset.count();
-      }
+      const std::string name = planner::unit_name(shape, unit);
+      if (tensor.name == "state/" + name) begin_[unit] = placement.offset.count();
+      if (tensor.name == "weights.disk/" + name) weights_begin_[unit] = placement.offset.count();
     }
   }
   for (const auto& pieces : disk_) low_ = low_ || (!pieces.empty() && pieces[0].moment1 > Bytes(0));
@@ -110,8 +118,8 @@ DiskStore::~DiskStore() {
 void DiskStore::open(const std::filesystem::path& folder) {
   const auto refuse = [&](const std::string& why) {
     throw EnvironmentError("disk at " + folder.string() + ": cannot keep " +
-                           planner::format_bytes(Bytes(bytes_)) + " of optimizer state there: " +
-                           why + ": free space there, or choose a plan with less state on disk");
+                           planner::format_bytes(Bytes(bytes_)) + " there: " + why +
+                           ": free space there, or choose a plan with less on the disk");
   };
   // Asked first: reserving room to the last byte would leave others none for a moment.
   std::error_code unknown;
@@ -153,7 +161,8 @@ void DiskStore::share_room() {
   std::int64_t largest = kBlock;
   for (const auto& pieces : disk_) {
     for (const planner::DiskPiece& piece : pieces) {
-      largest = std::max({largest, piece.bytes.count(), piece.gradient_bytes.count()});
+      largest = std::max({largest, piece.bytes.count(), piece.gradient_bytes.count(),
+                          piece.weights_bytes.count()});
     }
   }
   std::error_code unknown;
@@ -176,9 +185,11 @@ void DiskStore::fill(std::span<std::byte> bytes) {
 std::string DiskStore::place_of(std::int64_t block) const {
   const auto& [first, name] = *std::prev(tensors_.upper_bound(block));
   const std::size_t slash = name.find('/');
-  return "disk at " + folder_.string() + ": " +
-         (name.starts_with("state/") ? "optimizer state" : "gradient") + " of " +
-         name.substr(slash + 1) + ", block " + std::to_string(block - first) + ": ";
+  const char* what = name.starts_with("state/")     ? "optimizer state"
+                     : name.starts_with("weights.") ? "weights"
+                                                    : "gradient";
+  return "disk at " + folder_.string() + ": " + what + " of " + name.substr(slash + 1) +
+         ", block " + std::to_string(block - first) + ": ";
 }
 
 void DiskStore::fail(std::int64_t block, const std::string& what) const {
@@ -204,25 +215,39 @@ void DiskStore::move(const BoundTask& task, std::int64_t step) {
 }
 
 bool DiskStore::holds(std::size_t unit, DiskPlane plane) const {
-  return holds(unit) && (low_ || plane != DiskPlane::low);
+  if (!holds(unit)) return false;
+  const planner::DiskPiece& piece = disk_[unit].front();
+  if (plane == DiskPlane::high) return piece.weights_bytes > Bytes(0);
+  return plane != DiskPlane::low || low_ || piece.weights_low > Bytes(0);
+}
+
+DiskStore::Region DiskStore::region_of(std::size_t unit, const planner::DiskPiece& piece,
+                                       DiskPlane plane) const {
+  if (plane == DiskPlane::high || (plane == DiskPlane::low && !low_)) {
+    return {weights_begin_[unit] + piece.weights_offset.count(), piece.weights_bytes.count(),
+            plane == DiskPlane::high ? 0 : piece.weights_low.count()};
+  }
+  const Bytes at = plane == DiskPlane::low       ? Bytes(0)
+                   : plane == DiskPlane::moment1 ? piece.moment1
+                                                 : piece.moment2;
+  return {begin_[unit] + piece.offset.count(), piece.bytes.count(), at.count()};
 }
 
 DiskStore::Part DiskStore::part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
                                    std::int64_t bytes) const {
-  const std::int64_t element = plane == DiskPlane::low ? 2 : 4;
+  const bool half = plane == DiskPlane::high || plane == DiskPlane::low;
+  const std::int64_t element = half ? 2 : 4;
   const std::vector<planner::DiskPiece>& pieces = disk_[unit];
   const auto piece = std::prev(std::upper_bound(
       pieces.begin(), pieces.end(), offset / element,
       [](std::int64_t first, const planner::DiskPiece& each) { return first < each.first; }));
-  const Bytes plane_at = plane == DiskPlane::low       ? Bytes(0)
-                         : plane == DiskPlane::moment1 ? piece->moment1
-                                                       : piece->moment2;
-  const std::int64_t within = plane_at.count() + offset - piece->first * element;
+  const Region region = region_of(unit, *piece, plane);
+  const std::int64_t within = region.plane + offset - piece->first * element;
   const std::int64_t left_of_plane = (piece->first + piece->count) * element - offset;
   const std::int64_t number = within / kBlock;
-  const std::int64_t block_bytes = std::min(kBlock, piece->bytes.count() - number * kBlock);
+  const std::int64_t block_bytes = std::min(kBlock, region.bytes - number * kBlock);
   const std::int64_t at = within - number * kBlock;
-  return {(begin_[unit] + piece->offset.count()) / kBlock + number, block_bytes, at,
+  return {region.begin / kBlock + number, block_bytes, at,
           std::min({bytes, left_of_plane, block_bytes - at})};
 }
 

@@ -1,5 +1,5 @@
-// Optimizer state, and gradients that wait, on a disk: a file that only this run has, in blocks
-// that are checked whenever they come back.
+// Optimizer state, gradients that wait, and weights on a disk: a file that only this run has, in
+// blocks that are checked whenever they come back.
 #pragma once
 
 #include <array>
@@ -40,7 +40,7 @@ struct DiskPlace {
 };
 
 /// Planes of a unit that a piece on the disk holds.
-enum class DiskPlane { low, moment1, moment2 };
+enum class DiskPlane { high, low, moment1, moment2 };
 
 /// The file has no name once it is open: nothing of a run that was killed can be taken for the
 /// state of another, and its room is free again. A run goes on from a checkpoint alone. Of every
@@ -58,8 +58,8 @@ class DiskStore {
   DiskStore(const DiskStore&) = delete;  // Owns the file.
   DiskStore& operator=(const DiskStore&) = delete;
 
-  /// Runs a task of `step` on the lane disk_read or disk_write, on that lane's thread. Throws
-  /// EnvironmentError naming unit and block.
+  /// Runs a task of `step` on the lane disk_read or disk_write: on that lane's thread, or between
+  /// steps. Throws EnvironmentError naming unit and block.
   void move(const BoundTask& task, std::int64_t step);
 
   /// Writes all of the file, with `bytes` again and again: what was never written would come
@@ -91,6 +91,7 @@ class DiskStore {
   };
   class Check;
   struct Part;
+  struct Region;
 
   void open(const std::filesystem::path& folder);
   [[nodiscard]] std::uint64_t checksum_of(std::int64_t block, std::int64_t step,
@@ -101,14 +102,17 @@ class DiskStore {
   void share_room();
   [[nodiscard]] std::string place_of(std::int64_t block) const;
   [[noreturn]] void fail(std::int64_t block, const std::string& what) const;
+  [[nodiscard]] Region region_of(std::size_t unit, const planner::DiskPiece& piece,
+                                 DiskPlane plane) const;
   [[nodiscard]] Part part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
                              std::int64_t bytes) const;
   void fetch(std::int64_t block, std::span<std::byte> bytes) const;
 
   std::vector<std::vector<planner::DiskPiece>> disk_;
-  std::vector<std::int64_t> begin_;              ///< Of each unit in the file.
+  std::vector<std::int64_t> begin_;              ///< Of each unit's state in the file,
+  std::vector<std::int64_t> weights_begin_;      ///< and of its weights.
   std::map<std::int64_t, std::string> tensors_;  ///< By their first block.
-  bool low_ = false;                             ///< Pieces begin with low halves.
+  bool low_ = false;                             ///< Pieces of state begin with low halves.
   std::filesystem::path folder_;
   DiskUse use_ = DiskUse::training;
   std::int64_t bytes_ = 0;   ///< Of the file.

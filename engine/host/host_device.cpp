@@ -122,6 +122,8 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
     case TaskKind::write_state:
     case TaskKind::write_gradient:
     case TaskKind::read_gradient:
+    case TaskKind::read_weights:
+    case TaskKind::write_weights:
       break;
   }
   check(false, "the device runs copies, compute and updates");

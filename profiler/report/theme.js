@@ -37,7 +37,7 @@ const kKindColor = {
   forward: "--blue", backward: "--sky", loss: "--purple", recompute: "--orange", norm: "--slate", combine: "--slate",
   load_weights: "--yellow", load_gradient: "--rose", store_gradient: "--vermilion", load_activation: "--pink",
   save_activation: "--pink", load_state: "--wine", store_state: "--wine", update: "--green",
-  read_state: "--wine", write_state: "--wine", read_gradient: "--rose", write_gradient: "--vermilion",
+  read_weights: "--yellow", write_weights: "--yellow", read_state: "--wine", write_state: "--wine", read_gradient: "--rose", write_gradient: "--vermilion",
 };
 const kindColor = (kind) => kKindColor[kind] || "--grey";
 

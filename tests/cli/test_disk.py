@@ -1,4 +1,4 @@
-"""Optimizer state on the disk: the bits of a run without, kills included, and refusals."""
+"""State, gradients and weights on the disk: the bits of a run without, kills included, and refusals."""
 
 import errno
 import json
@@ -12,7 +12,7 @@ import time
 
 import pytest
 from conftest import available_verbs, program
-from small_run import bits
+from small_run import CONFIG, bits, small_flags, write_model
 
 pytestmark = pytest.mark.skipif(
     "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
@@ -22,8 +22,11 @@ RATES = ["machine.disk_read=1 GB/s", "machine.disk_write=1 GB/s", "--residency",
 ALL = [*RATES, "--set", "plan.state=disk"]
 WAITING = [*ALL, "--set", "plan.gradients=disk", "--set", "plan.rounds=1"]
 ROUNDS = [*ALL, "--set", "plan.gradients=disk", "--set", "plan.rounds=2"]
+WEIGHTS = [*ROUNDS, "--set", "plan.weights=disk"]
 HALF = [*RATES, "--set", "plan.layers[1].state=disk", "--set", "plan.layers[3].state=disk"]
-TIERS = {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING, "rounds": ROUNDS}
+HALF_WEIGHTS = [*HALF, "--set", "plan.layers[1].weights=disk", "--set", "plan.layers[3].weights=disk"]
+TIERS = {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING, "rounds": ROUNDS,
+         "weights": WEIGHTS, "half-weights": HALF_WEIGHTS}  # fmt: skip
 
 
 def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(
@@ -44,6 +47,48 @@ def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(
         for file in (tmp_path / "none" / "checkpoints" / "step-6").glob("*.safetensors"):
             other = tmp_path / name / "checkpoints" / "step-6" / file.name
             assert other.read_bytes() == file.read_bytes(), file.name
+
+
+def test_a_model_whose_weights_alone_exceed_the_host_is_trained(
+    run_sluice, validate, tmp_path
+):
+    write_model(tmp_path / "deep", {**CONFIG, "hidden_size": 128, "intermediate_size": 512,
+                                    "num_hidden_layers": 48})  # fmt: skip
+    flags = small_flags(tmp_path, "deep")
+    flags[flags.index("--hbm") + 1] = "16MiB"
+    host = flags.index("--host") + 1
+    common = ["compute=bf16", "steps=3", "machine.disk_read=1 GB/s", "machine.disk_write=1 GB/s"]
+    roomy = run_sluice("train", *flags, *common, "out=roomy", "--json").json()
+    process = 32 * 2**20
+    weights = 2 * run_sluice("predict", *flags, *common, "--json").json()["parameters"]
+    flags[host] = f"{(process + weights * 3 // 4) >> 20}MiB"
+    lacking = run_sluice("predict", *flags, *common, "--json", exit_code=3).json()
+    assert lacking["tier"] == "host"
+    remedy = lacking["remedies"][0]
+    assert "weights" in remedy["what"] and remedy["setting"].startswith("--disk ")
+    words = [*flags, *common, *remedy["setting"].split(), "out=run"]
+    said = run_sluice("train", *words, "--json").json()
+    plan = json.loads((tmp_path / "run" / "plan.json").read_text())
+    validate(plan, "plan")
+    assert any(layer["weights"] == "disk" for layer in plan["layers"])
+    predicted = run_sluice("predict", *flags, *common, "--json", "--plan", "run/plan.json").json()
+    host_memory = predicted["memory"]["host"]
+    assert host_memory["peak_bytes"] < process + weights
+    assert host_memory["peak_bytes"] <= host_memory["capacity_bytes"]
+    assert predicted["memory"]["disk"]["parts"]["weights"] > 0
+    for key in ("loss", "val_loss", "weights_sha256", "state_sha256"):
+        assert said[key] == roomy[key], key
+    assert bits(tmp_path / "run") == bits(tmp_path / "roomy")
+    more = run_sluice("train", *words, "steps=5", "--resume", "--json").json()
+    assert more["resumed_after"] == 3
+    whole = run_sluice("train", *flags[:host], "1GiB", *flags[host + 1:], *common, "steps=5",
+                       "out=roomy", "--resume", "--json").json()  # fmt: skip
+    assert more["weights_sha256"] == whole["weights_sha256"]
+    losses = [run_sluice("eval", name, "--data", "text.txt", "--json").json()["loss"]
+              for name in ("run", "roomy")]  # fmt: skip
+    assert losses[0] == losses[1]
+    run_sluice("export", "run", "-o", "folder")
+    assert (tmp_path / "folder" / "model.safetensors").stat().st_size > weights
 
 
 def test_predict_says_what_lies_on_the_disk_and_what_steps_write(run_sluice, validate, flags):
@@ -112,7 +157,7 @@ def test_a_folder_that_is_not_there_is_refused_before_the_first_step(refuses, fl
     refuses(words, "disk at nowhere", "No such file", exit_code=4)
 
 
-@pytest.mark.parametrize("tiers", [ALL, WAITING], ids=["state", "gradients"])
+@pytest.mark.parametrize("tiers", [ALL, WAITING, WEIGHTS], ids=["state", "gradients", "weights"])
 def test_a_drive_that_takes_no_more_stops_the_run_behind_a_whole_step(
     run_sluice, flags, tmp_path, tiers
 ):
@@ -208,7 +253,7 @@ def test_a_run_killed_with_its_state_on_the_disk_goes_on_with_the_same_bits(
     common = [*flags, f"steps={steps}", "save_every=4", "keep_last=2"]
     whole = run_sluice("train", *common, *RATES, "out=whole", "--json").json()
     moments = random.Random(int(os.environ.get("SLUICE_KILL_SEED", "1")))
-    shares = [ALL, ROUNDS, HALF]
+    shares = [ALL, WEIGHTS, HALF_WEIGHTS]
     words = [*common, "out=run"]
     for kill in range(int(os.environ.get("SLUICE_DISK_KILLS", "3"))):
         more = ["--resume"] if (tmp_path / "run" / "run.yaml").exists() else []

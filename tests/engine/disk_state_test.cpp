@@ -1,4 +1,4 @@
-// Optimizer state on the disk: the same bits as in memory, and damage that is noticed.
+// State, gradients and weights on the disk: the same bits as in memory, and damage that is noticed.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -6,12 +6,14 @@
 
 #include <array>
 #include <csignal>
+#include <set>
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/state_snapshot.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/run_plan.hpp"
 #include "tests/engine/scratch_folder.hpp"
+#include "tests/planner/disk_jobs.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -21,13 +23,15 @@ using planner::Tier;
 constexpr std::int64_t kDiskSteps = 3;
 constexpr std::int64_t kManySteps = 12;
 
-/// The state of units from `first` on is on the disk, and where `gradients` wait there, too, those.
+/// The state of units from `first` on is on the disk, and where `gradients` wait there or `weights`
+/// live there, too, those.
 planner::Plan disk_plan(const planner::Job& job, std::size_t first, Tier gradients = Tier::host,
-                        std::int64_t rounds = 2) {
+                        std::int64_t rounds = 2, Tier weights = Tier::host) {
   planner::Plan plan = planner::uniform_plan(job, {}, rounds);
   for (std::size_t unit = first; unit < plan.units.size(); ++unit) {
     plan.units[unit].state = Tier::disk;
     plan.units[unit].gradients = gradients;
+    plan.units[unit].weights = weights;
   }
   plan.disk_buffer = planner::kDiskBlock;
   return plan;
@@ -102,7 +106,36 @@ TEST_P(DiskState, AnyShareGivesTheBitsOfNone) {
             << name << ", gradients from unit " << first << " in " << rounds << " rounds";
       }
     }
+    for (const std::size_t first : {units - 1, units / 2, std::size_t{0}}) {
+      for (const std::int64_t rounds : {std::int64_t{1}, job.micro_batches()}) {
+        const planner::Plan plan = disk_plan(job, first, Tier::host, rounds, Tier::disk);
+        EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none)
+            << name << ", weights from unit " << first << " in " << rounds << " rounds";
+      }
+    }
+    const planner::Plan all = disk_plan(job, 0, Tier::disk, 2, Tier::disk);
+    EXPECT_EQ(test::run_plan(job, all, kDiskSteps, place()), none) << name << ", everything";
   }
+}
+
+TEST_P(DiskState, AnyPlanWithAnyOfItsTensorsThereGivesTheSameBits) {
+  constexpr std::uint64_t kPlans = 6;
+  std::set<Tier> weights, gradients, state;
+  for (const auto& [name, job] : test::small_jobs()) {
+    const auto none = test::run_plan(job, disk_plan(job, planner::unit_count(job.model)), 2);
+    for (std::uint64_t seed = 0; seed < kPlans; ++seed) {
+      const std::uint64_t units = seed == 0 ? ~0ull : (seed + 1) * 0x9E3779B97F4A7C15u;
+      const planner::Plan plan = planner::test::random_disk_plan(job, seed, units);
+      for (const planner::UnitPlan& unit : plan.units) {
+        weights.insert(unit.weights);
+        gradients.insert(unit.gradients);
+        state.insert(unit.state);
+      }
+      EXPECT_EQ(test::run_plan(job, plan, 2, place()), none)
+          << name << ", seed " << seed << ": " << test::describe(plan);
+    }
+  }
+  for (const auto* tiers : {&weights, &gradients, &state}) EXPECT_EQ(tiers->size(), 3U);
 }
 
 TEST_P(DiskState, PiecesAndBuffersChangeNoBit) {
@@ -116,6 +149,11 @@ TEST_P(DiskState, PiecesAndBuffersChangeNoBit) {
     plan.disk_buffers = buffers;
     EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none)
         << buffers << " buffers, gradients there";
+    plan = disk_plan(job, 0, Tier::disk, 2, Tier::disk);
+    plan.disk_buffers = buffers;
+    plan.copy_chunk = Bytes(100'000);  // Does not divide a piece.
+    EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none)
+        << buffers << " buffers, weights there";
   }
 }
 
@@ -123,11 +161,14 @@ TEST_P(DiskState, ARunGoesOnUnderAnotherShare) {
   const planner::Job job = pieced_job();
   const std::size_t units = planner::unit_count(job.model);
   test::RunTokens tokens(job);
-  const auto session_of = [&](std::size_t first, const planner::StepGraph& graph) {
-    return test::make_session(job, graph, disk_plan(job, first), tokens, nullptr, place());
+  const auto plan_of = [&](std::size_t first) {
+    return disk_plan(job, first, Tier::disk, 2, Tier::disk);
   };
-  const planner::StepGraph on_disk = test::graph_of(job, disk_plan(job, 0));
-  const planner::StepGraph in_memory = test::graph_of(job, disk_plan(job, units));
+  const auto session_of = [&](std::size_t first, const planner::StepGraph& graph) {
+    return test::make_session(job, graph, plan_of(first), tokens, nullptr, place());
+  };
+  const planner::StepGraph on_disk = test::graph_of(job, plan_of(0));
+  const planner::StepGraph in_memory = test::graph_of(job, plan_of(units));
   const auto whole = session_of(units, in_memory);
   whole->run_to(4);
   const auto disk = session_of(0, on_disk);
@@ -160,6 +201,29 @@ TEST_P(DiskState, AFlippedBitEndsTheRunNamingUnitAndBlock) {
   const std::string said = failure_of(*session, 4);
   EXPECT_NE(said.find("L0, block 1: comes back otherwise than step 2 wrote it"), said.npos) << said;
   EXPECT_EQ(said.find('\n'), said.npos);
+}
+
+TEST_P(DiskState, AFlippedBitOfWeightsIsNoticedBeforeAPassComputesWithThem) {
+  planner::Job job = pieced_job();
+  for (const planner::ComputeType compute :
+       {planner::ComputeType::bf16, planner::ComputeType::fp32}) {
+    job.compute = compute;
+    test::RunTokens tokens(job);
+    const planner::Plan plan = disk_plan(job, 0, Tier::host, 2, Tier::disk);
+    const planner::StepGraph graph = test::graph_of(job, plan);
+    const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+    session->run_to(2);
+    for (const planner::Placement& placement : graph.layout.placements) {
+      const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
+      if (tensor.name != "weights.disk/L1") continue;
+      Tampered(*session).flip_bit(placement.offset.count() + planner::kDiskBlock.count() + 7);
+    }
+    const std::string said = failure_of(*session, 4);
+    EXPECT_NE(said.find("weights of L1, block 1: comes back otherwise than step 2 wrote it"),
+              said.npos)
+        << said;
+    EXPECT_THROW((void)session->state().weights_sha256(), EnvironmentError);
+  }
 }
 
 TEST_P(DiskState, AFileCutShortEndsTheRun) {
@@ -200,7 +264,7 @@ TEST_P(DiskState, WhatTheDiskDoesNotTakeIsKeptUntilTheStepIsWhole) {
   const std::size_t units = planner::unit_count(job.model);
   test::RunTokens tokens(job);
   for (const Tier gradients : {Tier::host, Tier::disk}) {
-    const planner::Plan plan = disk_plan(job, 0, gradients);
+    const planner::Plan plan = disk_plan(job, 0, gradients, 2, gradients);
     const planner::StepGraph graph = test::graph_of(job, plan);
     const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
     session->run_to(1);

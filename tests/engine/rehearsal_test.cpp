@@ -40,11 +40,11 @@ std::vector<Element> elements(const HostWindow& window, const std::vector<std::b
   return values;
 }
 
-TEST(Rehearsal, StateAndGradientsOnTheDiskAreMovedAndNeverComputedWith) {
+TEST(Rehearsal, WhatIsOnTheDiskIsMovedAndNeverComputedWith) {
   for (const test::NamedJob& named : test::small_jobs()) {
     planner::UnitPlan unit;
-    unit.state = unit.gradients = planner::Tier::disk;
-    planner::Plan plan = planner::uniform_plan(named.job, unit, 1);
+    unit.state = unit.gradients = unit.weights = planner::Tier::disk;
+    planner::Plan plan = planner::uniform_plan(named.job, unit, 2);
     plan.disk_buffer = planner::kDiskBlock;
     const planner::StepGraph graph = test::graph_of(named.job, plan);
     const HostWindow window(graph, HostWindow::least(graph));

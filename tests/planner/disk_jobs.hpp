@@ -26,6 +26,7 @@ inline Plan random_disk_plan(const Job& job, std::uint64_t seed, std::uint64_t u
     UnitPlan& unit = plan.units[i];
     if (unit.executor == Executor::cpu && (units >> i & 1) != 0) unit.state = Tier::disk;
     const bool waits = unit.state == Tier::disk && unit.when != When::backward;
+    if (unit.state == Tier::disk && (units >> i & 4) != 0) unit.weights = Tier::disk;
     if (waits && (units >> i & 2) != 0) unit.gradients = Tier::disk;
   }
   UnitPlan& embed = plan.units.front();
@@ -58,8 +59,10 @@ inline std::int64_t padded(const Job& job) {
   return all;
 }
 
-inline Plan all_on_disk(const Job& job, Tier state = Tier::disk, Tier gradients = Tier::host) {
+inline Plan all_on_disk(const Job& job, Tier state = Tier::disk, Tier gradients = Tier::host,
+                        Tier weights = Tier::host) {
   UnitPlan unit;
+  unit.weights = weights;
   unit.state = state;
   unit.gradients = gradients;
   return uniform_plan(job, unit, 1);

@@ -52,6 +52,22 @@ TEST(DiskState, PiecesCoverAUnitAndLieAligned) {
       EXPECT_EQ(next, parameters);
       next = 0;
       end = Bytes(0);
+      const Bytes weight = job.weight_element();
+      const UnitPlan all{.weights = Tier::disk, .gradients = Tier::disk, .state = Tier::disk};
+      for (const DiskPiece& piece : disk_pieces(job, plan, all, parameters)) {
+        next += piece.count;
+        EXPECT_GE(piece.weights_offset, end);
+        EXPECT_EQ(piece.weights_offset.count() % kDiskBlock.count(), 0);
+        EXPECT_EQ(piece.weights_bytes.count() % kDiskAlign.count(), 0);
+        EXPECT_EQ(piece.weights(), piece.gradient() + piece.gradient_bytes);
+        EXPECT_GE(piece.weights_bytes, weight * piece.count);
+        EXPECT_EQ(piece.weights_low > Bytes(0), compute == ComputeType::fp32);
+        EXPECT_LE(piece.buffer_bytes(), plan.disk_buffer + kDiskAlign * 6);
+        end = piece.weights_offset + piece.weights_bytes;
+      }
+      EXPECT_EQ(next, parameters);
+      next = 0;
+      end = Bytes(0);
       const UnitPlan waits{.gradients = Tier::disk, .state = Tier::disk};
       for (const DiskPiece& piece : disk_pieces(job, plan, waits, parameters)) {
         next += piece.count;
@@ -78,10 +94,13 @@ TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
     const StepGraph graph = build_step_graph(job, plan, RoundCosts());
     EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
     std::map<int, std::int64_t> read, written, updated, gradients_read, gradients_written;
+    std::map<int, std::int64_t> weights_read, weights_written;
     for (const StepTask& task : graph.tasks) {
       if (task.step != 2) continue;
       if (task.kind == TaskKind::read_state) read[task.unit] += task.bytes.count();
       if (task.kind == TaskKind::write_state) written[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::read_weights) weights_read[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::write_weights) weights_written[task.unit] += task.bytes.count();
       if (task.kind == TaskKind::update) updated[task.unit] += task.parameters;
       if (task.kind == TaskKind::read_gradient) gradients_read[task.unit] += task.bytes.count();
       if (task.kind == TaskKind::write_gradient) gradients_written[task.unit] += task.bytes.count();
@@ -98,6 +117,17 @@ TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
       if (disk) {
         EXPECT_GE(read[static_cast<int>(unit)], (disk_element(job) * size).count());
       }
+      const int index = static_cast<int>(unit);
+      const bool weights = plan.units[unit].weights == Tier::disk;
+      EXPECT_EQ(weights_written.contains(index), weights);
+      if (!weights) continue;
+      EXPECT_GE(weights_written[index], (job.weight_element() * size).count());
+      // For their update, and for at least one pass and at most two of every round.
+      const bool block = unit > 0 && unit + 1 < plan.units.size();
+      const std::int64_t most = 1 + plan.rounds * (block ? 2 : 1);
+      EXPECT_EQ(weights_read[index] % weights_written[index], 0);
+      EXPECT_LE(weights_read[index], most * weights_written[index]);
+      EXPECT_GE(weights_read[index], 2 * weights_written[index]);
     }
   }
 }
@@ -167,6 +197,42 @@ TEST(DiskPlan, AGradientWaitsThereForTheNormAndComesBackWithItsState) {
     ++pieces;
   }
   EXPECT_GT(pieces, static_cast<int>(plan.units.size()));
+}
+
+TEST(DiskPlan, WeightsThereComeAheadOfTheirPassAndAfterTheirLastWrite) {
+  Job job = pieced_job();
+  for (const ComputeType compute : {ComputeType::bf16, ComputeType::fp32}) {
+    job.compute = compute;
+    Plan plan = all_on_disk(job, Tier::disk, Tier::host, Tier::disk);
+    plan.disk_buffer = kDiskBlock;
+    const StepGraph graph = build_step_graph(job, plan, RoundCosts());
+    const sim::Timeline timeline = sim::simulate(graph.graph);
+    std::map<std::string, sim::Timeline::Span> spans;
+    for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+      spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+    }
+    const bool both = compute == ComputeType::fp32;
+    const std::string last = both ? "/low" : "";
+    int pieces = 0;
+    for (const auto& [id, written] : spans) {
+      const auto at = id.find("/write/");
+      if (!id.starts_with("s1/weights/") || at == id.npos) continue;
+      const std::string unit = id.substr(11, at - 11), rest = id.substr(at + 7);
+      const std::string piece = rest.substr(0, rest.find('/'));
+      EXPECT_GE(written.start, spans.at("s1/update/" + unit + "/" + piece).end) << id;
+      for (const std::string pass : {"fwd", "bwd"}) {
+        const auto read = spans.find("s2/r0/weights/" + unit + "/" + pass + "/" + rest);
+        if (read == spans.end()) continue;
+        EXPECT_GE(read->second.start, written.end) << id;
+        const auto load = spans.at("s2/r0/load/" + unit + "/" + pass + "/" + piece + last + "/c0");
+        EXPECT_GE(load.start, read->second.end) << id;
+        const std::string compute_id = (unit == "head" ? "loss" : pass + "/" + unit) + "/m0";
+        EXPECT_GE(spans.at("s2/r0/" + compute_id).start, load.end) << id;
+        ++pieces;
+      }
+    }
+    EXPECT_GT(pieces, static_cast<int>(plan.units.size()));
+  }
 }
 
 TEST(DiskPlan, ASumThatWaitsThereComesBackBeforeALaterRoundAddsToIt) {
@@ -249,7 +315,9 @@ TEST(DiskPlan, WhatCannotBeIsRefusedByField) {
   EXPECT_REFUSED(validate(plan, job), "layers[0].gradients: disk needs state disk");
   plan = all_on_disk(job, Tier::disk, Tier::disk);
   plan.units[1].weights = Tier::disk;
-  EXPECT_REFUSED(validate(plan, job), "layers[1].weights: disk cannot be executed");
+  validate(plan, job);
+  plan.units[1].state = plan.units[1].gradients = Tier::host;
+  EXPECT_REFUSED(validate(plan, job), "layers[1].weights: disk needs state disk");
   Job unclipped = job;
   unclipped.optimizer.clip.reset();
   plan = all_on_disk(job, Tier::disk, Tier::disk);
@@ -282,7 +350,16 @@ TEST(DiskPlan, MemoryTablesMoveWhatIsOnTheDisk) {
   EXPECT_EQ(part(disk, "gradients"), Bytes(4 * padded(job)));
   EXPECT_EQ(part(both, "gradients"), Bytes(0));
   EXPECT_GE(at(both, Tier::disk).peak, Bytes(14 * padded(job)));
-  for (const Memory* memory : {&disk, &host, &both}) {
+  const Memory all =
+      predictor.predict(all_on_disk(job, Tier::disk, Tier::disk, Tier::disk)).prediction.memory;
+  EXPECT_EQ(part(all, "weights"), Bytes(0));
+  EXPECT_GE(at(all, Tier::disk).peak, at(both, Tier::disk).peak + Bytes(2 * padded(job)));
+  Bytes there{0};
+  for (const auto& [name, bytes] : at(all, Tier::disk).parts) {
+    if (name == "weights") there += bytes;
+  }
+  EXPECT_GE(there, Bytes(2 * padded(job)));
+  for (const Memory* memory : {&disk, &host, &both, &all}) {
     for (const TierMemory& tier : *memory) {
       Bytes sum{0};
       for (const auto& [name, bytes] : tier.parts) sum += bytes;

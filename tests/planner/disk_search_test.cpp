@@ -101,6 +101,32 @@ TEST(DiskSearch, GradientsFollowOnceAllStateIsThere) {
   for (const UnitPlan& unit : best.plan.units) EXPECT_EQ(unit.state, Tier::disk);
 }
 
+TEST(DiskSearch, WeightsFollowOnceAllGradientsAreThere) {
+  const Job job = deep_job();
+  ResolvedMachine machine = disk_machine();
+  machine.hbm = Bytes(4 << 20);
+  const Predictor roomy(job, machine, {}, Residency::host);
+  Plan waiting = all_on_disk(job, Tier::disk, Tier::disk);
+  waiting.disk_buffers = 2;
+  waiting.disk_buffer = Bytes(64 << 20);
+  const Bytes enough = at(roomy.predict(waiting).prediction.memory, Tier::host).peak;
+  // A quarter of the weights' room is missing.
+  machine.host = enough - Bytes(padded(job) / 2);
+  const Predictor predictor(job, machine, {}, Residency::host);
+  const auto found = search(predictor, quick_search());
+  ASSERT_TRUE(std::holds_alternative<Planned>(found));
+  const Planned& planned = std::get<Planned>(found);
+  const Prediction& best = planned.best.prediction;
+  EXPECT_TRUE(best.fits);
+  EXPECT_LE(at(best.memory, Tier::host).peak, machine.host);
+  EXPECT_GE(to_seconds(best.step), planned.bound);
+  const auto weights = std::ranges::count_if(
+      best.plan.units, [](const UnitPlan& unit) { return unit.weights == Tier::disk; });
+  EXPECT_GT(weights, 0);
+  EXPECT_NE(disk_share_text(best.plan).find("weights"), std::string::npos);
+  for (const UnitPlan& unit : best.plan.units) EXPECT_EQ(unit.state, Tier::disk);
+}
+
 TEST(DiskSearch, NoShareOfTheLayersIsMuchFasterThanTheOneFound) {
   const Job job = deep_job();
   const Predictor predictor(job, short_host(job), {}, Residency::host);

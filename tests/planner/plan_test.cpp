@@ -88,7 +88,7 @@ TEST(Plan, EveryOtherCombinationIsRefusedNamingTheField) {
     plan.units[3] = unit;
     EXPECT_REFUSED(validate(plan, job), part);
   };
-  refused({.weights = Tier::disk}, "plan: layers[3].weights: disk cannot be executed");
+  refused({.weights = Tier::disk}, "plan: layers[3].weights: disk needs state disk");
   refused({.gradients = Tier::disk}, "layers[3].gradients");
   refused({.keep_tier = Tier::disk}, "layers[3].keep_tier");
   refused({.state = Tier::hbm}, "layers[3].state: hbm does not go with executor cpu");
