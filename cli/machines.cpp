@@ -53,6 +53,7 @@ void show_text(const MachineProfile& machine) {
   std::printf("%s: %s backend, %s, profile %s\n\n", machine.name.c_str(), to_string(machine.device),
               machine.architecture.c_str(), profile_hash(machine).c_str());
   for (const FactField& field : planner::fact_fields()) {
+    if (!is_stated(machine, field)) continue;
     show_fact(field.name, machine.*field.member, field.unit);
   }
   for (const planner::CurvePoint& point : machine.gemm) {

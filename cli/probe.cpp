@@ -52,7 +52,8 @@ void print_fit(const profiler::ContentionFit& fit) {
 int fit_again(const ProbeArguments& arguments) {
   const auto grid =
       profiler::contention_grid_from_json(sim::read_text_file(arguments.fit), arguments.fit);
-  const profiler::ContentionFit fit = profiler::fit_contention({}, grid);
+  const planner::MachineProfile blank;
+  const profiler::ContentionFit fit = profiler::fit_contention(blank, grid);
   if (arguments.json) {
     std::cout << planner::to_json_text(fit.profile);
     return 0;

@@ -6,6 +6,7 @@
 
 #include "planner/cost_key.hpp"
 #include "planner/fastest_rates.hpp"
+#include "planner/lane_boost.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -117,9 +118,12 @@ class MachineLimits {
     const Seconds embedding =
         embed_may_stay ? Seconds(0)
                        : seconds(sizes_.embed / update_.rate + weight_ * sizes_.embed / h2d_rate_);
+    // Of a part of the step the lane may have rested before.
+    const Seconds compute = rested(compute_, costs_.boost());
+    const Seconds tail = rested(tail_, costs_.boost());
     const double late = weight_ * on_cpu + load * std::max(0.0, staged - before);
-    return std::max({embedding + compute_, seconds(on_cpu / update_.rate) + tail_,
-                     seconds(late / h2d_rate_) + tail_});
+    return std::max({embedding + compute, seconds(on_cpu / update_.rate) + tail,
+                     seconds(late / h2d_rate_) + tail});
   }
 
   static constexpr double kState = 12;    ///< Bytes a parameter: master, m, v.

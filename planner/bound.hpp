@@ -46,6 +46,8 @@ struct Bound {
 ///            copied, then compute (0 where it can be resident or staged); all u updated, then loss
 ///            and backward; all u copied, and of s what had no room beside its gradients before
 ///            the norm, then loss and backward
+/// Passes count as sustained: with boost a lane's time is still at least its work (sim/boost.hpp);
+/// in chain, as quick as they may be after a rest.
 /// The bound is the largest of these at the s that makes it least. In the steady state; updates on
 /// the device are not counted. `by` is the largest; where chain is within 2 % of
 /// another, the other.

@@ -28,7 +28,7 @@ Seconds chain_bound(const sim::TaskGraph& graph) {
     if (id == first) {
       own = Seconds(0);
     } else if (start) {
-      own = *start + std::max(Seconds(0), sim::alone_time(graph, task).time - kRounding);
+      own = *start + std::max(Seconds(0), sim::rested_time(graph, task) - kRounding);
     }
     if (own) lane_end[sim::index(task.lane)] = own;
   }

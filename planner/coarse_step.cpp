@@ -42,6 +42,7 @@ class TogetherCosts : public CostModel {
     }
   }
   [[nodiscard]] DeviceKind device() const override { return costs_.device(); }
+  [[nodiscard]] std::optional<LaneBoost> boost() const override { return costs_.boost(); }
   [[nodiscard]] std::vector<LinkCapacity> links() const override { return costs_.links(); }
   [[nodiscard]] std::vector<LinkCapacity> disk_links() const override {
     return costs_.disk_links();

@@ -86,6 +86,7 @@ struct TaskCost {
   Rate cap{0};       ///< Uncontended rate, amount per second.
   double weight = 1;
   std::vector<std::pair<std::string, double>> uses;  ///< Link name, units per unit of amount.
+  bool boosts = false;  ///< Bound by products: faster after the lane rested, where that is known.
   Evidence evidence = Evidence::datasheet;
   double relative_deviation = 0;  ///< Standard deviation over value.
 };
@@ -108,6 +109,12 @@ class CostModel {
     std::string on, from;
     double factor;
   };
+  /// The compute lane's boost: a time is of a lane that never rests (sim/boost.hpp).
+  struct LaneBoost {
+    double gain, most;
+    Seconds window;
+  };
+  [[nodiscard]] virtual std::optional<LaneBoost> boost() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
   /// Of the disk: added to graphs of plans that use it.
   [[nodiscard]] virtual std::vector<LinkCapacity> disk_links() const { return {}; }

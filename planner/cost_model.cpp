@@ -8,6 +8,7 @@
 
 #include "planner/cost_family.hpp"
 #include "planner/hash.hpp"
+#include "planner/lane_boost.hpp"
 #include "planner/lane_interference.hpp"
 #include "planner/sibling_costs.hpp"
 #include "sim/error.hpp"
@@ -93,10 +94,13 @@ double attention_share(const AttentionWork& attention) {
 ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibration,
                                    CostSwitches switches)
     : profile_(std::move(profile)), calibration_(std::move(calibration)), switches_(switches) {
+  if (switches_.boost) boost_ = lane_boost(profile_, calibration_);
   CanonicalText text("sluice cost model 1");
   text.add("profile", profile_hash(profile_));
   text.add("contention", switches_.contention).add("dispatch", switches_.dispatch);
   text.add("latency", switches_.latency).add("interference", switches_.interference);
+  // Younger than the hash.
+  if (!switches_.boost) text.add("boost", false);
   for (const auto& [key, sample] : calibration_) {
     text.add(key.name, sample.value).add("deviation", sample.deviation).add("count", sample.count);
   }
@@ -213,6 +217,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     cost.relative_deviation = parts.relative_deviation();
   }
   if (profile_.device == DeviceKind::host) share_cores(cost, 1);
+  cost.boosts = boost_.has_value() && !(work.gemms.empty() && work.attention.empty());
   return cost;
 }
 

@@ -16,6 +16,7 @@ struct CostSwitches {
   bool dispatch = true;      ///< The launcher's time.
   bool latency = true;       ///< Fixed time before a copy flows, and kernel overheads.
   bool interference = true;  ///< A lane slows another although no link is full.
+  bool boost = true;         ///< A device that rested computes faster.
 };
 
 /// Whether calibrated values of `key` are amounts per second: copies and updates whose key names no
@@ -51,10 +52,14 @@ struct CostSwitches {
 /// profile states for copies (h2d_weight, d2h_weight), fitted by `sluice probe`; 1 and 2 where it
 /// states none: on an H200 host writes to host memory kept their rate against 14 threads of Adam
 /// while reads lost a quarter.
+///
+/// Boost (lane_boost.hpp): passes with products or attention are faster after the lane rested;
+/// their times, calibrated ones too, are those of a lane that never does.
 class ProfileCostModel : public CostModel {
  public:
   ProfileCostModel(MachineProfile profile, Calibration calibration, CostSwitches switches = {});
 
+  [[nodiscard]] std::optional<LaneBoost> boost() const override { return boost_; }
   [[nodiscard]] std::vector<LinkCapacity> links() const override;
   [[nodiscard]] std::vector<LinkCapacity> disk_links() const override;
   using CostModel::interference;
@@ -91,6 +96,7 @@ class ProfileCostModel : public CostModel {
   MachineProfile profile_;
   Calibration calibration_;
   CostSwitches switches_;
+  std::optional<LaneBoost> boost_;
   std::string hash_;
 };
 

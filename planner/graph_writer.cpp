@@ -35,6 +35,7 @@ CopyDirection direction_of(LaneKind lane) {
 sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId>& links) {
   sim::Task task;
   task.latency = cost.latency;
+  task.boosts = cost.boosts;
   if (cost.amount.count() == 0) {
     task.work = Seconds(0);
     return task;
@@ -59,6 +60,11 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
   }
   for (const auto& link : costs.links()) {
     links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
+  }
+  if (const auto boost = costs.boost()) {
+    const auto lane = result_.graph.find_lane(to_string(LaneKind::compute));
+    check(lane.has_value(), "a step graph has a compute lane");
+    result_.graph.add_boost({*lane, boost->gain, boost->most, boost->window});
   }
   for (const auto& each : costs.interference(threads)) {
     const auto on = result_.graph.find_lane(each.on);

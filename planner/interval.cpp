@@ -85,8 +85,9 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
 
 Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period) {
   double variance = std::pow(kModelDeviation * period.count(), 2);
-  std::array<double, kLaneKinds> common{};
+  std::array<double, kLaneKinds> common{}, of_run{};
   for (const CriticalCost& cost : costs) {
+    of_run[static_cast<std::size_t>(cost.lane)] += cost.time.count() * run_deviation(cost.lane);
     const double deviation = cost.time.count() * cost.relative_deviation;
     if (cost.evidence == Evidence::measured) {
       variance += deviation * deviation;
@@ -95,6 +96,7 @@ Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period)
     }
   }
   for (const double deviation : common) variance += deviation * deviation;
+  for (const double deviation : of_run) variance += deviation * deviation;
   return Seconds(std::sqrt(variance));
 }
 

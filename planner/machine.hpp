@@ -24,6 +24,12 @@ struct Fact {
 
 enum class DeviceKind { host, cuda };
 
+/// A number that a profile need not have.
+[[nodiscard]] inline Fact not_fitted() {
+  return {
+      .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not fitted"};
+}
+
 /// A measured point of a kernel curve: `size` is FLOPs of one product, or bytes; `rate` per second.
 struct CurvePoint {
   double size;
@@ -84,6 +90,10 @@ struct MachineProfile {
     std::int64_t threads = 0;  ///< Of the CPU optimizer, where it was found; 0: any.
   };
   std::vector<Interference> interference;
+  /// Of a device under a power cap (sim/boost.hpp): how much faster products run for each unit of
+  /// rest, the most that they run faster after any, both over sustained, and the seconds over which
+  /// rest is averaged. 0: nobody fitted it, and rest changes nothing.
+  Fact boost_gain = not_fitted(), boost_most = not_fitted(), boost_window = not_fitted();
   std::optional<double> price_usd;  ///< Never guessed: only from a prices file.
 };
 

@@ -29,7 +29,9 @@ std::span<const Support> support() { return kSupport; }
 std::map<std::string, int> sources(const MachineProfile& profile) {
   std::map<std::string, int> counts = {{"measured", 0}, {"datasheet", 0}, {"estimated", 0}};
   const auto count = [&counts](const Fact& fact) { ++counts[to_string(fact.source)]; };
-  for (const FactField& field : fact_fields()) count(profile.*field.member);
+  for (const FactField& field : fact_fields()) {
+    if (is_stated(profile, field)) count(profile.*field.member);
+  }
   for (const CurvePoint& point : profile.gemm) count(point.rate);
   for (const auto& [threads, rate] : profile.update) count(rate);
   for (const auto& pair : profile.interference) count(pair.factor);

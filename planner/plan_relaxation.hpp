@@ -144,6 +144,7 @@ class PlanRelaxation {
   void allow(const PlanPins& pins);
   [[nodiscard]] UseSum base() const;
   void add_whole_rows(std::array<Row, kLimits>& all) const;
+  void add_rest(std::array<Row, kLimits>& all) const;
   void add_part_rows(std::array<Row, kLimits>& all, std::int64_t rounds, Bytes reserve) const;
   [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds) const;
   /// `kind`: 0 embedding, 1 block, 2 head.

@@ -66,6 +66,12 @@ constexpr std::array kFields = {
               "device time of a kernel besides its work"},
     FactField{"device_update", FactUnit::per_second, &Profile::device_update,
               "parameters updated on the device"},
+    FactField{"boost_gain", FactUnit::number, &Profile::boost_gain,
+              "speed of products gained by rest, over sustained"},
+    FactField{"boost_most", FactUnit::number, &Profile::boost_most,
+              "speed of products after a long rest, over sustained"},
+    FactField{"boost_window", FactUnit::seconds, &Profile::boost_window,
+              "time over which rest is averaged"},
 };
 
 double parse_in(FactUnit unit, const std::string& text, const std::string& field) {
@@ -111,6 +117,12 @@ void add_fact(CanonicalText& text, const std::string& name, const Fact& fact) {
 }
 
 }  // namespace
+
+bool is_stated(const MachineProfile& profile, const FactField& field) {
+  const bool boost = field.member == &Profile::boost_gain || field.member == &Profile::boost_most ||
+                     field.member == &Profile::boost_window;
+  return !boost || (profile.*field.member).value > 0;
+}
 
 std::span<const FactField> fact_fields() { return kFields; }
 
@@ -176,7 +188,7 @@ std::string profile_hash(const MachineProfile& profile) {
         field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight ||
         field.member == &Profile::disk_both || field.member == &Profile::disk_depth ||
         field.member == &Profile::disk_endurance;
-    if (!younger || fact.value > 0) add_fact(text, field.name, fact);
+    if (is_stated(profile, field) && (!younger || fact.value > 0)) add_fact(text, field.name, fact);
   }
   for (const CurvePoint& point : profile.gemm) {
     text.add("gemm", point.size);

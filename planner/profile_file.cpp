@@ -128,6 +128,7 @@ const char* to_string(DeviceKind device) { return device == DeviceKind::host ? "
 std::string to_json_text(const MachineProfile& profile) {
   Json facts = Json::object();
   for (const FactField& field : fact_fields()) {
+    if (!is_stated(profile, field)) continue;
     facts[std::string(field.name) + suffix(field.unit)] = to_json(profile.*field.member);
   }
   Json json = {{"schema", kProfileSchema},

@@ -28,6 +28,9 @@ struct FactField {
   const char* meaning;
 };
 [[nodiscard]] std::span<const FactField> fact_fields();
+/// Whether the profile has that number to show and write: what rest does to a device's clocks is in
+/// files only where it is known.
+[[nodiscard]] bool is_stated(const MachineProfile& profile, const FactField& field);
 
 /// Applies `--set machine.NAME=VALUE`: VALUE is a quantity of the field's unit or a factor "0.5x",
 /// which also scales the deviation. NAME may also be gemm, update (factors only). Throws

@@ -1,6 +1,7 @@
 // Rows of the relaxation: what each limit says of sums over units.
 #include <algorithm>
 
+#include "planner/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/record.hpp"
 
@@ -199,6 +200,20 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
   row(Limit::hbm_at_norm).constant = fixed - hbm;
 }
 
+/// With boost, what the lane computes in a part of a step may be as much quicker as any rest makes
+/// it; over the whole step resting does not pay, and all of it counts as sustained
+/// (sim/boost.hpp; `gain` is below what interference leaves of the speed).
+void PlanRelaxation::add_rest(std::array<Row, kLimits>& all) const {
+  const double share = least_share(predictor_->costs().boost());
+  for (std::size_t i = 0; i < kTimeLimits; ++i) {
+    if (static_cast<Limit>(i) == Limit::compute) continue;
+    for (const Use use :
+         {Use::compute, Use::forward, Use::tail, Use::block_chain, Use::last_copy}) {
+      all[i].weights[static_cast<std::size_t>(use)] *= share;
+    }
+  }
+}
+
 std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t rounds,
                                                               Bytes reserve) const {
   std::array<Row, kLimits> all{};
@@ -207,6 +222,7 @@ std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t round
   Row& host = all[row_index(Limit::host_memory)];
   host.weights[static_cast<std::size_t>(Use::host)] = 1;
   const bool cuda = predictor_->costs().profile().device == DeviceKind::cuda;
+  add_rest(all);
   host.constant = static_cast<double>(
       ((cuda ? kCudaProcessBaseline : kProcessBaseline) - predictor_->machine().host).count());
   return all;

@@ -51,6 +51,7 @@ Calibration rescaled(const Calibration& calibration, const MachineProfile& measu
   for (auto& [key, sample] : result) {
     const std::string_view name = key.name;
     double factor = 1;
+    if (name.starts_with("boost/")) continue;  // Of the device's clocks.
     if (name.starts_with("interference/")) {
       // What copies take is in proportion to the bytes that pass.
       const double share = copies_share(name, measured, changed);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "planner/cost_model.hpp"
+#include "planner/lane_boost.hpp"
 #include "planner/lane_interference.hpp"
 #include "planner/steady_state.hpp"
 #include "profiler/key_times.hpp"
@@ -98,7 +99,7 @@ void take_interference(CalibrationFit& fit, const planner::MachineProfile& profi
                         const std::vector<MeasuredRun>& some_runs, std::int64_t threads) {
     const planner::ProfileCostModel model(profile, fit.calibration);
     for (const LaneFactor& factor :
-         fit_interference(some_graphs, some_runs, prior_factors(model, threads))) {
+         fit_interference(some_graphs, some_runs, prior_factors(model, threads), model.boost())) {
       const std::string on = planner::to_string(factor.on);
       const std::string from = planner::to_string(factor.from);
       if (planner::stated_by_threads(profile, on, from) != (threads > 0)) continue;
@@ -121,6 +122,20 @@ void take_interference(CalibrationFit& fit, const planner::MachineProfile& profi
     by[runs[r].plan.threads].second.push_back(runs[r]);
   }
   for (const auto& [threads, group] : by) take(group.first, group.second, threads);
+}
+
+void take_boost(CalibrationFit& fit, const planner::MachineProfile& profile,
+                const std::vector<planner::StepGraph>& graphs, std::span<const MeasuredRun> runs,
+                const std::string& source) {
+  if (profile.device != planner::DeviceKind::cuda) return;
+  if (planner::lane_boost(profile, fit.calibration)) return;
+  std::vector<CostKey> groups;
+  std::vector<std::vector<ComputeSpan>> spans;
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    spans.push_back(compute_spans(graphs[r], runs[r], groups));
+  }
+  fit.boost = fit_boost(spans);
+  if (fit.boost) add_boost(fit.calibration, planner::profile_hash(profile), *fit.boost, source);
 }
 
 RunResidual residual_of(planner::StepGraph& graph, const MeasuredRun& run,
@@ -261,7 +276,8 @@ RunResidual residual(const planner::Job& job, const planner::MachineProfile& pro
 CalibrationFit fit_calibration(const planner::Job& job, const planner::MachineProfile& profile,
                                const planner::Calibration& start, std::span<const MeasuredRun> runs,
                                const CalibrationOptions& options) {
-  CalibrationFit fit{start, {}, {}};
+  CalibrationFit fit;
+  fit.calibration = start;
   const std::string profile_hash = planner::profile_hash(profile);
   auto graphs = build_graphs(job, profile, fit.calibration, runs);
   std::vector<MeasuredKeys> measured;
@@ -270,6 +286,7 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
     measured.push_back(measured_keys(graphs[r], profile, runs[r]));
   }
 
+  if (options.boost) take_boost(fit, profile, graphs, runs, options.source);
   take_interference(fit, profile, graphs, runs, options.source);
   if (profile.device == planner::DeviceKind::cuda) {
     take_copies_alone(fit.calibration, profile_hash, measured, options.source);

@@ -8,6 +8,7 @@
 #include "planner/calibration.hpp"
 #include "planner/job.hpp"
 #include "planner/machine.hpp"
+#include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
 #include "profiler/measured_run.hpp"
 
@@ -31,19 +32,23 @@ struct RunResidual {
 
 struct CalibrationFit {
   planner::Calibration calibration;  ///< What was given, with every measured key replaced.
+  std::optional<BoostFit> boost;     ///< Where it was fitted here.
   std::vector<LaneFactor> interference;
   std::vector<RunResidual> runs;
 };
 
 struct CalibrationOptions {
   int iterations = 5;
+  bool boost = true;  ///< Fitted from `runs` where neither profile nor calibration has it.
   std::string source = "autotune";
 };
 
 /// Measured durations hold contention and interference, so a cost alone is found by fixed point:
 ///   base[key] <- base[key] x measured(key) / simulated(key),
 /// both summed over a step and over all runs, the simulation under the same plans with the bases of
-/// the iteration before. Interference factors come first, from tasks overlapped to different
+/// the iteration before. What rest does to the device's
+/// clocks comes first (boost_fit.hpp), so that costs are those of a lane that never rests; then
+/// interference factors, from tasks overlapped to different
 /// extents (interference_fit.hpp). What CUDA events timed is uncertain by some microseconds a task
 /// beside its spread. Keys whose tasks take no time in the simulation, and copies of
 /// less than two milliseconds, are left alone. `runs` are of `job`, each with at least three steps;

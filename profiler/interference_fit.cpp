@@ -4,10 +4,14 @@
 #include <cmath>
 #include <map>
 
+#include "profiler/boost_fit.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {
 namespace {
+
+using planner::CostModel;
+using LaneBoost = CostModel::LaneBoost;
 
 constexpr double kSlowest = 0.3;
 constexpr Seconds kShortest{250e-6};
@@ -154,7 +158,8 @@ std::vector<Recorder::Span> lane_spans(const planner::StepGraph& graph, const Me
 
 std::vector<LaneFactor> fit_interference(const std::vector<planner::StepGraph>& graphs,
                                          const std::vector<MeasuredRun>& runs,
-                                         const std::vector<LaneFactor>& priors) {
+                                         const std::vector<LaneFactor>& priors,
+                                         const std::optional<LaneBoost>& boost) {
   check(graphs.size() == runs.size(), "one graph a run");
   std::vector<LaneFactor> fitted = priors;
   for (const planner::LaneKind on : {planner::LaneKind::compute, planner::LaneKind::cpu}) {
@@ -173,13 +178,19 @@ std::vector<LaneFactor> fit_interference(const std::vector<planner::StepGraph>& 
       for (const std::size_t row : rows) {
         others.push_back(lane_spans(graphs[r], runs[r], priors[row].from));
       }
+      std::vector<std::vector<double>> speeds;
+      if (boost && on == planner::LaneKind::compute) {
+        speeds = boost_speeds(graphs[r], runs[r], *boost);
+      }
       for (std::size_t s = 1; s + 1 < runs[r].steps.size(); ++s) {
         for (std::size_t i = 0; i < runs[r].steps[s].size(); ++i) {
           const Recorder::Span& span = runs[r].steps[s][i];
           const Seconds time = to_seconds(span.end - span.start);
           if (graphs[r].tasks[i].lane != on || time < kShortest) continue;
           const std::string& key = graphs[r].tasks[i].cost.name;
-          OverlappedTask task{groups.emplace(key, groups.size()).first->second, time.count(), {}};
+          const double speed = speeds.empty() ? 1 : speeds[s][i];
+          OverlappedTask task{
+              groups.emplace(key, groups.size()).first->second, time.count() * speed, {}};
           for (const auto& spans : others) task.share.push_back(overlapped_share(span, spans));
           tasks.push_back(std::move(task));
         }

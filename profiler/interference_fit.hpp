@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,10 @@ struct FactorEstimate {
 
 /// Factors on the compute and cpu lanes from all measured runs; `priors` names the pairs that are
 /// fitted. Tasks shorter than a quarter of a millisecond are left out: hand-offs rule them.
+/// What rest sped up counts as long as it would be sustained.
 [[nodiscard]] std::vector<LaneFactor> fit_interference(
     const std::vector<planner::StepGraph>& graphs, const std::vector<MeasuredRun>& runs,
-    const std::vector<LaneFactor>& priors);
+    const std::vector<LaneFactor>& priors,
+    const std::optional<planner::CostModel::LaneBoost>& boost = std::nullopt);
 
 }  // namespace sluice::profiler

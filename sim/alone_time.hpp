@@ -17,4 +17,8 @@ struct AloneTime {
 [[nodiscard]] AloneTime alone_time(const TaskGraph& graph, const Task& task,
                                    double best_factor = 1);
 
+/// The same where nothing but rest came before: shorter than alone_time() where the task boosts.
+/// Sums over a lane need not use it, for resting never pays (sim/boost.hpp); chains do.
+[[nodiscard]] Seconds rested_time(const TaskGraph& graph, const Task& task, double best_factor = 1);
+
 }  // namespace sluice::sim

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/alone_time.hpp"
+#include "sim/boost.hpp"
 #include "sim/simulate.hpp"
 #include "sim/topology.hpp"
 
@@ -45,6 +46,15 @@ AloneTime alone_time(const TaskGraph& graph, const Task& task, double best_facto
   return alone;
 }
 
+Seconds rested_time(const TaskGraph& graph, const Task& task, double best_factor) {
+  const Seconds alone = alone_time(graph, task, best_factor).time;
+  const Boost* boost = task.boosts ? graph.boost_of(task.lane) : nullptr;
+  if (boost == nullptr) return alone;
+  LaneRest lane(boost->gain, boost->most, boost->window.count());
+  lane.set_rest(1);
+  return task.latency + Seconds(lane.time_for((alone - task.latency).count()));
+}
+
 Bounds bounds(const TaskGraph& graph) {
   const std::vector<double> best = best_factors(graph);
   std::vector<Seconds> lane(graph.lanes().size(), Seconds(0));
@@ -56,7 +66,7 @@ Bounds bounds(const TaskGraph& graph) {
     Seconds start{0};
     for (const TaskId before : task.after) start = std::max(start, end[index(before)]);
     const Seconds alone = alone_time(graph, task, best[index(task.lane)]).time;
-    end[index(id)] = start + alone;
+    end[index(id)] = start + rested_time(graph, task, best[index(task.lane)]);
     bounds.chain = std::max(bounds.chain, end[index(id)]);
     lane[index(task.lane)] += alone;
     if (const auto* flow = std::get_if<Flow>(&task.work)) {

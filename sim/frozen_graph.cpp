@@ -29,6 +29,10 @@ void FrozenGraph::copy_resources(const TaskGraph& graph) {
     slowed_by_[on].push_back({from, entry.factor});
     slows_[from].push_back({on, entry.factor});
   }
+  for (const Boost& boost : graph.boosts()) {
+    boosts_.push_back({static_cast<std::uint32_t>(index(boost.lane)), boost.gain, boost.most,
+                       boost.window.count() * kNanosecondsPerSecond});
+  }
   for (const Link& link : graph.links()) link_capacity_.push_back(link.capacity.count());
   for (const Pool& pool : graph.pools()) {
     pool_capacity_.push_back(pool.capacity.count());
@@ -47,6 +51,7 @@ void FrozenGraph::copy_tasks(const TaskGraph& graph) {
     FrozenTask& record = tasks_[i];
     record.lane = static_cast<std::uint32_t>(index(task.lane));
     record.next_in_lane = kNone;
+    record.boosts = task.boosts && graph.boost_of(task.lane) != nullptr ? 1 : 0;
     record.predecessors = static_cast<std::uint32_t>(task.after.size());
     record.latency_ns = task.latency.count() * kNanosecondsPerSecond;
     record.uses = static_cast<std::uint32_t>(uses_.size());

@@ -28,6 +28,7 @@ struct alignas(64) FrozenTask {
   std::uint32_t successors;
   std::uint32_t acquires;
   std::uint32_t releases;
+  std::uint32_t boosts;  ///< 1 where its lane's rest speeds it up.
 };
 
 struct FrozenUse {
@@ -37,6 +38,10 @@ struct FrozenUse {
 struct FrozenHold {
   std::uint32_t pool;
   double amount;  ///< Positive.
+};
+struct FrozenBoost {
+  std::uint32_t lane;
+  double gain, most, window_ns;
 };
 struct FrozenInterference {
   std::uint32_t lane;  ///< The other lane: of `from` by `on`, or the reverse.
@@ -82,6 +87,7 @@ class FrozenGraph {
   [[nodiscard]] std::span<const FrozenInterference> slows(std::uint32_t lane) const {
     return slows_[lane];
   }
+  [[nodiscard]] std::span<const FrozenBoost> boosts() const { return boosts_; }
   [[nodiscard]] std::span<const double> link_capacities() const { return link_capacity_; }
   [[nodiscard]] std::span<const double> pool_capacities() const { return pool_capacity_; }
 
@@ -104,6 +110,7 @@ class FrozenGraph {
   std::vector<std::uint32_t> lane_first_;
   std::vector<std::vector<FrozenInterference>> slowed_by_;
   std::vector<std::vector<FrozenInterference>> slows_;
+  std::vector<FrozenBoost> boosts_;
   std::vector<double> link_capacity_;
   std::vector<double> pool_capacity_;
   std::vector<std::string> pool_name_;

@@ -32,9 +32,10 @@ class GraphReader {
   GraphReader(const Json& json, std::string where) : file_(json, where), where_(std::move(where)) {}
 
   TaskGraph read() {
-    file_.refuse_unknown({"lanes", "links", "pools", "interference", "tasks", "period"});
+    file_.refuse_unknown({"lanes", "links", "pools", "interference", "boost", "tasks", "period"});
     read_resources();
     if (file_.has("interference")) read_interference();
+    if (file_.has("boost")) read_boost();
     const std::vector<JsonObject> tasks = named_tasks();
     for (std::size_t i = 0; i < tasks.size(); ++i) read_task(tasks[i]);
     if (file_.has("period")) read_period();
@@ -71,6 +72,15 @@ class GraphReader {
     }
   }
 
+  void read_boost() {
+    for (const JsonObject& entry : file_.objects("boost")) {
+      entry.refuse_unknown({"lane", "gain", "most", "window"});
+      graph_.add_boost({look_up(lanes_, entry.text("lane"), "lane", entry.where() + ": lane"),
+                        entry.number("gain"), entry.number("most"),
+                        Seconds(entry.number("window"))});
+    }
+  }
+
   /// Ids first, because `after` may name tasks that come later.
   std::vector<JsonObject> named_tasks() {
     std::vector<JsonObject> tasks;
@@ -89,7 +99,7 @@ class GraphReader {
 
   void read_task(const JsonObject& json) {
     json.refuse_unknown({"id", "lane", "after", "latency", "seconds", "amount", "cap", "weight",
-                         "uses", "acquire", "release"});
+                         "uses", "acquire", "release", "boosts"});
     Task task;
     task.id = json.text("id");
     task.lane = look_up(lanes_, json.text("lane"), "lane", json.where());
@@ -102,6 +112,7 @@ class GraphReader {
     task.work = read_work(json);
     task.acquire = read_holds(json, "acquire");
     task.release = read_holds(json, "release");
+    task.boosts = json.find_boolean("boosts").value_or(false);
     graph_.add_task(std::move(task));
   }
 

@@ -81,6 +81,7 @@ std::string task_text(const TaskGraph& graph, const Task& task) {
   }
   if (!task.acquire.empty()) text += ", \"acquire\": " + holds_text(graph, task.acquire);
   if (!task.release.empty()) text += ", \"release\": " + holds_text(graph, task.release);
+  if (task.boosts) text += ", \"boosts\": true";
   return text + "}";
 }
 
@@ -103,6 +104,14 @@ std::string write_graph(const TaskGraph& graph) {
                  ", \"from\": " + json_string(graph.lanes()[index(entry.from)].name) +
                  ", \"factor\": " + json_number(entry.factor) + "}";
         });
+  }
+  if (!graph.boosts().empty()) {
+    text += ",\n \"boost\": " + list_of(graph.boosts(), [&](const Boost& boost) {
+              return "{\"lane\": " + json_string(graph.lanes()[index(boost.lane)].name) +
+                     ", \"gain\": " + json_number(boost.gain) +
+                     ", \"most\": " + json_number(boost.most) +
+                     ", \"window\": " + json_number(boost.window.count()) + "}";
+            });
   }
   if (graph.period()) {
     text += ",\n \"period\": [" + json_string(graph.task(graph.period()->first).id) + ", " +

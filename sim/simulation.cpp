@@ -42,6 +42,11 @@ Simulation::Simulation(const FrozenGraph& graph, std::vector<RateChange>* log)
   timeline_.lane_busy.resize(graph.lane_count());
   timeline_.link_moved.resize(graph.link_count());
   timeline_.pool_peak.resize(graph.pool_count());
+  if (!graph.boosts().empty()) rests_.resize(graph.lane_count());
+  for (const FrozenBoost& boost : graph.boosts()) {
+    rests_[boost.lane].emplace(
+        RestState{.rest = LaneRest(boost.gain, boost.most, boost.window_ns)});
+  }
   for (std::size_t i = 0; i < pools_.size(); ++i) {
     pools_[i].capacity = graph.pool_capacities()[i];
     pools_[i].slack = std::min(1e-12 * pools_[i].capacity, 1e-3);
@@ -132,6 +137,7 @@ void Simulation::end(std::uint32_t lane) {
     timeline_.link_moved[use.link] += Amount(record.amount * use.per_unit);
   }
   ++ended_;
+  bring_rest_up_to_now(lane, true);
   if (state.phase == Phase::flowing) deactivate(lane);
   state.phase = Phase::idle;
   state.task = record.next_in_lane;
@@ -197,17 +203,18 @@ bool Simulation::acquire(std::uint32_t task) {
   return true;
 }
 
-/// No link, no interference: the end is known at the start.
+/// No link, no interference, no boost: the end is known at the start.
 bool Simulation::runs_undisturbed(std::uint32_t task) const {
   const std::uint32_t lane = graph_.task(task).lane;
   return log_ == nullptr && graph_.uses(task).empty() && graph_.slowed_by(lane).empty() &&
-         graph_.slows(lane).empty();
+         graph_.slows(lane).empty() && (rests_.empty() || !rests_[lane]);
 }
 
 void Simulation::start(std::uint32_t task) {
   const FrozenTask& record = graph_.task(task);
   LaneState& lane = lanes_[record.lane];
   lane.start = now_;
+  bring_rest_up_to_now(record.lane, false);
   if (record.amount == 0 || runs_undisturbed(task)) {
     lane.phase = Phase::fixed;
     const double ns = record.latency_ns + (record.amount * kScale) / record.cap;
@@ -257,6 +264,7 @@ void Simulation::slow_others(std::uint32_t lane) {
 void Simulation::activate(std::uint32_t lane) {
   LaneState& state = lanes_[lane];
   const FrozenTask& record = graph_.task(state.task);
+  bring_rest_up_to_now(lane, true);
   state.phase = Phase::flowing;
   state.since = now_;
   state.since_fraction = fraction_;
@@ -278,11 +286,12 @@ void Simulation::share() {
     LaneState& state = lanes_[lane];
     const double passed =
         static_cast<double>(now_ - state.since) + (fraction_ - state.since_fraction);
-    state.remaining = std::max(0.0, state.remaining - state.rate * passed);
+    state.remaining = std::max(0.0, state.remaining - state.rate * progress(lane, passed));
+    bring_rest_up_to_now(lane, true);
     state.since = now_;
     state.since_fraction = fraction_;
     state.rate = shares_.rate(lane);
-    const double ns = fraction_ + state.remaining / state.rate;
+    const double ns = fraction_ + (state.rate > 0 ? time_left(lane) : 0);
     queue_.set(lane, state.rate > 0
                          ? end_key(now_, ns, static_cast<double>(now_ - state.start) + ns)
                          : EventQueue::kNever);

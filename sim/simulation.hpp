@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "sim/boost.hpp"
 #include "sim/event_queue.hpp"
 #include "sim/fair_share.hpp"
 #include "sim/frozen_graph.hpp"
@@ -37,6 +39,12 @@ class Simulation {
     double remaining = 0;  ///< Amount x 1e9, so that dividing by a rate gives nanoseconds.
     double rate = 0;
   };
+  /// Of a lane with a boost.
+  struct RestState {
+    LaneRest rest;
+    std::int64_t since = 0;  ///< When it was brought up to date, plus since_fraction.
+    double since_fraction = 0;
+  };
   struct PoolState {
     double capacity = 0;
     double slack = 0;  ///< What sums of fractional amounts may be off by.
@@ -58,6 +66,9 @@ class Simulation {
   [[nodiscard]] double cap_of(std::uint32_t lane) const;
   [[nodiscard]] bool runs_undisturbed(std::uint32_t task) const;
   void share();
+  [[nodiscard]] double progress(std::uint32_t lane, double passed) const;
+  [[nodiscard]] double time_left(std::uint32_t lane) const;
+  void bring_rest_up_to_now(std::uint32_t lane, bool ran);
   void consider(std::uint32_t task);
   void expire_latencies(std::int64_t key);
   [[noreturn]] void report_stuck() const;
@@ -69,6 +80,7 @@ class Simulation {
   EventQueue queue_;
   FairShare shares_;
   std::vector<LaneState> lanes_;
+  std::vector<std::optional<RestState>> rests_;  ///< By lane; empty where no lane has a boost.
   std::vector<PoolState> pools_;
   std::vector<std::uint32_t> pending_;  ///< Predecessors that have not ended, by task.
   std::vector<std::uint32_t> due_;      ///< Lanes whose task ends now.

@@ -33,6 +33,11 @@ PoolId TaskGraph::add_pool(std::string name, Amount capacity) {
 void TaskGraph::add_interference(Interference interference) {
   interference_.push_back(interference);
 }
+void TaskGraph::add_boost(Boost boost) { boosts_.push_back(boost); }
+const Boost* TaskGraph::boost_of(LaneId lane) const {
+  const auto found = std::ranges::find(boosts_, lane, &Boost::lane);
+  return found == boosts_.end() ? nullptr : &*found;
+}
 TaskId TaskGraph::add_task(Task task) { return append<TaskId>(tasks_, std::move(task)); }
 
 std::optional<LaneId> TaskGraph::find_lane(std::string_view name) const {

@@ -45,6 +45,14 @@ struct Interference {
   double factor;
 };
 
+/// Tasks of `lane` that boost run faster after the lane rested (sim/boost.hpp).
+struct Boost {
+  LaneId lane;
+  double gain;
+  double most;
+  Seconds window;
+};
+
 /// `per_unit` units of `link` for each unit of the flow's amount.
 struct Use {
   LinkId link;
@@ -71,6 +79,7 @@ struct Task {
   std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
   std::vector<Hold> acquire = {};
   std::vector<Hold> release = {};
+  bool boosts = false;  ///< Faster after its lane rested, where the lane has a boost.
 };
 
 /// Start of the span named by `period` to its end: end(last) - end(first).
@@ -85,6 +94,7 @@ class TaskGraph {
   LinkId add_link(std::string name, Rate capacity);
   PoolId add_pool(std::string name, Amount capacity);
   void add_interference(Interference interference);
+  void add_boost(Boost boost);
   TaskId add_task(Task task);
   void set_period(Period period) { period_ = period; }
   void set_capacity(LinkId link, Rate capacity) { links_[index(link)].capacity = capacity; }
@@ -94,6 +104,8 @@ class TaskGraph {
   [[nodiscard]] std::span<const Link> links() const { return links_; }
   [[nodiscard]] std::span<const Pool> pools() const { return pools_; }
   [[nodiscard]] std::span<const Interference> interference() const { return interference_; }
+  [[nodiscard]] std::span<const Boost> boosts() const { return boosts_; }
+  [[nodiscard]] const Boost* boost_of(LaneId lane) const;
   [[nodiscard]] std::span<const Task> tasks() const { return tasks_; }
   [[nodiscard]] std::span<Task> mutable_tasks() { return tasks_; }
   [[nodiscard]] const Task& task(TaskId id) const { return tasks_[index(id)]; }
@@ -108,6 +120,7 @@ class TaskGraph {
   std::vector<Link> links_;
   std::vector<Pool> pools_;
   std::vector<Interference> interference_;
+  std::vector<Boost> boosts_;
   std::vector<Task> tasks_;
   std::optional<Period> period_;
 };

@@ -62,6 +62,23 @@ void validate_resources(const TaskGraph& graph) {
   }
 }
 
+void validate_boosts(const TaskGraph& graph) {
+  for (const Boost& boost : graph.boosts()) {
+    check(index(boost.lane) < graph.lanes().size(), "a boost names a lane of its graph");
+    const std::string name = "boost of \"" + graph.lanes()[index(boost.lane)].name + "\"";
+    if (graph.boost_of(boost.lane) != &boost) refuse(name, "is given twice; keep one");
+    require_finite_not_negative(boost.gain, name + ": gain");
+    if (boost.gain > 1) {
+      refuse(name + ": gain",
+             "must be at most 1, is " + shown(boost.gain) + "; resting would pay otherwise");
+    }
+    if (!std::isfinite(boost.most) || boost.most < 1) {
+      refuse(name + ": most", "must be a finite number of 1 or more");
+    }
+    require_positive(boost.window.count(), name + ": window", "give it seconds, such as 0.05");
+  }
+}
+
 void validate_flow(const TaskGraph& graph, const Flow& flow, const std::string& name) {
   require_finite_not_negative(flow.amount.count(), name + ": amount");
   require_positive(flow.weight, name + ": weight", "leave it out for 1");
@@ -123,6 +140,7 @@ void validate_balance(const TaskGraph& graph, const std::vector<double>& acquire
 
 void validate(const TaskGraph& graph) {
   validate_resources(graph);
+  validate_boosts(graph);
   std::unordered_set<std::string_view> ids;
   ids.reserve(graph.tasks().size());
   std::vector<double> acquired(graph.pools().size());
@@ -137,6 +155,9 @@ void validate(const TaskGraph& graph) {
     require_finite_not_negative(task.latency.count(), name + ": latency");
     if (const auto* flow = std::get_if<Flow>(&task.work)) {
       validate_flow(graph, *flow, name);
+      if (task.boosts && !flow->uses.empty()) {
+        refuse(name, "boosts and uses links, whose capacity rest cannot raise; drop one");
+      }
     } else {
       require_finite_not_negative(std::get<Seconds>(task.work).count(), name + ": seconds");
     }

@@ -50,7 +50,8 @@ std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlan
 }
 
 bool all_on(const planner::CostSwitches& switches) {
-  return switches.contention && switches.dispatch && switches.latency && switches.interference;
+  return switches.contention && switches.dispatch && switches.latency && switches.interference &&
+         switches.boost;
 }
 
 }  // namespace
@@ -100,6 +101,7 @@ std::string cell_hash(const Cell& cell, const Experiment& experiment) {
         .add("program", commit())
         .add("effort", experiment.effort)
         .add("on", to_string(experiment.on));
+    if (!cell.switches.boost) text.add("boost", false);
     if (experiment.on == Ground::device) {
       text.add("steps", experiment.steps)
           .add("warm_up", experiment.warm_up)

@@ -14,11 +14,12 @@ namespace {
 
 using planner::CostSwitches;
 
-constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 4> kTerms = {
+constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 5> kTerms = {
     {{"contention", &CostSwitches::contention},
      {"dispatch", &CostSwitches::dispatch},
      {"latency", &CostSwitches::latency},
-     {"interference", &CostSwitches::interference}}};
+     {"interference", &CostSwitches::interference},
+     {"boost", &CostSwitches::boost}}};
 
 void switch_term(CostSwitches& switches, const std::string& name, const std::string& value) {
   std::vector<std::string> names;

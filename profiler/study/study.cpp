@@ -9,9 +9,11 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/lane_boost.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
+#include "profiler/boost_fit.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/measuring_session.hpp"
 #include "profiler/row/driver_memory.hpp"
@@ -27,7 +29,7 @@ using planner::Predictor;
 
 constexpr std::array<bool CostSwitches::*, kStudyTerms.size()> kSwitches = {
     &CostSwitches::contention, &CostSwitches::dispatch, &CostSwitches::latency,
-    &CostSwitches::interference};
+    &CostSwitches::interference, &CostSwitches::boost};
 
 class Study {
  public:
@@ -43,17 +45,44 @@ class Study {
     const PredictedStep step =
         replays() ? replayed(run, predictor, bursts) : planned(run, planning, predictor);
     if (!replays()) bursts = measured(run, predictor, step);
-    const auto& profile = predictor.machine().profile;
     const Seconds before = to_seconds(step.prediction.step);
-    // Runs may teach on changed machines: what is kept is of the one probed.
-    calibration_ = planner::rescaled(
-        fit_calibration(predictor.job(), profile, calibration_for(predictor), bursts).calibration,
-        profile, probed_);
+    learn(predictor, bursts);
     const Seconds took = median_step(step.graph, bursts);
     settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
                               planner::format_seconds(before), planner::format_seconds(took),
                               100 * (before / took - 1)));
     explain(predictor, bursts.front());
+    taught_.emplace_back(predictor, std::move(bursts));
+  }
+
+  /// What rest does to the device's clocks shows in all teaching runs together; where it was not
+  /// known, costs are then learnt again.
+  void settle_boost() {
+    if (taught_.empty() || probed_.device != planner::DeviceKind::cuda) return;
+    if (planner::lane_boost(probed_, calibration_)) return;
+    std::vector<planner::CostKey> groups;
+    std::vector<std::vector<ComputeSpan>> spans;
+    for (const auto& [predictor, bursts] : taught_) {
+      for (const MeasuredRun& burst : bursts) {
+        const auto graph =
+            planner::build_step_graph(predictor.job(), burst.plan, predictor.costs());
+        spans.push_back(compute_spans(graph, burst, groups));
+      }
+    }
+    const auto fit = fit_boost(spans);
+    if (!fit) {
+      settings_.say("clocks after rest: not fitted, for rest hardly varies or explains little");
+      return;
+    }
+    settings_.say(fmt::format(
+        "clocks after rest: gain {:.2f} +- {:.2f}, most {:.2f} +- {:.2f}, window {}; passes of one "
+        "kind differ by {:.1f} % with it, {:.1f} % without",
+        fit->boost.gain, fit->gain_deviation, fit->boost.most, fit->most_deviation,
+        planner::format_seconds(fit->boost.window), 100 * fit->residual,
+        100 * fit->residual_without));
+    calibration_.clear();
+    add_boost(calibration_, planner::profile_hash(probed_), *fit, "study");
+    for (const auto& [predictor, bursts] : taught_) learn(predictor, bursts);
   }
 
   void promise(const StudyRun& run, engine::Ledger* ledger) {
@@ -149,6 +178,16 @@ class Study {
                                 planner::format_seconds(key.predicted),
                                 planner::format_seconds(key.measured)));
     }
+  }
+
+  void learn(const Predictor& predictor, const std::vector<MeasuredRun>& bursts) {
+    const auto& profile = predictor.machine().profile;
+    // Runs may teach on changed machines: what is kept is of the one probed.
+    calibration_ =
+        planner::rescaled(fit_calibration(predictor.job(), profile, calibration_for(predictor),
+                                          bursts, {.boost = false})
+                              .calibration,
+                          profile, probed_);
   }
 
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
@@ -249,6 +288,7 @@ class Study {
   bool started_ = false;
   std::optional<Bytes> hbm_before_ = device_memory_in_use();
   std::optional<Bytes> hbm_in_use_;  ///< Of the run before.
+  std::vector<std::pair<Predictor, std::vector<MeasuredRun>>> taught_;
   std::vector<Promised> promised_;
 };
 
@@ -272,6 +312,7 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   for (const StudyRun& run : runs) {
     if (run.calibrates) study.calibrate(run);
   }
+  study.settle_boost();
   for (const StudyRun& run : runs) {
     if (run.calibrates) continue;
     if (!settings.replay.empty() && !has_record(settings.replay, run.name)) {

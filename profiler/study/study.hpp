@@ -28,7 +28,8 @@ struct StudyRun {
 [[nodiscard]] std::vector<StudyRun> read_study(const std::filesystem::path& file);
 
 /// Predictions with one term of the model off.
-inline constexpr std::array kStudyTerms = {"contention", "dispatch", "latency", "interference"};
+inline constexpr std::array kStudyTerms = {"contention", "dispatch", "latency", "interference",
+                                           "boost"};
 
 struct StudyResult {
   std::string name;

@@ -38,6 +38,11 @@ std::vector<ResolvedMachine> uneven_machines() {
         machine.profile.h2d_dram = machine.profile.d2h_dram = test::measured(1);
         machine.profile.update_dram = test::measured(28);
       }
+      if (which == 3 && machine.profile.device == DeviceKind::cuda) {
+        machine.profile.boost_gain = test::measured(0.5);
+        machine.profile.boost_most = test::measured(1.3);
+        machine.profile.boost_window = test::measured(2e-3);
+      }
       if (which == 4) {
         machine.profile.interference = {{"compute", "h2d", test::measured(0.8)},
                                         {"compute", "cpu", test::measured(0.9)},

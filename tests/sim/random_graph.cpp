@@ -27,6 +27,11 @@ class Generator {
         graph_.add_interference({LaneId(below(lanes)), LaneId(below(lanes)), 0.5 + 0.5 * real()});
       }
     }
+    for (std::uint32_t i = 0; options_.boost && i < lanes; ++i) {
+      // Windows like the tasks' times, and some far longer.
+      const double window = below(4) == 0 ? 1e-3 : 1e-6 * (1 + below(10));
+      graph_.add_boost({LaneId(i), 0.1 + 0.9 * real(), 1 + 0.5 * real(), Seconds(window)});
+    }
     for (std::uint32_t i = 0; i < options_.tasks; ++i) add_task(i, lanes, links);
     return std::move(graph_);
   }
@@ -62,6 +67,10 @@ class Generator {
       task.release.push_back({PoolId(1), Amount(1)});
       held_.pop_back();
     }
+    if (options_.boost && below(2) == 0) {
+      const auto* with_links = std::get_if<Flow>(&task.work);
+      task.boosts = with_links == nullptr || with_links->uses.empty();
+    }
     graph_.add_task(std::move(task));
   }
 
@@ -73,6 +82,7 @@ class Generator {
     for (std::uint32_t link = 0; link < links; ++link) {
       if (below(2) == 0) flow.uses.push_back({LinkId(link), below(2) == 0 ? 1 : 0.1 + 2 * real()});
     }
+    if (options_.boost && below(2) == 0) flow.uses.clear();
     if (flow.uses.empty() || below(2) == 0) flow.cap = Rate(1e9 * (below(10) + 1));
     return flow;
   }

@@ -14,6 +14,7 @@ struct RandomGraphOptions {
   std::uint32_t tasks = 40;
   bool pools = true;
   bool interference = true;
+  bool boost = false;     ///< Lanes that rest; half of their tasks without links boost.
   bool fractions = true;  ///< Amounts and latencies off the nanosecond, beside round ones.
 };
 

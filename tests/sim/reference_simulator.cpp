@@ -26,7 +26,8 @@ class Reference {
       : graph_(graph),
         items_(graph.tasks().size()),
         spans_(graph.tasks().size()),
-        held_(graph.pools().size()) {}
+        held_(graph.pools().size()),
+        rest_(graph.lanes().size()) {}
 
   Outcome run() {
     settle_instant();
@@ -42,9 +43,11 @@ class Reference {
       if (next == kInfinity) break;
       for (Item& item : items_) {
         if (item.state == State::running) {
-          item.remaining = std::max<Real>(0, item.remaining - item.rate * (next - now_) * 1e-9L);
+          item.remaining = std::max<Real>(
+              0, item.remaining - item.rate * work_in(item_index(item), next - now_) * 1e-9L);
         }
       }
+      rest_until(next);
       now_ = next;
       settle_instant();
     }
@@ -114,6 +117,53 @@ class Reference {
     return true;
   }
 
+  std::size_t item_index(const Item& item) const {
+    return static_cast<std::size_t>(&item - items_.data());
+  }
+
+  /// What `ns` at a rate of 1 do: the integral of the speed min(most, 1 + gain x rest).
+  Real work_in(std::size_t i, Real ns) const {
+    const Task& task = graph_.tasks()[i];
+    const Boost* boost = graph_.boost_of(task.lane);
+    if (!task.boosts || boost == nullptr) return ns;
+    const Real window = static_cast<Real>(boost->window.count()) * 1e9L;
+    const Real rest = rest_[index(task.lane)];
+    const Real enough = (static_cast<Real>(boost->most) - 1) / boost->gain;
+    const Real fast = rest > enough ? std::min(ns, window * std::log(rest / enough)) : 0;
+    const Real left = std::min(rest, enough);
+    const Real slow = ns - fast;
+    return boost->most * fast + slow + boost->gain * left * window * (1 - std::exp(-slow / window));
+  }
+
+  /// The time that makes work_in `work`, by bisection: work takes from work / most to work.
+  Real time_for(std::size_t i, Real work) const {
+    const Task& task = graph_.tasks()[i];
+    const Boost* boost = graph_.boost_of(task.lane);
+    if (!task.boosts || boost == nullptr || !(work < kInfinity)) return work;
+    Real low = work / boost->most, high = work;
+    for (int step = 0; step < 60; ++step) {
+      const Real middle = low + (high - low) / 2;
+      (work_in(i, middle) < work ? low : high) = middle;
+    }
+    return high;
+  }
+
+  void rest_until(Real next) {
+    for (std::size_t lane = 0; lane < rest_.size(); ++lane) {
+      const Boost* boost = graph_.boost_of(LaneId(static_cast<std::uint32_t>(lane)));
+      if (boost == nullptr) continue;
+      const Real decay =
+          std::exp(-(next - now_) / (static_cast<Real>(boost->window.count()) * 1e9L));
+      bool runs = false;
+      for (std::size_t i = 0; i < items_.size(); ++i) {
+        const State state = items_[i].state;
+        runs |= index(graph_.tasks()[i].lane) == lane &&
+                (state == State::running || state == State::latency);
+      }
+      rest_[lane] = runs ? rest_[lane] * decay : 1 - (1 - rest_[lane]) * decay;
+    }
+  }
+
   Real cap_of(std::size_t i) const {
     const Task& task = graph_.tasks()[i];
     Real cap = 1;
@@ -160,7 +210,7 @@ class Reference {
     }
     for (Item& item : items_) {
       if (item.state != State::running) continue;
-      item.ends_at = round_up(now_ + item.remaining / item.rate * 1e9L);
+      item.ends_at = round_up(now_ + time_for(item_index(item), item.remaining / item.rate * 1e9L));
     }
   }
 
@@ -202,6 +252,7 @@ class Reference {
   std::vector<std::size_t> running_;
   std::vector<std::pair<std::int64_t, std::int64_t>> spans_;
   std::vector<Real> held_;
+  std::vector<Real> rest_;  ///< By lane.
   Real now_ = 0;
 };
 

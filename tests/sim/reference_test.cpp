@@ -16,6 +16,13 @@ TEST(Simulation, AgreesToTheNanosecondWithAReferenceWrittenFromTheContract) {
   EXPECT_GT(finished, 75U) << "most graphs must run to the end for this to mean something";
 }
 
+TEST(Simulation, AgreesWithTheReferenceWhereLanesRest) {
+  for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    const TaskGraph graph = random_graph(seed, {.tasks = 24, .pools = false, .boost = true});
+    EXPECT_EQ(outcome(graph), reference_outcome(graph)) << "seed " << seed;
+  }
+}
+
 TEST(Simulation, AgreesWithTheReferenceWhereManyEventsCoincide) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const TaskGraph graph = random_graph(

@@ -1,0 +1,53 @@
+#include "planner/lane_boost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/boost.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+[[noreturn]] void refuse(const MachineProfile& profile, const char* number, const char* reason) {
+  throw BadRequest("machine " + profile.name + ": " + number + ": " + reason);
+}
+
+}  // namespace
+
+std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
+                                               const Calibration& calibration) {
+  if (profile.device != DeviceKind::cuda) return std::nullopt;
+  const BoostKeys keys;
+  double gain = profile.boost_gain.value, most = profile.boost_most.value,
+         window = profile.boost_window.value;
+  const auto known = [&](const CostKey& key) { return calibration.find(key); };
+  const auto end = calibration.end();
+  if (known(keys.gain) != end && known(keys.most) != end && known(keys.window) != end) {
+    gain = known(keys.gain)->second.value;
+    most = known(keys.most)->second.value;
+    window = known(keys.window)->second.value;
+  }
+  if (!(gain > 0)) return std::nullopt;
+  if (!(gain <= 1)) refuse(profile, "boost_gain", "must be at most 1, or resting would pay");
+  if (!(most >= 1) || !std::isfinite(most)) {
+    refuse(profile, "boost_most", "must be 1 or more: the speed after a long rest over sustained");
+  }
+  if (!(window > 0) || !std::isfinite(window)) {
+    refuse(profile, "boost_window", "must be above 0, such as 50 ms");
+  }
+  return CostModel::LaneBoost{gain, most, Seconds(window)};
+}
+
+double least_share(const std::optional<CostModel::LaneBoost>& boost) {
+  return boost ? 1 / std::min(boost->most, 1 + boost->gain) : 1;
+}
+
+Seconds rested(Seconds sustained, const std::optional<CostModel::LaneBoost>& boost) {
+  if (!boost) return sustained;
+  sim::LaneRest lane(boost->gain, boost->most, boost->window.count());
+  lane.set_rest(1);
+  return Seconds(lane.time_for(sustained.count()));
+}
+
+}  // namespace sluice::planner

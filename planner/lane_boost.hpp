@@ -1,0 +1,31 @@
+// How much faster a machine's compute lane works after it rested.
+#pragma once
+
+#include <optional>
+
+#include "planner/calibration.hpp"
+#include "planner/cost.hpp"
+#include "planner/machine.hpp"
+
+namespace sluice::planner {
+
+/// What calibration knows the three numbers by; each sample's value is the number (of the window,
+/// seconds).
+struct BoostKeys {
+  CostKey gain{"boost/compute/gain"}, most{"boost/compute/most"}, window{"boost/compute/window"};
+};
+
+/// The profile's, or calibration's where all three numbers are calibrated; none where neither has
+/// them or nothing is gained. Of CUDA devices alone. Throws BadRequest naming the number that a
+/// simulation could not take (sim/boost.hpp has their ranges).
+[[nodiscard]] std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
+                                                             const Calibration& calibration);
+
+/// Least share of its sustained time that work may take which the lane does without a pause, or
+/// with any: 1 where there is no boost.
+[[nodiscard]] double least_share(const std::optional<CostModel::LaneBoost>& boost);
+
+/// The least time that `sustained` seconds of work may take from any rest.
+[[nodiscard]] Seconds rested(Seconds sustained, const std::optional<CostModel::LaneBoost>& boost);
+
+}  // namespace sluice::planner

@@ -1,0 +1,34 @@
+// Lanes that rested, in the event loop (sim/boost.hpp).
+#include "sim/simulation.hpp"
+
+namespace sluice::sim {
+
+/// A lane's rest follows whether it `ran` since it was last looked at.
+void Simulation::bring_rest_up_to_now(std::uint32_t lane, bool ran) {
+  if (rests_.empty() || !rests_[lane]) return;
+  RestState& state = *rests_[lane];
+  const double passed =
+      static_cast<double>(now_ - state.since) + (fraction_ - state.since_fraction);
+  if (ran) {
+    state.rest.run_for(passed);
+  } else {
+    state.rest.idle_for(passed);
+  }
+  state.since = now_;
+  state.since_fraction = fraction_;
+}
+
+/// What `passed` nanoseconds have done since the lane was last looked at, at a rate of 1.
+double Simulation::progress(std::uint32_t lane, double passed) const {
+  const bool boosts = graph_.task(lanes_[lane].task).boosts != 0;
+  return boosts ? rests_[lane]->rest.work_in(passed) : passed;
+}
+
+/// Nanoseconds from now on until the lane's task ends, at its rate of now.
+double Simulation::time_left(std::uint32_t lane) const {
+  const LaneState& state = lanes_[lane];
+  const double work = state.remaining / state.rate;
+  return graph_.task(state.task).boosts != 0 ? rests_[lane]->rest.time_for(work) : work;
+}
+
+}  // namespace sluice::sim
