@@ -49,6 +49,7 @@ CudaGemm::Plan& CudaGemm::plan_for(const GemmKey& key) {
   return *plans_.emplace(key, std::move(plan)).first->second;
 }
 
+// The operands' usual order. NOLINTNEXTLINE(bugprone-easily-swappable-parameters)
 void CudaGemm::forward(cudaStream_t stream, Size size, const void* x, const void* weight,
                        const void* bias, const void* addend, void* y, void* workspace) {
   plan_for({.product = GemmProduct::forward,

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -206,9 +207,8 @@ void run(const planner::RunConfig& config, const fs::path& out, std::int64_t win
   print_summary(summary);
 }
 
-}  // namespace
-
-int main(int count, char** words) {
+/// What `main` does, but for errors.
+int run_study(int count, char** words) {
   CLI::App app("Trains RUN.yaml with master weights in fp32, then stored in bf16.", "master_study");
   std::vector<std::string> request;
   std::string out;
@@ -219,17 +219,28 @@ int main(int count, char** words) {
   app.add_option("--windows", windows, "of each validation, at most (64)")
       ->check(CLI::PositiveNumber);
   CLI11_PARSE(app, count, words);
-  try {
-    planner::RunConfig config = planner::read_run(request.front());
-    for (std::size_t i = 1; i < request.size(); ++i) {
-      const auto equals = request[i].find('=');
-      if (equals == std::string::npos) throw BadRequest(request[i] + ": must be key=value");
-      planner::set_path(config, request[i].substr(0, equals), request[i].substr(equals + 1));
-    }
-    run(config, out, windows);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "master_study: error: %s\n", error.what());
-    return static_cast<int>(error.code());
+  planner::RunConfig config = planner::read_run(request.front());
+  for (std::size_t i = 1; i < request.size(); ++i) {
+    const auto equals = request[i].find('=');
+    if (equals == std::string::npos) throw BadRequest(request[i] + ": must be key=value");
+    planner::set_path(config, request[i].substr(0, equals), request[i].substr(equals + 1));
   }
+  run(config, out, windows);
   return 0;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const auto fail = [](const char* what, ExitCode code) {
+    std::fprintf(stderr, "master_study: error: %s\n", what);
+    return static_cast<int>(code);
+  };
+  try {
+    return run_study(count, words);
+  } catch (const Error& error) {
+    return fail(error.what(), error.code());
+  } catch (const std::exception& error) {
+    return fail(error.what(), ExitCode::environment);
+  }
 }

@@ -24,6 +24,7 @@ const char* exception_of(ExitCode code) {
 }  // namespace
 
 void bind_errors() {
+  // The library's signature. NOLINTNEXTLINE(performance-unnecessary-value-param)
   pybind11::register_exception_translator([](std::exception_ptr pointer) {
     try {
       if (pointer) std::rethrow_exception(pointer);
