@@ -39,9 +39,13 @@ class DiskSearch {
 
   /// `in_memory`: what plans without the disk lack; none where units are pinned there.
   std::variant<Planned, Infeasible> run(const Infeasible* in_memory) {
-    Bytes freed = pinned() ? pinned_frees() : in_memory->short_by + slots(3);
     bool tried_most = false;
     const Bytes most = all_frees() - slots(2) - weight_slots(2);
+    // A host may lack so much that the device lacks less of holding everything.
+    const bool short_host = !pinned() && in_memory->tier == Tier::host;
+    Bytes freed = pinned()     ? pinned_frees()
+                  : short_host ? in_memory->short_by + slots(3)
+                               : all_frees();
     for (int i = 0; i < kRoomsTried; ++i) {
       if (freed > most && !pinned()) {
         if (tried_most) break;
@@ -62,7 +66,7 @@ class DiskSearch {
         break;
       }
     }
-    return least_.short_by.count() > 0 || in_memory == nullptr ? least_ : *in_memory;
+    return pinned() || (short_host && least_.short_by.count() > 0) ? least_ : *in_memory;
   }
 
  private:
@@ -319,10 +323,7 @@ std::variant<Planned, Infeasible> search(const Predictor& predictor,
   if (disk.pinned()) return disk.run(nullptr);
   auto found = search_in_memory(predictor, settings);
   const auto* infeasible = std::get_if<Infeasible>(&found);
-  if (infeasible == nullptr || infeasible->tier != Tier::host ||
-      !predictor.machine().state_on_disk) {
-    return found;
-  }
+  if (infeasible == nullptr || !predictor.machine().state_on_disk) return found;
   return disk.run(infeasible);
 }
 

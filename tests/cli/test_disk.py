@@ -123,6 +123,20 @@ def test_a_host_that_is_too_small_is_told_of_the_disk_and_may_use_it(run_sluice,
     assert found["step_s"] >= found["bound_s"]
 
 
+def test_a_host_that_lacks_more_than_the_device_would_uses_the_disk(run_sluice):
+    words = [
+        "predict", "--model", "qwen2.5-72b", "--machine", "h200", "--seq-len", "1024",
+        "--batch-size", "4", "--host", "16GiB", "--json",
+    ]  # fmt: skip
+    # Everything in HBM lacks less than everything on the host does.
+    assert run_sluice(*words, exit_code=3).json()["tier"] == "hbm"
+    found = run_sluice(*words, "--disk", "4TiB").json()
+    assert found["fits"]
+    assert found["memory"]["host"]["peak_bytes"] <= 16 * 2**30
+    assert found["memory"]["disk"]["parts"]["weights"] > 0
+    assert found["step_s"] >= found["bound_s"]
+
+
 def test_a_disk_that_is_too_small_does_not_fit(run_sluice, flags):
     said = run_sluice("train", *flags, *ALL, "--disk", "1KiB", "--json", exit_code=3).json()
     assert said["fits"] is False and said["tier"] == "disk"
