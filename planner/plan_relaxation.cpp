@@ -156,13 +156,18 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     first += group.choices.size();
   }
   found.prices = sound_prices(solution->prices, node.rounds);
+  // Weak duality holds at any prices: choices follow sustained times, the bound those after rest.
+  auto least_rows = limits;
+  add_rest(least_rows);
   UseSum priced{};
   double bound = 0, size = 0;
   for (std::size_t i = 0; i < kLimits; ++i) {
     const double price = found.prices[i] * (i < kTimeLimits ? 1 : 1 / kGiga);
-    bound += price * limits[i].constant;
-    size += std::abs(price * limits[i].constant);
-    for (std::size_t use = 0; use < kUses; ++use) priced[use] += price * limits[i].weights[use];
+    bound += price * least_rows[i].constant;
+    size += std::abs(price * least_rows[i].constant);
+    for (std::size_t use = 0; use < kUses; ++use) {
+      priced[use] += price * least_rows[i].weights[use];
+    }
   }
   bound += dot(priced, fixed);
   for (const Group& group : groups) {

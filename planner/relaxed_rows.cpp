@@ -222,14 +222,14 @@ std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t round
   Row& host = all[row_index(Limit::host_memory)];
   host.weights[static_cast<std::size_t>(Use::host)] = 1;
   const bool cuda = predictor_->costs().profile().device == DeviceKind::cuda;
-  add_rest(all);
   host.constant = static_cast<double>(
       ((cuda ? kCudaProcessBaseline : kProcessBaseline) - predictor_->machine().host).count());
   return all;
 }
 
 Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
-  const auto all = rows(rounds, Bytes(0));
+  auto all = rows(rounds, Bytes(0));
+  add_rest(all);
   double most = 0;
   std::array<double, kParts> parts{};
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
