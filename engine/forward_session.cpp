@@ -40,8 +40,31 @@ void ForwardSession::run(std::uint32_t index, std::int64_t pass) {
       work_.finish({result.data, static_cast<std::size_t>(result.bytes.count())}, pass);
       return;
     }
+    case TaskKind::load_experts:
+      return load_experts(task);
     default:
       device_->run(task, AdamWStep{}, Pace::link);
+  }
+}
+
+/// Copies the experts that tokens go to. What the others' places on the device hold, nothing reads.
+void ForwardSession::load_experts(const BoundTask& task) {
+  const BoundAccess& routes = task.access(Role::routes);
+  routes_.resize(static_cast<std::size_t>(routes.bytes.count()) / sizeof(std::int32_t));
+  device_->read(routes.data, std::as_writable_bytes(std::span(routes_)));
+  const std::size_t experts = routes_.size() - 1;
+  const auto idle = [this](std::size_t expert) { return routes_[expert + 1] == routes_[expert]; };
+  for (std::size_t first = 0, end = 0; first < experts; first = end + 1) {
+    for (end = first; end < experts && !idle(end);) ++end;
+    if (end == first) continue;
+    part_ = task;
+    for (BoundAccess& access : part_.accesses) {
+      if (access.role == Role::routes) continue;
+      const std::int64_t stride = access.bytes.count() / static_cast<std::int64_t>(experts);
+      access.data += static_cast<std::int64_t>(first) * stride;
+      access.bytes = Bytes(static_cast<std::int64_t>(end - first) * stride);
+    }
+    device_->run(part_, AdamWStep{}, Pace::link);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "engine/executor.hpp"
 #include "engine/forward_weights.hpp"
@@ -44,10 +45,13 @@ class ForwardSession : private TaskRunner {
  private:
   void enter_lane(planner::LaneKind lane) override { device_->enter_lane(lane); }
   void run(std::uint32_t task, std::int64_t pass) override;
+  void load_experts(const BoundTask& task);
 
   planner::ForwardGoal goal_;
   std::unique_ptr<Device> device_;
   Program program_;
+  std::vector<std::int32_t> routes_;  ///< Of the task that loads experts.
+  BoundTask part_;                    ///< Of that task: neighbouring experts in one copy.
   PassWork& work_;
   std::unique_ptr<DeviceQueues> queues_;
   Executor executor_;  ///< Last: its lanes end before what they use.

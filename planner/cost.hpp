@@ -51,6 +51,8 @@ struct Work {
 enum class Pass {
   embed_forward,
   block_forward,
+  block_route,    ///< Of a mixture of experts: block_forward up to the router.
+  block_experts,  ///< The rest of it.
   loss,
   head_forward,  ///< Final norm, head and loss; of a split sequence, its last token alone.
   block_recompute_input,
@@ -66,6 +68,10 @@ enum class Pass {
 /// Work of `pass` for one micro-batch (for combine and norm: of `unit`, once).
 /// `position`: which chunk of its sequence the micro-batch is, where sequences are split.
 [[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position = 0);
+
+/// Experts that `tokens` tokens go to on average, of a router that favours none:
+/// E (1 - (1 - k / E)^T), to the nearest, at least k.
+[[nodiscard]] std::int64_t expected_experts(const Experts& experts, std::int64_t tokens);
 
 /// Tasks of one key have one cost: "forward/block", "update/block/t1", "copy/h2d", ... plus the
 /// sizes that matter.

@@ -9,6 +9,10 @@ const char* name_of(Pass pass) {
       return "forward/embed";
     case Pass::block_forward:
       return "forward/block";
+    case Pass::block_route:
+      return "forward/route";
+    case Pass::block_experts:
+      return "forward/experts";
     case Pass::loss:
       return "loss/head";
     case Pass::head_forward:

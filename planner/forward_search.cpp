@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "planner/forward_graph.hpp"
 #include "planner/interval.hpp"
@@ -79,9 +80,10 @@ ForwardPrediction predict_forward(const ForwardRequest& request, ForwardPlan pla
   prediction.pass_low = std::max(time - half, 0.2 * time);
   prediction.pass_high = time + half;
   prediction.memory = memory_of(prediction.graph, request.machine);
-  for (std::size_t unit = 0; unit < plan.weights.size(); ++unit) {
-    if (plan.weights[unit] == Tier::hbm) continue;
-    prediction.streamed += request.job.weight_element() * unit_padded_size(request.job.model, unit);
+  for (const StepTask& task :
+       std::span(prediction.graph.tasks).first(prediction.graph.tasks_per_step)) {
+    const bool loads = task.kind == TaskKind::load_weights || task.kind == TaskKind::load_experts;
+    if (loads) prediction.streamed += task.bytes;
   }
   prediction.plan = std::move(plan);
   return prediction;

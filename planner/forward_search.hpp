@@ -23,7 +23,7 @@ struct ForwardPrediction {
   Duration pass{0};  ///< The steady period, exact.
   Seconds pass_low{0}, pass_high{0};
   Memory memory;
-  Bytes streamed{0};  ///< Weights that cross the link in a pass.
+  Bytes streamed{0};  ///< Weights that cross the link in a pass, on average.
 };
 
 /// A job's forward passes on a machine; references must outlive the call.

@@ -32,6 +32,17 @@ CopyDirection direction_of(LaneKind lane) {
   throw std::logic_error("contract broken: a copy runs on a lane of copies");
 }
 
+/// A copy from one range to another that moves `bytes`.
+StepTask copy_task(const TaskPlace& place, Range source, Range destination, Bytes bytes) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.bytes = bytes;
+  task.cost = copy_key(direction_of(place.lane), bytes);
+  task.accesses = {
+      {Role::source, source.tensor, source.offset, source.bytes, Mode::read},
+      {Role::destination, destination.tensor, destination.offset, destination.bytes, Mode::write}};
+  return task;
+}
+
 sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId>& links) {
   sim::Task task;
   task.latency = cost.latency;
@@ -100,21 +111,16 @@ void GraphWriter::begin_step(int step) {
   if (step == 2) result_.tasks_per_step = result_.tasks.size();
 }
 
-const TaskCost& GraphWriter::compute_cost(const CostKey& key, const Work& work) {
+template <class Price>
+const TaskCost& GraphWriter::cached(const CostKey& key, Price price) {
   auto found = cost_cache_.find(key.name);
-  if (found == cost_cache_.end()) {
-    found = cost_cache_.emplace(key.name, costs_.compute(key, work)).first;
-  }
+  if (found == cost_cache_.end()) found = cost_cache_.emplace(key.name, price()).first;
   return found->second;
 }
 
 const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
   const CostKey key = copy_key(direction, bytes);
-  auto found = cost_cache_.find(key.name);
-  if (found == cost_cache_.end()) {
-    found = cost_cache_.emplace(key.name, costs_.copy(key, direction, bytes)).first;
-  }
-  return found->second;
+  return cached(key, [&] { return costs_.copy(key, direction, bytes); });
 }
 
 sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
@@ -135,7 +141,7 @@ sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
   task.work = known->second.work;
   task.cost = known->second.key;
   task.accesses = std::move(accesses);
-  const TaskCost& cost = compute_cost(task.cost, task.work);
+  const TaskCost& cost = cached(task.cost, [&] { return costs_.compute(task.cost, task.work); });
   return add(place, std::move(task), cost, after);
 }
 
@@ -159,14 +165,11 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   task.cost =
       on_device ? device_update_key(job_, parameters) : cpu_update_key(job_, threads, parameters);
   task.accesses = std::move(accesses);
-  auto found = cost_cache_.find(task.cost.name);
-  if (found == cost_cache_.end()) {
-    found = cost_cache_
-                .emplace(task.cost.name, on_device ? costs_.compute(task.cost, task.work)
-                                                   : costs_.cpu_update(task.cost, task.work))
-                .first;
-  }
-  return add(place, std::move(task), found->second, after);
+  const TaskCost& cost = cached(task.cost, [&] {
+    return on_device ? costs_.compute(task.cost, task.work)
+                     : costs_.cpu_update(task.cost, task.work);
+  });
+  return add(place, std::move(task), cost, after);
 }
 
 sim::TaskId GraphWriter::add_launch(const TaskPlace& place, std::int64_t kernels) {
@@ -207,17 +210,22 @@ GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range sourc
     TaskPlace chunk_place = place;
     const int number = first_chunk + copied.chunks;
     chunk_place.id += "/c" + std::to_string(number);
-    StepTask task{.kind = place.kind, .lane = place.lane};
+    StepTask task = copy_task(place, {source.tensor, source.offset + done, bytes},
+                              {destination.tensor, destination.offset + done, bytes}, bytes);
     task.chunk = number;
-    task.bytes = bytes;
-    task.cost = copy_key(direction, bytes);
-    task.accesses = {
-        {Role::source, source.tensor, source.offset + done, bytes, Mode::read},
-        {Role::destination, destination.tensor, destination.offset + done, bytes, Mode::write}};
     copied.last = add(chunk_place, std::move(task), copy_cost(direction, bytes), after);
     if (copied.chunks == 0) copied.first = copied.last;
   }
   return copied;
+}
+
+sim::TaskId GraphWriter::add_selected_copy(const TaskPlace& place, Range source, Range destination,
+                                           Bytes expected, Access selection) {
+  check(source.bytes == destination.bytes && expected.count() > 0 && expected <= source.bytes,
+        "a copy's ranges have one size, and parts of it are moved");
+  StepTask task = copy_task(place, source, destination, expected);
+  task.accesses.push_back(selection);
+  return add(place, std::move(task), copy_cost(direction_of(place.lane), expected), {});
 }
 
 std::vector<sim::TaskId> GraphWriter::essential_edges(

@@ -60,6 +60,11 @@ class GraphWriter {
   CopyTasks add_copy(const TaskPlace& place, Range source, Range destination, Bytes chunk,
                      const std::vector<sim::TaskId>& after = {}, int first_chunk = 0);
 
+  /// One task that copies some equal parts of a range: which ones, `selection` says at run time.
+  /// Timed as a copy of `expected` bytes.
+  sim::TaskId add_selected_copy(const TaskPlace& place, Range source, Range destination,
+                                Bytes expected, Access selection);
+
   void acquire(sim::TaskId task, sim::PoolId pool, Bytes bytes);
   void release(sim::TaskId task, sim::PoolId pool, Bytes bytes);
   /// Every copy of `tasks` acquires or releases the bytes it moves; the last one `rest` more.
@@ -74,7 +79,9 @@ class GraphWriter {
  private:
   sim::TaskId add(const TaskPlace& place, StepTask task, const TaskCost& cost,
                   const std::vector<sim::TaskId>& after);
-  const TaskCost& compute_cost(const CostKey& key, const Work& work);
+  /// The cost that `price` gives of the first task with that key.
+  template <class Price>
+  const TaskCost& cached(const CostKey& key, Price price);
   const TaskCost& copy_cost(CopyDirection direction, Bytes bytes);
   std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane,
                                            const std::vector<sim::TaskId>& before) const;

@@ -18,6 +18,7 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
       return costs.launch(task.cost, task.work);
     case TaskKind::load_tokens:
     case TaskKind::load_weights:
+    case TaskKind::load_experts:
     case TaskKind::load_gradient:
     case TaskKind::load_activation:
     case TaskKind::load_state:
@@ -40,6 +41,7 @@ TaskCost cost_of(const StepTask& task, const CostModel& costs) {
     case TaskKind::grads:
       return TaskCost{};
     case TaskKind::forward:
+    case TaskKind::route:
     case TaskKind::loss:
     case TaskKind::recompute:
     case TaskKind::backward:

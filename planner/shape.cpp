@@ -168,12 +168,17 @@ std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index) {
       unit_at(shape, index).kind != UnitKind::block) {
     return unit_tensors(shape, index).padded_size;
   }
+  const ExpertRange experts = expert_range(shape);
+  return experts.first + shape.experts->count * experts.stride;
+}
+
+ExpertRange expert_range(const ModelShape& shape) {
+  check(shape.experts && shape.family != Family::gpt_oss, "each expert is one range");
   ModelShape one = shape;
   one.experts->count = 1;
-  const Experts& experts = *shape.experts;
-  const std::int64_t matrix = padded(experts.intermediate * shape.hidden);
-  return unit_tensors(one, index).padded_size - padded(shape.hidden) +
-         padded(experts.count * shape.hidden) + (experts.count - 1) * 3 * matrix;
+  const std::int64_t stride = 3 * padded(shape.experts->intermediate * shape.hidden);
+  const std::int64_t router = padded(shape.experts->count * shape.hidden) - padded(shape.hidden);
+  return {unit_tensors(one, 1).padded_size - stride + router, stride};
 }
 
 ExpertNames expert_names(Family family) {

@@ -110,6 +110,12 @@ struct UnitTensors {
 [[nodiscard]] std::string unit_name(const ModelShape& shape,
                                     std::size_t index);  ///< "embed", "L0", ..., "head"
 [[nodiscard]] UnitTensors unit_tensors(const ModelShape& shape, std::size_t index);
+/// Where a block's experts lie: expert i is elements [first + i stride, first + (i + 1) stride) of
+/// the block's vector, which ends with the last one. Of families whose experts are one range each.
+struct ExpertRange {
+  std::int64_t first, stride;
+};
+[[nodiscard]] ExpertRange expert_range(const ModelShape& shape);
 /// Its padded_size, without making the names of thousands of experts' tensors.
 [[nodiscard]] std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index);
 

@@ -20,6 +20,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
       return Stall::launch;
     case TaskKind::load_weights:
     case TaskKind::read_weights:
+    case TaskKind::load_experts:
       return Stall::weights;
     case TaskKind::load_gradient:
     case TaskKind::store_gradient:
@@ -39,6 +40,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
       if (task.lane == LaneKind::compute) return std::nullopt;
       return Stall::optimizer;
     case TaskKind::forward:
+    case TaskKind::route:
     case TaskKind::loss:
     case TaskKind::recompute:
     case TaskKind::backward:

@@ -35,6 +35,8 @@ const char* to_string(TaskKind kind) {
       return "load_tokens";
     case TaskKind::load_weights:
       return "load_weights";
+    case TaskKind::load_experts:
+      return "load_experts";
     case TaskKind::load_gradient:
       return "load_gradient";
     case TaskKind::load_activation:
@@ -43,6 +45,8 @@ const char* to_string(TaskKind kind) {
       return "load_state";
     case TaskKind::forward:
       return "forward";
+    case TaskKind::route:
+      return "route";
     case TaskKind::loss:
       return "loss";
     case TaskKind::recompute:

@@ -26,10 +26,12 @@ enum class TaskKind : std::uint8_t {
   launch,           ///< launch: one group of compute tasks is bound and enqueued.
   load_tokens,      ///< h2d
   load_weights,     ///< h2d: high halves (both halves for fp32 compute) of a unit.
+  load_experts,     ///< h2d: of a block's experts, behind `route`, those that tokens go to.
   load_gradient,    ///< h2d: running sum of an earlier round (or of the tied head).
   load_activation,  ///< h2d: a record kept on the host.
   load_state,       ///< h2d: optimizer state that lives on the host, for the device's update.
   forward,          ///< compute: embed or block, one micro-batch.
+  route,            ///< compute: a block up to its router, where its experts are loaded behind it.
   loss,             ///< compute: final norm, head, loss and their backward, one micro-batch; of a
                     ///< forward pass alone (planner/forward_graph.hpp) without backward.
   recompute,        ///< compute: what the forward pass did not keep.
@@ -85,6 +87,7 @@ enum class Role : std::uint8_t {
                  ///< coefficient; where a router_aux_loss_coef is given and the device says it.
   key_values,  ///< A block's rotated keys, then its values: [context, kv_heads x head_dim] each, of
                ///< the compute type.
+  routes,      ///< int32 [experts + 1]: routes to the experts before each, and of all.
   logits,      ///< fp32 [vocab] of a pass's last token; takes the place of `loss_sum`.
   source,      ///< Copy source.
   destination,  ///< Copy destination.
@@ -125,7 +128,7 @@ struct StepTask {
   int chunk = 0;        ///< Copies: which chunk.
   bool first =
       false;       ///< First micro-batch of the step: the gradient is overwritten, not added to.
-  Bytes bytes{0};  ///< Moved over the link; zero for compute.
+  Bytes bytes{0};  ///< Moved over the link (of load_experts, on average); zero for compute.
   std::int64_t first_parameter = 0, parameters = 0;  ///< Of the unit: what an update updates.
   Work work{};     ///< FLOPs and bytes of compute; parameters of updates.
   CostKey cost{};  ///< What calibration knows the task by.

@@ -5,13 +5,14 @@
 //                                           under a sliding window; forward 4 d P FLOPs (scores and
 //                                           values), backward 10 d P (scores again, dV, dP, dQ, dK)
 //   ... of chunks that attend to `prior` keys before them: P = L (L + 1) / 2 + L prior
-//   experts: every one gets its equal share of the tokens that go to `active` of them
+//   experts: as many as tokens go to (expected_experts), each with its equal share
 //   an MLP in chunks                        the products of each chunk; backward computes gate and
 //                                           up again, and a weight gradient is read and written
 //                                           once for each chunk
 //   element-wise kernels                    bytes read + bytes written, each operand once
 // Backward of a weight product is two products: d input [m, n] x [n, k], d weight [n, m] x [m, k].
 #include <algorithm>
+#include <cmath>
 
 #include "planner/cost.hpp"
 #include "planner/cuda_workspace.hpp"
@@ -81,8 +82,8 @@ std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side si
   std::int64_t wide = s.intermediate, networks = 1;
   std::vector<Chunks> chunks = chunks_of(s.tokens, job.mlp_tokens());
   if (const auto& experts = job.model.experts) {
-    networks = experts->count;
-    chunks = {{std::max<std::int64_t>(1, s.tokens * experts->active / experts->count), 1}};
+    networks = expected_experts(*experts, s.tokens);
+    chunks = {{std::max<std::int64_t>(1, s.tokens * experts->active / networks), 1}};
     wide = experts->intermediate;
   }
   std::vector<Gemm> products;
@@ -111,7 +112,6 @@ void add_residual(Work& work, const MicroBatchSizes& s) {
 
 /// Norm, gate and up products.
 void add_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
-  add_router(work, job, s);
   for (const Gemm& g : feed_forward(job, s, Side::in)) work.gemms.push_back(g);
   work.streamed += s.streams(s.hidden, 2);
   work.kernels += 3 * mlp_chunks(job);
@@ -120,7 +120,9 @@ void add_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
 /// What recomputation rebuilds of a block after its attention.
 void add_rebuilt_tail(Work& work, const Job& job, const MicroBatchSizes& s) {
   add_residual(work, s);
-  if (!job.chunks_mlp()) add_gate_up(work, job, s);
+  if (job.chunks_mlp()) return;
+  add_router(work, job, s);
+  add_gate_up(work, job, s);
 }
 
 /// SwiGLU, down product, residual.
@@ -213,6 +215,13 @@ Flops flops(const Gemm& g) {
                static_cast<double>(g.k) * static_cast<double>(g.count));
 }
 
+std::int64_t expected_experts(const Experts& experts, std::int64_t tokens) {
+  const auto count = static_cast<double>(experts.count);
+  const double idle =
+      std::pow(1 - static_cast<double>(experts.active) / count, static_cast<double>(tokens));
+  return std::max(experts.active, static_cast<std::int64_t>(std::llround(count * (1 - idle))));
+}
+
 Flops flops(const AttentionWork& a) {
   return Flops((a.backward ? 10.0 : 4.0) * static_cast<double>(a.sequences * a.heads) *
                static_cast<double>(a.head_dim) * visible_pairs(a));
@@ -229,6 +238,16 @@ Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position)
     case Pass::block_forward:
       add_attention_half(work, job, s, position);
       add_residual(work, s);
+      add_router(work, job, s);
+      add_gate_up(work, job, s);
+      add_down(work, job, s);
+      return work;
+    case Pass::block_route:
+      add_attention_half(work, job, s, position);
+      add_residual(work, s);
+      add_router(work, job, s);
+      return work;
+    case Pass::block_experts:
       add_gate_up(work, job, s);
       add_down(work, job, s);
       return work;

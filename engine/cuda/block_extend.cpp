@@ -20,9 +20,9 @@ void pack_rows(cudaStream_t stream, const std::uint16_t* from, std::int64_t from
 
 }  // namespace
 
-void CudaTemplates::block_extend(cudaStream_t stream, const std::uint16_t* weights,
-                                 const CudaRecord& record, const CudaKeptKeys& kept,
-                                 std::byte* next_input, std::byte* workspace) {
+void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
+                           const CudaRecord& record, const CudaKeptKeys& kept,
+                           std::byte* workspace) {
   check(kept.count > 0 && kept.count <= tokens_ && kept.first + kept.count <= job_.seq_len,
         "kept keys have room for the tokens");
   const Span span{kept.first, kept.count};
@@ -41,7 +41,13 @@ void CudaTemplates::block_extend(cudaStream_t stream, const std::uint16_t* weigh
                      .window = job_.model.sliding_window},
                     rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
   project_out(stream, weights, record, span, workspace);
-  feed_forward(stream, weights, record, span, next_input, workspace);
+}
+
+void CudaTemplates::block_extend(cudaStream_t stream, const std::uint16_t* weights,
+                                 const CudaRecord& record, const CudaKeptKeys& kept,
+                                 std::byte* next_input, std::byte* workspace) {
+  extend(stream, weights, record, kept, workspace);
+  feed_forward(stream, weights, record, {kept.first, kept.count}, next_input, workspace);
 }
 
 void CudaTemplates::logits(cudaStream_t stream, const std::uint16_t* head,

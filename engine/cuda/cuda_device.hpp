@@ -67,6 +67,7 @@ class CudaDevice : public Device {
   struct Stream;
   void compute(const BoundTask& task, cudaStream_t stream);
   void forward(const BoundTask& task, cudaStream_t stream);
+  void route(const BoundTask& task, cudaStream_t stream);
   void finish(const BoundTask& task, cudaStream_t stream);
   void stage();
   [[nodiscard]] AdamWOperands operands_of(const BoundTask& task) const;

@@ -81,12 +81,30 @@ void CudaDevice::forward(const BoundTask& task, cudaStream_t lane) {
     return templates_.embed_forward(lane, weights, as<std::int32_t>(task.access(Role::tokens)),
                                     count, output);
   }
+  if (task.find(Role::routes) != nullptr) {
+    return templates_.block_experts(lane, weights, record_of(task), count, output,
+                                    workspace_of(task));
+  }
   if (const BoundAccess* kept = task.find(Role::key_values)) {
     return templates_.block_extend(lane, weights, record_of(task),
                                    {as<std::uint16_t>(*kept), part_.first, count}, output,
                                    workspace_of(task));
   }
   templates_.block_forward(lane, weights, record_of(task), output, workspace_of(task));
+}
+
+void CudaDevice::route(const BoundTask& task, cudaStream_t lane) {
+  const BoundAccess& routes = task.access(Role::routes);
+  // Of no tokens: none to any expert.
+  if (part_.count == 0) {
+    return check_cuda(
+        cudaMemsetAsync(routes.data, 0, static_cast<std::size_t>(routes.bytes.count()), lane),
+        "routes to experts");
+  }
+  templates_.block_route(
+      lane, as<const std::uint16_t>(task.access(Role::weights)), record_of(task),
+      {as<std::uint16_t>(task.access(Role::key_values)), part_.first, part_.count},
+      as<std::int32_t>(routes), workspace_of(task));
 }
 
 /// The head: loss and its backward, the loss alone, or the logits of the last token.
@@ -110,6 +128,8 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
   switch (task.kind) {
     case TaskKind::forward:
       return forward(task, lane);
+    case TaskKind::route:
+      return route(task, lane);
     case TaskKind::loss:
       return finish(task, lane);
     case TaskKind::recompute: {

@@ -55,7 +55,20 @@ void CudaTemplates::require_computable_experts(const planner::ModelShape& shape)
   }
 }
 
-/// norm, router, routes, gate and up: writes the record from gate to its end.
+/// norm, router: writes the record's logits.
+void CudaTemplates::project_router(cudaStream_t stream, const std::uint16_t* weights,
+                                   const CudaRecord& record, Span span,
+                                   std::byte* workspace) const {
+  std::uint16_t* normed = bf16(workspace + space_.normed.count());
+  cuda::rms_norm(stream, bf16(record.at(layout_.residual)), weights + slots_.post_norm.offset,
+                 static_cast<float>(job_.model.rms_eps), span.count, hidden_, normed,
+                 fp32(workspace + space_.rstd.count()));
+  cuda::multiply_rows(stream, {normed, nullptr, hidden_}, {.rows = span.count},
+                      {weights + slots_.experts.router.offset, 0}, hidden_,
+                      job_.model.experts->count, fp32(record.at(layout_.router)));
+}
+
+/// Routes, gate and up, behind project_router in its workspace: writes the record from gate on.
 void CudaTemplates::expand_experts(cudaStream_t stream, const std::uint16_t* weights,
                                    const CudaRecord& record, Span span, std::byte* workspace) {
   const ExpertSlots& slots = slots_.experts;
@@ -63,13 +76,7 @@ void CudaTemplates::expand_experts(cudaStream_t stream, const std::uint16_t* wei
   const cuda::RouteArrays routes = arrays_of(space_.routes, workspace);
   const std::int64_t width = job_.model.experts->intermediate;
   const std::uint16_t* normed = bf16(workspace + space_.normed.count());
-  float* logits = fp32(record.at(layout_.router));
-  cuda::rms_norm(stream, bf16(record.at(layout_.residual)), weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), span.count, hidden_,
-                 bf16(workspace + space_.normed.count()), fp32(workspace + space_.rstd.count()));
-  cuda::multiply_rows(stream, {normed, nullptr, hidden_}, {.rows = span.count},
-                      {weights + slots.router.offset, 0}, hidden_, shape.experts, logits);
-  cuda::route(stream, logits, shape, routes);
+  cuda::route(stream, fp32(record.at(layout_.router)), shape, routes);
   cuda::multiply_rows(stream, {normed, routes.token, hidden_}, groups_of(shape, routes),
                       {weights + slots.gate.offset, slots.stride}, hidden_, 2 * width,
                       bf16(record.at(layout_.gate)));
@@ -93,6 +100,28 @@ void CudaTemplates::contract_experts(cudaStream_t stream, const std::uint16_t* w
                       {weights + slots.down.offset, slots.stride}, width, hidden_, rows);
   cuda::combine_rows(stream, rows, shape, routes, bf16(record.at(layout_.residual)), hidden_,
                      bf16(next_input));
+}
+
+void CudaTemplates::block_route(cudaStream_t stream, const std::uint16_t* weights,
+                                const CudaRecord& record, const CudaKeptKeys& kept,
+                                std::int32_t* begins, std::byte* workspace) {
+  const cuda::RouteShape shape = shape_of(job_.model, kept.count);
+  const cuda::RouteArrays routes = arrays_of(space_.routes, workspace);
+  extend(stream, weights, record, kept, workspace);
+  project_router(stream, weights, record, {kept.first, kept.count}, workspace);
+  cuda::route(stream, fp32(record.at(layout_.router)), shape, routes);
+  check_cuda(cudaMemcpyAsync(begins, routes.begin,
+                             static_cast<std::size_t>(shape.experts + 1) * sizeof(std::int32_t),
+                             cudaMemcpyDeviceToDevice, stream),
+             "routes to experts");
+}
+
+// The router's product again, for its input is the experts' too: the same bits, so the same
+// experts.
+void CudaTemplates::block_experts(cudaStream_t stream, const std::uint16_t* weights,
+                                  const CudaRecord& record, std::int64_t count,
+                                  std::byte* next_input, std::byte* workspace) {
+  feed_forward(stream, weights, record, {0, count}, next_input, workspace);
 }
 
 /// Adds the micro-batch's routes to those of the blocks before, behind the residual stream.

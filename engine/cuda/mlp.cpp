@@ -64,6 +64,7 @@ void CudaTemplates::feed_forward(cudaStream_t stream, const std::uint16_t* weigh
                                  const CudaRecord& record, Span span, std::byte* next_input,
                                  std::byte* workspace) {
   if (job_.model.experts) {
+    project_router(stream, weights, record, span, workspace);
     expand_experts(stream, weights, record, span, workspace);
     return contract_experts(stream, weights, record, span, next_input, workspace);
   }
@@ -75,7 +76,10 @@ void CudaTemplates::feed_forward(cudaStream_t stream, const std::uint16_t* weigh
 
 void CudaTemplates::rebuild_mlp(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, std::byte* workspace) {
-  if (job_.model.experts) return expand_experts(stream, weights, record, all_tokens(), workspace);
+  if (job_.model.experts) {
+    project_router(stream, weights, record, all_tokens(), workspace);
+    return expand_experts(stream, weights, record, all_tokens(), workspace);
+  }
   if (job_.chunks_mlp()) return;  // The backward pass does, chunk by chunk.
   expand(stream, weights, mlp_chunk(record, all_tokens(), workspace), workspace);
 }

@@ -81,6 +81,13 @@ class CudaTemplates {
   /// attends over all of them. Of jobs with a sequence_chunk.
   void block_extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                     const CudaKeptKeys& kept, std::byte* next_input, std::byte* workspace);
+  /// block_extend up to its router, of a mixture of experts: `begins`, int32 [experts + 1] on the
+  /// device, are the routes to the experts before each, and their number.
+  void block_route(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                   const CudaKeptKeys& kept, std::int32_t* begins, std::byte* workspace);
+  /// The rest of it, of `count` tokens; reads those experts alone that tokens go to.
+  void block_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                     std::int64_t count, std::byte* next_input, std::byte* workspace);
   void block_recompute(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                        planner::Keep from, std::byte* workspace);
   void block_backward(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
@@ -111,6 +118,9 @@ class CudaTemplates {
   /// Where each token's document begins, or null.
   const std::int32_t* find_documents(cudaStream_t stream, const CudaRecord& record,
                                      std::byte* workspace) const;
+  /// Up to the residual stream behind attention, over kept keys.
+  void extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+              const CudaKeptKeys& kept, std::byte* workspace);
   void project_qkv(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    Span span, std::byte* workspace);
   void attend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -118,6 +128,8 @@ class CudaTemplates {
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    Span span, std::byte* workspace);
   /// Of mixtures of experts (expert_block.cpp).
+  void project_router(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
+                      Span span, std::byte* workspace) const;
   void expand_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                       Span span, std::byte* workspace);
   void contract_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,

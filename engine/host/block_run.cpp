@@ -141,15 +141,18 @@ void BlockRun::contract(Tile tile, std::byte* next_input) {
 }
 
 void BlockRun::rebuild_mlp() {
-  if (shape_.experts) return static_cast<void>(expand_experts());
+  if (shape_.experts) {
+    project_router();
+    return expand_experts(chosen_routes());
+  }
   if (job_.chunks_mlp()) return;  // The backward pass does, tile by tile.
   for_mlp_tiles([&](Tile tile) { expand(tile); });
 }
 
 void BlockRun::feed_forward(std::byte* next_input) {
   if (shape_.experts) {
-    const Routes routes = expand_experts();
-    return contract_experts(routes, next_input);
+    project_router();
+    return apply_experts(next_input);
   }
   for_mlp_tiles([&](Tile tile) {
     expand(tile);

@@ -26,6 +26,10 @@ class BlockRun {
   void project_residual();                   ///< x, attention -> residual
   void rebuild_mlp();                        ///< residual -> gate, up, where the record has them
   void feed_forward(std::byte* next_input);  ///< residual -> gate, up, next_input
+  void project_router();                     ///< residual -> router logits
+  /// Router logits -> the rows before each expert's, and all of them: int32 [experts + 1].
+  void number_routes(std::int32_t* begins) const;
+  void apply_experts(std::byte* next_input);  ///< residual, router logits -> gate, up, next_input
   /// Adds the micro-batch's routes and probabilities to those of the blocks before, in next_input.
   void count_routes(std::byte* next_input) const;
 
@@ -65,7 +69,7 @@ class BlockRun {
     std::int64_t expert, begin, count;
   };
   /// The experts' counterparts of expand, contract and mlp_backward.
-  Routes expand_experts();
+  void expand_experts(const Routes& routes);
   void contract_experts(const Routes& routes, std::byte* next_input);
   void experts_backward(float* gradient, std::byte* stream_gradient);
   /// One expert's rows, from the stream's gradient: onto `mixed`, d_share and the weights'

@@ -63,15 +63,30 @@ void BlockRun::weigh(const Routes& routes, ExpertTile tile, float* rows) const {
   }
 }
 
-Routes BlockRun::expand_experts() {
-  const ExpertSlots& slots = slots_.experts;
-  const std::int64_t width = shape_.experts->intermediate;
+void BlockRun::project_router() {
   for_tiles([&](Tile tile) {
     normalize(offsets_.residual, slots_.post_norm, tile);
-    multiply(scratch(space_.normed), tile.count, matrix(slots.router), scratch(space_.panel),
-             router_logits(tile.begin));
+    multiply(scratch(space_.normed), tile.count, matrix(slots_.experts.router),
+             scratch(space_.panel), router_logits(tile.begin));
   });
-  Routes routes = chosen_routes();
+}
+
+void BlockRun::number_routes(std::int32_t* begins) const {
+  const Routes routes = chosen_routes();
+  for (std::int64_t expert = 0; expert <= routes.experts(); ++expert) {
+    begins[expert] = static_cast<std::int32_t>(routes.first_row(expert));
+  }
+}
+
+void BlockRun::apply_experts(std::byte* next_input) {
+  const Routes routes = chosen_routes();
+  expand_experts(routes);
+  contract_experts(routes, next_input);
+}
+
+void BlockRun::expand_experts(const Routes& routes) {
+  const ExpertSlots& slots = slots_.experts;
+  const std::int64_t width = shape_.experts->intermediate;
   for_expert_tiles(routes, [&](ExpertTile tile) {
     normalize_routes(routes, tile);
     const auto one = [&](const Slot& first, Bytes tensor) {
@@ -82,7 +97,6 @@ Routes BlockRun::expand_experts() {
     one(slots.gate, offsets_.gate);
     one(slots.up, offsets_.up);
   });
-  return routes;
 }
 
 // A token's share of an expert multiplies what goes into the expert's last product, not what comes

@@ -92,6 +92,7 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
   switch (task.kind) {
     case TaskKind::load_tokens:
     case TaskKind::load_weights:
+    case TaskKind::load_experts:
     case TaskKind::load_gradient:
     case TaskKind::load_activation:
     case TaskKind::load_state:
@@ -101,6 +102,8 @@ void HostDevice::run(const BoundTask& task, const AdamWStep& step, Pace pace) {
       return copy(task, pace);
     case TaskKind::forward:
       return forward(task);
+    case TaskKind::route:
+      return route(task);
     case TaskKind::loss:
       return finish(task);
     case TaskKind::recompute:
@@ -189,6 +192,9 @@ void HostDevice::forward(const BoundTask& task) const {
   if (is_embed(task)) {
     templates_.embed_forward(weights, as<std::int32_t>(task.access(Role::tokens)), part_tokens(),
                              output);
+  } else if (task.find(Role::routes) != nullptr) {
+    if (part_.count == 0) return;
+    templates_.block_experts(weights, record_of(task), part_.count, output, workspace_of(task));
   } else if (const BoundAccess* kept = task.find(Role::key_values)) {
     if (part_.count == 0) return;
     templates_.block_extend(weights, record_of(task), {kept->data, part_.first, part_.count},
@@ -196,6 +202,18 @@ void HostDevice::forward(const BoundTask& task) const {
   } else {
     templates_.block_forward(weights, record_of(task), output, workspace_of(task));
   }
+}
+
+void HostDevice::route(const BoundTask& task) const {
+  const BoundAccess& routes = task.access(Role::routes);
+  // Of no tokens: none to any expert.
+  if (part_.count == 0) {
+    std::memset(routes.data, 0, static_cast<std::size_t>(routes.bytes.count()));
+    return;
+  }
+  templates_.block_route(weights_of(task.access(Role::weights)), record_of(task),
+                         {task.access(Role::key_values).data, part_.first, part_.count},
+                         as<std::int32_t>(routes), workspace_of(task));
 }
 
 /// The head: loss and its backward, the loss alone, or the logits of the last token.

@@ -49,6 +49,7 @@ class HostDevice : public Device {
  private:
   void copy(const BoundTask& task, Pace pace) const;
   void forward(const BoundTask& task) const;
+  void route(const BoundTask& task) const;
   void finish(const BoundTask& task) const;
   [[nodiscard]] std::int64_t part_tokens() const;
   void recompute(const BoundTask& task) const;

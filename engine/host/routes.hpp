@@ -27,6 +27,7 @@ class Routes {
   void probability_gradient(std::int64_t token, const float* probability,
                             float* d_probability) const;
 
+  /// Of expert number `experts()`: the number of all rows.
   [[nodiscard]] std::int64_t first_row(std::int64_t expert) const { return begin_[expert]; }
   [[nodiscard]] std::int64_t rows(std::int64_t expert) const {
     return begin_[expert + 1] - begin_[expert];

@@ -71,6 +71,21 @@ void HostTemplates::block_extend(Weights weights, RecordView record, const KeptK
   run.feed_forward(next_input);
 }
 
+void HostTemplates::block_route(Weights weights, RecordView record, const KeptKeys& kept,
+                                std::int32_t* begins, Workspace workspace) const {
+  BlockRun run(*this, weights, record, workspace, kept.count);
+  run.project_qkv();
+  run.extend(kept);
+  run.project_residual();
+  run.project_router();
+  run.number_routes(begins);
+}
+
+void HostTemplates::block_experts(Weights weights, RecordView record, std::int64_t count,
+                                  std::byte* next_input, Workspace workspace) const {
+  BlockRun(*this, weights, record, workspace, count).apply_experts(next_input);
+}
+
 void HostTemplates::block_recompute(Weights weights, RecordView record, planner::Keep from,
                                     Workspace workspace) const {
   if (from == planner::Keep::all) return;

@@ -96,6 +96,13 @@ class HostTemplates {
   /// adds their keys and values, and writes `count` rows of next_input.
   void block_extend(Weights weights, RecordView record, const KeptKeys& kept, std::byte* next_input,
                     Workspace workspace) const;
+  /// block_extend up to its router, of a mixture of experts: `begins`, int32 [experts + 1], are the
+  /// routes to the experts before each, and their number.
+  void block_route(Weights weights, RecordView record, const KeptKeys& kept, std::int32_t* begins,
+                   Workspace workspace) const;
+  /// The rest of it, of `count` tokens; reads those experts alone that tokens go to.
+  void block_experts(Weights weights, RecordView record, std::int64_t count, std::byte* next_input,
+                     Workspace workspace) const;
   /// Rebuilds, bit for bit, what block_forward wrote beyond the prefix that `from` keeps.
   void block_recompute(Weights weights, RecordView record, planner::Keep from,
                        Workspace workspace) const;

@@ -56,6 +56,29 @@ def test_the_loss_falls_and_the_folder_is_the_familys(run_sluice, validate, tmp_
     assert len(text["ids"]) == 8
 
 
+@pytest.mark.parametrize("config", [QWEN, MIXTRAL], ids=["qwen3_moe", "mixtral"])
+@pytest.mark.parametrize("compute", ["fp32", "bf16"])
+def test_experts_that_are_loaded_as_tokens_need_them_change_no_token(run_sluice, validate, tmp_path, config, compute):
+    run_sluice("train", *small(tmp_path, config), "steps=20", "out=run")
+    generate = ["generate", "run", "--prompt", "one red is ", "--max-new-tokens", "24", "--ignore-eos",
+                f"compute={compute}", "--json"]  # fmt: skip
+    resident = run_sluice(*generate, "--hbm", "8MiB").json()
+    streamed = run_sluice(*generate, "--hbm", "300KiB" if compute == "bf16" else "500KiB").json()
+    validate(streamed, "generate")
+    assert resident["streamed_bytes"] == 0 < streamed["streamed_bytes"]
+    assert streamed["ids"] == resident["ids"]
+
+
+def test_a_token_moves_its_experts_and_not_the_others(run_sluice):
+    """Qwen3-30B-A3B on a GPU that holds a third of it: 8 of 128 experts a block and token."""
+    flags = ["generate", "qwen3-30b-a3b", "--machine", "rtx-4090", "--host", "128GiB", "--max-new-tokens", "8", "--json",
+             "--dry-run"]  # fmt: skip
+    token = run_sluice(*flags, "--prompt", "a").json()
+    prompt = run_sluice(*flags, "--prompt", "a" * 512).json()
+    assert token["resident_units"] == pytest.approx(prompt["resident_units"], abs=2)
+    assert token["streamed_bytes"] < 0.15 * prompt["streamed_bytes"]
+
+
 def test_plans_change_no_bit_and_runs_resume(run_sluice, tmp_path):
     flags = [*small(tmp_path, QWEN), "router_aux_loss_coef=0.01"]
     first = run_sluice("train", *flags, "steps=4", "--json", "out=a").json()
