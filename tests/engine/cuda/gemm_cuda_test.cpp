@@ -15,7 +15,7 @@ using cuda::testing::kOneRounding;
 using cuda::testing::RandomValues;
 using cuda::testing::value_of;
 
-planner::Job small_job() {
+planner::Job product_job() {
   planner::Job job;
   planner::ModelShape& shape = job.model;
   shape.family = planner::Family::qwen2;
@@ -151,7 +151,7 @@ class CudaGemmTest : public cuda::testing::KernelTest {
 };
 
 TEST_F(CudaGemmTest, ATunedJobsProductsAgreeWithDoubleAndRepeat) {
-  const planner::Job job = small_job();
+  const planner::Job job = product_job();
   const GemmTable table = tuned(job);
   CudaGemm one(table), other(table);
   for (const GemmKey& key : gemm_keys(job)) {
@@ -165,14 +165,14 @@ TEST_F(CudaGemmTest, ATunedJobsProductsAgreeWithDoubleAndRepeat) {
 
 TEST_F(CudaGemmTest, FirstSuggestionsAgreeWithDouble) {
   CudaGemm gemm;
-  for (const GemmKey& key : gemm_keys(small_job())) {
+  for (const GemmKey& key : gemm_keys(product_job())) {
     const Case c = make_case(key);
     expect_agrees(key, run(gemm, key, c), c);
   }
 }
 
 TEST_F(CudaGemmTest, ProductsAreTunedOnceAndKept) {
-  planner::Job job = small_job();
+  planner::Job job = product_job();
   const GemmTable table = tuned(job);
   EXPECT_EQ(table.entries().size(), gemm_keys(job).size());
   for (const auto& [key, entry] : table.entries()) {
@@ -194,14 +194,14 @@ TEST_F(CudaGemmTest, ProductsAreTunedOnceAndKept) {
 }
 
 TEST_F(CudaGemmTest, AProductThatTheTableLacksIsABug) {
-  CudaGemm gemm(tuned(small_job()));
+  CudaGemm gemm(tuned(product_job()));
   const GemmKey key{GemmProduct::input_gradient, 32, 64, 32, false, false};
   EXPECT_THROW(run(gemm, key, make_case(key)), std::logic_error);
 }
 
 TEST_F(CudaGemmTest, TheTemplatesMakeNoProductBesidesTheJobs) {
   // Every product of a whole block and of the head, first and accumulating, is in the table.
-  const planner::Job job = small_job();
+  const planner::Job job = product_job();
   CudaTemplates templates(job, tuned(job));
   const planner::BlockRecord layout = planner::block_record(job);
   const std::int64_t elements = job.micro_tokens() * job.model.hidden;
@@ -245,7 +245,7 @@ TEST_F(CudaGemmTest, TheTemplatesMakeNoProductBesidesTheJobs) {
 }
 
 TEST_F(CudaGemmTest, TheTablesAlgorithmsArePartOfTheNumerics) {
-  const planner::Job job = small_job();
+  const planner::Job job = product_job();
   const GemmTable table = tuned(job);
   EXPECT_NE(CudaTemplates(job, table).numerics().find(table.algorithms_hash(gemm_keys(job))),
             std::string::npos);

@@ -77,7 +77,7 @@ void add(Row& row, double factor, std::span<const std::uint16_t> values) {
   }
 }
 
-double relative_error(std::span<const std::uint16_t> actual, const Row& expected) {
+double row_error(std::span<const std::uint16_t> actual, const Row& expected) {
   double difference = 0, size = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const double error = static_cast<double>(value_of(actual[i])) - expected[i];
@@ -162,8 +162,8 @@ void expect_query(const LongAttention& all, std::int64_t query, std::int64_t hea
     add(d_q, all.d_score(query, head, key), all.k.of(key, 0));
   }
   EXPECT_NEAR(sum, 1, 1e-3) << "the log-sum-exp of query " << query;
-  EXPECT_LT(relative_error(all.out.of(query, head), out), kTolerance) << "query " << query;
-  EXPECT_LT(relative_error(all.d_q.of(query, head), d_q), kTolerance) << "query " << query;
+  EXPECT_LT(row_error(all.out.of(query, head), out), kTolerance) << "query " << query;
+  EXPECT_LT(row_error(all.d_q.of(query, head), d_q), kTolerance) << "query " << query;
 }
 
 void expect_key(const LongAttention& all, std::int64_t key) {
@@ -174,8 +174,8 @@ void expect_key(const LongAttention& all, std::int64_t key) {
       add(d_k, all.d_score(query, head, key), all.q.of(query, head));
     }
   }
-  EXPECT_LT(relative_error(all.d_k.of(key, 0), d_k), kTolerance) << "key " << key;
-  EXPECT_LT(relative_error(all.d_v.of(key, 0), d_v), kTolerance) << "key " << key;
+  EXPECT_LT(row_error(all.d_k.of(key, 0), d_k), kTolerance) << "key " << key;
+  EXPECT_LT(row_error(all.d_v.of(key, 0), d_v), kTolerance) << "key " << key;
 }
 
 TEST_F(LongAttentionTest, HalfAMillionTokensAgreeWithDoublePrecision) {

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 11;
 
-planner::Job small_job() {
+planner::Job training_job() {
   planner::Job job;
   planner::ModelShape& shape = job.model;
   shape.family = planner::Family::qwen2;
@@ -82,7 +82,7 @@ Outcome train_on_host(const planner::Job& job, const planner::Plan& plan, std::i
 
 /// Two of eight experts, balanced.
 planner::Job routed_job() {
-  planner::Job job = small_job();
+  planner::Job job = training_job();
   job.model.family = planner::Family::qwen3_moe;
   job.model.qkv_bias = false;
   job.model.qk_norm = true;
@@ -113,7 +113,7 @@ void expect_plans_give_equal_bits(const planner::Job& job, std::uint64_t seeds,
 
 TEST_F(CudaTraining, RandomPlansGiveTheBitsOfThePlainPlan) {
   for (const bool tied : {false, true}) {
-    planner::Job job = small_job();
+    planner::Job job = training_job();
     job.model.tied_head = tied;
     if (tied) job.gradient_wire = planner::GradientWire::bf16;
     SCOPED_TRACE(tied);
@@ -138,17 +138,17 @@ TEST_F(CudaTraining, TheLossOfAMixtureOfExpertsFollowsTheHostBackends) {
 }
 
 TEST_F(CudaTraining, PlansGiveTheSameBitsToAnMlpInChunks) {
-  planner::Job job = small_job();
+  planner::Job job = training_job();
   job.mlp_chunk = 24;  // Of 64 tokens: 24, 24 and 16.
   expect_plans_give_equal_bits(job, 6);
 }
 
 TEST_F(CudaTraining, CopiesThroughARingGiveTheSameBits) {
-  expect_plans_give_equal_bits(small_job(), 4, /*staged=*/true);
+  expect_plans_give_equal_bits(training_job(), 4, /*staged=*/true);
 }
 
 TEST_F(CudaTraining, TheLossFollowsTheHostBackends) {
-  const planner::Job job = small_job();
+  const planner::Job job = training_job();
   const planner::Plan plan = planner::uniform_plan(job, planner::UnitPlan{}, 2);
   const Outcome on_device = train_on_cuda(job, plan, 12);
   const Outcome on_host = train_on_host(job, plan, 12);
@@ -161,7 +161,7 @@ TEST_F(CudaTraining, TheLossFollowsTheHostBackends) {
 
 TEST_F(CudaTraining, AnArenaBeyondItsCapacityIsRefused) {
   try {
-    CudaDevice device(small_job(),
+    CudaDevice device(training_job(),
                       {.arenas = {2_MiB, 1_MiB}, .capacity = {1_MiB, 1_MiB}, .threads = 1});
     FAIL() << "accepted";
   } catch (const Error& error) {
