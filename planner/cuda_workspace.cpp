@@ -95,7 +95,7 @@ CudaWorkspace cuda_workspace(const Job& job) {
 }
 
 Bytes rope_table_bytes(const Job& job) {
-  return Bytes(2 * 4 * job.seq_len * job.model.head_dim / 2);
+  return Bytes(std::int64_t{2} * 4 * job.seq_len * job.model.head_dim / 2);
 }
 
 }  // namespace sluice::planner

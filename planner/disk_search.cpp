@@ -173,7 +173,7 @@ class DiskSearch {
   /// once a round and not twice; last those that leave HBM for it, with the master on the host.
   [[nodiscard]] static std::vector<std::size_t> with_weights(const Plan& plan) {
     std::vector<std::size_t> units = in_order(plan);
-    std::ranges::rotate(units, units.end() - 2);
+    std::rotate(units.begin(), units.end() - 2, units.end());
     std::erase_if(units, [&](std::size_t unit) {
       return plan.units[unit].state != Tier::disk || plan.units[unit].weights == Tier::disk;
     });
