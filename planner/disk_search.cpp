@@ -177,8 +177,8 @@ class DiskSearch {
     std::erase_if(units, [&](std::size_t unit) {
       return plan.units[unit].state != Tier::disk || plan.units[unit].weights == Tier::disk;
     });
-    std::ranges::stable_partition(
-        units, [&](std::size_t unit) { return plan.units[unit].weights == Tier::host; });
+    std::stable_partition(units.begin(), units.end(),
+                          [&](std::size_t unit) { return plan.units[unit].weights == Tier::host; });
     return units;
   }
 
