@@ -1,0 +1,220 @@
+// Transfers of state, gradients and weights between the disk and the host: what waits for what.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "planner/disk_state.hpp"
+#include "planner/layout.hpp"
+#include "sim/simulate.hpp"
+#include "tests/planner/disk_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::all_on_disk;
+using test::pieced_job;
+using test::random_disk_plan;
+using test::RoundCosts;
+using test::tiny_job;
+
+TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    Job job = seed % 4 == 3 ? pieced_job() : tiny_job(seed % 2 == 0);
+    if (seed % 3 == 0) job.compute = ComputeType::fp32;
+    if (seed % 5 == 0) job.gradient_wire = GradientWire::bf16;
+    if (seed % 2 == 1) job.optimizer.clip.reset();
+    const Plan plan = random_disk_plan(job, seed, seed * 2654435761u >> 3);
+    const StepGraph graph = build_step_graph(job, plan, RoundCosts());
+    EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
+    std::map<int, std::int64_t> read, written, updated, gradients_read, gradients_written;
+    std::map<int, std::int64_t> weights_read, weights_written;
+    for (const StepTask& task : graph.tasks) {
+      if (task.step != 2) continue;
+      if (task.kind == TaskKind::read_state) read[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::write_state) written[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::read_weights) weights_read[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::write_weights) weights_written[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::update) updated[task.unit] += task.parameters;
+      if (task.kind == TaskKind::read_gradient) gradients_read[task.unit] += task.bytes.count();
+      if (task.kind == TaskKind::write_gradient) gradients_written[task.unit] += task.bytes.count();
+    }
+    EXPECT_EQ(read, written) << "seed " << seed;
+    EXPECT_EQ(gradients_read, gradients_written) << "seed " << seed;
+    for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+      const std::int64_t size = unit_tensors(job.model, unit).padded_size;
+      EXPECT_EQ(updated[static_cast<int>(unit)], size);
+      const bool disk = plan.units[unit].state == Tier::disk;
+      EXPECT_EQ(read.contains(static_cast<int>(unit)), disk);
+      EXPECT_EQ(gradients_read.contains(static_cast<int>(unit)),
+                plan.units[unit].gradients == Tier::disk);
+      if (disk) {
+        EXPECT_GE(read[static_cast<int>(unit)], (disk_element(job) * size).count());
+      }
+      const int index = static_cast<int>(unit);
+      const bool weights = plan.units[unit].weights == Tier::disk;
+      EXPECT_EQ(weights_written.contains(index), weights);
+      if (!weights) continue;
+      EXPECT_GE(weights_written[index], (job.weight_element() * size).count());
+      // For their update, and for at least one pass and at most two of every round.
+      const bool block = unit > 0 && unit + 1 < plan.units.size();
+      const std::int64_t most = 1 + plan.rounds * (block ? 2 : 1);
+      EXPECT_EQ(weights_read[index] % weights_written[index], 0);
+      EXPECT_LE(weights_read[index], most * weights_written[index]);
+      EXPECT_GE(weights_read[index], 2 * weights_written[index]);
+    }
+  }
+}
+
+TEST(DiskPlan, APieceIsReadAfterItsLastWriteAndUpdatedBetween) {
+  const Job job = pieced_job();
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const StepGraph graph = build_step_graph(job, random_disk_plan(job, seed, ~0ull), RoundCosts());
+    const sim::Timeline timeline = sim::simulate(graph.graph);
+    std::map<std::string, sim::Timeline::Span> spans;
+    for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+      spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+    }
+    int pieces = 0;
+    for (const auto& [id, span] : spans) {
+      const auto at = id.find("/read/");
+      if (at == id.npos || id[1] == '1' || id.compare(3, 6, "state/") != 0) continue;
+      const std::string step = id.substr(0, 2), rest = id.substr(at + 6);
+      const std::string unit = id.substr(9, at - 9), piece = rest.substr(0, rest.find('/'));
+      const auto write = [&](char number) {
+        return spans.at(std::string{'s', number} + "/state/" + unit + "/write/" + rest);
+      };
+      EXPECT_GE(span.start, write(static_cast<char>(id[1] - 1)).end) << id;
+      const auto update = spans.at(step + "/update/" + unit + "/" + piece);
+      EXPECT_GE(update.start, span.end) << id;
+      EXPECT_GE(write(id[1]).start, update.end) << id;
+      ++pieces;
+    }
+    const Plan plan = random_disk_plan(job, seed, ~0ull);
+    EXPECT_EQ(pieces > 0, uses_disk(plan));
+  }
+}
+
+TEST(DiskPlan, ReadsRunAheadOfTheNorm) {
+  const Job job = tiny_job();
+  const StepGraph graph = build_step_graph(job, all_on_disk(job), RoundCosts());
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  std::map<std::string, sim::Timeline::Span> spans;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+  }
+  EXPECT_LT(spans.at("s2/state/embed/read/p0/c0").end, spans.at("s2/grads").end);
+  EXPECT_GE(spans.at("s2/update/embed/p0").start, spans.at("s2/grads").end);
+}
+
+TEST(DiskPlan, AGradientWaitsThereForTheNormAndComesBackWithItsState) {
+  const Job job = pieced_job();
+  Plan plan = all_on_disk(job, Tier::disk, Tier::disk);
+  plan.disk_buffer = kDiskBlock;
+  const StepGraph graph = build_step_graph(job, plan, RoundCosts());
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  std::map<std::string, sim::Timeline::Span> spans;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+    EXPECT_NE(graph.tasks[i].kind, TaskKind::load_gradient);
+  }
+  int pieces = 0;
+  for (const auto& [id, written] : spans) {
+    const auto at = id.find("/write/");
+    if (!id.starts_with("s2/gradient/") || at == id.npos) continue;
+    const std::string unit = id.substr(12, at - 12), rest = id.substr(at + 7);
+    const std::string piece = rest.substr(0, rest.find('/'));
+    EXPECT_GE(written.start, spans.at("s2/r0/store/" + unit + "/" + rest).end) << id;
+    const auto read = spans.at("s2/gradient/" + unit + "/read/" + rest);
+    EXPECT_GE(read.start, written.end) << id;
+    EXPECT_GE(spans.at("s2/update/" + unit + "/" + piece).start, read.end) << id;
+    ++pieces;
+  }
+  EXPECT_GT(pieces, static_cast<int>(plan.units.size()));
+}
+
+TEST(DiskPlan, WeightsThereComeAheadOfTheirPassAndAfterTheirLastWrite) {
+  Job job = pieced_job();
+  for (const ComputeType compute : {ComputeType::bf16, ComputeType::fp32}) {
+    job.compute = compute;
+    Plan plan = all_on_disk(job, Tier::disk, Tier::host, Tier::disk);
+    plan.disk_buffer = kDiskBlock;
+    const StepGraph graph = build_step_graph(job, plan, RoundCosts());
+    const sim::Timeline timeline = sim::simulate(graph.graph);
+    std::map<std::string, sim::Timeline::Span> spans;
+    for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+      spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+    }
+    const bool both = compute == ComputeType::fp32;
+    const std::string last = both ? "/low" : "";
+    int pieces = 0;
+    for (const auto& [id, written] : spans) {
+      const auto at = id.find("/write/");
+      if (!id.starts_with("s1/weights/") || at == id.npos) continue;
+      const std::string unit = id.substr(11, at - 11), rest = id.substr(at + 7);
+      const std::string piece = rest.substr(0, rest.find('/'));
+      EXPECT_GE(written.start, spans.at("s1/update/" + unit + "/" + piece).end) << id;
+      for (const std::string pass : {"fwd", "bwd"}) {
+        const auto read = spans.find("s2/r0/weights/" + unit + "/" + pass + "/" + rest);
+        if (read == spans.end()) continue;
+        EXPECT_GE(read->second.start, written.end) << id;
+        const auto load = spans.at("s2/r0/load/" + unit + "/" + pass + "/" + piece + last + "/c0");
+        EXPECT_GE(load.start, read->second.end) << id;
+        const std::string compute_id = (unit == "head" ? "loss" : pass + "/" + unit) + "/m0";
+        EXPECT_GE(spans.at("s2/r0/" + compute_id).start, load.end) << id;
+        ++pieces;
+      }
+    }
+    EXPECT_GT(pieces, static_cast<int>(plan.units.size()));
+  }
+}
+
+TEST(DiskPlan, ASumThatWaitsThereComesBackBeforeALaterRoundAddsToIt) {
+  Job job = pieced_job();
+  job.gradient_wire = GradientWire::bf16;
+  Plan plan = all_on_disk(job, Tier::disk, Tier::disk);
+  plan.rounds = job.micro_batches();
+  plan.micro_batches_per_round = 1;
+  ASSERT_GT(plan.rounds, 1);
+  plan.disk_buffer = kDiskBlock;
+  const StepGraph graph = build_step_graph(job, plan, RoundCosts());
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  std::map<std::string, sim::Timeline::Span> spans;
+  std::map<std::string, Bytes> moved;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    const std::string& id = graph.graph.tasks()[i].id;
+    spans[id] = timeline.spans[i];
+    moved[id] = graph.tasks[i].bytes;
+  }
+  int pieces = 0;
+  for (const auto& [id, written] : spans) {
+    const auto at = id.find("/gradient/");
+    const auto write = id.find("/write/");
+    if (!id.starts_with("s2/r") || at == id.npos || write == id.npos) continue;
+    const std::string unit = id.substr(at + 10, write - at - 10), rest = id.substr(write + 7);
+    const std::string round = id.substr(3, at - 3), next = "r" + std::to_string(round[1] - '0' + 1);
+    EXPECT_GE(written.start, spans.at("s2/" + round + "/store/" + unit + "/" + rest).end) << id;
+    const std::string read = "s2/" + round + "/gradient/" + unit + "/read/" + rest;
+    EXPECT_GE(spans.at(read).start, written.end) << id;
+    EXPECT_EQ(moved.at(read), moved.at(id));
+    const std::string back = "s2/" + next + "/reload/" + unit + "/" + rest;
+    EXPECT_GE(spans.at(back).start, spans.at(read).end) << id;
+    // fp32 as long as it is added to.
+    const std::string last = "s2/gradient/" + unit + "/write/" + rest;
+    EXPECT_GE(moved.at(id), moved.at(last) * 2 - kDiskAlign) << id;
+    ++pieces;
+  }
+  EXPECT_GT(pieces,
+            static_cast<int>(plan.units.size() * static_cast<std::size_t>(plan.rounds - 1)));
+  // What a step writes is what wear counts.
+  Bytes written{0};
+  for (const StepTask& task : graph.tasks) {
+    if (task.step == 2 && task.lane == LaneKind::disk_write) written += task.bytes;
+  }
+  const Bytes worn = ssd_wear(job, plan, 0).written_a_step;
+  EXPECT_GE(written, worn);
+  EXPECT_LE(written, worn + kDiskAlign * static_cast<std::int64_t>(8 * plan.rounds * pieces));
+}
+
+}  // namespace
+}  // namespace sluice::planner
