@@ -126,14 +126,20 @@ TEST(Executor, StepDoneIsCalledOnceAStepInOrder) {
 }
 
 TEST(Executor, AStopEndsEveryLaneAtTheSameStep) {
-  // The forward of step 4 holds until the stop was asked for, so no lane has begun step 6.
+  // The stop is asked for while the forward of step 4 runs, and that forward holds until it was:
+  // step 4 has begun, and no lane has begun step 6.
   Fixture run(kStep);
+  std::atomic<int> fourth_forward{0};
   std::atomic<int> stopped{0};
   run.script.action = [&](std::uint32_t task, std::int64_t step) {
-    if (task == 1 && step == 4) stopped.wait(0);
+    if (task != 1 || step != 4) return;
+    fourth_forward = 1;
+    fourth_forward.notify_all();
+    stopped.wait(0);
   };
   const std::int64_t last = run.executor.run(1, 1000, [&](std::int64_t step) {
     if (step != 3) return;
+    fourth_forward.wait(0);
     run.executor.request_stop();
     stopped = 1;
     stopped.notify_all();
