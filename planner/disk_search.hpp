@@ -2,8 +2,6 @@
 // units with which host memory is enough, or those that the user named.
 #pragma once
 
-#include <cstddef>
-
 #include "planner/search.hpp"
 
 namespace sluice::planner {
@@ -13,11 +11,9 @@ namespace sluice::planner {
 /// pins put state there. The search then runs as if the host had what the disk takes off it;
 /// of its plan the state of the fewest units goes to the disk, the last blocks or evenly spread
 /// ones, whatever the simulator finds faster; then gradients, once all state is there, then
-/// weights.
+/// weights. Where sums of several rounds would cross the disk, as few rounds as fit are tried
+/// first.
 [[nodiscard]] std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
                                                                  const SearchSettings& settings);
-
-/// "state of 10 of 32 layers on disk", with the embedding and the head where they are, too.
-[[nodiscard]] std::string disk_share_text(const Plan& plan);
 
 }  // namespace sluice::planner

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "planner/disk_search.hpp"
+#include "planner/disk_shares.hpp"
 #include "planner/disk_state.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/units_text.hpp"

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/disk_shares.hpp"
 #include "planner/remedies.hpp"
 #include "tests/planner/disk_jobs.hpp"
 
@@ -150,6 +151,40 @@ TEST(DiskSearch, NoShareOfTheLayersIsMuchFasterThanTheOneFound) {
     }
   }
   EXPECT_GT(fitted, 0);
+}
+
+TEST(DiskSearch, TakesFewRoundsWhereSumsAndWeightsWouldCrossASlowDisk) {
+  Job job = deep_job();
+  job.batch_size = 8;
+  job.seq_len = 128;
+  ResolvedMachine machine = disk_machine(1e6, 0.5e6);
+  const auto in_rounds = [&job](Plan& plan, std::int64_t rounds) {
+    plan.rounds = rounds;
+    plan.micro_batches_per_round = job.micro_batches() / rounds;
+  };
+  const auto needs = [&](std::int64_t rounds, Tier tier) {
+    Plan plan = all_on_disk(job, Tier::disk, Tier::disk, Tier::disk);
+    in_rounds(plan, rounds);
+    plan.disk_buffers = 2;
+    plan.disk_buffer = Bytes(64 << 20);
+    return at(Predictor(job, machine, {}).predict(plan).prediction.memory, tier).peak;
+  };
+  // Records of four micro-batches fit, those of eight do not; of the weights little does.
+  machine.host = needs(8, Tier::host) + Bytes(padded(job) / 4);
+  machine.hbm = needs(2, Tier::hbm);
+  ASSERT_GT(needs(1, Tier::hbm), machine.hbm + Bytes(padded(job) / 4));
+  const Predictor predictor(job, machine, {}, Residency::host);
+  const auto found = search(predictor, quick_search());
+  ASSERT_TRUE(std::holds_alternative<Planned>(found));
+  const Prediction& best = std::get<Planned>(found).best.prediction;
+  EXPECT_EQ(best.plan.rounds, 2);
+  for (const std::int64_t rounds : {4, 8}) {
+    SearchSettings settings = quick_search();
+    settings.pins = [&](Plan& plan) { in_rounds(plan, rounds); };
+    const auto other = search(predictor, settings);
+    ASSERT_TRUE(std::holds_alternative<Planned>(other));
+    EXPECT_GT(std::get<Planned>(other).best.prediction.step, best.step) << rounds << " rounds";
+  }
 }
 
 TEST(DiskSearch, PinnedUnitsAreTheOnesOnTheDisk) {
