@@ -126,14 +126,30 @@ int list_cells(const profiler::Experiment& experiment, const profiler::CellShare
   return static_cast<int>(ExitCode::done);
 }
 
-/// "1.25 hours of steps on the device, "; nothing in simulation.
-std::string device_text(const profiler::Experiment& experiment, Seconds time) {
-  if (experiment.on != profiler::Ground::device) return "";
+/// "8.2 s", "1.3 minutes", "1.25 hours".
+std::string hours_text(Seconds time) {
   const double minutes = time.count() / 60;
-  const std::string text = minutes < 1    ? planner::format_seconds(time)
-                           : minutes < 60 ? fmt::format("{:.1f} minutes", minutes)
-                                          : fmt::format("{:.2f} hours", minutes / 60);
-  return text + " of steps on the device, ";
+  if (minutes < 1) return planner::format_seconds(time);
+  return minutes < 60 ? fmt::format("{:.1f} minutes", minutes)
+                      : fmt::format("{:.2f} hours", minutes / 60);
+}
+
+/// What all of it takes, and what the steps above it are worth.
+std::string estimate_text(const profiler::Experiment& experiment,
+                          const profiler::AblationEstimate& estimate) {
+  std::string text = fmt::format("\n{} cells, about {} of searching for plans, ",
+                                 estimate.cells.size(), hours_text(estimate.search));
+  if (experiment.on == profiler::Ground::device) {
+    text += hours_text(estimate.device) + " of steps on the device, ";
+  }
+  text += planner::format_bytes(estimate.disk) + " of results\n";
+  if (estimate.effort > 1) {
+    text += fmt::format(
+        "steps above are of quick searches: the run's go on {:.1f} times as long and find faster "
+        "plans\n",
+        estimate.effort);
+  }
+  return text;
 }
 
 int dry_run(const profiler::Experiment& experiment, const profiler::CellShare& share, bool json) {
@@ -145,15 +161,17 @@ int dry_run(const profiler::Experiment& experiment, const profiler::CellShare& s
   if (json) {
     Json cells = Json::array();
     for (const auto& cell : estimate.cells) cells.push_back(to_json(cell, experiment));
-    std::cout
-        << Json{{"version", 1},   {"name", experiment.name}, {"on", to_string(experiment.on)},
-                {"cells", cells}, {"device_hours", hours},   {"disk_bytes", estimate.disk.count()}}
-               .dump(1)
-        << "\n";
+    std::cout << Json{{"version", 1},
+                      {"name", experiment.name},
+                      {"on", to_string(experiment.on)},
+                      {"cells", cells},
+                      {"search_hours", estimate.search.count() / 3600},
+                      {"device_hours", hours},
+                      {"disk_bytes", estimate.disk.count()}}
+                     .dump(1)
+              << "\n";
   } else {
-    std::cout << fmt::format("\n{} cells, {}{} of results\n", estimate.cells.size(),
-                             device_text(experiment, estimate.device),
-                             planner::format_bytes(estimate.disk));
+    std::cout << estimate_text(experiment, estimate);
   }
   return static_cast<int>(ExitCode::done);
 }

@@ -11,13 +11,21 @@
 
 namespace sluice::cli {
 
+/// Whether a verb answers for a model of time some of whose terms are off (`term.NAME=off`).
+enum class Terms {
+  all,  ///< It runs what is predicted, or advises by it.
+  any,
+};
+
 /// Reads the RUN and the verb's own flags; `--help` prints `usage` ("sluice predict RUN [flags]"),
-/// the verb's flags and the run flags, and throws HelpShown.
+/// the verb's flags and the run flags, and throws HelpShown. Throws BadRequest.
 [[nodiscard]] inline planner::RunArguments parse_run(const Arguments& arguments,
                                                      const std::string& usage,
-                                                     const std::vector<planner::VerbFlag>& own) {
+                                                     const std::vector<planner::VerbFlag>& own,
+                                                     Terms terms = Terms::all) {
   planner::RunArguments run = planner::parse_run(arguments.strings, own);
   if (!run.has("--help")) {
+    if (terms == Terms::all) require_all_terms(run.config.terms);
     for (const std::string& note : run.config.notes) {
       std::cerr << "sluice: note: " << note << '\n';
     }

@@ -22,7 +22,8 @@ int run_predict(const Arguments& arguments) {
                 {{"--json", Takes::nothing, "one JSON object (docs/schemas/predict.schema.json)"},
                  {"--tokens", Takes::value, "to train on, such as 10B (billion): says the days"},
                  {"--prices", Takes::value, "YAML or JSON file of dated prices: says the cost"},
-                 {"--graph-out", Takes::value, "write the step graph, for sluice sim"}});
+                 {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
+                Terms::any);
   const std::optional<double> tokens = token_count(request);
   planner::PriceList prices;
   if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);

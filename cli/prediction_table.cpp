@@ -1,6 +1,7 @@
 #include "cli/prediction_table.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstdio>
 
@@ -79,6 +80,8 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
   text +=
       fmt::format("\nevidence     {:.0f} % measured, {:.0f} % fitted, {:.0f} % datasheet\n",
                   100 * p.evidence.measured, 100 * p.evidence.fitted, 100 * p.evidence.datasheet);
+  const std::vector<std::string> off = planner::terms_off(p.terms);
+  if (!off.empty()) text += fmt::format("model        without {}\n", fmt::join(off, ", "));
   text += memory_table(p.memory);
   return text;
 }

@@ -232,6 +232,7 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 }
 
 void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
+  require_all_terms(config.terms);
   RunPlanning run = planning_of(config);
   run.search.effort = kCompareEffort;
   run.search.stop = request.stop;

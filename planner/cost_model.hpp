@@ -6,18 +6,10 @@
 
 #include "planner/calibration.hpp"
 #include "planner/cost.hpp"
+#include "planner/cost_switches.hpp"
 #include "planner/machine.hpp"
 
 namespace sluice::planner {
-
-/// Terms of the model, each of which an ablation may turn off.
-struct CostSwitches {
-  bool contention = true;    ///< Tasks share host DRAM and cores.
-  bool dispatch = true;      ///< The launcher's time.
-  bool latency = true;       ///< Fixed time before a copy flows, and kernel overheads.
-  bool interference = true;  ///< A lane slows another although no link is full.
-  bool boost = true;         ///< A device that rested computes faster.
-};
 
 /// Whether calibrated values of `key` are amounts per second: copies and updates whose key names no
 /// size ("copy/h2d" is bytes/s after the latency, "update/cpu/t1" parameters/s; "copy/h2d/4194304"

@@ -125,6 +125,7 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.busy = busy_shares(step.graph, step.times);
   p.stalls = stall_times(step.graph, step.times);
   p.evidence = evidence_of(critical);
+  p.terms = costs_->switches();
   p.plan = plan;
   p.plan_hash = planner::plan_hash(plan);
   p.job_hash = planner::job_hash(job_);

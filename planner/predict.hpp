@@ -39,6 +39,7 @@ struct Prediction {
   std::vector<std::pair<std::string, double>> busy;  ///< Share of the period, by lane.
   StallTimes stalls;
   EvidenceShares evidence;
+  CostSwitches terms;  ///< Of the model of time; what is off here was left out.
   Plan plan;
   std::string plan_hash, job_hash, profile_hash, cost_model_hash;
   std::string numerics_id;  ///< What this machine's runs are expected to state (numerics_class).

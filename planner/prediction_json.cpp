@@ -90,6 +90,7 @@ Json prediction_json(const Prediction& p) {
            {{"measured", p.evidence.measured},
             {"fitted", p.evidence.fitted},
             {"datasheet", p.evidence.datasheet}}},
+          {"terms_off", terms_off(p.terms)},
           {"plan", plan_json(p.plan)},
           {"plan_hash", p.plan_hash},
           {"job_hash", p.job_hash},

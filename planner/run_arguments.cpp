@@ -203,7 +203,8 @@ std::string run_flags_help() {
   for (const RunFlag& flag : kRunFlags) {
     line(std::string(flag.name) + " " + flag.value, flag.help);
   }
-  line("--set PATH=VALUE", "job., machine. (\"12 GB/s\", 0.5x), plan. or policy. fields");
+  line("--set PATH=VALUE",
+       "job., machine. (\"12 GB/s\", 0.5x), plan., policy. fields, term.NAME=off");
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/cost_switches.hpp"
 #include "planner/job.hpp"
 #include "planner/machine.hpp"
 #include "planner/plan.hpp"
@@ -120,6 +121,7 @@ struct RunConfig {
   std::optional<std::string> policy;  ///< A schedule rule instead of a search (planner/policy.hpp).
   /// `set policy.KEY = VALUE` by KEY: settings of the policy.
   std::map<std::string, std::string> policy_overrides;
+  CostSwitches terms;  ///< `set term.NAME = off` turns a term of the model of time off.
   /// What to say of keys that were accepted and change nothing here.
   std::vector<std::string> notes;
 };
@@ -132,8 +134,9 @@ void settle(RunConfig& config);
 [[nodiscard]] RunConfig run_from_yaml(const std::string& text, const std::string& where);
 [[nodiscard]] RunConfig read_run(const std::filesystem::path& file);
 
-/// Sets one dotted path: "optimizer.lr", "limits.hbm", "machine.h2d", "plan.weight_buffers"; a
-/// leading "job." is accepted. Throws BadRequest naming the path and the nearest known one.
+/// Sets one dotted path: "optimizer.lr", "limits.hbm", "machine.h2d", "plan.weight_buffers",
+/// "term.contention"; a leading "job." is accepted. Throws BadRequest naming the path and the
+/// nearest known one.
 void set_path(RunConfig& config, const std::string& path, const std::string& value);
 
 /// RUN.yaml text that reads back to an equal config; all defaults written out.

@@ -284,6 +284,7 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
     config.policy_overrides[path.substr(7)] = value;
     return;
   }
+  if (path.starts_with("term.")) return switch_term(config.terms, path.substr(5), value);
   if (path.starts_with("plan.")) {
     check_plan_override(path.substr(5), value);
     config.plan_overrides[path.substr(5)] = value;

@@ -87,7 +87,13 @@ RunPlanning planning_of(const RunConfig& config, const Store& store) {
   }
   SearchSettings settings;
   settings.pins = [config, job](Plan& plan) { apply_plan_overrides(plan, job, config); };
-  return {Predictor(job, std::move(machine), calibration, config.residency), calibration, settings};
+  return {Predictor(job, std::move(machine), calibration, config.residency, config.terms),
+          calibration, settings};
+}
+
+Predictor with_terms(const RunPlanning& run, const CostSwitches& terms) {
+  const Predictor& all = run.predictor;
+  return {all.job(), all.machine(), run.calibration, all.residency(), terms};
 }
 
 std::optional<Plan> given_plan(const RunConfig& config, const Job& job) {

@@ -18,9 +18,14 @@ struct RunPlanning {
   SearchSettings search;    ///< With the run's pins.
 };
 
-/// Finds model, machine and calibration of a run. Throws BadRequest.
+/// Finds model, machine and calibration of a run; without the terms that it turns off. Throws
+/// BadRequest.
 [[nodiscard]] RunPlanning planning_of(const RunConfig& config,
                                       const Store& store = Store::of_user());
+
+/// The same predictor without the terms that are off in `terms`: what `sluice predict` and an
+/// ablation say of a plan that was chosen with all of them.
+[[nodiscard]] Predictor with_terms(const RunPlanning& run, const CostSwitches& terms);
 
 /// The plan of the run's plan file with its pins, where it names one. Throws BadRequest when it is
 /// for another job.

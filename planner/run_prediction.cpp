@@ -22,24 +22,33 @@ std::vector<Remedy> remedies_of(const RunPlanning& run) {
   return remedies;
 }
 
+PredictedStep predicted(const RunPlanning& run, const Plan& plan, const CostSwitches& terms) {
+  return with_terms(run, terms).predict(plan);
+}
+
 }  // namespace
 
 std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
                                                       std::stop_token stop) {
-  RunPlanning run = planning_of(config);
+  RunConfig whole = config;
+  whole.terms = {};
+  RunPlanning run = planning_of(whole);
   run.search.stop = std::move(stop);
   const Job& job = run.predictor.job();
   PredictedStep step;
   if (config.policy) {
     const PolicyPlan made = policy_plan(config, job);
-    step = run.predictor.predict(made.plan);
+    step = predicted(run, made.plan, config.terms);
     apply_policy_memory(made, step.prediction);
   } else if (const auto plan = given_plan(config, job)) {
-    step = run.predictor.predict(*plan);
+    step = predicted(run, *plan, config.terms);
   } else {
     auto found = search_or_remedy(run.predictor, run.calibration, run.search);
     if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
     step = std::move(std::get<Planned>(found).best);
+    if (config.terms != CostSwitches{}) {
+      step = predicted(run, step.prediction.plan, config.terms);
+    }
   }
   std::vector<Remedy> remedies;
   // A search would answer for a job that the policy made and nothing executes.

@@ -165,7 +165,9 @@ void write_saving(YamlText& yaml, const RunConfig& run) {
 }
 
 void write_overrides(YamlText& yaml, const RunConfig& run) {
-  if (run.machine_overrides.empty() && run.plan_overrides.empty() && run.policy_overrides.empty()) {
+  const std::vector<std::string> off = terms_off(run.terms);
+  if (run.machine_overrides.empty() && run.plan_overrides.empty() && run.policy_overrides.empty() &&
+      off.empty()) {
     return;
   }
   yaml.begin("set");
@@ -174,6 +176,7 @@ void write_overrides(YamlText& yaml, const RunConfig& run) {
     yaml.quoted("\"plan." + name + "\"", value);
   }
   for (const auto& [name, value] : run.policy_overrides) yaml.quoted("policy." + name, value);
+  for (const std::string& name : off) yaml.quoted("term." + name, "off");
   yaml.end();
 }
 

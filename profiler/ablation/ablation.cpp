@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <random>
 
 #include "engine/backend.hpp"
@@ -68,11 +69,13 @@ class Ablation {
       : experiment_(experiment),
         options_(options),
         cells_(cells_of(experiment, options.folder / "models")),
+        prepared_(cells_.size()),
         planned_(cells_.size()) {}
 
   AblationResult run() {
     begin_folder(experiment_, options_.folder);
     write_models(cells_);
+    for (const Cell& cell : cells_) prepared_[cell.index] = prepare_cell(cell, experiment_);
     for (const Cell& cell : cells_) {
       if (options_.share.holds(cell.index) && !stopped()) predict(cell);
     }
@@ -99,17 +102,16 @@ class Ablation {
   /// The cell's record where all that was asked for is in it.
   [[nodiscard]] std::optional<CellRecord> done(const Cell& cell) const {
     std::optional<CellRecord> record = read_cell(file(cell));
-    if (!record || record->hash != cell_hash(cell, experiment_)) return std::nullopt;
+    if (!record || record->hash != prepared_[cell.index].hash) return std::nullopt;
     const bool runs = experiment_.on == Ground::device && record->status == CellStatus::fits;
     if (runs && std::ssize(record->samples) < experiment_.repeats) return std::nullopt;
     return record;
   }
 
   void predict(const Cell& cell) {
-    const std::string hash = cell_hash(cell, experiment_);
-    const std::string name = cell.name(experiment_);
+    const PreparedCell& prepared = prepared_[cell.index];
     std::optional<CellRecord> before = read_cell(file(cell));
-    if (before && before->hash != hash) before.reset();
+    if (before && before->hash != prepared.hash) before.reset();
     // A run needs its plan again; otherwise what is known is enough.
     const bool known = before && (experiment_.on == Ground::simulation || done(cell));
     if (known) {
@@ -117,10 +119,10 @@ class Ablation {
       say(cell, "done before: " + outcome_text(planned_[cell.index].record));
       return;
     }
-    planned_[cell.index] = plan_cell(
-        cell, name, static_cast<std::int64_t>(experiment_.effort * planner::kUsualEffort));
+    planned_[cell.index] =
+        plan_cell(cell, prepared, cell.name(experiment_),
+                  static_cast<std::int64_t>(experiment_.effort * planner::kUsualEffort));
     CellRecord& record = planned_[cell.index].record;
-    record.hash = hash;
     if (before) {
       record.samples = before->samples;
       record.ledger_line = before->ledger_line;
@@ -148,7 +150,7 @@ class Ablation {
     record.ledger_line = ledger_->append(engine::LedgerPrediction{
         .job_hash = record.prediction->job_hash,
         .plan_hash = record.prediction->plan_hash,
-        .cost_model_hash = planned.step->prediction.cost_model_hash,
+        .cost_model_hash = record.prediction->cost_model_hash,
         .numerics_id = engine::numerics_id(planned.predictor->job(), planned.predictor->machine()),
         .commit = std::string(commit()),
         .step = record.prediction->step,
@@ -228,7 +230,8 @@ class Ablation {
   const Experiment& experiment_;
   const AblationOptions& options_;
   std::vector<Cell> cells_;
-  std::vector<PlannedCell> planned_;  ///< By index.
+  std::vector<PreparedCell> prepared_;  ///< By index, as planned_.
+  std::vector<PlannedCell> planned_;
   std::optional<engine::Ledger> ledger_;
   GpuSensors sensors_;
 };
@@ -276,12 +279,17 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
   write_models(cells);
   AblationEstimate estimate;
   // A look is never longer than what it stands for.
-  const auto effort = std::min(
-      planner::kQuickEffort, static_cast<std::int64_t>(experiment.effort * planner::kUsualEffort));
+  const double asked = experiment.effort * static_cast<double>(planner::kUsualEffort);
+  const auto effort = std::min(planner::kQuickEffort, static_cast<std::int64_t>(asked));
+  estimate.effort = std::max(1.0, asked / static_cast<double>(effort));
   for (const Cell& cell : cells) {
     if (!share.holds(cell.index)) continue;
     const std::string name = cell.name(experiment);
-    const CellRecord& record = estimate.cells.emplace_back(plan_cell(cell, name, effort).record);
+    const auto begin = std::chrono::steady_clock::now();
+    const CellRecord& record = estimate.cells.emplace_back(
+        plan_cell(cell, prepare_cell(cell, experiment), name, effort).record);
+    const Seconds look = std::chrono::steady_clock::now() - begin;
+    estimate.search = estimate.search + look * (record.optimality_gap ? estimate.effort : 1.0);
     say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name,
                     outcome_text(record)));
     estimate.disk = estimate.disk + bytes_of_results(record, experiment);

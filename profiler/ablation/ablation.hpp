@@ -40,7 +40,9 @@ struct AblationResult {
 struct AblationEstimate {
   std::vector<CellRecord> cells;  ///< Predicted after a quick search.
   Seconds device{0};              ///< Steps of all runs of the share's cells.
-  Bytes disk{0};                  ///< Of the results.
+  Seconds search{0};  ///< Of all searches on this computer, as long as the quick ones were.
+  double effort = 1;  ///< Of each search, beside the quick one's.
+  Bytes disk{0};      ///< Of the results.
 };
 [[nodiscard]] AblationEstimate estimate_ablation(
     const Experiment& experiment, const CellShare& share,

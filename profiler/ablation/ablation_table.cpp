@@ -23,6 +23,11 @@ std::string tflops_text(double tflops) {
   return tflops < 10 ? fmt::format("{:.2g}", tflops) : fmt::format("{:.0f}", tflops);
 }
 
+/// "3.1 %"; empty where nothing was searched for.
+std::string gap_text(const CellRecord& cell) {
+  return cell.optimality_gap ? fmt::format("{:.1f} %", 100 * *cell.optimality_gap) : "";
+}
+
 std::optional<double> predicted_speed(const CellRecord& cell) {
   if (!cell.prediction || cell.status != CellStatus::fits) return std::nullopt;
   return cell.prediction->tokens_per_s;
@@ -81,7 +86,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
     text += " measured step | 95 % of the median | measured tokens/s beside the first | error |";
     rule += "---|---|---|---|";
   }
-  text += " bound by | HBM |\n" + rule + "---|---|\n";
+  text += " bound by | HBM | search leaves |\n" + rule + "---|---|---|\n";
   const CellRecord& first = *cells.front();
   const auto first_measured = measured_of(first, experiment);
   for (const auto& each : cells) {
@@ -92,7 +97,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
       text += fmt::format(
           " {}{} |", cell.reason,
           cell.prediction ? "; it would take " + format_seconds(cell.prediction->step) : "");
-      text += device ? " | | | | | | | | | |\n" : " | | | | | |\n";
+      text += device ? " | | | | | | | | | | |\n" : " | | | | | | |\n";
       continue;
     }
     const CellPrediction& p = *cell.prediction;
@@ -112,7 +117,14 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
         text += " | | | |";
       }
     }
-    text += fmt::format(" {} | {} |\n", p.bound_by, planner::format_bytes(p.hbm));
+    text +=
+        fmt::format(" {} | {} | {} |\n", p.bound_by, planner::format_bytes(p.hbm), gap_text(cell));
+  }
+  if (std::any_of(cells.begin(), cells.end(), [](const auto& c) { return c->optimality_gap; })) {
+    text +=
+        "\nSearch leaves: a plan that is so much faster than the one found may exist. Cells whose "
+        "difference is smaller need a higher `effort`, or more of the plan stated, to be told "
+        "apart.\n";
   }
   return text;
 }

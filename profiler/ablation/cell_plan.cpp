@@ -49,69 +49,67 @@ std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlan
   return step;
 }
 
-bool all_on(const planner::CostSwitches& switches) {
-  return switches.contention && switches.dispatch && switches.latency && switches.interference &&
-         switches.boost;
+std::string hash_of(const Cell& cell, const planner::Predictor& predictor,
+                    const Experiment& experiment) {
+  planner::CanonicalText text("sluice ablation cell 2");
+  text.add("run", planner::to_yaml(cell.config))
+      .add("model", cell.model_text.value_or(""))
+      .add("profile", planner::profile_hash(predictor.machine().profile))
+      .add("costs", predictor.costs().hash())
+      .add("program", commit())
+      .add("effort", experiment.effort)
+      .add("on", to_string(experiment.on));
+  if (experiment.on == Ground::device) {
+    text.add("steps", experiment.steps)
+        .add("warm_up", experiment.warm_up)
+        .add("repeats", experiment.repeats)
+        .add("seed", experiment.seed);
+  }
+  return text.hash();
 }
 
 }  // namespace
 
-PlannedCell plan_cell(const Cell& cell, const std::string& name, std::int64_t effort,
-                      std::stop_token stop) {
+PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment) {
+  PreparedCell prepared;
+  try {
+    planner::RunConfig whole = cell.config;
+    whole.terms = {};
+    prepared.run = planner::planning_of(whole);
+    prepared.hash = hash_of(cell, prepared.run->predictor, experiment);
+  } catch (const BadRequest& error) {
+    prepared.refusal = error.what();
+  }
+  return prepared;
+}
+
+PlannedCell plan_cell(const Cell& cell, const PreparedCell& prepared, const std::string& name,
+                      std::int64_t effort, std::stop_token stop) {
   PlannedCell planned;
   CellRecord& record = planned.record;
+  record.hash = prepared.hash;
   record.name = name;
   record.levels = cell.levels;
   try {
-    planner::RunPlanning run = planner::planning_of(cell.config);
+    if (!prepared.run) throw BadRequest(prepared.refusal);
+    planner::RunPlanning run = *prepared.run;
     run.search.stop = std::move(stop);
     record.machine = run.predictor.machine().profile.name;
     record.profile_hash = planner::profile_hash(run.predictor.machine().profile);
     planned.step = plan_of(cell, run, effort, record);
     if (!planned.step) return planned;
-    record.plan = planner::describe_plan(planned.step->prediction.plan);
-    if (all_on(cell.switches)) {
-      record.prediction = to_cell_prediction(planned.step->prediction);
-    } else {
-      const planner::Predictor other(run.predictor.job(), run.predictor.machine(), run.calibration,
-                                     run.predictor.residency(), cell.switches);
-      record.prediction =
-          to_cell_prediction(other.predict(planned.step->prediction.plan).prediction);
-    }
+    const planner::Plan& plan = planned.step->prediction.plan;
+    record.plan = planner::describe_plan(plan);
+    record.prediction =
+        to_cell_prediction(cell.config.terms == planner::CostSwitches{}
+                               ? planned.step->prediction
+                               : with_terms(run, cell.config.terms).predict(plan).prediction);
     planned.predictor = std::move(run.predictor);
   } catch (const BadRequest& error) {
     record.status = CellStatus::refused;
     record.reason = error.what();
   }
   return planned;
-}
-
-std::string cell_hash(const Cell& cell, const Experiment& experiment) {
-  try {
-    const planner::RunPlanning run = planner::planning_of(cell.config);
-    planner::CanonicalText text("sluice ablation cell 1");
-    text.add("run", planner::to_yaml(cell.config))
-        .add("model", cell.model_text.value_or(""))
-        .add("profile", planner::profile_hash(run.predictor.machine().profile))
-        .add("costs", run.predictor.costs().hash())
-        .add("contention", cell.switches.contention)
-        .add("dispatch", cell.switches.dispatch)
-        .add("latency", cell.switches.latency)
-        .add("interference", cell.switches.interference)
-        .add("program", commit())
-        .add("effort", experiment.effort)
-        .add("on", to_string(experiment.on));
-    if (!cell.switches.boost) text.add("boost", false);
-    if (experiment.on == Ground::device) {
-      text.add("steps", experiment.steps)
-          .add("warm_up", experiment.warm_up)
-          .add("repeats", experiment.repeats)
-          .add("seed", experiment.seed);
-    }
-    return text.hash();
-  } catch (const BadRequest&) {
-    return {};  // Said by plan_cell.
-  }
 }
 
 }  // namespace sluice::profiler

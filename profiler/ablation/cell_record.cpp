@@ -54,6 +54,7 @@ CellPrediction prediction_from(const JsonObject& json) {
           .host = Bytes(memory.object("host").integer("peak_bytes")),
           .plan_hash = json.text("plan_hash"),
           .job_hash = json.text("job_hash"),
+          .cost_model_hash = json.text("cost_model_hash"),
           .json = json.json().dump()};
 }
 

@@ -38,7 +38,7 @@ struct CellPrediction {
   Seconds bound{0};
   std::string bound_by;
   Bytes hbm{0}, host{0};
-  std::string plan_hash, job_hash;
+  std::string plan_hash, job_hash, cost_model_hash;
   std::string json;  ///< All of it, as `predict --json` has it.
 };
 

@@ -1,6 +1,5 @@
 #include "profiler/ablation/cells.hpp"
 
-#include <array>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -11,31 +10,6 @@
 
 namespace sluice::profiler {
 namespace {
-
-using planner::CostSwitches;
-
-constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 5> kTerms = {
-    {{"contention", &CostSwitches::contention},
-     {"dispatch", &CostSwitches::dispatch},
-     {"latency", &CostSwitches::latency},
-     {"interference", &CostSwitches::interference},
-     {"boost", &CostSwitches::boost}}};
-
-void switch_term(CostSwitches& switches, const std::string& name, const std::string& value) {
-  std::vector<std::string> names;
-  names.reserve(kTerms.size());
-  for (const auto& term : kTerms) {
-    names.emplace_back(term.first);
-    if (name != term.first) continue;
-    // YAML's and people's words.
-    if (value != "on" && value != "off" && value != "true" && value != "false") {
-      throw BadRequest("must be on or off");
-    }
-    switches.*term.second = value == "on" || value == "true";
-    return;
-  }
-  throw BadRequest("unknown term" + sim::did_you_mean(name, names));
-}
 
 /// The model's config.json with some of its fields set.
 std::string changed_model(const std::string& model, const std::map<std::string, std::string>& set) {
@@ -97,9 +71,7 @@ class CellBuilder {
 
  private:
   void set(const Setting& setting) {
-    if (setting.path.starts_with("term.")) {
-      switch_term(cell_.switches, setting.path.substr(5), setting.value);
-    } else if (setting.path.starts_with("model.")) {
+    if (setting.path.starts_with("model.")) {
       model_fields_[setting.path.substr(6)] = setting.value;
     } else {
       planner::set_path(cell_.config, setting.path, setting.value);

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost_model.hpp"
+#include "planner/run_config.hpp"
 #include "profiler/ablation/experiment.hpp"
 
 namespace sluice::profiler {
@@ -15,8 +15,7 @@ namespace sluice::profiler {
 struct Cell {
   std::size_t index = 0;            ///< From 0, in the order of the design.
   std::vector<std::string> levels;  ///< By factor.
-  planner::RunConfig config;
-  planner::CostSwitches switches;  ///< Of the prediction; the plan is chosen with all terms on.
+  planner::RunConfig config;        ///< The plan is chosen with all terms of the model on.
   /// config.json text where fields of the model were set; config.model then names its file.
   std::optional<std::string> model_text;
 

@@ -11,7 +11,7 @@
 namespace sluice::profiler {
 
 /// One path of a run and its value as text. Besides the paths of planner::set_path: "model.FIELD",
-/// a field of the model's config.json, and "term.NAME", on or off: a term of the model of time.
+/// a field of the model's config.json.
 struct Setting {
   std::string path;
   std::string value;

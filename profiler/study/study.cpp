@@ -27,10 +27,6 @@ using planner::CostSwitches;
 using planner::PredictedStep;
 using planner::Predictor;
 
-constexpr std::array<bool CostSwitches::*, kStudyTerms.size()> kSwitches = {
-    &CostSwitches::contention, &CostSwitches::dispatch, &CostSwitches::latency,
-    &CostSwitches::interference, &CostSwitches::boost};
-
 class Study {
  public:
   explicit Study(const StudySettings& settings) : settings_(settings) {}
@@ -99,9 +95,9 @@ class Study {
         .job = p.job_hash, .predicted = to_seconds(p.step), .low = p.step_low, .high = p.step_high};
     result.measured_share = p.evidence.measured;
     result.hbm_predicted = p.memory.at(static_cast<std::size_t>(planner::Tier::hbm)).peak;
-    for (std::size_t i = 0; i < kSwitches.size(); ++i) {
+    for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
       CostSwitches switches;
-      switches.*kSwitches[i] = false;
+      switches.*planner::kCostTerms[i].second = false;
       const Predictor other(predictor.job(), predictor.machine(), calibration_for(predictor),
                             predictor.residency(), switches);
       result.without[i] = to_seconds(other.predict(p.plan).prediction.step);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/cost_switches.hpp"
 #include "planner/run_planning.hpp"
 #include "profiler/study/study_statistics.hpp"
 
@@ -27,10 +28,6 @@ struct StudyRun {
 /// the line.
 [[nodiscard]] std::vector<StudyRun> read_study(const std::filesystem::path& file);
 
-/// Predictions with one term of the model off.
-inline constexpr std::array kStudyTerms = {"contention", "dispatch", "latency", "interference",
-                                           "boost"};
-
 struct StudyResult {
   std::string name;
   std::string plan_hash;
@@ -40,7 +37,7 @@ struct StudyResult {
   Bytes hbm_predicted{0};
   /// As the driver reports it, less what was in use before the study; none where it does not say.
   std::optional<Bytes> hbm_in_use = {};
-  std::array<Seconds, kStudyTerms.size()> without{};  ///< Predicted with that term off.
+  std::array<Seconds, planner::kCostTerms.size()> without{};  ///< Predicted with that term off.
   double measured_share = 0;  ///< Of the predicted time, what rests on measured costs.
 };
 

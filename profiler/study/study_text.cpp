@@ -75,8 +75,8 @@ std::string study_text(const std::vector<StudyResult>& results) {
   text += fmt::format("\n{:<24}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n", "", "mean error",
                       "95 %", "worst", "bias", "in 90 %", "order 3 %", "order 8 %");
   text += statistics_line("whole model", study_statistics(points_of(results)));
-  for (std::size_t i = 0; i < kStudyTerms.size(); ++i) {
-    text += statistics_line(std::string("without ") + kStudyTerms[i],
+  for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
+    text += statistics_line(std::string("without ") + planner::kCostTerms[i].first,
                             study_statistics(points_without(results, i)));
   }
   return text + memory_line(results);
@@ -86,13 +86,14 @@ std::string study_json(const std::vector<StudyResult>& results, const StudySetti
   ordered_json json = {{"schema", "sluice/study/1"},
                        {"commit", settings.commit},
                        {"statistics", to_json(study_statistics(points_of(results)))}};
-  for (std::size_t i = 0; i < kStudyTerms.size(); ++i) {
-    json["without"][kStudyTerms[i]] = to_json(study_statistics(points_without(results, i)));
+  for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
+    json["without"][planner::kCostTerms[i].first] =
+        to_json(study_statistics(points_without(results, i)));
   }
   for (const StudyResult& r : results) {
     ordered_json without;
-    for (std::size_t i = 0; i < kStudyTerms.size(); ++i) {
-      without[kStudyTerms[i]] = r.without[i].count();
+    for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
+      without[planner::kCostTerms[i].first] = r.without[i].count();
     }
     json["runs"].push_back({{"name", r.name},
                             {"job_hash", r.point.job},

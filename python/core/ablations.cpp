@@ -48,7 +48,9 @@ class Ablation {
       const profiler::Cell& cell = cells_.at(index);
       const auto effort = static_cast<std::int64_t>(experiment_.effort *
                                                     static_cast<double>(planner::kUsualEffort));
-      return profiler::plan_cell(cell, cell.name(experiment_), effort, stop).record;
+      return profiler::plan_cell(cell, profiler::prepare_cell(cell, experiment_),
+                                 cell.name(experiment_), effort, stop)
+          .record;
     });
     py::dict row;
     row["name"] = record.name;

@@ -52,6 +52,18 @@ TEST(RunYaml, ReadsBackWhatItWrites) {
   EXPECT_EQ(run_from_yaml(text, "run.yaml").plan_overrides, run.plan_overrides);
 }
 
+TEST(RunYaml, TurnsTermsOfTheModelOfTimeOff) {
+  const RunConfig run =
+      run_from_yaml("set: {term.contention: off, term.boost: false, term.latency: on}", "RUN.yaml");
+  EXPECT_EQ(terms_off(run.terms), (std::vector<std::string>{"contention", "boost"}));
+  EXPECT_EQ(run_from_yaml(to_yaml(run), "run.yaml").terms, run.terms);
+  EXPECT_EQ(to_yaml(run_from_yaml("set: {term.latency: on}", "RUN.yaml")), to_yaml(RunConfig{}));
+  EXPECT_REFUSED(run_from_yaml("set: {term.contenton: off}", "RUN.yaml"),
+                 "line 1: term.contenton: unknown term; did you mean \"contention\"");
+  EXPECT_REFUSED(run_from_yaml("set: {term.boost: 0.5}", "RUN.yaml"),
+                 "term.boost: \"0.5\" must be on or off");
+}
+
 TEST(RunYaml, BalancesExpertsWhereAsked) {
   const std::string sizes = "seq_len: 8\nbatch_size: 2\n";
   const auto read = [&](const std::string& text) {

@@ -43,9 +43,9 @@ TEST(Ablation, CellsHaveTheirLevelsSettings) {
   EXPECT_EQ(cells[3].name(experiment), "buffers=1, term=free of links");
   EXPECT_EQ(cells[3].config.plan_overrides.at("weight_buffers"), "1");
   EXPECT_EQ(cells[3].config.optimizer.beta1, 0.8);
-  EXPECT_FALSE(cells[3].switches.contention);
-  EXPECT_TRUE(cells[3].switches.latency);
-  EXPECT_TRUE(cells[2].switches.contention);
+  EXPECT_FALSE(cells[3].config.terms.contention);
+  EXPECT_TRUE(cells[3].config.terms.latency);
+  EXPECT_TRUE(cells[2].config.terms.contention);
   EXPECT_EQ(cells[2].config.optimizer.beta1, experiment.baseline.optimizer.beta1);
 }
 
