@@ -1,33 +1,15 @@
-"""State, gradients and weights on the disk: the bits of a run without, kills included, and refusals."""
+"""State, gradients and weights on the disk: the bits of a run without, and what is said of it."""
 
-import errno
 import json
-import os
-import pathlib
-import random
-import resource
-import signal
-import subprocess
-import time
 
 import pytest
-from conftest import available_verbs, program
+from conftest import available_verbs, once
+from disk_shares import ALL, RATES, TIERS, WAITING
 from small_run import CONFIG, bits, small_flags, write_model
 
 pytestmark = pytest.mark.skipif(
     "export" not in available_verbs(), reason="this build has no engine (SLUICE_ENGINE=OFF)"
 )
-
-RATES = ["machine.disk_read=1 GB/s", "machine.disk_write=1 GB/s", "--residency", "host"]
-ALL = [*RATES, "--set", "plan.state=disk"]
-WAITING = [*ALL, "--set", "plan.gradients=disk", "--set", "plan.rounds=1"]
-ROUNDS = [*ALL, "--set", "plan.gradients=disk", "--set", "plan.rounds=2"]
-WEIGHTS = [*ROUNDS, "--set", "plan.weights=disk"]
-HALF = [*RATES, "--set", "plan.layers[1].state=disk", "--set", "plan.layers[3].state=disk"]
-HALF_WEIGHTS = [*HALF, "--set", "plan.layers[1].weights=disk", "--set", "plan.layers[3].weights=disk"]
-TIERS = {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING, "rounds": ROUNDS,
-         "weights": WEIGHTS, "half-weights": HALF_WEIGHTS}  # fmt: skip
-
 
 def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(
     run_sluice, validate, flags, tmp_path
@@ -49,6 +31,7 @@ def test_any_share_of_the_state_gives_the_same_bits_and_checkpoints(
             assert other.read_bytes() == file.read_bytes(), file.name
 
 
+@once
 def test_a_model_whose_weights_alone_exceed_the_host_is_trained(
     run_sluice, validate, tmp_path
 ):
@@ -123,6 +106,7 @@ def test_a_host_that_is_too_small_is_told_of_the_disk_and_may_use_it(run_sluice,
     assert found["step_s"] >= found["bound_s"]
 
 
+@once
 def test_a_host_that_lacks_more_than_the_device_would_uses_the_disk(run_sluice):
     words = [
         "predict", "--model", "qwen2.5-72b", "--machine", "h200", "--seq-len", "1024",
@@ -164,127 +148,3 @@ def test_what_a_run_writes_to_the_drive_is_counted_against_its_rating(
     said = run_sluice("train", *words[:-2], "out=again").out
     assert "SSD: " in said and "--ssd-tbw" in said
     assert not list(drive.iterdir())
-
-
-def test_a_folder_that_is_not_there_is_refused_before_the_first_step(refuses, flags):
-    words = ["train", *flags, *ALL, "steps=2", "out=run", "--disk-path", "nowhere"]
-    refuses(words, "disk at nowhere", "No such file", exit_code=4)
-
-
-@pytest.mark.parametrize("tiers", [ALL, WAITING, WEIGHTS], ids=["state", "gradients", "weights"])
-def test_a_drive_that_takes_no_more_stops_the_run_behind_a_whole_step(
-    run_sluice, flags, tmp_path, tiers
-):
-    common = [*flags, "keep_last=2", "out=run"]
-    process = started([*common, *tiers, "steps=100000"], tmp_path)
-    metrics = tmp_path / "run" / "metrics.jsonl"
-    while process.poll() is None and not (metrics.exists() and metrics.stat().st_size > 0):
-        time.sleep(0.02)
-    file = state_file(process)
-    assert file is not None, process.stderr.read()
-    # The file's last third: what else is written is smaller.
-    block = 256 * 1024
-    limit = os.stat(file).st_size // block * 2 // 3 * block
-    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
-    assert process.wait(timeout=300) == 4
-    err = process.stderr.read().strip().splitlines()
-    errors = [line for line in err if line.startswith("sluice: error: ")]
-    assert len(errors) == 1 and "cannot be written: File too large: stopped after step" in errors[0]
-    step = len(bits(tmp_path / "run"))
-    saved = tmp_path / "run" / "checkpoints" / f"step-{step}"
-    assert saved.is_dir() and str(saved.relative_to(tmp_path)) in errors[0]
-    assert "--resume" in errors[0]
-    more = [f"steps={step + 2}", "--json"]
-    resumed = run_sluice("train", *common, *HALF, *more, "--resume").json()
-    assert resumed["resumed_after"] == step
-    whole = run_sluice("train", *flags, *RATES, *more, "out=whole").json()
-    assert bits(tmp_path / "run") == bits(tmp_path / "whole")
-    for key in ("weights_sha256", "state_sha256"):
-        assert resumed[key] == whole[key]
-
-
-def test_a_file_system_without_direct_transfers_is_named(run_sluice, flags):
-    folder = pathlib.Path("/dev/shm")
-    probe = folder / f".sluice-test-{os.getpid()}"
-    try:
-        probe.write_bytes(bytes(4096))
-        os.close(os.open(probe, os.O_RDONLY | os.O_DIRECT))
-        pytest.skip("/dev/shm has direct transfers")
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            pytest.skip(f"/dev/shm: {error}")
-    finally:
-        probe.unlink(missing_ok=True)
-    words = ["train", *flags, *ALL, "steps=2", "out=run", "--disk-path", folder]
-    err = run_sluice(*words).err.splitlines()
-    assert len(err) == 1 and "disk at /dev/shm: its file system refuses O_DIRECT" in err[0]
-
-
-def state_file(process):
-    """The file without a name that a training process keeps."""
-    folder = f"/proc/{process.pid}/fd"
-    for entry in os.listdir(folder):
-        try:
-            if ".sluice-state-" in os.readlink(f"{folder}/{entry}"):
-                return f"{folder}/{entry}"
-        except FileNotFoundError:
-            continue
-    return None
-
-
-def started(words, tmp_path):
-    return subprocess.Popen(
-        [program(), "train", *words], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-        text=True, env={**os.environ, "SLUICE_HOME": str(tmp_path)},
-    )  # fmt: skip
-
-
-def test_a_damaged_file_ends_the_run_with_one_line_and_leaves_what_was_saved(
-    run_sluice, flags, tmp_path
-):
-    words = [*flags, *ALL, "steps=100000", "save_every=5", "keep_last=2", "out=run"]
-    process = started(words, tmp_path)
-    checkpoints = tmp_path / "run" / "checkpoints"
-    while process.poll() is None and not list(checkpoints.glob("step-*")):
-        time.sleep(0.05)
-    file = state_file(process)
-    assert file is not None, process.stderr.read()
-    os.truncate(file, 0)
-    assert process.wait(timeout=300) == 4
-    err = process.stderr.read().strip().splitlines()
-    assert "optimizer state of" in err[-1] and "block" in err[-1], err
-    resumed = run_sluice("train", *flags, *HALF, "steps=8", "out=whole", "--json").json()
-    assert resumed["steps"] == 8
-    newest = max(int(path.name.split("-")[1]) for path in checkpoints.glob("step-*"))
-    words = [*flags, *ALL, f"steps={newest + 2}", "out=run", "--resume", "--json"]
-    assert run_sluice("train", *words).json()["resumed_after"] == newest
-
-
-def test_a_run_killed_with_its_state_on_the_disk_goes_on_with_the_same_bits(
-    run_sluice, flags, tmp_path
-):
-    steps = 40
-    common = [*flags, f"steps={steps}", "save_every=4", "keep_last=2"]
-    whole = run_sluice("train", *common, *RATES, "out=whole", "--json").json()
-    moments = random.Random(int(os.environ.get("SLUICE_KILL_SEED", "1")))
-    shares = [ALL, WEIGHTS, HALF_WEIGHTS]
-    words = [*common, "out=run"]
-    for kill in range(int(os.environ.get("SLUICE_DISK_KILLS", "3"))):
-        more = ["--resume"] if (tmp_path / "run" / "run.yaml").exists() else []
-        process = started([*words, *shares[kill % 3], *more], tmp_path)
-        try:
-            process.wait(timeout=moments.uniform(0.2, 1.5))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-        assert not list((tmp_path / "run").glob(".sluice-state*"))
-    more = ["--resume"] if (tmp_path / "run" / "run.yaml").exists() else []
-    last = run_sluice("train", *words, *ALL, f"steps={steps + 1}", *more, "--json").json()
-    assert last["steps"] == steps + 1
-    assert bits(tmp_path / "run")[:steps] == bits(tmp_path / "whole")
-    longer = run_sluice(
-        "train", *words[:-1], *RATES, f"steps={steps + 1}", "out=whole", "--resume", "--json"
-    ).json()
-    for key in ("weights_sha256", "state_sha256"):
-        assert last[key] == longer[key]
-    assert whole["steps"] == steps
