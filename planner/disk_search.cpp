@@ -9,6 +9,8 @@ namespace sluice::planner {
 namespace {
 
 constexpr int kRoomsTried = 6;
+/// Numbers of rounds among which the effort is divided: about as many are looked at.
+constexpr std::int64_t kRoundsUsual = 4;
 
 /// Does every round move something from the disk or to it?
 bool rounds_use_disk(const Plan& plan) {
@@ -101,6 +103,10 @@ class DiskSearch {
   /// disk what takes that. False where no plan fits such a host; what lacks, least_ says.
   bool attempt(Bytes freed, std::optional<std::int64_t> rounds, bool& fits) {
     SearchSettings inner = settings_;
+    if (rounds) {
+      const std::int64_t effort = settings_.effort > 0 ? settings_.effort : kUsualEffort;
+      inner.effort = std::max<std::int64_t>(1, effort / kRoundsUsual);
+    }
     inner.pins = [this, rounds](Plan& plan) {
       if (rounds) set_rounds(plan, *rounds);
       if (settings_.pins) settings_.pins(plan);
