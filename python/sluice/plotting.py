@@ -37,7 +37,8 @@ def _axes(ax: Axes | None, **size: Any) -> Axes:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError("a figure needs Matplotlib: pip install matplotlib") from error
-    return plt.subplots(**size)[1]
+    made: Axes = plt.subplots(**size)[1]
+    return made
 
 
 def timeline(

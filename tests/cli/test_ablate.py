@@ -182,6 +182,33 @@ def test_a_signal_stops_between_cells_and_the_rest_follows(small, run_sluice, tm
     assert {name: (out / "cells" / name).read_bytes() for name in done} == done
 
 
+def test_a_dry_run_says_what_the_run_would_take(run_sluice, small, tmp_path, validate):
+    said = run_sluice("ablate", small, "--dry-run", "--json").json()
+    validate(said, "ablation")
+    assert len(said["cells"]) == 4 and said["device_hours"] == 0
+    assert said["search_hours"] > 0 and said["disk_bytes"] > 0
+    text = run_sluice("ablate", small, "--dry-run").out
+    assert "4 cells, about" in text and "7.5 times as long" in text
+    quick = run_sluice("ablate", small, "--dry-run", "--effort", "0.02").out  # Its look is all of it.
+    assert "of results" in quick and "times as long" not in quick
+    device = run_sluice("ablate", small, "--dry-run", "--on", "device", "--json").json()
+    steps = 3 * (2 + 8 + 1)  # Repeats of a warm-up, measured steps, and the one in which the last ends.
+    assert device["device_hours"] == pytest.approx(steps * sum(c["step_s"] for c in device["cells"]) / 3600)
+    assert {path.name for path in tmp_path.iterdir()} <= {small.name, "sluice-home"}  # No results are written.
+
+
+def test_the_table_says_what_each_search_leaves(run_sluice, small, tmp_path):
+    run_sluice("ablate", small, "-o", tmp_path / "out")
+    table = (tmp_path / "out" / "table.md").read_text()
+    gaps = [row["optimality_gap"] for row in csv.DictReader((tmp_path / "out" / "cells.csv").open())]
+    rows = [line for line in table.splitlines() if line.startswith("| ")][1:]
+    assert [row.split(" | ")[-1].rstrip(" |") for row in rows] == [f"{100 * float(gap):.1f} %" for gap in gaps]
+    assert "Search leaves: " in table
+    small.write_text(SMALL.replace("residency: host", "residency: host\n  policy: megatrain"))
+    run_sluice("ablate", small, "-o", tmp_path / "policy")
+    assert "Search leaves: " not in (tmp_path / "policy" / "table.md").read_text()  # Nothing was searched for.
+
+
 REFUSALS = [
     ("nmae: x\n", ["line 1", "nmae", "name"]),
     ("name: a/b\nbaseline: {}\nfactors: {f: {path: seq_len, values: [1, 2]}}\n", ["line 1", "a/b"]),

@@ -1,7 +1,10 @@
-"""The package's types and the extension's stub, as a type checker sees them: of the package, and of a program that uses it."""
+"""The package's types and the extension's stub: what the stub says beside what the extension has, and both as a type checker
+sees them, of the package and of a program that uses it."""
 
+import ast
 import importlib.util
 import os
+import re
 import subprocess
 import sys
 
@@ -9,7 +12,8 @@ import pytest
 
 from conftest import REPOSITORY
 
-pytestmark = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed (PyPI)")
+needs_mypy = pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed (PyPI)")
+STUB = REPOSITORY / "python" / "sluice" / "_core.pyi"
 
 USE = """\
 import sluice
@@ -35,15 +39,70 @@ def mypy(tmp_path_factory):
     return check
 
 
+def arguments(function):
+    return [argument.arg for argument in function.args.args]
+
+
+def stated(body):
+    """What a stub's module or class has: argument names of functions, a nested dictionary of classes, None of all else."""
+    names = {}
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            names[node.name] = stated(node.body)
+        elif isinstance(node, ast.FunctionDef):
+            property_ = any(isinstance(mark, ast.Name) and mark.id == "property" for mark in node.decorator_list)
+            names[node.name] = None if property_ else arguments(node)
+        elif isinstance(node, ast.AnnAssign):
+            names[node.target.id] = None
+    return names
+
+
+def said_by_pybind(function):
+    """Argument names in the first line that pybind11 writes of a function: "predict(words: Sequence[str], ...) -> ..."."""
+    line = function.__doc__.splitlines()[0]
+    return re.findall(r"[(,] ?(\w+)(?=[:,)])", re.sub(r"\[[^()]*?\](?=[,)])", "", line.split(" -> ")[0]))
+
+
+def found(holder):
+    names = {}
+    for name, value in vars(holder).items():
+        if isinstance(value, type) and value.__module__ == "sluice._core":
+            names[name] = found(value)
+        elif name.startswith("__") and name not in ("__init__", "__len__"):
+            continue
+        elif callable(value):
+            names[name] = said_by_pybind(value)
+        else:
+            names[name] = None
+    return names
+
+
+def test_the_stub_states_every_name_and_argument_of_the_extension():
+    from sluice import _core
+
+    stub, extension = stated(ast.parse(STUB.read_text()).body), found(_core)
+    assert stub.keys() == extension.keys()
+    for name, members in stub.items():
+        if isinstance(members, dict):
+            assert members.keys() | {"__init__"} == extension[name].keys() | {"__init__"}, name
+            pairs = [(member, members[member], extension[name][member]) for member in members]
+        else:
+            pairs = [(name, members, extension[name])]
+        for member, said, has in pairs:
+            assert said == has, f"{name}: {member}"
+
+
+@needs_mypy
 def test_the_package_holds_what_its_types_say(mypy):
     checked = mypy("-p", "sluice", cwd=REPOSITORY / "python")
     assert checked.returncode == 0, checked.stdout
 
 
+@needs_mypy
 def test_a_program_sees_the_types_and_is_told_of_a_wrong_argument(mypy, tmp_path):
     (tmp_path / "use.py").write_text(USE)
     revealed = mypy("use.py", cwd=tmp_path).stdout
-    for said in ("sluice.prediction.Prediction", "ndarray[", "builtins.float", "sluice.prediction.PlanResult"):
+    for said in ("sluice.prediction.Prediction", "ndarray[", 'float"', "sluice.prediction.PlanResult"):
         assert said in revealed, revealed
     (tmp_path / "use.py").write_text(USE.replace("batch_size=4", "batch_size='four'"))
     wrong = mypy("use.py", cwd=tmp_path)
