@@ -93,7 +93,7 @@ int run_plan(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/plan-result.schema.json)"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"},
        {"--effort", Takes::value, "search this many times as long (1)"},
-       {"--seconds", Takes::value, "search at most so long instead: not reproducible"}},
+       {"--seconds", Takes::value, "take so long in all instead: not reproducible"}},
       Terms::any);
   const ProgressLine progress;
   planner::PlanRequest plan{.config = request.config};

@@ -19,6 +19,11 @@ std::string batch_text(const BatchPoint& point) {
                      point.tokens_per_s);
 }
 
+/// Said of whatever the time was over for.
+std::string cut_short_line(const char* what) {
+  return fmt::format("             cut short: there was no time for {}\n", what);
+}
+
 }  // namespace
 
 std::string link_table(const planner::HiddenLink& link) {
@@ -30,6 +35,9 @@ std::string link_table(const planner::HiddenLink& link) {
   } else {
     text += fmt::format("no batch up to {} sequences hides it: {}\n", link.largest->batch_size,
                         batch_text(*link.largest));
+  }
+  if (link.cut_short) {
+    text += cut_short_line(link.hidden ? "the sizes between these" : "larger batches");
   }
   if (!link.hidden || link.asked.batch_size != link.hidden->batch_size) {
     text += "             asked for: " + batch_text(link.asked) + "\n";
@@ -43,7 +51,9 @@ std::string link_table(const planner::HiddenLink& link) {
 
 std::string front_table(const planner::ParetoFront& front) {
   const char* axis = to_string(front.axis);
-  if (front.points.empty()) return fmt::format("front        {}: nothing fits\n", axis);
+  if (front.points.empty() && !front.cut_short) {
+    return fmt::format("front        {}: nothing fits\n", axis);
+  }
   std::string text =
       fmt::format("front        step against {}\n  {:>10} {:>12} {:>12} {:>10} {:>10}  {}\n",
                   front.axis == FrontAxis::tokens ? "tokens a step" : axis, "batch", "hbm", "host",
@@ -54,6 +64,7 @@ std::string front_table(const planner::ParetoFront& front) {
                         format_seconds(to_seconds(point.step)), point.tokens_per_s,
                         point.plan_hash.substr(0, 8));
   }
+  if (front.cut_short) text += cut_short_line("more of this front");
   return text;
 }
 
@@ -69,6 +80,7 @@ std::string sizes_table(const planner::ChosenSizes& sizes, const planner::RunCon
         "  micro_batch {:>4}, loss_chunk {:>6}: {}\n", trial.micro_batch, trial.loss_chunk,
         trial.step ? format_seconds(to_seconds(*trial.step)) : "slower, or does not fit");
   }
+  if (sizes.cut_short) text += cut_short_line("more sizes");
   return text;
 }
 

@@ -56,7 +56,8 @@ std::string waterfall_lines(const PlanExplanation& e) {
 }
 
 std::string relief_text(const Relief& relief, Duration step) {
-  return fmt::format("{:+.1f} %", -share(step - relief.step, step));
+  return fmt::format("{}{:+.1f} %", relief.coarse ? "about " : "",
+                     -share(step - relief.step, step));
 }
 
 std::string others_text(const PlanExplanation& e, const Relief& first) {
@@ -99,10 +100,16 @@ std::string relief_lines(const PlanExplanation& e) {
                                                             next.relieved.step)));
 }
 
+std::string left_out_line(const PlanExplanation& e) {
+  std::string text;
+  for (const std::string& what : e.left_out) text += (text.empty() ? "" : ", ") + what;
+  return text.empty() ? "" : "left out     for lack of time: " + text + "\n";
+}
+
 }  // namespace
 
 std::string explanation_table(const PlanExplanation& e) {
-  return bound_line(e) + waterfall_lines(e) + relief_lines(e);
+  return bound_line(e) + waterfall_lines(e) + relief_lines(e) + left_out_line(e);
 }
 
 }  // namespace sluice::cli

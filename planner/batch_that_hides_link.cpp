@@ -9,17 +9,17 @@ namespace {
 
 class Batches {
  public:
-  Batches(const RunConfig& config, const std::function<void(std::int64_t)>& progress,
-          const Store& store)
-      : config_(config), progress_(progress), store_(store) {}
+  Batches(const RunConfig& config, const HideLinkSettings& settings, const Store& store)
+      : config_(config), settings_(settings), store_(store) {}
 
   [[nodiscard]] BatchPoint at(std::int64_t batch_size) const {
-    if (progress_) progress_(batch_size);
+    if (settings_.progress) settings_.progress(batch_size);
     RunConfig config = config_;
     config.batch_size = batch_size;
     BatchPoint point{.batch_size = batch_size};
-    const auto step = batch_size == config_.batch_size ? step_of_run(config, kCompareEffort, store_)
-                                                       : step_of_changed_run(config, store_);
+    const auto step = batch_size == config_.batch_size
+                          ? step_of_run(config, kCompareEffort, store_, settings_.deadline)
+                          : step_of_changed_run(config, store_, settings_.deadline);
     if (!step) return point;
     const Prediction& p = step->prediction;
     point.fits = true;
@@ -34,22 +34,24 @@ class Batches {
 
  private:
   const RunConfig& config_;
-  const std::function<void(std::int64_t)>& progress_;
+  const HideLinkSettings& settings_;
   const Store& store_;
 };
 
 bool hidden(const BatchPoint& point) { return point.fits && point.exposed <= kHidden; }
 
-/// The least of 1 .. most for which `holds`, true from somewhere on; none where it never is.
+/// The least of 1 .. most for which `holds`, true from somewhere on, as far as it is known by the
+/// deadline; none where it never is.
 template <class Holds>
-std::optional<std::int64_t> least(std::int64_t most, const Holds& holds) {
+std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
+                                  const Deadline& deadline = {}) {
   std::int64_t high = 1;
   while (!holds(high)) {
-    if (high >= most) return std::nullopt;
+    if (high >= most || deadline.is_over()) return std::nullopt;
     high = std::min(most, 2 * high);
   }
   std::int64_t low = high / 2;  // Does not hold; or 0.
-  while (high - low > 1) {
+  while (high - low > 1 && !deadline.is_over()) {
     const std::int64_t middle = low + (high - low) / 2;
     (holds(middle) ? high : low) = middle;
   }
@@ -60,7 +62,7 @@ std::optional<std::int64_t> least(std::int64_t most, const Holds& holds) {
 
 HiddenLink batch_that_hides_link(const RunConfig& config, const HideLinkSettings& settings,
                                  const Store& store) {
-  const Batches batches(config, settings.progress, store);
+  const Batches batches(config, settings, store);
   const std::int64_t micro = to_job(config).micro_batch;
   HiddenLink found{.asked = batches.at(config.batch_size)};
   found.compute_bound_from = batch_bound_by_compute(config, store);
@@ -73,12 +75,17 @@ HiddenLink batch_that_hides_link(const RunConfig& config, const HideLinkSettings
     (hidden(point) ? with : without) = point;
     return hidden(point);
   };
-  if (least(settings.most_micro_batches, try_batch)) {
+  if (least(settings.most_micro_batches, try_batch, settings.deadline)) {
     found.hidden = with;
     found.exposed = without;
   } else {
     found.largest = most;
   }
+  const std::int64_t below = found.exposed ? found.exposed->batch_size : 0;
+  found.cut_short =
+      settings.deadline.is_over() &&
+      (found.hidden ? found.hidden->batch_size - below > micro
+                    : found.largest->batch_size < settings.most_micro_batches * micro);
   return found;
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "planner/bound.hpp"
+#include "planner/deadline.hpp"
 #include "planner/run_config.hpp"
 #include "planner/store.hpp"
 
@@ -35,6 +36,7 @@ struct HiddenLink {
   std::optional<BatchPoint> largest = {};
   /// From here on Predictor::bound is by compute; none up to the most that is tried.
   std::optional<std::int64_t> compute_bound_from = {};
+  bool cut_short = false;  ///< By the deadline: `exposed` need not be one micro-batch less.
 };
 
 /// Usually more micro-batches than this are not tried.
@@ -43,6 +45,7 @@ inline constexpr std::int64_t kMostMicroBatches = 512;
 struct HideLinkSettings {
   std::int64_t most_micro_batches = kMostMicroBatches;
   std::function<void(std::int64_t)> progress = {};  ///< Hears each batch size before it is planned.
+  Deadline deadline = {};                           ///< After it no further size is planned.
 };
 
 /// Doubles the batch from one micro-batch until the link is hidden, then halves the distance: the

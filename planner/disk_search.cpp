@@ -11,6 +11,9 @@ namespace {
 constexpr int kRoomsTried = 6;
 /// Numbers of rounds among which the effort is divided: about as many are looked at.
 constexpr std::int64_t kRoundsUsual = 4;
+/// Of the time that is left, what a search of a roomier host may take: its plans are then simulated
+/// with their disk.
+constexpr double kInMemoryPart = 0.5;
 
 /// Does every round move something from the disk or to it?
 bool rounds_use_disk(const Plan& plan) {
@@ -107,6 +110,7 @@ class DiskSearch {
       const std::int64_t effort = settings_.effort > 0 ? settings_.effort : kUsualEffort;
       inner.effort = std::max<std::int64_t>(1, effort / kRoundsUsual);
     }
+    inner.until = settings_.part_of_time(kInMemoryPart);
     inner.pins = [this, rounds](Plan& plan) {
       if (rounds) set_rounds(plan, *rounds);
       if (settings_.pins) settings_.pins(plan);
@@ -143,6 +147,7 @@ class DiskSearch {
         const bool all_blocks = count + more + 2 >= units;
         if (placement == Placement::even && (pinned() || all_blocks)) continue;  // As the last.
         for (const std::int64_t buffers : {2, 3, 4}) {
+          if (best_ && settings_.is_late()) return;
           // What lacks memory lacks it with more buffers, too.
           if (!fits(shares_.moved(plan, count + more, placement, buffers))) break;
           any = true;

@@ -19,14 +19,19 @@ constexpr double kWorth = 0.005;
 
 class Trials {
  public:
-  Trials(const RunConfig& config, const SizesProgress& progress, const Store& store)
-      : best_(config), progress_(progress), store_(store) {}
+  Trials(const RunConfig& config, const SizesProgress& progress, const Store& store,
+         const Deadline& deadline)
+      : best_(config), progress_(progress), store_(store), deadline_(deadline) {}
 
   [[nodiscard]] const RunConfig& best() const { return best_; }
   [[nodiscard]] std::vector<SizeTrial> take() { return std::move(trials_); }
+  [[nodiscard]] bool cut_short() const { return cut_short_; }
 
   void attempt(std::int64_t micro_batch, std::int64_t loss_chunk) {
     if (!seen_.emplace(micro_batch, loss_chunk).second) return;
+    // The run's own sizes come first, whatever the time.
+    cut_short_ = cut_short_ || (!trials_.empty() && deadline_.is_over());
+    if (cut_short_) return;
     RunConfig config = best_;
     config.micro_batch = micro_batch;
     config.loss_chunk = loss_chunk;
@@ -36,8 +41,8 @@ class Trials {
         progress_(std::string(kMicroBatch) + " " + std::to_string(micro_batch) + ", " + kLossChunk +
                   " " + std::to_string(loss_chunk));
       }
-      const auto step = trials_.empty() ? step_of_run(config, kCompareEffort, store_)
-                                        : step_of_changed_run(config, store_);
+      const auto step = trials_.empty() ? step_of_run(config, kCompareEffort, store_, deadline_)
+                                        : step_of_changed_run(config, store_, deadline_);
       if (step) {
         trial.step = step->prediction.step;
       }
@@ -60,6 +65,8 @@ class Trials {
   RunConfig best_;
   const SizesProgress& progress_;
   const Store& store_;
+  const Deadline& deadline_;
+  bool cut_short_ = false;
   std::optional<Duration> least_;
   std::set<std::pair<std::int64_t, std::int64_t>> seen_;
   std::vector<SizeTrial> trials_;
@@ -103,19 +110,20 @@ FreeSizes parse_free_sizes(const std::string& text) {
 }
 
 ChosenSizes choose_sizes(const RunConfig& config, const FreeSizes& free,
-                         const SizesProgress& progress, const Store& store) {
+                         const SizesProgress& progress, const Store& store,
+                         const Deadline& deadline) {
   const Job asked = to_job(config);
   if (config.policy &&
       (asked.micro_batch != config.micro_batch || asked.loss_chunk != config.loss_chunk)) {
     throw BadRequest("--free: policy " + *config.policy + " states micro_batch or loss_chunk");
   }
-  Trials trials(config, progress, store);
+  Trials trials(config, progress, store, deadline);
   trials.attempt(config.micro_batch, config.loss_chunk);
   if (free.micro_batch) try_micro_batches(trials);
   if (free.loss_chunk) try_loss_chunks(trials);
   // With other chunks another micro-batch may fit.
   if (free.micro_batch && free.loss_chunk) try_micro_batches(trials);
-  ChosenSizes chosen{.config = trials.best(), .trials = {}};
+  ChosenSizes chosen{.config = trials.best(), .trials = {}, .cut_short = trials.cut_short()};
   chosen.trials = trials.take();
   return chosen;
 }

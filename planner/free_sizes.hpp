@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/deadline.hpp"
 #include "planner/run_config.hpp"
 #include "planner/store.hpp"
 
@@ -28,6 +29,7 @@ struct SizeTrial {
 struct ChosenSizes {
   RunConfig config;  ///< The run with them.
   std::vector<SizeTrial> trials;
+  bool cut_short = false;  ///< The deadline was over before all sizes were tried.
 };
 
 /// Called before each search: "micro_batch 4, loss_chunk 1024".
@@ -35,10 +37,12 @@ using SizesProgress = std::function<void(const std::string&)>;
 
 /// The sizes of the fastest plan found: micro_batch over the divisors of batch_size, loss_chunk
 /// over powers of two from 256 tokens to a whole micro-batch, one after the other; where nothing
-/// fits the sizes as they were. Throws BadRequest where a policy states one of them.
+/// fits, and once the deadline is over, the sizes as they were by then. Throws BadRequest where a
+/// policy states one of them.
 [[nodiscard]] ChosenSizes choose_sizes(const RunConfig& config, const FreeSizes& free,
                                        const SizesProgress& progress = {},
-                                       const Store& store = Store::of_user());
+                                       const Store& store = Store::of_user(),
+                                       const Deadline& deadline = {});
 
 /// "micro_batch 4 instead of 1, loss_chunk 2048 instead of 1024 (another job: its bits differ)".
 [[nodiscard]] std::string describe_choice(const RunConfig& before, const RunConfig& after);

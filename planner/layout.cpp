@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "planner/live_range.hpp"
 #include "sim/error.hpp"
@@ -21,6 +22,10 @@ Bytes aligned(Bytes bytes) { return rounded_up(bytes, kPlacementAlign); }
 struct Placed {
   std::size_t tensor;
   Bytes begin, end;
+
+  bool operator<(const Placed& other) const {
+    return std::pair(begin, end) < std::pair(other.begin, other.end);
+  }
 };
 
 /// First-fit by decreasing size: the lowest gap among the tensors that are ever in use together
@@ -31,20 +36,17 @@ class ArenaPacker {
       : graph_(graph), ranges_(ranges), happens_before_(happens_before) {}
 
   Bytes place(std::size_t tensor) {
-    std::vector<std::pair<Bytes, Bytes>> taken;
-    for (const Placed& other : placed_) {
-      if (conflicts(tensor, other.tensor)) taken.emplace_back(other.begin, other.end);
-    }
-    std::sort(taken.begin(), taken.end());
     const Bytes size = aligned(graph_.tensors[tensor].bytes);
-    Bytes offset{0};
     const Bytes alignment = graph_.tensors[tensor].alignment;
-    for (const auto& [begin, end] : taken) {
-      if (offset + size <= begin) break;
-      offset = std::max(offset, rounded_up(end, alignment));
+    Bytes offset{0};
+    for (const Placed& other : placed_) {
+      if (offset + size <= other.begin) break;
+      if (other.end <= offset || !conflicts(tensor, other.tensor)) continue;
+      offset = rounded_up(other.end, alignment);
     }
-    placed_.push_back({tensor, offset, offset + size});
-    peak_ = std::max(peak_, offset + size);
+    const Placed placed{tensor, offset, offset + size};
+    placed_.insert(std::upper_bound(placed_.begin(), placed_.end(), placed), placed);
+    peak_ = std::max(peak_, placed.end);
     return offset;
   }
 
@@ -69,7 +71,7 @@ class ArenaPacker {
   const StepGraph& graph_;
   const Ranges& ranges_;
   const HappensBefore& happens_before_;
-  std::vector<Placed> placed_;
+  std::vector<Placed> placed_;  ///< By where they begin, then end.
   Bytes peak_{0};
   Bytes alone_end_{0};
 };

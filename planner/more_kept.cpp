@@ -53,8 +53,8 @@ std::vector<Group> groups_of(const Plan& plan) {
 
 class Moves {
  public:
-  Moves(const Plan& plan, const Predictor& predictor, const Pins& pins)
-      : plan_(plan), predictor_(predictor), pins_(pins), estimator_(predictor) {}
+  Moves(const Plan& plan, const Predictor& predictor, const SearchSettings& settings)
+      : plan_(plan), predictor_(predictor), settings_(settings), estimator_(predictor) {}
 
   /// The most of the group's blocks that fit with `kept`, simulated.
   [[nodiscard]] std::optional<ScoredPlan> most(const Group& group, const Kept& kept) const {
@@ -69,6 +69,7 @@ class Moves {
       }
     }
     for (int tries = 0; low > 0 && tries < kTries; ++tries, --low) {
+      if (settings_.is_late()) break;
       Plan plan = with(group, low, kept);
       if (plan == plan_ || !is_valid(plan, predictor_.job())) return std::nullopt;
       const Duration step = predictor_.score(plan).step;
@@ -84,7 +85,7 @@ class Moves {
       plan.units[group[i]].keep = kept.keep;
       plan.units[group[i]].keep_tier = kept.tier;
     }
-    if (pins_) pins_(plan);
+    if (settings_.pins) settings_.pins(plan);
     return plan;
   }
 
@@ -97,17 +98,17 @@ class Moves {
 
   const Plan& plan_;
   const Predictor& predictor_;
-  const Pins& pins_;
+  const SearchSettings& settings_;
   PlanEstimator estimator_;
 };
 
 }  // namespace
 
 std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step, const Predictor& predictor,
-                                    const Pins& pins, std::int64_t threads) {
+                                    const SearchSettings& settings) {
   // Records in numbered slots pay no heed to what blocks keep.
   if (!plan.saved_records.empty()) return std::nullopt;
-  const Moves moves(plan, predictor, pins);
+  const Moves moves(plan, predictor, settings);
   std::vector<std::pair<Group, Kept>> changes;
   for (const Group& group : groups_of(plan)) {
     for (const Kept& kept : kKeepingMore) {
@@ -115,7 +116,7 @@ std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step, const Predi
     }
   }
   std::vector<std::optional<ScoredPlan>> found(changes.size());
-  parallel_for(changes.size(), threads,
+  parallel_for(changes.size(), settings.threads,
                [&](std::size_t i) { found[i] = moves.most(changes[i].first, changes[i].second); });
   std::optional<ScoredPlan> best;
   for (std::optional<ScoredPlan>& one : found) {

@@ -1,11 +1,10 @@
 // A plan that keeps more of the forward pass, where memory allows it.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 
-#include "planner/plan_space.hpp"
 #include "planner/predict.hpp"
+#include "planner/search.hpp"
 
 namespace sluice::planner {
 
@@ -17,9 +16,10 @@ struct ScoredPlan {
 
 /// The fastest plan that differs from `plan` in what some of its equal blocks keep, or where: as
 /// many of them keep more as fit. None where none is faster than `step`. A handful of simulations:
-/// what 10 % more of a memory is worth shows here long before a search finds it anew.
+/// what 10 % more of a memory is worth shows here long before a search finds it anew. Of `settings`
+/// pins, threads, and until when to begin simulations count.
 [[nodiscard]] std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step,
-                                                  const Predictor& predictor, const Pins& pins,
-                                                  std::int64_t threads);
+                                                  const Predictor& predictor,
+                                                  const SearchSettings& settings);
 
 }  // namespace sluice::planner

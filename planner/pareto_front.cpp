@@ -62,7 +62,7 @@ std::vector<FrontPoint> front_of(std::vector<FrontPoint> all, FrontAxis axis) {
 
 std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
                                      const std::vector<Plan>& known, const FrontProgress& progress,
-                                     const Store& store) {
+                                     const Store& store, const Deadline& deadline) {
   const RunPlanning run = planning_of(config, store);
   const Job& job = run.predictor.job();
   std::vector<FrontPoint> all;
@@ -72,6 +72,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   }
   SearchSettings quick = run.search;
   quick.effort = kCompareEffort;
+  quick.until = deadline.time();
   ResolvedMachine machine = run.predictor.machine();
   Bytes& limit = tier == Tier::hbm ? machine.hbm : machine.host;
   const auto search_within = [&](Bytes within) {
@@ -85,7 +86,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   const auto nothing = search_within(Bytes(1));
   const Bytes least = at(std::get<Infeasible>(nothing).memory, tier).peak;
   std::optional<Bytes> most;  // Of what the first plan took.
-  for (Bytes within = limited; within >= least;) {
+  for (Bytes within = limited; within >= least && !deadline.is_over();) {
     if (progress) progress(std::string(to_string(tier)) + " " + format_bytes(within));
     const auto found = search_within(within);
     if (within == least && std::holds_alternative<Infeasible>(found)) break;
@@ -104,6 +105,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   // What fits in less may keep more in more.
   std::ranges::sort(limits);
   for (const Bytes within : limits) {
+    if (deadline.is_over()) break;
     if (progress) progress(std::string("more kept within ") + format_bytes(within));
     limit = within;
     const Predictor predictor(job, machine, run.calibration, config.residency);
@@ -113,15 +115,15 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
       if (fits && (best == nullptr || point.step < best->step)) best = &point;
     }
     if (best == nullptr) continue;
-    const auto more =
-        keep_more(best->plan, best->step, predictor, run.search.pins, run.search.threads);
+    const auto more = keep_more(best->plan, best->step, predictor, quick);
     if (more) all.push_back(point_of(job, predictor.predict(more->plan).prediction));
   }
   return all;
 }
 
 std::vector<FrontPoint> along_tokens(const RunConfig& config, const std::vector<Plan>& known,
-                                     const FrontProgress& progress, const Store& store) {
+                                     const FrontProgress& progress, const Store& store,
+                                     const Deadline& deadline) {
   const Job asked = to_job(config);
   std::vector<std::int64_t> batches{asked.batch_size};
   const std::int64_t most =
@@ -134,9 +136,11 @@ std::vector<FrontPoint> along_tokens(const RunConfig& config, const std::vector<
     RunConfig other = config;
     other.batch_size = batch;
     const Job job = to_job(other);
+    if (deadline.is_over() && (batch != asked.batch_size || known.empty())) continue;
     if (progress) progress(std::to_string(job.tokens()) + " tokens a step");
-    const auto step = batch == asked.batch_size ? step_of_run(other, kCompareEffort, store)
-                                                : step_of_changed_run(other, store);
+    const auto step = batch == asked.batch_size
+                          ? step_of_run(other, kCompareEffort, store, deadline)
+                          : step_of_changed_run(other, store, deadline);
     if (step) {
       all.push_back(point_of(job, step->prediction));
     }
@@ -165,16 +169,17 @@ const char* to_string(FrontAxis axis) {
 }
 
 ParetoFront pareto_front(const RunConfig& config, FrontAxis axis, const std::vector<Plan>& known,
-                         const FrontProgress& progress, const Store& store) {
+                         const FrontProgress& progress, const Store& store,
+                         const Deadline& deadline) {
   if (config.policy) {
     throw BadRequest("--front: policy " + *config.policy +
                      " has one plan; leave --policy out, and the planner looks for the front");
   }
   auto all = axis == FrontAxis::tokens
-                 ? along_tokens(config, known, progress, store)
+                 ? along_tokens(config, known, progress, store, deadline)
                  : along_memory(config, axis == FrontAxis::hbm ? Tier::hbm : Tier::host, known,
-                                progress, store);
-  return {axis, front_of(std::move(all), axis)};
+                                progress, store, deadline);
+  return {axis, front_of(std::move(all), axis), deadline.is_over()};
 }
 
 }  // namespace sluice::planner

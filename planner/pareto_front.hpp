@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/deadline.hpp"
 #include "planner/run_config.hpp"
 #include "planner/search.hpp"
 #include "planner/store.hpp"
@@ -30,6 +31,7 @@ struct ParetoFront {
   /// By what the axis counts, least first. Along memory every step is shorter than the one before;
   /// along tokens every tokens_per_s is higher.
   std::vector<FrontPoint> points;
+  bool cut_short = false;  ///< The deadline was over before all searches.
 };
 
 /// Called before each search: what it looks at ("hbm 12.3 GiB").
@@ -43,6 +45,7 @@ using FrontProgress = std::function<void(const std::string&)>;
 [[nodiscard]] ParetoFront pareto_front(const RunConfig& config, FrontAxis axis,
                                        const std::vector<Plan>& known = {},
                                        const FrontProgress& progress = {},
-                                       const Store& store = Store::of_user());
+                                       const Store& store = Store::of_user(),
+                                       const Deadline& deadline = {});
 
 }  // namespace sluice::planner

@@ -7,19 +7,11 @@
 #include <vector>
 
 #include "planner/calibration.hpp"
+#include "planner/reliefs.hpp"
 #include "planner/search.hpp"
 #include "planner/waterfall.hpp"
 
 namespace sluice::planner {
-
-/// The step with more of one resource.
-struct Relief {
-  std::string resource;  ///< machine_resources' name.
-  double factor = 1;     ///< So many times as much of it.
-  Duration step{0};
-  Plan plan = {};         ///< Takes that step there.
-  bool searched = false;  ///< Planned anew; otherwise the plan as it is, on the faster machine.
-};
 
 /// What is short once the first resource is not.
 struct NextBottleneck {
@@ -38,22 +30,21 @@ struct PlanExplanation {
   std::vector<Relief> reliefs = {};
   /// None where no single resource helps by more than kFelt.
   std::optional<NextBottleneck> next = {};
+  /// What there was no time for: "a search with 10 % more hbm", "what is short then".
+  std::vector<std::string> left_out = {};
 
   /// The resource to have more of first; null where none is felt.
   [[nodiscard]] const Relief* first() const;
 };
 
-/// More of a resource, for reliefs.
-inline constexpr double kMore = 1.1;
 /// Share of the step that counts as help.
 inline constexpr double kFelt = 0.005;
-
-/// Whether plans are looked for anew on each changed machine: a policy's plan stays what it is.
-enum class Replan { never, where_it_helps };
 
 /// `step` is what `predictor` says of its plan; `settings` the search's pins and threads. Rates are
 /// tried with the plan as it is, and the one that helps most with a quick search too; memories that
 /// the plan nearly fills with blocks that keep more, else a quick search; others change nothing.
+/// Where the settings say until when, rates are tried by coarse simulation, and searches that would
+/// come later than that are left out.
 [[nodiscard]] PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
                                       const Calibration& calibration,
                                       const SearchSettings& settings, Replan replan);

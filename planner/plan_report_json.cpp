@@ -11,11 +11,9 @@ using sim::Json;
 double count(Duration time) { return to_seconds(time).count(); }
 
 Json relief_json(const Relief& relief, Duration step) {
-  return {{"resource", relief.resource},
-          {"factor", relief.factor},
-          {"step_s", count(relief.step)},
-          {"saved_s", count(step - relief.step)},
-          {"searched", relief.searched}};
+  return {{"resource", relief.resource},  {"factor", relief.factor},
+          {"step_s", count(relief.step)}, {"saved_s", count(step - relief.step)},
+          {"searched", relief.searched},  {"coarse", relief.coarse}};
 }
 
 Json explanation_json(const PlanExplanation& e) {
@@ -40,6 +38,7 @@ Json explanation_json(const PlanExplanation& e) {
                     {"resource", e.next->resource.empty() ? Json(nullptr) : Json(e.next->resource)},
                     {"step_s", count(e.next->step)}};
   }
+  json["left_out"] = e.left_out;
   return json;
 }
 
@@ -60,7 +59,8 @@ Json link_json(const HiddenLink& link) {
           {"exposed_at", batch_json(link.exposed)},
           {"largest_tried", batch_json(link.largest)},
           {"compute_bound_from",
-           link.compute_bound_from ? Json(*link.compute_bound_from) : Json(nullptr)}};
+           link.compute_bound_from ? Json(*link.compute_bound_from) : Json(nullptr)},
+          {"cut_short", link.cut_short}};
 }
 
 Json front_json(const ParetoFront& front) {
@@ -75,7 +75,7 @@ Json front_json(const ParetoFront& front) {
                       {"plan_hash", point.plan_hash},
                       {"plan", plan_json(point.plan)}});
   }
-  return {{"axis", to_string(front.axis)}, {"points", points}};
+  return {{"axis", to_string(front.axis)}, {"points", points}, {"cut_short", front.cut_short}};
 }
 
 }  // namespace
@@ -101,7 +101,10 @@ std::string to_json_text(const PlanReport& report) {
   json["optimality_gap"] = report.planned.optimality_gap;
   json["policy"] = report.policy ? Json(*report.policy) : Json(nullptr);
   json["explanation"] = explanation_json(report.explanation);
-  if (report.sizes) json["free"] = sizes_json(*report.sizes);
+  if (report.sizes) {
+    json["free"] = sizes_json(*report.sizes);
+    json["free"]["cut_short"] = report.sizes->cut_short;
+  }
   if (report.link) json["hide_link"] = link_json(*report.link);
   if (!report.fronts.empty()) {
     json["fronts"] = Json::array();

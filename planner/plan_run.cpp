@@ -1,11 +1,11 @@
 #include "planner/plan_run.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <sstream>
 #include <utility>
 
 #include "planner/choice.hpp"
+#include "planner/deadline.hpp"
 #include "planner/interruption.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
@@ -47,15 +47,32 @@ std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const 
   return planned;
 }
 
-/// The search, as long as was asked for.
-std::variant<Planned, Infeasible> searched(const RunPlanning& run, const PlanRequest& request) {
-  SearchSettings settings = run.search;
-  if (request.seconds) {
-    settings.effort = kNoLimit;
-    settings.until = std::chrono::steady_clock::now() +
-                     std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                         std::chrono::duration<double>(request.seconds->count()));
+/// Shares of the time that was given: what a part does not use is left to those after it.
+class TimeShares {
+ public:
+  explicit TimeShares(const PlanRequest& request)
+      : all_(request.seconds ? Deadline::in(*request.seconds) : Deadline{}) {
+    left_ = kSearch + kExplain + (request.free ? kExtra : 0) + (request.hide_link ? kExtra : 0) +
+            kExtra * static_cast<double>(request.fronts.size());
   }
+  static constexpr double kSearch = 4, kExplain = 1, kExtra = 2;
+
+  /// Until when the next part may take, of that weight.
+  Deadline next(double weight) {
+    const Deadline until = all_.part(weight / left_);
+    left_ -= weight;
+    return until;
+  }
+
+ private:
+  Deadline all_;
+  double left_ = 0;
+};
+
+/// The search, as long as was asked for.
+std::variant<Planned, Infeasible> searched(const RunPlanning& run) {
+  SearchSettings settings = run.search;
+  if (settings.until) settings.effort = kNoLimit;
   return search_or_remedy(run.predictor, run.calibration, settings);
 }
 
@@ -109,9 +126,11 @@ PlannedRun plan_run(const PlanRequest& request) {
   if (!request.fronts.empty() && config.policy) {
     throw BadRequest("--front: a policy has one plan; leave --policy out to search for the front");
   }
+  TimeShares shares(request);
   std::optional<ChosenSizes> sizes;
   if (request.free) {
-    sizes = choose_sizes(config, *request.free, say);
+    sizes =
+        choose_sizes(config, *request.free, say, Store::of_user(), shares.next(TimeShares::kExtra));
     config = sizes->config;
   }
   RunPlanning run = planning_of(config);
@@ -121,11 +140,13 @@ PlannedRun plan_run(const PlanRequest& request) {
         static_cast<std::int64_t>(*request.effort * static_cast<double>(kUsualEffort));
     if (run.search.effort <= 0) throw BadRequest("--effort: must be above 0");
   }
+  run.search.until = shares.next(TimeShares::kSearch).time();
   say("searching");
-  auto found = config.policy ? plan_of_policy(config, run) : searched(run, request);
+  auto found = config.policy ? plan_of_policy(config, run) : searched(run);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
     return {std::move(config), std::move(run), std::move(*infeasible)};
   }
+  run.search.until = shares.next(TimeShares::kExplain).time();
   say("explaining");
   PlanReport report{.planned = std::move(std::get<Planned>(found)), .explanation = {}};
   report.explanation =
@@ -133,12 +154,15 @@ PlannedRun plan_run(const PlanRequest& request) {
   report.policy = config.policy;
   report.sizes = std::move(sizes);
   if (request.hide_link) {
-    report.link = batch_that_hides_link(config, {.progress = [&](std::int64_t batch) {
-                                          say(std::to_string(batch) + " sequences a step");
-                                        }});
+    const auto progress = [&](std::int64_t batch) {
+      say(std::to_string(batch) + " sequences a step");
+    };
+    report.link = batch_that_hides_link(
+        config, {.progress = progress, .deadline = shares.next(TimeShares::kExtra)});
   }
   for (const FrontAxis axis : request.fronts) {
-    report.fronts.push_back(pareto_front(config, axis, {report.planned.best.prediction.plan}, say));
+    report.fronts.push_back(pareto_front(config, axis, {report.planned.best.prediction.plan}, say,
+                                         Store::of_user(), shares.next(TimeShares::kExtra)));
   }
   say("");
   return {std::move(config), std::move(run), std::move(report)};

@@ -18,7 +18,8 @@ struct PlanRequest {
   RunConfig config;
   std::optional<FreeSizes> free = {};  ///< Job sizes to choose too.
   std::optional<double> effort = {};   ///< The search runs so many times as long as usual.
-  /// Instead: it may take so long on this machine, and what it finds depends on that.
+  /// Instead: all of it may take so long on this machine, and what it finds depends on that; what
+  /// there is no time for is left out, which the report says.
   std::optional<Seconds> seconds = {};
   std::vector<FrontAxis> fronts = {};  ///< Then plans that trade step time for these.
   bool hide_link = false;              ///< Then the batch size at which no copy is waited for.

@@ -149,6 +149,11 @@ PlanScore Predictor::score(const Plan& plan, std::optional<Duration> enough) con
   return score;
 }
 
+Duration Predictor::step(const Plan& plan) const {
+  StepGraph graph = write_step_graph(job_, plan, *costs_);
+  return simulate_steady(graph).period(*graph.graph.period());
+}
+
 Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,
                    const Calibration& calibration) {
   return Predictor(job, machine, calibration).predict(plan).prediction;

@@ -77,6 +77,9 @@ class Predictor {
   [[nodiscard]] PlanScore score(const Plan& plan,
                                 std::optional<Duration> enough = std::nullopt) const;
 
+  /// The step of a prediction alone, whatever memory it takes: in half of a score's time.
+  [[nodiscard]] Duration step(const Plan& plan) const;
+
   /// Of the same machine with another host memory.
   [[nodiscard]] Predictor with_host(Bytes host) const;
 

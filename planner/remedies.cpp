@@ -104,9 +104,10 @@ class Remedies {
 
   /// State on the disk instead of what the host lacks; and how much longer a step then takes than
   /// one with host memory enough.
-  void add_disk(Bytes host_enough) {
+  void add_disk(Bytes host_enough, Bytes host_short) {
     const ResolvedMachine& machine = predictor_.machine();
     if (full() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
+    if (host_short > machine.disk) return;  // What leaves the host takes as much there.
     Change change{predictor_.job(), machine};
     change.machine.state_on_disk = true;
     const auto best = best_after(change, predictor_, calibration_, settings_);
@@ -114,7 +115,9 @@ class Remedies {
     std::string what = disk_share_text(best->plan);
     change.machine.host = host_enough;
     change.machine.state_on_disk = false;
-    if (const auto base = best_after(change, predictor_, calibration_, settings_)) {
+    if (settings_.is_late()) {
+      // How much longer than with memory enough takes a search of its own.
+    } else if (const auto base = best_after(change, predictor_, calibration_, settings_)) {
       const Duration more = std::max(best->step - base->step, Duration(0));
       what += ": +" + format_seconds(to_seconds(more)) + " a step";
     }
@@ -123,7 +126,9 @@ class Remedies {
     found_.push_back({what, "--disk " + std::to_string(needed) + "GiB", false, best->step});
   }
 
-  [[nodiscard]] bool full() const { return found_.size() >= kRemedies; }
+  [[nodiscard]] bool full() const {
+    return found_.size() >= kRemedies || (!found_.empty() && settings_.is_late());
+  }
   [[nodiscard]] std::vector<Remedy> take() { return std::move(found_); }
 
  private:
@@ -171,7 +176,7 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
     }
   }
   if (shortage.tier == Tier::host) {
-    remedies.add_disk(whole_mib(at(shortage.memory, Tier::host).peak));
+    remedies.add_disk(whole_mib(at(shortage.memory, Tier::host).peak), shortage.short_by);
   }
   add_memory(remedies, predictor, shortage.memory);
   if (shortage.tier == Tier::host && job.gradient_wire == GradientWire::fp32) {

@@ -6,7 +6,7 @@
 namespace sluice::planner {
 
 std::optional<PredictedStep> step_of_run(const RunConfig& config, std::int64_t effort,
-                                         const Store& store) {
+                                         const Store& store, const Deadline& deadline) {
   RunPlanning run = planning_of(config, store);
   if (config.policy) {
     const PolicyPlan made = policy_plan(config, run.predictor.job());
@@ -16,14 +16,16 @@ std::optional<PredictedStep> step_of_run(const RunConfig& config, std::int64_t e
     return step;
   }
   run.search.effort = effort;
+  run.search.until = deadline.time();
   auto found = search(run.predictor, run.search);
   if (auto* planned = std::get_if<Planned>(&found)) return std::move(planned->best);
   return std::nullopt;
 }
 
-std::optional<PredictedStep> step_of_changed_run(const RunConfig& config, const Store& store) {
+std::optional<PredictedStep> step_of_changed_run(const RunConfig& config, const Store& store,
+                                                 const Deadline& deadline) {
   try {
-    return step_of_run(config, kCompareEffort, store);
+    return step_of_run(config, kCompareEffort, store, deadline);
   } catch (const BadRequest&) {
     return std::nullopt;
   }

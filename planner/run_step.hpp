@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "planner/deadline.hpp"
 #include "planner/run_planning.hpp"
 
 namespace sluice::planner {
@@ -12,14 +13,17 @@ namespace sluice::planner {
 /// is best.
 inline constexpr std::int64_t kCompareEffort = 150'000;
 
-/// Predicted; none where nothing fits. Throws BadRequest as planning_of and the policy do.
+/// Predicted; none where nothing fits. A search that found a plan ends with the deadline. Throws
+/// BadRequest as planning_of and the policy do.
 [[nodiscard]] std::optional<PredictedStep> step_of_run(const RunConfig& config,
                                                        std::int64_t effort = kCompareEffort,
-                                                       const Store& store = Store::of_user());
+                                                       const Store& store = Store::of_user(),
+                                                       const Deadline& deadline = {});
 
 /// The same for a run that somebody else changed: none also where its pins do not go with its
 /// sizes.
 [[nodiscard]] std::optional<PredictedStep> step_of_changed_run(const RunConfig& config,
-                                                               const Store& store);
+                                                               const Store& store,
+                                                               const Deadline& deadline = {});
 
 }  // namespace sluice::planner

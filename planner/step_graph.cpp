@@ -95,7 +95,7 @@ const char* to_string(Arena arena) {
   return "?";
 }
 
-StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
   validate(job);
   validate(plan, job);
   GraphWriter writer(job, costs, plan.threads);
@@ -105,8 +105,13 @@ StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& co
   const sim::TaskId third = emitter.emit(3);
   StepGraph result = std::move(writer.graph());
   result.graph.set_period({second, third});
-  result.layout = lay_out(result);
   return result;
+}
+
+StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+  StepGraph graph = write_step_graph(job, plan, costs);
+  graph.layout = lay_out(graph);
+  return graph;
 }
 
 }  // namespace sluice::planner

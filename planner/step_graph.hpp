@@ -169,7 +169,9 @@ struct StepGraph {
   std::size_t tasks_per_step = 0;  ///< Task i of step n is task i + tasks_per_step of step n + 1.
 };
 
-/// Builds the graph with costs from `costs` and lays out every arena.
+/// The graph with costs from `costs`, no arena laid out: enough to simulate.
+[[nodiscard]] StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
+/// The same, and lays out every arena.
 [[nodiscard]] StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
 
 }  // namespace sluice::planner

@@ -66,12 +66,13 @@ StepOutcome predict(const Words& words, std::optional<double> tokens,
   });
 }
 
-StepOutcome plan(const Words& words, std::optional<double> effort,
+StepOutcome plan(const Words& words, std::optional<double> effort, std::optional<double> seconds,
                  const std::optional<std::string>& fronts, const std::optional<std::string>& free,
                  bool hide_link) {
   return interruptible([&](const std::stop_token& stop) {
     planner::PlanRequest request{.config = planner::parse_run(words).config};
     request.effort = effort;
+    if (seconds) request.seconds = Seconds(*seconds);
     request.hide_link = hide_link;
     request.stop = stop;
     if (fronts) request.fronts = planner::parse_front_axes(*fronts);
@@ -147,8 +148,8 @@ void bind_runs(py::module_& module) {
       .def("waterfall", &step_waterfall)
       .def("columns", [](const StepOutcome& outcome) { return step_columns(*outcome.step); });
   module.def("predict", &predict, py::arg("words"), py::arg("tokens"), py::arg("prices"));
-  module.def("plan", &plan, py::arg("words"), py::arg("effort"), py::arg("front"), py::arg("free"),
-             py::arg("hide_link"));
+  module.def("plan", &plan, py::arg("words"), py::arg("effort"), py::arg("seconds"),
+             py::arg("front"), py::arg("free"), py::arg("hide_link"));
   module.def("buy", &buy, py::arg("words"), py::arg("machines"), py::arg("tokens"), py::arg("days"),
              py::arg("budget_usd"), py::arg("prices"), py::arg("rent"));
   module.def(

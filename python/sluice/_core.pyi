@@ -42,7 +42,12 @@ def machine_hash(json: str) -> str: ...
 def policies() -> dict[str, str]: ...
 def predict(words: Sequence[str], tokens: float | None, prices: str | None) -> StepOutcome: ...
 def plan(
-    words: Sequence[str], effort: float | None, front: str | None, free: str | None, hide_link: bool
+    words: Sequence[str],
+    effort: float | None,
+    seconds: float | None,
+    front: str | None,
+    free: str | None,
+    hide_link: bool,
 ) -> StepOutcome: ...
 def buy(
     words: Sequence[str],

@@ -210,6 +210,7 @@ def plan(
     micro_batch: int | None = None,
     run: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     effort: float | None = None,
+    seconds: float | None = None,
     front: str | None = None,
     free: str | None = None,
     hide_link: bool = False,
@@ -219,7 +220,10 @@ def plan(
     """Searches for the fastest plan that fits and says why it takes what it takes.
 
     Args:
-        effort: search so many times as long (1).
+        effort: search so many times as long (1): a number of simulations, so that the same request gives the same
+            plan everywhere.
+        seconds: in place of ``effort``, about so many seconds by the clock for all of it; what is found then depends
+            on the machine, and ``explanation["left_out"]`` lists what there was no time for.
         front: then plans that trade step time for ``"hbm,host,tokens"``, any of (the result's ``fronts``).
         free: job sizes to choose too, ``"micro_batch,loss_chunk"``: they change bits.
         hide_link: then the batch size at which no copy is waited for.
@@ -236,4 +240,4 @@ def plan(
         },
         set,
     )  # fmt: skip
-    return _result(_core.plan(words.words, effort, front, free, hide_link), PlanResult)
+    return _result(_core.plan(words.words, effort, seconds, front, free, hide_link), PlanResult)

@@ -40,6 +40,25 @@ def test_the_plan_explains_itself(run_sluice, validate, streaming):
     assert p["policy"] is None and "free" not in p and "fronts" not in p and "hide_link" not in p
 
 
+def test_seconds_bound_the_explanation_too_and_it_says_what_it_left_out(run_sluice, validate, streaming):
+    words = ["plan", *with_link(streaming, 0.005), "--hide-link", "--front", "hbm,tokens", "--free", "micro_batch"]
+    p = run_sluice(*words, "--seconds", "0.001", "--json").json()
+    validate(p, "plan-result")
+    e = p["explanation"]
+    assert e["left_out"] and e["then"] is None
+    rates = [relief for relief in e["reliefs"] if relief["resource"] not in ("hbm", "host")]
+    assert all(relief["coarse"] and not relief["searched"] for relief in rates)
+    assert p["free"]["cut_short"] and len(p["free"]["trials"]) == 1
+    assert p["hide_link"]["cut_short"] and all(front["cut_short"] for front in p["fronts"])
+    text = run_sluice(*words, "--seconds", "0.001").out
+    assert "left out     for lack of time: " in text and "cut short: there was no time for" in text
+
+
+def test_without_seconds_nothing_is_left_out(run_sluice, streaming):
+    e = run_sluice("plan", *streaming, "--effort", "0.05", "--json").json()["explanation"]
+    assert e["left_out"] == [] and not any(relief["coarse"] for relief in e["reliefs"])
+
+
 def test_the_relaxed_constraint_shortens_the_step_predicted_from_scratch(run_sluice, tmp_path, streaming):
     out = tmp_path / "plan.json"
     p = run_sluice("plan", *with_link(streaming, 0.001), "--json", "-o", out).json()

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "planner/machine_resources.hpp"
@@ -91,6 +92,28 @@ TEST(PlanExplanation, TheNextBottleneckHelpsOnceTheFirstIsRelieved) {
   EXPECT_LT(next.step, next.relieved.step);
 }
 
+TEST(PlanExplanation, OnceTimeIsOverRatesAreCoarseAndSearchesAreLeftOut) {
+  const Explained made(0.3);
+  SearchSettings late = made.settings();
+  late.until = std::chrono::steady_clock::now();
+  const PlanExplanation hurried =
+      explain(made.step(), made.predictor(), {}, late, Replan::where_it_helps);
+  ASSERT_EQ(hurried.reliefs.size(), machine_resources().size());
+  EXPECT_FALSE(hurried.left_out.empty());
+  EXPECT_FALSE(hurried.next.has_value());
+  EXPECT_TRUE(made.explanation().left_out.empty());
+  const PlanExplanation as_is =
+      explain(made.step(), made.predictor(), {}, made.settings(), Replan::never);
+  for (const Relief& relief : hurried.reliefs) {
+    EXPECT_FALSE(relief.searched) << relief.resource;
+    const auto exact = std::ranges::find(as_is.reliefs, relief.resource, &Relief::resource);
+    constexpr double kNear = 0.01;
+    EXPECT_NEAR(to_seconds(relief.step) / to_seconds(exact->step), 1, kNear) << relief.resource;
+  }
+  ASSERT_NE(hurried.first(), nullptr);
+  EXPECT_EQ(hurried.first()->resource, as_is.first()->resource);
+}
+
 TEST(PlanExplanation, APolicysPlanStaysWhatItIs) {
   const Explained made(0.3);
   const PlanExplanation kept =
@@ -131,7 +154,7 @@ TEST(KeepMore, UsesTheMemoryThatIsThereAndPins) {
                       .keep_tier = Tier::hbm};
   const Plan plan = uniform_plan(tiny_job(), lean, 1);
   const Prediction before = predictor.predict(plan).prediction;
-  const auto more = keep_more(plan, before.step, predictor, {}, 1);
+  const auto more = keep_more(plan, before.step, predictor, {});
   ASSERT_TRUE(more.has_value());
   EXPECT_LT(more->step, before.step);
   const Prediction after = predictor.predict(more->plan).prediction;
@@ -145,11 +168,11 @@ TEST(KeepMore, UsesTheMemoryThatIsThereAndPins) {
   tight.hbm = at(before.memory, Tier::hbm).peak;
   tight.host = at(before.memory, Tier::host).peak;
   const Predictor there(tiny_job(), tight, {}, Residency::host);
-  EXPECT_FALSE(keep_more(plan, before.step, there, {}, 1).has_value());
+  EXPECT_FALSE(keep_more(plan, before.step, there, {}).has_value());
   const Pins pins = [](Plan& pinned) {
     for (UnitPlan& unit : pinned.units) unit.keep = Keep::input;
   };
-  EXPECT_FALSE(keep_more(plan, before.step, predictor, pins, 1).has_value());
+  EXPECT_FALSE(keep_more(plan, before.step, predictor, {.pins = pins, .threads = 1}).has_value());
 }
 
 TEST(MachineResources, MoreOfOneScalesItsNumbersAndNoOthers) {

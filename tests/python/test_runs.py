@@ -77,6 +77,16 @@ def test_plan_is_what_the_program_prints_and_its_file_is_taken_back(cli, tmp_pat
     assert again.step_s == found.step_s
 
 
+def test_a_plan_within_seconds_says_what_it_left_out():
+    found = sluice.plan(**RUN, hbm="720 MiB", seconds=0.001)
+    assert found.step_s >= found.bound_s > 0 and 0 <= found.optimality_gap < 1
+    assert found.explanation["left_out"]
+    assert not sluice.plan(**RUN, hbm="720 MiB", effort=0.1).explanation["left_out"]
+    with pytest.raises(sluice.BadRequest, match="--seconds"):
+        sluice.plan(**RUN, seconds=1, effort=1)
+
+
+
 def test_buy_is_what_the_program_prints(cli):
     advice = sluice.buy(**{**RUN, "machine": "rtx-4090"}, machines=["h200", "rtx-4090"], tokens="1G", days=30)
     code, printed = cli(
