@@ -147,7 +147,7 @@ class DiskSearch {
         const bool all_blocks = count + more + 2 >= units;
         if (placement == Placement::even && (pinned() || all_blocks)) continue;  // As the last.
         for (const std::int64_t buffers : {2, 3, 4}) {
-          if (best_ && settings_.is_late()) return;
+          if (best_ && settings_.is_late()) return true;
           // What lacks memory lacks it with more buffers, too.
           if (!fits(shares_.moved(plan, count + more, placement, buffers))) break;
           any = true;
