@@ -1,0 +1,35 @@
+// Plans that use the disk, and jobs whose units are of several pieces there.
+#pragma once
+
+#include "planner/disk_state.hpp"
+#include "tests/engine/run_plan.hpp"
+
+namespace sluice::engine::test {
+
+/// The state of units from `first` on is on the disk, and where `gradients` wait there or `weights`
+/// live there, too, those.
+inline planner::Plan disk_plan(const planner::Job& job, std::size_t first,
+                               planner::Tier gradients = planner::Tier::host,
+                               std::int64_t rounds = 2,
+                               planner::Tier weights = planner::Tier::host) {
+  planner::Plan plan = planner::uniform_plan(job, {}, rounds);
+  for (std::size_t unit = first; unit < plan.units.size(); ++unit) {
+    plan.units[unit].state = planner::Tier::disk;
+    plan.units[unit].gradients = gradients;
+    plan.units[unit].weights = weights;
+  }
+  plan.disk_buffer = planner::kDiskBlock;
+  return plan;
+}
+
+/// Units of several pieces.
+inline planner::Job pieced_job() {
+  planner::Job job = small_jobs()[2].job;
+  job.model.layers = 2;
+  job.model.hidden = 256;
+  job.model.intermediate = 512;
+  job.model.head_dim = 64;
+  return job;
+}
+
+}  // namespace sluice::engine::test
