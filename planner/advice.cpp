@@ -2,68 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "planner/advice_text.hpp"
 #include "planner/buy_choice.hpp"
 
 namespace sluice::planner {
 namespace {
-
-std::string number(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
-}
-
-/// "12,345"
-std::string dollars(double value) {
-  std::string digits = number(value, 0);
-  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
-    digits.insert(static_cast<std::size_t>(i), ",");
-  }
-  return digits + " USD";
-}
-
-std::string days_text(double days) {
-  return days < 2 ? number(days * 24, 1) + " hours" : number(days, days < 20 ? 1 : 0) + " days";
-}
-
-std::string time_text(const BuyRow& row) {
-  if (!row.days) return number(row.tokens_per_s, 0) + " tokens/s";
-  return days_text(*row.days) + " (" + days_text(*row.days_low) + " to " +
-         days_text(*row.days_high) + ")";
-}
 
 const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine) {
   const auto found = std::ranges::find(rows, machine, &BuyRow::machine);
   return found == rows.end() ? nullptr : &*found;
 }
 
-std::string rent_text(const BuyRow& row) {
-  std::string text = row.machine + " at " + number(*row.rent_usd_per_hour, 2) +
-                     " USD an hour: " + time_text(row) + ", " + dollars(*row.rent_usd);
-  if (row.phases) {
-    const Bytes host = at(*row.phases, Phase::save, Tier::host).peak;
-    text += ", with " + std::to_string((host.count() >> 30) + 1) + " GiB of host memory";
-  }
-  if (row.gpus > 1) text += " (1 of a node's " + std::to_string(row.gpus) + " GPUs)";
-  return text;
-}
-
-std::string buy_text(const BuyRow& row) {
-  std::string text = row.machine;
-  if (row.buy_usd) text += " for " + dollars(*row.buy_usd);
-  text += ": " + time_text(row);
-  if (row.gpus > 1) {
-    text += "; sold in nodes of " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
-  }
-  return text;
-}
-
 std::string limits_text(const BuyRequest& request) {
   std::string text;
   if (request.budget_usd) text += " within " + dollars(*request.budget_usd);
-  if (request.days) text += " in " + number(*request.days, 0) + " days";
+  if (request.days) text += " in " + decimal(*request.days, 0) + " days";
   return text;
 }
 
@@ -96,7 +50,7 @@ std::string conditional_rent(const BuyReport& report, const BuyRequest& request)
   const Bytes host = at(*best->phases, Phase::save, Tier::host).peak;
   return "Rent, if a lessor gives " + std::to_string((host.count() >> 30) + 1) +
          " GiB of host memory with it: " + best->machine.substr(0, best->machine.find(" + ")) +
-         ", " + time_text(*best) + ", " + dollars(least) + " at the " + number(rate, 2) +
+         ", " + time_text(*best) + ", " + dollars(least) + " at the " + decimal(rate, 2) +
          " USD an hour that it costs with less.";
 }
 
@@ -131,7 +85,7 @@ void conclude(std::vector<std::string>& said, const BuyReport& report, const Buy
     const BuyRow* own = buy != nullptr && buy->buy_usd ? buy : cheapest;
     if (own != nullptr) {
       const double runs = std::ceil(*own->buy_usd / *rent->rent_usd);
-      said.push_back("Buying pays after about " + number(runs, 0) +
+      said.push_back("Buying pays after about " + decimal(runs, 0) +
                      " such runs, electricity aside" +
                      (own == buy ? ": then, " + buy_text(*own) + "."
                                  : "; and nothing that fits is to be had" + limits_text(request) +
@@ -170,7 +124,7 @@ void compare_nodes(std::vector<std::string>& said, const BuyReport& report) {
     text += "between " + days_text(*best->days) + " (no schedule is faster) and " +
             days_text(*best->days_high);
   } else {
-    text += "at most " + number(best->tokens_per_s, 0) + " tokens/s";
+    text += "at most " + decimal(best->tokens_per_s, 0) + " tokens/s";
   }
   if (best->rent_usd) text += ", from " + dollars(*best->rent_usd);
   said.push_back(text + (best->rent_usd_per_hour ? "." : "; no price of it is known."));
@@ -198,7 +152,7 @@ void say_what_binds(std::vector<std::string>& said, const BuyReport& report) {
   } else {
     const auto felt = [](const std::pair<std::string, double>& one) {
       return plain(one.first) + " (10 % more takes " +
-             number(100 * (1 - std::pow(1.1, one.second)), 1) + " % off the step)";
+             decimal(100 * (1 - std::pow(1.1, one.second)), 1) + " % off the step)";
     };
     text += felt(order[0]);
     if (order.size() > 1 && order[1].second <= kFelt) text += ", then " + felt(order[1]);
@@ -207,24 +161,30 @@ void say_what_binds(std::vector<std::string>& said, const BuyReport& report) {
                  (row->next_limit.empty() ? "" : "; next is " + row->next_limit) + ".");
 }
 
-void say_what_to_add(std::vector<std::string>& said, const BuyReport& report) {
+void say_what_to_add(std::vector<std::string>& said, const BuyReport& report,
+                     const BuyRequest& request) {
   const BuyRow* row = find_row(report.rows, report.base);
   const bool fits = row != nullptr && row->fits;
   constexpr double kWorth = 1.03;
   std::string text;
   int count = 0;
+  bool too_dear = false;
   auto upgrades = report.upgrades;
   std::stable_partition(upgrades.begin(), upgrades.end(),
                         [](const Upgrade& one) { return one.price.has_value(); });
   for (const Upgrade& upgrade : upgrades) {
     if (!upgrade.fits || (fits && upgrade.speedup.value_or(1) < kWorth)) continue;
+    if (upgrade.price && request.budget_usd && *upgrade.price > *request.budget_usd) {
+      too_dear = true;
+      continue;
+    }
     if (++count > 2) break;
     text += count == 1 ? "" : "; or ";
     text += upgrade.what;
     if (upgrade.days_saved) {
       text += ": -" + days_text(*upgrade.days_saved);
     } else if (upgrade.speedup) {
-      text += ": " + number(*upgrade.speedup, 2) + " times as fast";
+      text += ": " + decimal(*upgrade.speedup, 2) + " times as fast";
     } else if (upgrade.days) {
       text += ": fits, " + days_text(*upgrade.days);
     }
@@ -234,6 +194,7 @@ void say_what_to_add(std::vector<std::string>& said, const BuyReport& report) {
   if (text.empty()) {
     text =
         fits ? "nothing: no order tried is worth 3 % of the step" : "no single order makes it fit";
+    if (too_dear) text += " within " + dollars(*request.budget_usd);
   }
   said.push_back("What to add to " + report.base + ": " + text + ".");
 }
@@ -241,9 +202,9 @@ void say_what_to_add(std::vector<std::string>& said, const BuyReport& report) {
 void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
   const BuyRow* row = find_row(report.rows, report.base);
   if (row == nullptr || !row->fits) return;
-  said.push_back("How sure: 90 % intervals above; " + number(100 * row->evidence.measured, 0) +
-                 " % of the step rests on measurements, " + number(100 * row->evidence.fitted, 0) +
-                 " % on fits, " + number(100 * row->evidence.datasheet, 0) +
+  said.push_back("How sure: 90 % intervals above; " + decimal(100 * row->evidence.measured, 0) +
+                 " % of the step rests on measurements, " + decimal(100 * row->evidence.fitted, 0) +
+                 " % on fits, " + decimal(100 * row->evidence.datasheet, 0) +
                  " % on datasheets and rules. Nearest validated case: " + row->nearest_case + ".");
   if (!row->phases) return;
   for (const Phase phase : kPhases) {
@@ -252,7 +213,7 @@ void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
       if (need.fits()) continue;
       constexpr double kGiB = 1 << 30;
       said.push_back(std::string("Mind: to ") + to_string(phase) + ", " + report.base + " lacks " +
-                     number(static_cast<double>((need.peak - need.capacity).count()) / kGiB, 1) +
+                     decimal(static_cast<double>((need.peak - need.capacity).count()) / kGiB, 1) +
                      " GiB of " + to_string(tier) + ".");
     }
   }
@@ -265,7 +226,7 @@ std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& requ
   conclude(said, report, request);
   compare_nodes(said, report);
   say_what_binds(said, report);
-  say_what_to_add(said, report);
+  say_what_to_add(said, report, request);
   say_how_sure(said, report);
   if (request.prices.machines.empty() && request.prices.parts.empty()) {
     said.emplace_back("No prices were given (--prices FILE): nothing here weighs money.");

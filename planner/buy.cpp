@@ -8,6 +8,7 @@
 #include "planner/buy_choice.hpp"
 #include "planner/buy_rows.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/machine_resources.hpp"
 #include "planner/parallel_for.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_planning.hpp"
@@ -59,16 +60,24 @@ std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
   return all;
 }
 
-/// Rates by the name elasticities go by, each with the facts that scale together.
-const std::vector<std::pair<std::string, std::vector<std::string>>>& rates() {
-  static const std::vector<std::pair<std::string, std::vector<std::string>>> all{
-      {"compute", {"gemm", "attention_forward", "attention_backward"}},
-      {"hbm_bandwidth", {"hbm_bandwidth"}},
-      {"h2d", {"h2d", "h2d_duplex"}},
-      {"d2h", {"d2h", "d2h_duplex"}},
-      {"dram", {"dram"}},
-      {"cpu", {"update", "cores"}},
-  };
+/// Rates by the name elasticities go by, each with the facts that scale together: those of
+/// machine_resources, but the link each way by itself.
+std::vector<std::pair<std::string, std::vector<std::string>>> rates() {
+  std::vector<std::pair<std::string, std::vector<std::string>>> all;
+  for (const MachineResource& resource : machine_resources()) {
+    if (resource.kind != ResourceKind::rate) continue;
+    if (resource.name != std::string("link")) {
+      all.emplace_back(resource.name,
+                       std::vector<std::string>(resource.facts.begin(), resource.facts.end()));
+      continue;
+    }
+    for (const std::string way : {"h2d", "d2h"}) {
+      all.emplace_back(way, std::vector<std::string>());
+      for (const std::string fact : resource.facts) {
+        if (fact.starts_with(way)) all.back().second.push_back(fact);
+      }
+    }
+  }
   return all;
 }
 

@@ -33,7 +33,12 @@ PolicyFile find_policy(const RunConfig& config) {
   }
   // Settings of a policy made of plan fields are those fields.
   for (const auto& [field, value] : config.policy_overrides) {
-    check_plan_override(field, value);
+    try {
+      check_plan_override(field, value);
+    } catch (const BadRequest& error) {
+      throw BadRequest("policy." + field + ": policy " + name + " is made of plan fields; " +
+                       error.what());
+    }
     policy.plan[field] = value;
   }
   return policy;
@@ -58,6 +63,11 @@ std::string policy_summary(const std::string& name) {
 }
 
 RunConfig stated_with_policy(RunConfig config) {
+  if (!config.policy && !config.policy_overrides.empty()) {
+    throw BadRequest("policy." + config.policy_overrides.begin()->first +
+                     ": no policy is given that it could be a setting of; add --policy " +
+                     kMlDataflow);
+  }
   if (!config.policy || is_ml_dataflow(config)) return config;
   const PolicyFile policy = find_policy(config);
   for (const auto& [path, value] : policy.job) set_path(config, path, value);
@@ -74,6 +84,7 @@ std::vector<std::string> policy_changes(const RunConfig& config) {
   if (!config.policy) return {};
   RunConfig plain = config;
   plain.policy.reset();
+  plain.policy_overrides.clear();
   const Job before = to_job(plain), after = to_job(config);
   std::vector<std::string> changes;
   const auto note = [&](bool changed, const std::string& text) {

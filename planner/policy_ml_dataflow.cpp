@@ -83,6 +83,11 @@ Job ml_dataflow_job(Job job, const MlDataflowColumns& columns, const MachineProf
                        " must be a multiple of seq_len (" + std::to_string(job.seq_len) + ")");
     }
     job.micro_batch = chunk / job.seq_len;
+    if (columns.seqs_per_step && job.batch_size % job.micro_batch != 0) {
+      throw BadRequest("policy.seqs_per_step: " + std::to_string(job.batch_size) +
+                       " must be a multiple of the " + std::to_string(job.micro_batch) +
+                       " sequences of a chunk (policy.chunk_size " + std::to_string(chunk) + ")");
+    }
   }
   job.loss_chunk = chunk;
   return job;

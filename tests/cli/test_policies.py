@@ -86,3 +86,11 @@ def test_a_policy_that_does_not_fit_says_so_without_a_search(run_sluice, validat
     validate(p, "predict")
     assert p["fits"] is False and p["step_s"] > 0 and not p.get("remedies")
     assert "does not fit" in run_sluice("predict", *run, exit_code=3).out
+
+
+def test_settings_of_a_policy_are_refused_where_they_mean_nothing(refuses):
+    refuses(["predict", *RUN, "--set", "policy.chunk_size=64"], "policy.chunk_size", "--policy ml_dataflow")
+    refuses(["predict", *RUN, "--policy", "megatrain", "--set", "policy.chunk_size=64"], "policy.chunk_size",
+            "policy megatrain is made of plan fields")
+    refuses(["predict", *RUN, "--policy", "ml_dataflow", "--set", "policy.chunk_size=128", "--set",
+             "policy.seqs_per_step=3"], "policy.seqs_per_step: 3 must be a multiple of the 2 sequences of a chunk")

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "planner/advice.hpp"
 #include "planner/profile_file.hpp"
 #include "sim/error.hpp"
 #include "tests/planner/round_machine.hpp"
@@ -163,6 +164,30 @@ TEST_F(Buy, VerdictComesFirstAndWeighsRentAgainstPrice) {
   request.prices = {};
   request.budget_usd.reset();
   EXPECT_NE(buy(config_, request).verdict.back().find("No prices were given"), std::string::npos);
+}
+
+TEST(Verdict, AddsNothingThatIsDearerThanTheBudget) {
+  BuyReport report;
+  report.base = "mine";
+  BuyRow row;
+  row.machine = "mine";
+  row.fits = true;
+  report.rows = {row};
+  Upgrade dear{.what = "a better card"};
+  dear.fits = true;
+  dear.speedup = 2;
+  dear.price = 9000;
+  report.upgrades = {dear};
+  BuyRequest request;
+  const auto said = [&] {
+    std::string all;
+    for (const std::string& sentence : verdict(report, request)) all += sentence + "\n";
+    return all;
+  };
+  EXPECT_NE(said().find("a better card"), std::string::npos);
+  request.budget_usd = 5000;
+  EXPECT_EQ(said().find("a better card"), std::string::npos);
+  EXPECT_NE(said().find("within 5,000 USD"), std::string::npos);
 }
 
 TEST_F(Buy, DoesNotDependOnTheThreads) {
