@@ -38,7 +38,7 @@ class DiskSearch {
   std::variant<Planned, Infeasible> run(const Infeasible* in_memory) {
     most_ = shares_.all_frees() - shares_.slots(2) - shares_.weight_slots(2);
     // A host may lack so much that the device lacks less of holding everything.
-    const bool short_host = !pinned() && in_memory->tier == Tier::host;
+    const bool short_host = in_memory != nullptr && in_memory->tier == Tier::host;
     const Bytes freed = pinned()     ? shares_.frees_of(pinned_)
                         : short_host ? in_memory->short_by + shares_.slots(3)
                                      : shares_.all_frees();
@@ -46,7 +46,8 @@ class DiskSearch {
     if (state_alone) settle(freed, std::nullopt);
     if (!best_ || (best_->first.rounds > 1 && rounds_use_disk(best_->first))) try_rounds(freed);
     if (best_) return concluded();
-    return pinned() || (short_host && least_.short_by.count() > 0) ? least_ : *in_memory;
+    return in_memory == nullptr || (short_host && least_.short_by.count() > 0) ? least_
+                                                                               : *in_memory;
   }
 
  private:
