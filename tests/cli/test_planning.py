@@ -161,3 +161,13 @@ def test_wrong_choices_are_refused(refuses, streaming):
     refuses(["plan", *streaming, "--front", "hbm", "--policy", "resident"], "--front")
     refuses(["plan", *streaming, "--free", "micro_bach"], "did you mean", "micro_batch")
     refuses(["predict", *streaming, "--free", "micro_batch"], "plan, autotune and init")
+
+
+@once
+def test_a_space_below_a_million_plans_has_gap_0(run_sluice):
+    pins = {"weights": "hbm", "gradients": "hbm", "copy_chunk": 0, "threads": 8, "weight_buffers": 1, "gradient_buffers": 1,
+            "activation_buffers": 2, "state_buffers": 0, "keep": "all", "keep_tier": "hbm", "when": "after"}
+    words = [word for name, value in pins.items() for word in ("--set", f"plan.{name}={value}")]
+    p = run_sluice("plan", "--model", "bytes-2m", "--machine", "rtx-4090", "--seq-len", "1024", "--batch-size", "2",
+                   "--micro-batch", "2", *words, "--json").json()
+    assert p["optimality_gap"] == 0 and 1 < p["considered"] <= 1e6 and p["simulated"] < p["considered"]
