@@ -119,9 +119,12 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   StepGraph graph = std::move(writer.graph());
   graph.graph.set_period({second, third});
   const Duration period = simulate_steady(graph).period({second, third});
-  if (period >= limit) return {period, Bytes(0)};
-  const Bytes outside = outside_arena_bytes(job, predictor_->machine().profile);
-  return {period, lay_out(graph).device_bytes + outside - enlarged(plan, coarse, job)};
+  if (period >= limit) return {.step = period};
+  const MachineProfile& profile = predictor_->machine().profile;
+  const Layout layout = lay_out(graph);
+  const Bytes device =
+      layout.device_bytes + outside_arena_bytes(job, profile) - enlarged(plan, coarse, job);
+  return {.step = period, .hbm = device, .host = layout.host_bytes + process_bytes(profile.device)};
 }
 
 /// What larger micro-batches add to scratch, of which there is one, and to slots.

@@ -10,9 +10,9 @@ namespace sluice::planner {
 
 struct CoarseStep {
   Duration step{0};
-  /// Peak, about: where the larger tasks would take more, that is left out. Zero for a plan slower
-  /// than asked for.
-  Bytes hbm{0};
+  /// Peaks, about: where the larger tasks would take more on the device, that is left out. Zero for
+  /// a plan slower than asked for.
+  Bytes hbm{0}, host{0};
 };
 
 class CoarseSteps {

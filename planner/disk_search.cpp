@@ -44,10 +44,10 @@ class DiskSearch {
                                      : shares_.all_frees();
     const bool state_alone = pinned() ? !rounds_use_disk(pinned_) : freed <= shares_.state_frees();
     if (state_alone) settle(freed, std::nullopt);
-    if (!best_ || (best_->first.rounds > 1 && rounds_use_disk(best_->first))) try_rounds(freed);
+    if (!best_ || best_->first.rounds > 1) try_rounds(freed);
     if (best_) return concluded();
-    return in_memory == nullptr || (short_host && least_.short_by.count() > 0) ? least_
-                                                                               : *in_memory;
+    const bool least_lacks = in_memory == nullptr || (short_host && least_.short_by.count() > 0);
+    return least_lacks ? least_ : *in_memory;
   }
 
  private:
@@ -85,6 +85,7 @@ class DiskSearch {
   /// plans found fits.
   void settle(Bytes freed, std::optional<std::int64_t> rounds) {
     bool tried_most = false, fits = false;
+    std::int64_t leaner = 1;
     for (int i = 0; i < kRoomsTried; ++i) {
       if (freed > most_ && !pinned()) {
         if (tried_most) return;
@@ -95,30 +96,43 @@ class DiskSearch {
       if (fits || least_.tier != Tier::host || pinned()) return;
       if (!tried_most) {
         freed += least_.short_by;
-      } else if (found && least_.short_by < freed) {
-        freed -= least_.short_by;  // With all of it on the disk, only a leaner plan may fit.
+      } else if (!best_ && found && least_.short_by * leaner < freed) {
+        // With all of it on the disk, only a leaner plan may fit: a little leaner, then much. Not
+        // worth a search each where another number of rounds fits.
+        freed -= least_.short_by * leaner;
+        leaner *= 4;
       } else {
         return;
       }
     }
   }
 
-  /// Looks for the best plan of a host with so much more memory, and for ways to put of it on the
-  /// disk what takes that. False where no plan fits such a host; what lacks, least_ says.
-  bool attempt(Bytes freed, std::optional<std::int64_t> rounds, bool& fits) {
+  /// Plans of a host with so much more memory. Gradients of a single round come to the host as its
+  /// records go: where gradients are to leave, no records may take their place.
+  [[nodiscard]] std::variant<Planned, Infeasible> search_with(
+      Bytes freed, std::optional<std::int64_t> rounds) const {
+    const bool records_stay = rounds == 1 && !pinned() && freed > shares_.state_frees();
     SearchSettings inner = settings_;
     if (rounds) {
       const std::int64_t effort = settings_.effort > 0 ? settings_.effort : kUsualEffort;
       inner.effort = std::max<std::int64_t>(1, effort / kRoundsUsual);
     }
     inner.until = settings_.part_of_time(kInMemoryPart);
-    inner.pins = [this, rounds](Plan& plan) {
+    inner.pins = [this, rounds, records_stay](Plan& plan) {
+      if (records_stay) {
+        for (UnitPlan& unit : plan.units) unit.keep_tier = Tier::hbm;
+      }
       if (rounds) set_rounds(plan, *rounds);
       if (settings_.pins) settings_.pins(plan);
       DiskShares::bring_back(plan);
     };
-    const Predictor roomier = predictor_.with_host(predictor_.machine().host + freed);
-    auto found = search_in_memory(roomier, inner);
+    return search_in_memory(predictor_.with_host(predictor_.machine().host + freed), inner);
+  }
+
+  /// Looks for the best plan of a host with so much more memory, and for ways to put of it on the
+  /// disk what takes that. False where no plan fits such a host; what lacks, least_ says.
+  bool attempt(Bytes freed, std::optional<std::int64_t> rounds, bool& fits) {
+    const auto found = search_with(freed, rounds);
     if (const auto* lacking = std::get_if<Infeasible>(&found)) {
       least_ = *lacking;
       return false;

@@ -1,10 +1,89 @@
-// Small changes of a plan: blocks from one choice to another, their order, buffers.
+// Plans made better by small changes: blocks from one choice to another, their order, buffers.
 #include <algorithm>
 
 #include "planner/guided_search.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {
+namespace {
+
+/// Plans that are improved in the end.
+constexpr std::size_t kImproved = 2;
+/// Numbers of rounds whose best plan is improved by itself, and how much slower it may be.
+constexpr std::size_t kHills = 2;
+constexpr double kHigh = 1.1;
+/// Plans that lack memory of which some that fit are made, and of each how many by moves.
+constexpr std::size_t kRepaired = 2, kSmaller = 8;
+
+}  // namespace
+
+/// The best plan of each of the best numbers of rounds is made better by itself, for which of them
+/// is the best in the end is not known before; then the best of all.
+void GuidedSearch::climb() {
+  const std::vector<GuidedPlan>& ranked = ranking_.ranked();
+  std::vector<std::int64_t> hills;
+  for (const GuidedPlan& each : ranked) {
+    if (std::find(hills.begin(), hills.end(), each.plan.rounds) != hills.end()) continue;
+    if (hills.size() == kHills) break;
+    if (to_seconds(each.coarse) > kHigh * to_seconds(ranked.front().coarse)) break;
+    hills.push_back(each.plan.rounds);
+  }
+  const auto is_over = [this] { return ranking_.is_spent() || ranking_.is_near(); };
+  for (const std::int64_t rounds : hills) {
+    if (hills.size() == 1) break;
+    const std::int64_t share = ranking_.left() / static_cast<std::int64_t>(hills.size() + 1);
+    ranking_.reserve(ranking_.left() - share);
+    while (!is_over()) {
+      const auto rank = static_cast<std::size_t>(ranking_.best(rounds) - ranked.data());
+      if (!improve(rank, rounds)) break;
+    }
+    ranking_.reserve(0);
+  }
+  for (std::size_t rank = 0; rank < kImproved && rank < ranked.size() && !is_over();) {
+    rank = improve(rank) ? 0 : rank + 1;
+  }
+}
+
+bool GuidedSearch::improve(std::size_t rank, std::int64_t rounds) {
+  const GuidedPlan from = ranking_.ranked()[rank];
+  for (PlanSketch& moved : moves(from.sketch, from.plan.rounds)) ranking_.add(std::move(moved));
+  const bool better = ranking_.play(Follow::first, rounds);
+  return repair(rounds) || better;
+}
+
+/// Of plans that would be the best but for a little memory, some that need so much less. True where
+/// the best became better.
+bool GuidedSearch::repair(std::int64_t rounds) {
+  std::vector<GuidedPlan> repaired;
+  for (const GuidedPlan& miss : ranking_.take_misses(rounds, kRepaired)) {
+    for (GuidedPlan& each : smaller(miss)) repaired.push_back(std::move(each));
+  }
+  ranking_.wait(std::move(repaired));
+  const bool better = ranking_.play(Follow::all, rounds);
+  ranking_.forget_misses();
+  return better;
+}
+
+/// Sketched again with what was lacking set aside, and with moves that need so much less.
+std::vector<GuidedPlan> GuidedSearch::smaller(const GuidedPlan& miss) {
+  const Bytes over = miss.hbm - predictor_.machine().hbm;
+  if (miss.sketch.from) {
+    RelaxedNode node = *miss.sketch.from;
+    node.reserve += over + over / 8;
+    if (auto sketch = sketch_near(node, miss.sketch.rest)) {
+      sketch->record_order = miss.sketch.record_order;
+      sketch->residency_order = miss.sketch.residency_order;
+      ranking_.add(std::move(*sketch));
+    }
+  }
+  for (PlanSketch& moved : moves(miss.sketch, miss.plan.rounds)) ranking_.add(std::move(moved));
+  std::vector<GuidedPlan> plans = ranking_.take_waiting();
+  std::erase_if(plans, [&](const GuidedPlan& each) {
+    return !each.sketch.from && miss.estimate.hbm_at_least - each.estimate.hbm_at_least < over;
+  });
+  if (plans.size() > kSmaller) plans.resize(kSmaller);
+  return plans;
+}
 
 std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64_t rounds) const {
   std::vector<PlanSketch> all;
@@ -35,6 +114,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
         if (to.unit == (sketch.*counts)[from].choice) continue;
         for (const std::int64_t blocks : {far, std::int64_t{1}}) {
           with([&](PlanSketch& moved) {
+            moved.from.reset();
             auto& list = moved.*counts;
             if (list[from].blocks < blocks) return false;
             list[from].blocks -= blocks;
@@ -69,6 +149,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   for (const std::size_t unit : {std::size_t{0}, head}) {
     for (const UnitChoice& choice : relaxation_.residency_choices(unit, rounds)) {
       with([&](PlanSketch& moved) {
+        moved.from.reset();
         moved.rest.units[unit] = choice.unit;
         return !(choice.unit == sketch.rest.units[unit]);
       });

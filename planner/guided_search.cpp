@@ -1,11 +1,8 @@
 #include "planner/guided_search.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
-#include "planner/interruption.hpp"
-#include "planner/parallel_for.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {
@@ -13,14 +10,8 @@ namespace {
 
 /// Nodes whose bound is above so much of the best plan are not worth a sketch of their own.
 constexpr double kWorthwhile = 0.985;
-/// Plans that are improved, and how little is no improvement.
-constexpr std::size_t kImproved = 2;
-constexpr double kLeastGain = 2e-4;
 /// A plan may turn out the best whose coarse time is at most so much of the best one's.
 constexpr double kPerhapsBest = 1.02;
-/// So near the bound a plan is as good as the best.
-constexpr double kNear = 1e-3;
-constexpr std::size_t kBatch = 8;
 /// Times that more memory is set aside for a number of rounds of which no plan fitted.
 constexpr int kLeanAttempts = 5;
 /// Memory set aside at the first look at a number of rounds, in sizes of its rings.
@@ -34,11 +25,8 @@ GuidedSearch::GuidedSearch(const Predictor& predictor, const SearchSettings& set
     : predictor_(predictor),
       settings_(settings),
       pins_(settings.pins),
-      threads_(settings.threads),
-      effort_(settings.effort),
-      estimator_(predictor),
-      steps_(predictor),
-      relaxation_(predictor, settings.pins) {
+      relaxation_(predictor, settings.pins),
+      ranking_(predictor, settings) {
   relax();
 }
 
@@ -57,6 +45,7 @@ void GuidedSearch::relax() {
   if (predictor_.job().optimizer.state == StateType::fp32) {
     bound_ = std::max(*bound_, predictor_.bound().time);
   }
+  ranking_.set_bound(*bound_);
 }
 
 Plan GuidedSearch::usual_plan() const {
@@ -68,11 +57,6 @@ Plan GuidedSearch::usual_plan() const {
   plan.threads = usual_threads(predictor_);
   plan.copy_chunk = usual_chunk(predictor_);
   return plan;
-}
-
-bool GuidedSearch::may_fit(const PlanEstimate& estimate) const {
-  const ResolvedMachine& machine = predictor_.machine();
-  return estimate.host_at_least <= machine.host && estimate.hbm_at_least <= machine.hbm;
 }
 
 /// One block's record less on the host: of those that hold most there, to the level below. False
@@ -108,78 +92,6 @@ bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
   return true;
 }
 
-void GuidedSearch::add(PlanSketch sketch) {
-  Plan plan = to_plan(sketch);
-  if (predictor_.job().model.tied_head &&
-      plan.units.front().gradients != plan.units.back().gradients) {
-    return;
-  }
-  if (pins_) pins_(plan);
-  if (!is_valid(plan, predictor_.job()) || !seen_.insert(plan_hash(plan)).second) return;
-  const PlanEstimate estimate = estimator_.estimate(plan);
-  if (!may_fit(estimate)) return;
-  if (!ranked_.empty() && estimate.bound >= to_seconds(ranked_.front().coarse)) return;
-  waiting_.push_back({std::move(sketch), std::move(plan), estimate, Duration(0)});
-}
-
-bool GuidedSearch::play(Follow follow) {
-  std::stable_sort(waiting_.begin(), waiting_.end(), [](const GuidedPlan& a, const GuidedPlan& b) {
-    return a.estimate.expected < b.estimate.expected;
-  });
-  const Duration before = ranked_.empty() ? Duration::max() : ranked_.front().coarse;
-  const auto better = [&] {
-    return !ranked_.empty() &&
-           to_seconds(ranked_.front().coarse) < (1 - kLeastGain) * to_seconds(before);
-  };
-  // Plans far from the best are neither improved nor tried.
-  const auto limit = [&] {
-    return ranked_.empty() ? Duration::max() : ranked_.front().coarse + ranked_.front().coarse / 16;
-  };
-  for (std::size_t next = 0; next < waiting_.size() && !is_spent();) {
-    std::vector<GuidedPlan*> batch;
-    for (; next < waiting_.size() && batch.size() < kBatch; ++next) {
-      const double best = ranked_.empty() ? std::numeric_limits<double>::infinity()
-                                          : to_seconds(ranked_.front().coarse).count();
-      if (waiting_[next].estimate.bound.count() < best) batch.push_back(&waiting_[next]);
-    }
-    const Duration slowest = limit();
-    parallel_for(batch.size(), threads_, [&](std::size_t i) {
-      throw_if_stopped(settings_.stop);
-      const CoarseStep step = steps_.step(batch[i]->plan, slowest);
-      batch[i]->coarse = step.step;
-      batch[i]->hbm = step.hbm;
-    });
-    for (const GuidedPlan* each : batch) {
-      effort_ -= each->estimate.tasks / steps_.together(each->plan);
-      const auto [least, first] = least_by_rounds_.try_emplace(each->plan.rounds, each->coarse);
-      if (!first) least->second = std::min(least->second, each->coarse);
-      if (each->coarse >= slowest) continue;
-      if (each->hbm > predictor_.machine().hbm) {
-        const Bytes over = each->hbm - predictor_.machine().hbm;
-        least_over_ = least_over_ ? std::min(*least_over_, over) : over;
-        continue;
-      }
-      const auto place = std::upper_bound(
-          ranked_.begin(), ranked_.end(), *each,
-          [](const GuidedPlan& a, const GuidedPlan& b) { return a.coarse < b.coarse; });
-      ranked_.insert(place, *each);
-    }
-    // Moves that help are followed at once.
-    if (follow == Follow::first && better()) break;
-    if (is_near()) break;
-  }
-  waiting_.clear();
-  return better();
-}
-
-bool GuidedSearch::is_spent() const {
-  return effort_ <= floor_ || (!ranked_.empty() && settings_.is_late());
-}
-
-bool GuidedSearch::is_near() const {
-  return !ranked_.empty() && to_seconds(ranked_.front().coarse) <= (1 + kNear) * *bound_;
-}
-
 /// Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or for
 /// what a sixteenth of the memory holds.
 std::int64_t GuidedSearch::few_records(const Node& node) const {
@@ -197,33 +109,40 @@ void GuidedSearch::sketch_node(const Node& node) {
     sketch_with(node, slack, few);
     if (few < per_round) sketch_with(node, slack, per_round);
   }
-  play(Follow::all);
+  ranking_.play(Follow::all);
+  repair();
   // Where memory is scarce none of these may fit: two slots, and what was lacking set aside.
-  const auto fits = [&] {
-    return std::any_of(ranked_.begin(), ranked_.end(), [&](const GuidedPlan& each) {
-      return each.plan.rounds == node.node.rounds;
-    });
-  };
+  const auto fits = [&] { return ranking_.best(node.node.rounds) != nullptr; };
   Bytes extra{0};
-  for (int attempt = 0; attempt < kLeanAttempts && !fits() && !is_spent(); ++attempt) {
-    least_over_.reset();
+  for (int i = 0; i < kLeanAttempts && !fits() && !ranking_.is_spent(); ++i) {
+    ranking_.forget_misses();
     for (const double slack : {0.4, 1.0}) {
       sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
     }
-    if (waiting_.empty()) break;
-    play(Follow::all);
-    if (!least_over_) break;
-    extra += *least_over_ + *least_over_ / 8;
+    if (!ranking_.is_waiting()) break;
+    ranking_.play(Follow::all);
+    if (!ranking_.least_over()) break;
+    extra += *ranking_.least_over() + *ranking_.least_over() / 8;
   }
 }
 
+// The bound lets records and gradients of one round share the host, but a layout may not bring them
+// so near: sketched both ways.
 void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
                                Bytes extra) {
+  RelaxedNode reserved = node.node;
+  sketch_relaxed(reserved, slack, activation_buffers, extra);
+  if (node.node.rounds > 1) return;
+  reserved.gradients_apart = true;
+  sketch_relaxed(reserved, slack, activation_buffers, extra);
+}
+
+void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
+                                  std::int64_t activation_buffers, Bytes extra) {
   const Job& job = predictor_.job();
   const double block = static_cast<double>(parameters_of_block(job));
   Plan usual = usual_plan();
   usual.activation_buffers = activation_buffers;
-  RelaxedNode reserved = node.node;
   const double weight = static_cast<double>(job.weight_element().count());
   const Bytes free =
       predictor_.machine().hbm - outside_arena_bytes(job, predictor_.machine().profile);
@@ -232,52 +151,61 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
   reserved.reserve =
       Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
       extra;
-  RelaxedPlan relaxed = relaxation_.solve(reserved);
-  if (!relaxed.feasible) return;
-  PlanSketch sketch = sketch_of(relaxation_, reserved, relaxed, usual);
+  std::optional<PlanSketch> sketch = sketch_near(reserved, usual);
+  if (!sketch) return;
   const bool offloads =
-      std::any_of(sketch.records.begin(), sketch.records.end(),
+      std::any_of(sketch->records.begin(), sketch->records.end(),
                   [](const BlockCount& c) { return c.choice.keep_tier == Tier::host; });
   if (offloads) {
     reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
-    relaxed = relaxation_.solve(reserved);
-    if (!relaxed.feasible) return;
-    sketch = sketch_of(relaxation_, reserved, relaxed, usual);
+    sketch = sketch_near(reserved, usual);
+    if (!sketch) return;
   }
+  ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
+}
+
+/// None where no plan has that much memory left.
+std::optional<PlanSketch> GuidedSearch::sketch_near(const RelaxedNode& node,
+                                                    const Plan& usual) const {
+  const RelaxedPlan relaxed = relaxation_.solve(node);
+  if (!relaxed.feasible) return std::nullopt;
+  PlanSketch sketch = sketch_of(relaxation_, node, relaxed, usual);
   // Whole counts may need a little more of the host than the relaxed ones.
   const auto exceeds_host = [&] {
     Plan plan = to_plan(sketch);
     if (pins_) pins_(plan);
-    return is_valid(plan, job) &&
-           estimator_.estimate(plan).host_at_least > predictor_.machine().host;
+    return is_valid(plan, predictor_.job()) &&
+           ranking_.estimator().estimate(plan).host_at_least > predictor_.machine().host;
   };
-  for (std::int64_t i = 0; i < job.model.layers && exceeds_host(); ++i) {
+  for (std::int64_t i = 0; i < predictor_.job().model.layers && exceeds_host(); ++i) {
     if (!lighten_host(sketch)) break;
   }
-  add(std::move(sketch));  // Other orders follow for the best one.
+  return sketch;
 }
 
 /// The best plan with the same records of all blocks.
 void GuidedSearch::add_uniform() {
-  if (ranked_.empty()) return;
+  if (ranking_.ranked().empty()) return;
   const std::int64_t layers = predictor_.job().model.layers;
-  for (const UnitChoice& choice : relaxation_.record_choices(ranked_.front().plan.rounds)) {
-    PlanSketch sketch = ranked_.front().sketch;
+  for (const UnitChoice& choice :
+       relaxation_.record_choices(ranking_.ranked().front().plan.rounds)) {
+    PlanSketch sketch = ranking_.ranked().front().sketch;
+    sketch.from.reset();
     sketch.records = {{choice.unit, layers}};
-    add(std::move(sketch));
+    ranking_.add(std::move(sketch));
   }
 }
 
 /// The best plan's blocks in every other order.
 void GuidedSearch::add_orders() {
-  if (ranked_.empty()) return;
+  if (ranking_.ranked().empty()) return;
   using Order = PlanSketch::Order;
   for (const Order records : {Order::spread, Order::grouped, Order::reversed}) {
     for (const Order residencies : {Order::grouped, Order::reversed, Order::spread}) {
-      PlanSketch sketch = ranked_.front().sketch;
+      PlanSketch sketch = ranking_.ranked().front().sketch;
       sketch.record_order = records;
       sketch.residency_order = residencies;
-      add(std::move(sketch));
+      ranking_.add(std::move(sketch));
     }
   }
 }
@@ -285,80 +213,67 @@ void GuidedSearch::add_orders() {
 /// A plan or two of each number of rounds that may be worth while and that leaves effort for more:
 /// which of them to look into first is better known from these than from their bounds.
 void GuidedSearch::look_at_nodes() {
-  const std::int64_t affordable = effort_ / 4;
+  const std::int64_t affordable = ranking_.left() / 4;
   for (const Node& node : nodes_) {
     if (!is_worthwhile(node)) break;
     const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
     sketch_with(node, kFirstSlack, few_records(node));
     sketch_with(node, kFirstSlack, per_round);
-    std::erase_if(waiting_, [&](const GuidedPlan& each) {
-      const bool costly = each.estimate.tasks / steps_.together(each.plan) > affordable;
-      if (costly) seen_.erase(plan_hash(each.plan));  // Later perhaps.
-      return costly;
-    });
-    play(Follow::all);
+    ranking_.drop_costly(affordable);
+    ranking_.play(Follow::all);
   }
-  const auto looked = [this](const Node& node) {
-    const auto found = least_by_rounds_.find(node.node.rounds);
-    return found == least_by_rounds_.end() ? Duration::max() : found->second;
-  };
-  std::stable_sort(nodes_.begin(), nodes_.end(),
-                   [&looked](const Node& a, const Node& b) { return looked(a) < looked(b); });
+  std::stable_sort(nodes_.begin(), nodes_.end(), [this](const Node& a, const Node& b) {
+    return ranking_.least(a.node.rounds) < ranking_.least(b.node.rounds);
+  });
 }
 
 void GuidedSearch::sketch_nodes() {
   look_at_nodes();
   for (const Node& node : nodes_) {
-    if (is_near()) break;
+    if (ranking_.is_near()) break;
     if (!is_worthwhile(node)) continue;
     // The first numbers of rounds leave effort for those behind them.
-    floor_ = effort_ / 2;
+    ranking_.reserve(ranking_.left() / 2);
     sketch_node(node);
-    floor_ = 0;
+    ranking_.reserve(0);
   }
   add_orders();
   add_uniform();
-  play(Follow::all);
+  ranking_.play(Follow::all);
+  repair();
 }
 
 /// A number of rounds that cannot be much better than what there is needs no plan of its own.
 bool GuidedSearch::is_worthwhile(const Node& node) const {
-  if (ranked_.empty()) return true;
-  return node.relaxed.bound <= kWorthwhile * to_seconds(ranked_.front().coarse) && !is_near();
-}
-
-bool GuidedSearch::improve(std::size_t rank) {
-  const PlanSketch sketch = ranked_[rank].sketch;
-  for (PlanSketch& moved : moves(sketch, ranked_[rank].plan.rounds)) add(std::move(moved));
-  return play(Follow::first);
+  if (ranking_.ranked().empty()) return true;
+  return node.relaxed.bound <= kWorthwhile * to_seconds(ranking_.ranked().front().coarse) &&
+         !ranking_.is_near();
 }
 
 std::vector<GuidedPlan> GuidedSearch::run() {
   if (nodes_.empty()) return {};
   sketch_nodes();
-  if (ranked_.empty()) return {};
-  const std::string sketched = plan_hash(ranked_.front().plan);
-  for (std::size_t rank = 0; rank < kImproved && rank < ranked_.size() && !is_spent();) {
-    if (is_near()) break;
-    rank = improve(rank) ? 0 : rank + 1;
-  }
+  if (ranking_.ranked().empty()) return {};
+  const std::string sketched = plan_hash(ranking_.ranked().front().plan);
+  climb();
+  std::vector<GuidedPlan> plans = ranking_.ranked();
   // Coarse times are near, not exact: what all moves came from is tried beside what became of it,
   // and the best of every other number of rounds.
   std::size_t place = 1;
   const auto bring_forward = [&](const auto& is_it) {
-    const auto found = std::find_if(ranked_.begin(), ranked_.end(), is_it);
-    const auto to = ranked_.begin() + static_cast<std::ptrdiff_t>(std::min(place, ranked_.size()));
-    if (found == ranked_.end() || found < to) return;
-    if (to_seconds(found->coarse) > kPerhapsBest * to_seconds(ranked_.front().coarse)) return;
+    const auto found = std::find_if(plans.begin(), plans.end(), is_it);
+    const auto to = plans.begin() + static_cast<std::ptrdiff_t>(std::min(place, plans.size()));
+    if (found == plans.end() || found < to) return;
+    if (to_seconds(found->coarse) > kPerhapsBest * to_seconds(plans.front().coarse)) return;
     std::rotate(to, found, found + 1);
     ++place;
   };
   for (const Node& node : nodes_) {
-    if (node.node.rounds == ranked_.front().plan.rounds) continue;
+    if (node.node.rounds == plans.front().plan.rounds) continue;
     bring_forward([&](const GuidedPlan& each) { return each.plan.rounds == node.node.rounds; });
   }
   bring_forward([&](const GuidedPlan& each) { return plan_hash(each.plan) == sketched; });
-  return ranked_;
+  return plans;
 }
 
 }  // namespace sluice::planner

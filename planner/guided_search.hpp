@@ -2,26 +2,12 @@
 // far it is from the best.
 #pragma once
 
-#include <map>
-#include <set>
-#include <string>
+#include <optional>
 #include <vector>
 
-#include "planner/coarse_step.hpp"
-#include "planner/plan_sketch.hpp"
-#include "planner/plan_space.hpp"
-#include "planner/search.hpp"
+#include "planner/coarse_ranking.hpp"
 
 namespace sluice::planner {
-
-/// A plan and about how long its step takes.
-struct GuidedPlan {
-  PlanSketch sketch;
-  Plan plan;  ///< With the pins.
-  PlanEstimate estimate;
-  Duration coarse{0};
-  Bytes hbm{0};  ///< Peak, about.
-};
 
 class GuidedSearch {
  public:
@@ -39,6 +25,7 @@ class GuidedSearch {
     RelaxedNode node;
     RelaxedPlan relaxed;
   };
+  using Follow = CoarseRanking::Follow;
   void relax();
   [[nodiscard]] Plan usual_plan() const;
   void look_at_nodes();
@@ -52,34 +39,27 @@ class GuidedSearch {
   /// Memory set aside: `slack` sizes of the rings, and `extra`.
   void sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
                    Bytes extra = Bytes(0));
+  void sketch_relaxed(RelaxedNode reserved, double slack, std::int64_t activation_buffers,
+                      Bytes extra);
+  [[nodiscard]] std::optional<PlanSketch> sketch_near(const RelaxedNode& node,
+                                                      const Plan& usual) const;
   [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
-  bool improve(std::size_t rank);
+
+  // planner/guided_moves.cpp: sketches made better.
+  void climb();
+  /// True where the best of this number of rounds, or 0: of all, became better.
+  bool improve(std::size_t rank, std::int64_t rounds = 0);
+  bool repair(std::int64_t rounds = 0);
+  [[nodiscard]] std::vector<GuidedPlan> smaller(const GuidedPlan& miss);
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
-  void add(PlanSketch sketch);
-  /// Which of the plans that were added to simulate: all, or until the best became better.
-  enum class Follow { all, first };
-  /// True where the best became better.
-  bool play(Follow follow);
-  /// Effort or time is over.
-  [[nodiscard]] bool is_spent() const;
-  /// Nothing much better can be found.
-  [[nodiscard]] bool is_near() const;
-  [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
 
   const Predictor& predictor_;
   const SearchSettings& settings_;
   const Pins& pins_;
-  std::int64_t threads_, effort_;
-  std::int64_t floor_ = 0;  ///< Of `effort_`, what later plans are to have.
-  PlanEstimator estimator_;
-  CoarseSteps steps_;
   PlanRelaxation relaxation_;
+  CoarseRanking ranking_;
   std::optional<Seconds> bound_;
-  std::vector<Node> nodes_;  ///< By bound.
-  std::vector<GuidedPlan> waiting_, ranked_;
-  std::set<std::string> seen_;
-  std::map<std::int64_t, Duration> least_by_rounds_;  ///< Coarse, whether or not it fits.
-  std::optional<Bytes> least_over_;  ///< What the plan that exceeded memory least lacked.
+  std::vector<Node> nodes_;  ///< By bound, then by the best plan seen.
 };
 
 }  // namespace sluice::planner

@@ -90,7 +90,7 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   }
   TierMemory& host = at(memory, Tier::host);
   host.parts = arena_parts(graph, Arena::host);
-  host.parts.emplace_back("process", cuda ? kCudaProcessBaseline : kProcessBaseline);
+  host.parts.emplace_back("process", process_bytes(machine.profile.device));
   host.peak = graph.layout.host_bytes + host.parts.back().second;
   host.capacity = machine.host;
   TierMemory& disk = at(memory, Tier::disk);

@@ -20,6 +20,9 @@ namespace sluice::planner {
 inline constexpr Bytes kProcessBaseline = Bytes(32ll << 20);
 /// The same with a CUDA context and its libraries (datasheet-less: driver 550 class, estimated).
 inline constexpr Bytes kCudaProcessBaseline = Bytes(1ll << 30);
+[[nodiscard]] constexpr Bytes process_bytes(DeviceKind device) {
+  return device == DeviceKind::cuda ? kCudaProcessBaseline : kProcessBaseline;
+}
 /// Device memory that a CUDA context and its libraries take outside the arena where the profile
 /// does not say (estimated).
 inline constexpr Bytes kCudaContext = Bytes(640ll << 20);

@@ -120,6 +120,7 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   const std::int64_t wire = plan.rounds > 1 ? 4 : job.gradient_wire_element().count();
   const std::int64_t per_round = plan.micro_batches_per_round;
   std::int64_t resident = 0, records = 0, transient = 0, host = 0, rebuilt = 0;
+  std::int64_t host_gradients = 0, host_records = 0;
   std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0;
   std::int64_t waiting = 0, largest_waiting = 0, staged = 0, staged_apart = 0;
   for (const StagedLoad& load : staged_loads(job, plan)) {
@@ -146,7 +147,7 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
       largest_waiting = std::max(largest_waiting, 4 * n);
       if (choice.executor == Executor::cpu) stage = std::max(stage, wire * n);
     } else {
-      host += wire * n;
+      host_gradients += wire * n;
       if (block) gradient_ring = std::max(gradient_ring, 4 * n);
       if (!block) transient += 2 * n;  // One slot for embed and head together.
     }
@@ -154,7 +155,7 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
     const Bytes kept = record_.kept(choice.keep);
     rebuilt = std::max(rebuilt, (record_.all_bytes - kept).count());
     if (choice.keep_tier == Tier::host) {
-      host += per_round * kept.count();
+      host_records += per_round * kept.count();
       offload_ring = std::max(offload_ring, kept.count());
     } else {
       records += per_round * kept.count();
@@ -175,7 +176,10 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
                          workspace_ + Bytes(std::max<std::int64_t>(0, beside_records)) +
                          Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
                                offload_ring * plan.activation_buffers + transient + 2 * streams);
-  estimate.host_at_least = Bytes(host + stage) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
+  // Gradients of a single round come as its records go.
+  const std::int64_t waits = host_gradients + stage;
+  host += plan.rounds > 1 ? host_records + waits : std::max(host_records, waits);
+  estimate.host_at_least = Bytes(host) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
 }
 
 PlanEstimate PlanEstimator::estimate(const Plan& plan) const {

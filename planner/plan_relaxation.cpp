@@ -78,7 +78,11 @@ UseSum PlanRelaxation::base() const {
 }
 
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
-  const auto limits = rows(node.rounds, node.reserve);
+  auto limits = rows(node.rounds, node.reserve);
+  if (node.gradients_apart) {
+    limits[static_cast<std::size_t>(Limit::host_at_loss)]
+        .weights[static_cast<std::size_t>(Use::host_gradients)] = 1;
+  }
   const UseSum fixed = base();
   const auto layers = static_cast<double>(predictor_->job().model.layers);
   const std::size_t head = unit_count(predictor_->job().model) - 1;

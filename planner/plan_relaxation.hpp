@@ -37,10 +37,15 @@ enum class Use : std::uint8_t {
   streamed,        ///< Bytes of blocks' weights that do not stay.
   scratch,         ///< Bytes of device slots that its unit has a share of.
   waiting,         ///< Bytes of gradients that wait on the device.
+  loss_slots,      ///< Bytes of device slots, beyond scratch, that are in use at a loss: of several
+                   ///< rounds at a later one's.
+  early_staged,    ///< Of `staged`, what takes a record's place or comes before the last loss.
   reloads,         ///< Bytes of running gradient sums that come back between rounds.
-  host             ///< Bytes of host memory.
+  host,            ///< Bytes of host memory, whenever,
+  host_records,    ///< of records there
+  host_gradients   ///< and of gradients, which may follow them in the same place.
 };
-inline constexpr std::size_t kUses = 20;
+inline constexpr std::size_t kUses = 24;
 using UseSum = std::array<double, kUses>;
 
 /// What limits a step or one of its phases, in the order of the rows.
@@ -70,29 +75,36 @@ enum class Limit : std::uint8_t {
   // From the first loss to the next round's forward pass, or the norm.
   first_backward,
   first_loads,  ///< What could not be held at the loss comes during backward.
-  // Of each later backward pass.
+  // Of each later backward pass but the last.
   later_backward,
   later_loads,  ///< Likewise, and the running sums of gradients.
+  // Of the last of several, to the norm.
+  last_backward,
+  last_loads,  ///< Likewise, and staged state.
   // Of memory.
   hbm_at_loss,
+  hbm_at_backward,  ///< Of one round: when the last block's backward pass begins.
   hbm_at_norm,
-  host_memory
+  hbm_across_rounds,  ///< Of several: what all of them use, and staged state beside it.
+  host_at_loss,
+  host_at_norm
 };
-inline constexpr std::size_t kLimits = 25;
-inline constexpr std::size_t kTimeLimits = 22;
+inline constexpr std::size_t kLimits = 30;
+inline constexpr std::size_t kTimeLimits = 24;
 const char* to_string(Limit limit);
 
-/// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward and
-/// rounds - 1 later ones.
+/// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward,
+/// rounds - 2 later ones and, of several rounds, a last one.
 enum class StepPart : std::uint8_t {
   first_forward,
   later_forward,
   first_backward,
   later_backward,
+  last_backward,
   whole,
   memory
 };
-inline constexpr std::size_t kParts = 4;  ///< That a step consists of.
+inline constexpr std::size_t kParts = 5;  ///< That a step consists of.
 [[nodiscard]] StepPart part_of(Limit limit);
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);
 
@@ -107,6 +119,8 @@ struct RelaxedNode {
   std::int64_t rounds = 1;
   std::optional<std::size_t> embed, head;  ///< Index of the choice.
   Bytes reserve{0};                        ///< Device memory that is left alone.
+  /// Also of a single round, gradients on the host do not take the place of records: for sketches.
+  bool gradients_apart = false;
 };
 
 struct RelaxedPlan {
@@ -134,6 +148,8 @@ class PlanRelaxation {
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
   /// No execution of this plan is faster.
   [[nodiscard]] Seconds bound_of(const Plan& plan) const;
+  /// The first limit of memory that this plan surely exceeds.
+  [[nodiscard]] std::optional<Limit> exceeded(const Plan& plan) const;
 
  private:
   struct Row {
@@ -146,10 +162,21 @@ class PlanRelaxation {
   void add_whole_rows(std::array<Row, kLimits>& all) const;
   void add_rest(std::array<Row, kLimits>& all) const;
   void add_part_rows(std::array<Row, kLimits>& all, std::int64_t rounds, Bytes reserve) const;
+  void add_memory_rows(std::array<Row, kLimits>& all, std::int64_t rounds, Bytes reserve) const;
+  /// Bytes of the device that no choice changes.
+  struct DeviceFixed {
+    double workspace = 0;
+    double always = 0;       ///< Workspace, tokens and a tied head's gradient.
+    double at_loss = 0;      ///< When a loss begins; of several rounds a later one.
+    double at_backward = 0;  ///< When the only round's backward pass begins.
+  };
+  [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
+  [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
   [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds) const;
   void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;
+  void add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind, std::int64_t rounds) const;
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,
                                      std::int64_t rounds) const;
 

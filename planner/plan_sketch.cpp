@@ -95,6 +95,7 @@ Plan to_plan(const PlanSketch& sketch) {
 PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                      const RelaxedPlan& relaxed, const Plan& usual) {
   PlanSketch sketch;
+  sketch.from = node;
   sketch.rest = usual;
   sketch.rest.rounds = node.rounds;
   sketch.rest.micro_batches_per_round = usual.rounds * usual.micro_batches_per_round / node.rounds;

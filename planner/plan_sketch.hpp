@@ -2,6 +2,7 @@
 // more. What a relaxation finds becomes a plan here.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "planner/plan_relaxation.hpp"
@@ -24,6 +25,8 @@ struct PlanSketch {
   std::vector<BlockCount> records;      ///< keep and keep_tier count.
   std::vector<BlockCount> residencies;  ///< The other fields.
   Order record_order = Order::spread, residency_order = Order::grouped;
+  /// Where no block has moved since: what it was sketched from.
+  std::optional<RelaxedNode> from;
   Plan rest;  ///< Embedding, head, rounds and everything that is not by unit.
 };
 

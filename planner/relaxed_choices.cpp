@@ -146,7 +146,7 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds) con
     use_of(use, Use::device_records) = per_round * kept;
   } else {
     use_of(use, Use::h2d) = use_of(use, Use::d2h) = micro * kept;
-    use_of(use, Use::host) = per_round * kept;
+    use_of(use, Use::host_records) = per_round * kept;
     use_of(use, Use::scratch) += kept / layers;
   }
   return use;
@@ -226,6 +226,11 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   if (stages_state(placed)) {
     const auto staged = static_cast<double>(staged_bytes(placed, job, parameters).count());
     use_of(use, Use::staged) = staged;
+    // With two rounds the last of them, by unit, may come after the second loss.
+    const double early = rounds > 2 ? 1
+                         : block    ? 1 - 1 / static_cast<double>(job.model.layers)
+                                    : (kind == 0 ? 1 : 0);
+    use_of(use, Use::early_staged) = early * staged;
     use_of(use, Use::h2d) += staged;
     use_of(use, Use::d2h) += state;
   }
@@ -233,12 +238,34 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     use_of(use, Use::d2h) += n * (wire + sum * (times - 1));
     use_of(use, Use::h2d) += n * sum * (times - 1);
     use_of(use, Use::reloads) += n * sum * (times - 1);
-    use_of(use, Use::host) += n * (rounds > 1 ? sum : wire);
+    use_of(use, Use::host_gradients) = n * (rounds > 1 ? sum : wire);
   } else {
     if (cpu) use_of(use, Use::d2h) += n * wire;
     if (job.optimizer.clip || stages_state(placed)) use_of(use, Use::waiting) = sum * n;
   }
+  add_slots(use, placed, kind, rounds);
   return use;
+}
+
+/// Device slots of streamed embedding and head, and of gradients on their way to the host. Those of
+/// all blocks are one slot at least, of which each has a share; embedding and head have one
+/// together, as large as the larger.
+void PlanRelaxation::add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind,
+                               std::int64_t rounds) const {
+  const Job& job = predictor_->job();
+  const auto n = static_cast<double>(parameters_[kind]);
+  if (kind != 1 && placed.weights == Tier::host) {
+    // A tied head reads the embedding's weights at every loss; else they come back after a loss
+    // that is neither of the first nor of the last round.
+    const bool at_loss = kind == 2 || job.model.tied_head || rounds > 2;
+    const double weight = static_cast<double>(job.weight_element().count());
+    if (at_loss) use_of(use, Use::loss_slots) += weight * n;
+  }
+  if (placed.gradients != Tier::host || rounds == 1) return;
+  // What is used in several rounds keeps its bytes between them.
+  const auto smaller = static_cast<double>(std::min(parameters_[0], parameters_[2]));
+  const double share = kind == 1 ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
+  use_of(use, Use::loss_slots) += static_cast<double>(job.gradient_element().count()) * share;
 }
 
 std::vector<UnitChoice> PlanRelaxation::record_choices(std::int64_t rounds) const {
@@ -257,7 +284,7 @@ std::vector<UnitChoice> PlanRelaxation::residency_choices(std::size_t unit,
   return all;
 }
 
-Seconds PlanRelaxation::bound_of(const Plan& plan) const {
+UseSum PlanRelaxation::use_of_plan(const Plan& plan) const {
   UseSum sum = base();
   const auto add = [&sum](const UseSum& use) {
     for (std::size_t i = 0; i < kUses; ++i) sum[i] += use[i];
@@ -268,6 +295,11 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
     add(residency_use(plan.units[unit], kind, plan.rounds));
     if (kind == 1) add(record_use(plan.units[unit], plan.rounds));
   }
+  return sum;
+}
+
+Seconds PlanRelaxation::bound_of(const Plan& plan) const {
+  UseSum sum = use_of_plan(plan);
   // Blocks whose weights stay in the ring at a turn between passes are not loaded again; of the
   // whole space those count as resident, here there are at most as many as slots.
   const double saved = static_cast<double>(2 * plan.rounds - 1) *

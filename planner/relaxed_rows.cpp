@@ -1,5 +1,6 @@
 // Rows of the relaxation: what each limit says of sums over units.
 #include <algorithm>
+#include <initializer_list>
 
 #include "planner/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
@@ -17,14 +18,6 @@ double weighed(const UseSum& weights, const UseSum& sum) {
 }
 
 }  // namespace
-
-StepPart part_of(Limit limit) {
-  if (limit < Limit::first_forward) return StepPart::whole;
-  if (limit < Limit::later_forward) return StepPart::first_forward;
-  if (limit < Limit::first_backward) return StepPart::later_forward;
-  if (limit < Limit::later_backward) return StepPart::first_backward;
-  return limit < Limit::hbm_at_loss ? StepPart::later_backward : StepPart::memory;
-}
 
 void PlanRelaxation::add_whole_rows(std::array<Row, kLimits>& all) const {
   const ProfileCostModel& costs = predictor_->costs();
@@ -92,12 +85,12 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
   for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
     put(limit, Use::forward, 1 / times);
   }
-  for (const Limit limit : {Limit::first_backward, Limit::later_backward}) {
+  for (const Limit limit : {Limit::first_backward, Limit::later_backward, Limit::last_backward}) {
     put(limit, Use::tail, 1 / times);
     row(limit).constant = -once / times;  // The norms are in the last.
   }
-  row(rounds > 1 ? Limit::later_backward : Limit::first_backward).constant +=
-      rounds > 1 ? once / (times - 1) : once;
+  row(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
+      rounds > 1 ? once * least_share(costs.boost()) : once;
 
   // Between norm and loss: all updates, which wait for the norm, and all weights that they change.
   if (job.optimizer.clip) {
@@ -129,25 +122,21 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
     put(Limit::updates, Use::last_copy, left);
   }
 
-  const std::int64_t a_round = job.micro_batches() / rounds;
-  const auto per_round = static_cast<double>(a_round);
-  const auto stream = static_cast<double>(stream_bytes(job).count());
+  const double at_loss = device_fixed(rounds).at_loss;
   const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
-  double fixed = static_cast<double>(
-      (workspace_bytes(job, costs.device()) + outside_arena_bytes(job, profile)).count() +
-      8 * job.tokens());
-  if (job.model.tied_head)
-    fixed += static_cast<double>((job.gradient_element() * parameters_[0]).count());
-  // The inputs of the loss, later its gradients; the head's weights, later its gradient, too.
-  const double at_loss = fixed + per_round * stream;
-  // What the device cannot hold when a loss begins, as time of a link.
-  const auto not_held = [&](Limit limit, double rate, bool later) {
-    for (const Use use : {Use::records, Use::resident, Use::scratch}) put(limit, use, rate);
-    if (later) put(limit, Use::waiting, rate);
+  // What the device cannot hold when a loss begins, as time of a link. Staged state that has its
+  // own memory has it beside all that several rounds use, and what takes the place of records is
+  // stored before them: so of several rounds the first loss leaves no more room than the others.
+  const auto not_held = [&](Limit limit, double rate) {
+    for (const Use use : {Use::records, Use::resident, Use::scratch, Use::loss_slots}) {
+      put(limit, use, rate);
+    }
+    if (rounds > 1) put(limit, Use::waiting, rate);
     row(limit).constant += (at_loss - hbm) * rate;
   };
-  put(Limit::first_stores, Use::staged, up);
-  not_held(Limit::first_stores, up, false);
+  const Use staged = rounds > 1 ? Use::early_staged : Use::staged;
+  put(Limit::first_stores, staged, up);
+  not_held(Limit::first_stores, up);
   const bool contention = costs.switches().contention;
   if (contention && profile.dram.value > 0) {
     const double dram = profile.dram.value;
@@ -162,8 +151,8 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
       put(Limit::update_dram, Use::last_copy, std::max(0.0, 1 - loads));
       put(Limit::first_dram, Use::last_copy, std::max(0.0, 1 - loads - stores));
     }
-    put(Limit::first_dram, Use::staged, profile.d2h_dram.value / dram);
-    not_held(Limit::first_dram, profile.d2h_dram.value / dram, false);
+    put(Limit::first_dram, staged, profile.d2h_dram.value / dram);
+    not_held(Limit::first_dram, profile.d2h_dram.value / dram);
   }
   if (contention && profile.cores.value > 0 && job.optimizer.clip) {
     const double cores = profile.cores.value;
@@ -175,29 +164,18 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
   }
   // The share of the ring is part of what streams.
   const double streams = down * (1 - 1 / static_cast<double>(job.model.layers));
-  not_held(Limit::first_loads, down, false);
-  put(Limit::first_loads, Use::streamed, streams);
+  for (const Limit limit : {Limit::first_loads, Limit::later_loads, Limit::last_loads}) {
+    not_held(limit, down);
+    put(limit, Use::streamed, streams);
+  }
   if (rounds > 1) {
-    not_held(Limit::later_stores, up, true);
-    not_held(Limit::later_loads, down, true);
-    put(Limit::later_loads, Use::streamed, streams);
+    not_held(Limit::later_stores, up);
     put(Limit::later_loads, Use::reloads, down / (times - 1));
-    put(Limit::later_loads, Use::staged, down / (times - 1));
+    put(Limit::last_loads, Use::reloads, down / (times - 1));
+    put(Limit::last_loads, Use::early_staged, down);
   } else {
     put(Limit::first_loads, Use::staged, down);
   }
-
-  for (const Use use : {Use::device_records, Use::resident, Use::scratch}) {
-    put(Limit::hbm_at_loss, use, 1);
-  }
-  if (rounds > 1) put(Limit::hbm_at_loss, Use::waiting, 1);
-  const auto head = static_cast<double>((job.gradient_element() * parameters_[2]).count());
-  row(Limit::hbm_at_loss).constant = at_loss + (rounds > 1 ? 0 : head) - hbm;
-  put(Limit::hbm_at_norm, Use::resident, 1);
-  put(Limit::hbm_at_norm, Use::waiting, 1);
-  // Staged state of two units never shares bytes: each is loaded before the other is stored.
-  put(Limit::hbm_at_norm, Use::staged, 1);
-  row(Limit::hbm_at_norm).constant = fixed - hbm;
 }
 
 /// With boost, what the lane computes in a part of a step may be as much quicker as any rest makes
@@ -219,11 +197,7 @@ std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t round
   std::array<Row, kLimits> all{};
   add_whole_rows(all);
   add_part_rows(all, rounds, reserve);
-  Row& host = all[row_index(Limit::host_memory)];
-  host.weights[static_cast<std::size_t>(Use::host)] = 1;
-  const bool cuda = predictor_->costs().profile().device == DeviceKind::cuda;
-  host.constant = static_cast<double>(
-      ((cuda ? kCudaProcessBaseline : kProcessBaseline) - predictor_->machine().host).count());
+  add_memory_rows(all, rounds, reserve);
   return all;
 }
 
@@ -244,38 +218,14 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
   return Seconds(std::max(most, together));
 }
 
-double times_in_step(StepPart part, std::int64_t rounds) {
-  const bool later = part == StepPart::later_forward || part == StepPart::later_backward;
-  return later ? static_cast<double>(rounds - 1) : 1;
-}
-
-const char* to_string(Limit limit) {
-  constexpr const char* kNames[kLimits] = {"compute",
-                                           "h2d",
-                                           "d2h",
-                                           "cpu",
-                                           "dram",
-                                           "cores",
-                                           "embed_cycle",
-                                           "first_forward",
-                                           "embed_chain",
-                                           "block_chain",
-                                           "updates",
-                                           "refresh",
-                                           "update_dram",
-                                           "update_cores",
-                                           "first_stores",
-                                           "first_dram",
-                                           "later_forward",
-                                           "later_stores",
-                                           "first_backward",
-                                           "first_loads",
-                                           "later_backward",
-                                           "later_loads",
-                                           "hbm_at_loss",
-                                           "hbm_at_norm",
-                                           "host_memory"};
-  return kNames[row_index(limit)];
+std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
+  const UseSum sum = use_of_plan(plan);
+  const auto all = rows(plan.rounds, Bytes(0));
+  for (std::size_t i = kTimeLimits; i < kLimits; ++i) {
+    // Sums of shares round; a byte is none.
+    if (weighed(all[i].weights, sum) + all[i].constant > 1) return static_cast<Limit>(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace sluice::planner

@@ -18,22 +18,25 @@ using namespace sluice::planner;
 struct Case {
   const char* model;
   const char* machine;
-  const char* host;  ///< Null: the machine's.
+  const char* host = nullptr;  ///< Null: the machine's.
+  const char* hbm = nullptr;   ///< Likewise.
 };
 
 constexpr std::array kCases{
-    Case{"qwen2.5-7b", "h200", nullptr}, Case{"qwen2.5-7b", "h200-64c", nullptr},
-    Case{"qwen2.5-14b", "h200-64c", nullptr}, Case{"qwen2.5-32b", "h200-64c", "2 TiB"},
-    Case{"llama-3.1-70b", "h200-64c", "2 TiB"}, Case{"llama-3.1-405b", "h200-64c", "8 TiB"},
-    Case{"qwen2.5-7b", "h100-sxm", nullptr}, Case{"qwen2.5-14b", "h100-sxm", nullptr},
-    Case{"qwen2.5-32b", "h100-sxm", "2 TiB"}, Case{"llama-3.1-70b", "h100-sxm", "2 TiB"},
-    Case{"llama-3.1-405b", "h100-sxm", "8 TiB"}, Case{"qwen2.5-7b", "gh200", nullptr},
-    Case{"qwen2.5-14b", "gh200", nullptr}, Case{"qwen2.5-32b", "gh200", "2 TiB"},
-    Case{"llama-3.1-70b", "gh200", "2 TiB"}, Case{"qwen2.5-7b", "rtx-4090", nullptr},
+    Case{"qwen2.5-7b", "h200"}, Case{"qwen2.5-7b", "h200-64c"}, Case{"qwen2.5-14b", "h200-64c"},
+    Case{"qwen2.5-32b", "h200-64c", "2 TiB"}, Case{"llama-3.1-70b", "h200-64c", "2 TiB"},
+    Case{"llama-3.1-405b", "h200-64c", "8 TiB"}, Case{"qwen2.5-7b", "h100-sxm"},
+    Case{"qwen2.5-14b", "h100-sxm"}, Case{"qwen2.5-32b", "h100-sxm", "2 TiB"},
+    Case{"llama-3.1-70b", "h100-sxm", "2 TiB"}, Case{"llama-3.1-405b", "h100-sxm", "8 TiB"},
+    Case{"qwen2.5-7b", "gh200"}, Case{"qwen2.5-14b", "gh200"},
+    Case{"qwen2.5-32b", "gh200", "2 TiB"}, Case{"llama-3.1-70b", "gh200", "2 TiB"},
+    Case{"qwen2.5-7b", "rtx-4090"}, Case{"llama-3.1-8b", "rtx-4090", "256 GiB"},
     Case{"qwen2.5-14b", "rtx-4090", "512 GiB"}, Case{"qwen2.5-32b", "rtx-4090", "2 TiB"},
-    // These fit nowhere.
-    Case{"qwen2.5-14b", "h200", nullptr}, Case{"llama-3.1-70b", "rtx-4090", nullptr},
-    Case{"llama-3.1-405b", "h200", nullptr}};
+    // Little memory on the device.
+    Case{"qwen2.5-3b", "h200", nullptr, "48 GiB"}, Case{"qwen2.5-3b", "h200", nullptr, "24 GiB"},
+    Case{"qwen2.5-7b", "h200", nullptr, "24 GiB"}, Case{"qwen2.5-7b", "h200", nullptr, "12 GiB"},
+    // Little on the host, or none that would do.
+    Case{"qwen2.5-14b", "h200"}, Case{"llama-3.1-70b", "rtx-4090"}, Case{"llama-3.1-405b", "h200"}};
 
 void report(const Case& each, double effort) {
   RunConfig config;
@@ -42,6 +45,7 @@ void report(const Case& each, double effort) {
   config.seq_len = 4096;
   config.batch_size = 16;
   if (each.host != nullptr) set_path(config, "limits.host", each.host);
+  if (each.hbm != nullptr) set_path(config, "limits.hbm", each.hbm);
   RunPlanning run = planning_of(config);
   run.search.effort = static_cast<std::int64_t>(effort * static_cast<double>(kUsualEffort));
   run.search.threads = 2;
@@ -61,8 +65,8 @@ void report(const Case& each, double effort) {
     result = fmt::format("{} short by {}, {} remedies", to_string(lacking.tier),
                          format_bytes(lacking.short_by), lacking.remedies.size());
   }
-  fmt::print("{:15} {:9} effort {:4.2f}  {:5.2f} s, CPU {:5.2f} s  {}\n", each.model, each.machine,
-             effort, wall, busy, result);
+  fmt::print("{:15} {:9} {:7} effort {:4.2f}  {:5.2f} s, CPU {:5.2f} s  {}\n", each.model,
+             each.machine, each.hbm != nullptr ? each.hbm : "", effort, wall, busy, result);
 }
 
 }  // namespace

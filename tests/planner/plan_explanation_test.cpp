@@ -163,12 +163,19 @@ TEST(KeepMore, UsesTheMemoryThatIsThereAndPins) {
   for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
     EXPECT_NE(more->plan.units[unit].keep, Keep::input);
   }
-  // In exactly the memory of the lean plan nothing more can be kept there.
+  // In exactly the memory of the lean plan nothing more can be kept on the device; on the host
+  // records may have the place that gradients take later.
   ResolvedMachine tight = round_machine();
   tight.hbm = at(before.memory, Tier::hbm).peak;
   tight.host = at(before.memory, Tier::host).peak;
   const Predictor there(tiny_job(), tight, {}, Residency::host);
-  EXPECT_FALSE(keep_more(plan, before.step, there, {}).has_value());
+  const Pins on_device = [](Plan& pinned) {
+    for (UnitPlan& unit : pinned.units) unit.keep_tier = Tier::hbm;
+  };
+  EXPECT_FALSE(keep_more(plan, before.step, there, {.pins = on_device, .threads = 1}).has_value());
+  const auto on_host = keep_more(plan, before.step, there, {});
+  ASSERT_TRUE(on_host.has_value());
+  EXPECT_TRUE(there.predict(on_host->plan).prediction.fits);
   const Pins pins = [](Plan& pinned) {
     for (UnitPlan& unit : pinned.units) unit.keep = Keep::input;
   };

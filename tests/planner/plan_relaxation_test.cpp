@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "planner/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
@@ -90,6 +91,40 @@ TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
     }
   }
   EXPECT_GT(checked, 1000);
+}
+
+/// Far sharper than the bound of a space: each plan against the rows of its own counts.
+TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCounts) {
+  Job unclipped = tiny_job();
+  unclipped.optimizer.clip.reset();
+  int checked = 0, staged = 0;
+  for (const ResolvedMachine& machine : uneven_machines()) {
+    for (Job job : {tiny_job(), tiny_job(true), unclipped}) {
+      job.batch_size = 6;
+      const Predictor predictor(job, machine, {});
+      for (std::uint64_t seed = 0; seed < 80; ++seed) {
+        const Plan plan = random_plan(job, seed);
+        const PlanScore score = predictor.score(plan);
+        if (score.step.count() == 0) continue;
+        ResolvedMachine tight = machine;
+        tight.hbm = score.hbm;
+        tight.host = score.host;
+        const Predictor in_its_memory(job, tight, {});
+        const PlanRelaxation relaxation(in_its_memory, {});
+        const auto exceeded = relaxation.exceeded(plan);
+        EXPECT_FALSE(exceeded.has_value()) << "seed " << seed << " rounds " << plan.rounds << " of "
+                                           << (exceeded ? to_string(*exceeded) : "");
+        // The third step, which is what counts, may leave a store to the fourth.
+        EXPECT_LE(relaxation.bound_of(plan).count(), to_seconds(score.step).count() * (1 + 2e-3))
+            << "seed " << seed << " rounds " << plan.rounds << " clip "
+            << job.optimizer.clip.has_value() << " tied " << job.model.tied_head;
+        ++checked;
+        staged += std::any_of(plan.units.begin(), plan.units.end(), stages_state) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(checked, 1500);
+  EXPECT_GT(staged, 300);
 }
 
 TEST(PlanRelaxation, IsInfeasibleWhereTheHostCannotHoldTheState) {

@@ -140,7 +140,21 @@ TEST(Search, FindsAPlanOfOneRoundWhereHostMemoryIsNearlyFull) {
   const Planned found =
       planned(run.predictor, {.pins = run.search.pins, .effort = kQuickEffort, .threads = 2});
   EXPECT_EQ(found.best.prediction.plan.rounds, 1);
-  EXPECT_LT(found.optimality_gap, 0.15);
+  // 1.65 where records and gradients were thought to need the host at the same time.
+  EXPECT_LT(to_seconds(found.best.prediction.step) / run.predictor.bound().time, 1.62);
+}
+
+/// Of what would be fastest but for a little memory, plans that fit are made.
+TEST(Search, WhatLacksALittleMemoryIsMadeToFit) {
+  RunConfig config;
+  config.model = "qwen2.5-7b";
+  config.machine = "gh200";
+  config.seq_len = 4096;
+  config.batch_size = 16;
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Planned found =
+      planned(run.predictor, {.pins = run.search.pins, .effort = kQuickEffort, .threads = 2});
+  EXPECT_LT(found.optimality_gap, 0.004);
 }
 
 TEST(Search, PinsThatNoPlanCanHaveAreRefused) {

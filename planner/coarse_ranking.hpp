@@ -1,0 +1,93 @@
+// Plans by about how long their steps take: gathered, simulated coarsely, ranked, and how much of
+// that a search may do.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "planner/coarse_step.hpp"
+#include "planner/plan_estimate.hpp"
+#include "planner/plan_sketch.hpp"
+#include "planner/search.hpp"
+
+namespace sluice::planner {
+
+/// A plan and about how long its step takes.
+struct GuidedPlan {
+  PlanSketch sketch;
+  Plan plan;  ///< With the pins.
+  PlanEstimate estimate;
+  Duration coarse{0};
+  Bytes hbm{0}, host{0};  ///< Peaks, about.
+};
+
+/// The same plans and order of calls give the same ranking.
+class CoarseRanking {
+ public:
+  /// `settings` must outlive it.
+  CoarseRanking(const Predictor& predictor, const SearchSettings& settings);
+
+  /// No plan is faster.
+  void set_bound(Seconds bound) { bound_ = bound; }
+  /// Tasks that may still be simulated.
+  [[nodiscard]] std::int64_t left() const { return effort_; }
+  /// Of what is left, `tasks` are for later.
+  void reserve(std::int64_t tasks) { floor_ = tasks; }
+  /// Effort or time is over.
+  [[nodiscard]] bool is_spent() const;
+  /// Nothing much better can be found.
+  [[nodiscard]] bool is_near() const;
+
+  /// Gathers the sketch's plan where it is valid, may fit, may be the best and was not gathered.
+  void add(PlanSketch sketch);
+  [[nodiscard]] bool is_waiting() const { return !waiting_.empty(); }
+  /// Lets gathered plans of more than so many tasks go, which may come again.
+  void drop_costly(std::int64_t tasks);
+  /// What was gathered, the most promising first, which is then no longer gathered.
+  [[nodiscard]] std::vector<GuidedPlan> take_waiting();
+  void wait(std::vector<GuidedPlan> plans) { waiting_ = std::move(plans); }
+
+  /// Which of the gathered plans to simulate: all, or until the best became better.
+  enum class Follow { all, first };
+  /// True where the best of these rounds (0: of all) became better. Nothing is gathered after it.
+  bool play(Follow follow, std::int64_t rounds = 0);
+
+  /// Those that fit, fastest first.
+  [[nodiscard]] const std::vector<GuidedPlan>& ranked() const { return ranked_; }
+  /// The fastest that fits of a number of rounds, or 0: of all. Null where none does.
+  [[nodiscard]] const GuidedPlan* best(std::int64_t rounds = 0) const;
+  /// The least coarse step of a number of rounds, fitting or not; the longest there is where none
+  /// was simulated.
+  [[nodiscard]] Duration least(std::int64_t rounds) const;
+  /// Plans that exceeded the device's memory since they were forgotten; of those that are faster
+  /// than all that fit of `rounds` (0: of all) the `most` fastest.
+  [[nodiscard]] std::vector<GuidedPlan> take_misses(std::int64_t rounds, std::size_t most);
+  /// What the one that exceeded it least lacked.
+  [[nodiscard]] const std::optional<Bytes>& least_over() const { return least_over_; }
+  void forget_misses();
+  [[nodiscard]] const PlanEstimator& estimator() const { return estimator_; }
+
+ private:
+  /// That the coarse simulation of a plan has.
+  [[nodiscard]] std::int64_t tasks_of(const GuidedPlan& plan) const;
+  [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
+  void simulate(const std::vector<GuidedPlan*>& batch);
+  void rank(const GuidedPlan& plan);
+  [[nodiscard]] Duration slowest() const;
+
+  const Predictor& predictor_;
+  const SearchSettings& settings_;
+  std::int64_t effort_, floor_ = 0;
+  Seconds bound_{0};
+  PlanEstimator estimator_;
+  CoarseSteps steps_;
+  std::vector<GuidedPlan> waiting_, ranked_, misses_;
+  std::set<std::string> seen_;
+  std::map<std::int64_t, Duration> least_by_rounds_;
+  std::optional<Bytes> least_over_;
+};
+
+}  // namespace sluice::planner

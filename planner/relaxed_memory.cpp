@@ -1,0 +1,68 @@
+// Rows of the relaxation: what must fit device and host at some time of a step.
+#include "planner/plan_relaxation.hpp"
+#include "planner/record.hpp"
+
+namespace sluice::planner {
+
+PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) const {
+  const Job& job = predictor_->job();
+  const ProfileCostModel& costs = predictor_->costs();
+  const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
+  const auto per_round = static_cast<double>(job.micro_batches() / rounds);
+  const double stream = bytes(stream_bytes(job));
+  DeviceFixed fixed;
+  fixed.workspace = bytes(workspace_bytes(job, costs.device()));
+  fixed.always = fixed.workspace + bytes(outside_arena_bytes(job, costs.profile())) +
+                 static_cast<double>(8 * job.tokens());
+  if (job.model.tied_head) fixed.always += bytes(job.gradient_element() * parameters_[0]);
+  const double head = bytes(job.gradient_element() * parameters_[2]);
+  const double block = bytes(job.gradient_element() * parameters_[1]);
+  // The inputs of a loss become their gradients, which keep their bytes from round to round; the
+  // head's gradient is there with its first loss, later it waits or has a slot.
+  const double streams_at_loss = rounds > 1 ? 2 * per_round : per_round + 1;
+  fixed.at_loss = fixed.always + stream * streams_at_loss + (rounds > 1 ? 0 : head);
+  // The last block's gradient waits or has a slot; later rounds have it at the loss. The head's
+  // may be gone by then only where nothing waits for the norm.
+  fixed.at_backward = fixed.always;
+  if (rounds == 1) {
+    fixed.at_backward += stream * per_round + block + (job.optimizer.clip ? head : 0);
+  }
+  return fixed;
+}
+
+void PlanRelaxation::add_memory_rows(std::array<Row, kLimits>& all, std::int64_t rounds,
+                                     Bytes reserve) const {
+  const auto hold = [&all](Limit limit, std::initializer_list<Use> uses, double beyond) {
+    Row& row = all[static_cast<std::size_t>(limit)];
+    for (const Use use : uses) row.weights[static_cast<std::size_t>(use)] = 1;
+    row.constant = beyond;
+  };
+  const auto hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
+  const DeviceFixed fixed = device_fixed(rounds);
+  hold(Limit::hbm_at_loss, {Use::device_records, Use::resident, Use::scratch, Use::loss_slots},
+       fixed.at_loss - hbm);
+  if (rounds > 1) hold(Limit::hbm_at_loss, {Use::waiting}, fixed.at_loss - hbm);
+  hold(Limit::hbm_at_backward, {Use::device_records, Use::resident, Use::scratch},
+       fixed.at_backward - hbm);
+  // Staged state of two units never shares bytes: each is loaded before the other is stored.
+  hold(Limit::hbm_at_norm, {Use::resident, Use::waiting, Use::staged},
+       fixed.always - fixed.workspace - hbm);
+  // Staged state takes the place of records, or has its own beside them from the first round on: at
+  // the last loss there is more than it and all that is no record.
+  if (rounds > 1) {
+    hold(Limit::hbm_across_rounds,
+         {Use::resident, Use::waiting, Use::scratch, Use::loss_slots, Use::early_staged},
+         fixed.at_loss - hbm);
+  } else {
+    hold(Limit::hbm_across_rounds, {}, fixed.always - hbm);
+  }
+
+  const Bytes process = process_bytes(predictor_->costs().profile().device);
+  const auto host = static_cast<double>((process - predictor_->machine().host).count());
+  // Gradients of a single round come as its records go.
+  hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
+  if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients}, host);
+  hold(Limit::host_at_norm, {Use::host, Use::host_gradients}, host);
+}
+
+}  // namespace sluice::planner
