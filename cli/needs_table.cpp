@@ -44,7 +44,8 @@ std::string wear_text(const planner::SsdWear& wear) {
 
 std::string needs_table(const planner::RunNeeds& needs, const planner::RunMoney& money) {
   std::string text = "phases\n" + phases_table(needs.phases);
-  text += "checkpoint   " + planner::format_bytes(needs.checkpoint) + ", 12 bytes a parameter\n";
+  text += fmt::format("checkpoint   {}, {:.3g} bytes a parameter\n",
+                      planner::format_bytes(needs.checkpoint), needs.checkpoint_a_parameter);
   if (needs.wear) text += "SSD          " + wear_text(*needs.wear) + "\n";
   if (needs.gpus > 1) text += fmt::format("GPUs         uses 1 of {} of its host\n", needs.gpus);
   if (money.days) text += fmt::format("tokens       {:.2f} days\n", *money.days);

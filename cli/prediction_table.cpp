@@ -82,6 +82,10 @@ std::string prediction_table(const Prediction& p, const planner::Job& job,
                   100 * p.evidence.measured, 100 * p.evidence.fitted, 100 * p.evidence.datasheet);
   const std::vector<std::string> off = planner::terms_off(p.terms);
   if (!off.empty()) text += fmt::format("model        without {}\n", fmt::join(off, ", "));
+  if (job.optimizer.state != planner::StateType::fp32) {
+    text += fmt::format("state        {}: predicted only, training keeps fp32\n",
+                        to_string(job.optimizer.state));
+  }
   text += memory_table(p.memory);
   return text;
 }

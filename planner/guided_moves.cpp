@@ -15,6 +15,24 @@ constexpr double kHigh = 1.1;
 /// Plans that lack memory of which some that fit are made, and of each how many by moves.
 constexpr std::size_t kRepaired = 2, kSmaller = 8;
 
+/// Embedding and head that are tied have their one gradient in one place: `other` makes the choice
+/// nearest to its own whose gradient waits where `moved`'s does.
+void follow(UnitPlan& other, const UnitPlan& moved, const std::vector<UnitChoice>& choices) {
+  if (other.gradients == moved.gradients) return;
+  const UnitPlan before = other;
+  int most = -1;
+  for (const UnitChoice& choice : choices) {
+    if (choice.unit.gradients != moved.gradients) continue;
+    const int same = (choice.unit.weights == before.weights ? 1 : 0) +
+                     (choice.unit.state == before.state ? 1 : 0) +
+                     (choice.unit.executor == before.executor ? 1 : 0) +
+                     (choice.unit.when == before.when ? 1 : 0);
+    if (same <= most) continue;
+    most = same;
+    other = choice.unit;
+  }
+}
+
 }  // namespace
 
 /// The best plan of each of the best numbers of rounds is made better by itself, for which of them
@@ -146,11 +164,14 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
     });
   }
   const std::size_t head = sketch.rest.units.size() - 1;
+  const bool tied = predictor_.job().model.tied_head;
   for (const std::size_t unit : {std::size_t{0}, head}) {
     for (const UnitChoice& choice : relaxation_.residency_choices(unit, rounds)) {
       with([&](PlanSketch& moved) {
         moved.from.reset();
         moved.rest.units[unit] = choice.unit;
+        UnitPlan& other = moved.rest.units[head - unit];
+        if (tied) follow(other, choice.unit, relaxation_.residency_choices(head - unit, rounds));
         return !(choice.unit == sketch.rest.units[unit]);
       });
     }

@@ -24,7 +24,10 @@ const char* to_string(Phase phase) {
   return "";
 }
 
-Bytes checkpoint_bytes(const Job& job) { return Bytes(kStateBytes * parameter_count(job.model)); }
+Bytes checkpoint_bytes(const Job& job) {
+  const std::int64_t parameters = parameter_count(job.model);
+  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
+}
 
 PhaseMemory phase_memory(const Job& job, const Memory& step) {
   std::int64_t largest = 0;

@@ -27,7 +27,7 @@ using PhaseMemory = std::array<std::array<PhaseNeed, kTiers>, kPhases.size()>;  
   return memory[static_cast<std::size_t>(phase)][static_cast<std::size_t>(tier)];
 }
 
-/// Master weights, m and v of every parameter: 12 bytes each.
+/// Master weights, m and v of every parameter: 12 bytes each in fp32.
 [[nodiscard]] Bytes checkpoint_bytes(const Job& job);
 
 /// The arenas have their addresses before the first kernel, so that every phase holds them whole.

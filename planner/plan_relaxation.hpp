@@ -146,6 +146,8 @@ class PlanRelaxation {
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
+  /// Head and embedding share one gradient, which waits in one place.
+  [[nodiscard]] bool tied_head() const { return predictor_->job().model.tied_head; }
   /// No execution of this plan is faster.
   [[nodiscard]] Seconds bound_of(const Plan& plan) const;
   /// The first limit of memory that this plan surely exceeds.

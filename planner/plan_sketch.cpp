@@ -77,6 +77,34 @@ void place(UnitPlan& unit, const UnitPlan& choice) {
   unit.keep_tier = kept.keep_tier;
 }
 
+/// What embedding and head choose most, of a tied head together: their gradients wait in one place.
+void place_ends(Plan& plan, const PlanRelaxation& relaxation, const RelaxedNode& node,
+                const RelaxedPlan& relaxed) {
+  const auto embeds = relaxation.residency_choices(0, node.rounds);
+  const auto heads = relaxation.residency_choices(plan.units.size() - 1, node.rounds);
+  std::size_t embed = node.embed ? *node.embed : largest(relaxed.embeds);
+  std::size_t head = node.head ? *node.head : largest(relaxed.heads);
+  if (relaxation.tied_head()) {
+    const auto share = [](const std::vector<double>& values, std::size_t i) {
+      return values.size() == 1 ? 1.0 : values[i];
+    };
+    double most = -1;
+    for (std::size_t e = 0; e < embeds.size(); ++e) {
+      for (std::size_t h = 0; h < heads.size(); ++h) {
+        if ((node.embed && e != *node.embed) || (node.head && h != *node.head)) continue;
+        if (embeds[e].unit.gradients != heads[h].unit.gradients) continue;
+        const double together = share(relaxed.embeds, e) + share(relaxed.heads, h);
+        if (together <= most) continue;
+        most = together;
+        embed = e;
+        head = h;
+      }
+    }
+  }
+  place(plan.units.front(), embeds[embed].unit);
+  place(plan.units.back(), heads[head].unit);
+}
+
 }  // namespace
 
 Plan to_plan(const PlanSketch& sketch) {
@@ -116,11 +144,7 @@ PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                      };
                      return key(a) < key(b);
                    });
-  std::vector<UnitPlan*> ends{&sketch.rest.units.front(), &sketch.rest.units.back()};
-  const auto embeds = relaxation.residency_choices(0, node.rounds);
-  const auto heads = relaxation.residency_choices(usual.units.size() - 1, node.rounds);
-  place(*ends[0], node.embed ? embeds[*node.embed].unit : embeds[largest(relaxed.embeds)].unit);
-  place(*ends[1], node.head ? heads[*node.head].unit : heads[largest(relaxed.heads)].unit);
+  place_ends(sketch.rest, relaxation, node, relaxed);
   return sketch;
 }
 

@@ -11,6 +11,8 @@ RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
   const Job& job = predictor.job();
   RunNeeds needs{.phases = phase_memory(job, prediction.memory),
                  .checkpoint = checkpoint_bytes(job),
+                 .checkpoint_a_parameter = static_cast<double>(checkpoint_bytes(job).count()) /
+                                           static_cast<double>(parameter_count(job.model)),
                  .nearest_case = to_text(nearest_case(job, predictor.machine().profile))};
   const auto parts = machine.ends_with(".json") ? std::nullopt : find_composition(machine);
   if (!parts) {

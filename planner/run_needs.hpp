@@ -13,8 +13,9 @@ namespace sluice::planner {
 struct RunNeeds {
   PhaseMemory phases = {};
   Bytes checkpoint{0};
-  std::optional<SsdWear> wear = {};  ///< Where a rating is known, or steps write.
-  std::int64_t gpus = 1;             ///< In the smallest host the GPU is sold in.
+  double checkpoint_a_parameter = 0;  ///< Bytes.
+  std::optional<SsdWear> wear = {};   ///< Where a rating is known, or steps write.
+  std::int64_t gpus = 1;              ///< In the smallest host the GPU is sold in.
   std::string nearest_case = {};
 };
 

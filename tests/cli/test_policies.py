@@ -49,6 +49,15 @@ def test_bf16_state_takes_half_the_bytes_of_fp32_and_is_the_jobs_alone(run_sluic
     assert run_sluice(*args, "--set", "optimizer.state=fp32").json() == usual
     saved = usual["memory"]["host"]["peak_bytes"] - small["memory"]["host"]["peak_bytes"]
     assert saved / usual["parameters"] == pytest.approx(16 - 8, abs=0.05)
+    assert small["checkpoint_bytes"] == usual["checkpoint_bytes"] / 2
+
+
+@pytest.mark.parametrize(("state", "bytes_a_parameter"), [("bf16", "6"), ("int8", "6.03")])
+def test_other_state_is_labelled_as_predicted_only(run_sluice, state, bytes_a_parameter):
+    text = run_sluice("predict", *RUN, "--set", f"optimizer.state={state}").out
+    assert f"state        {state}: predicted only" in text
+    assert f", {bytes_a_parameter} bytes a parameter" in text
+    assert "predicted only" not in run_sluice("predict", *RUN).out
 
 
 @pytest.mark.parametrize("state", ["bf16", "int8"])

@@ -144,6 +144,28 @@ TEST(Search, FindsAPlanOfOneRoundWhereHostMemoryIsNearlyFull) {
   EXPECT_LT(to_seconds(found.best.prediction.step) / run.predictor.bound().time, 1.62);
 }
 
+/// A tied head and its embedding are sketched and moved together; apart from each other they made
+/// no valid plan, and of some numbers of rounds none was looked at.
+TEST(Search, PlansOfTiedHeadsAreFoundAtEveryNumberOfRounds) {
+  RunConfig config;
+  config.model = "qwen2.5-1.5b";
+  config.machine = "rtx-4090";
+  config.seq_len = 1024;
+  config.batch_size = 16;
+  config.micro_batch = 4;
+  config.residency = Residency::host;
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  ASSERT_TRUE(run.predictor.job().model.tied_head);
+  const Pins one_round = [&run](Plan& plan) {
+    if (run.search.pins) run.search.pins(plan);
+    plan.rounds = 1;
+    plan.micro_batches_per_round = 4;
+  };
+  const Planned found =
+      planned(run.predictor, {.pins = one_round, .effort = kQuickEffort, .threads = 2});
+  EXPECT_LT(found.optimality_gap, 0.15);
+}
+
 /// Of what would be fastest but for a little memory, plans that fit are made.
 TEST(Search, WhatLacksALittleMemoryIsMadeToFit) {
   RunConfig config;

@@ -65,6 +65,9 @@ TEST(PhaseMemory, LoadAndSaveHoldTheArenasAndAWindow) {
   EXPECT_EQ(at(memory, Phase::save, Tier::host).peak, Bytes(100 + 12 * largest));
   EXPECT_EQ(checkpoint_bytes(job), Bytes(12 * parameter_count(job.model)));
   EXPECT_EQ(at(memory, Phase::save, Tier::disk).peak, checkpoint_bytes(job) * 2);
+  Job small = job;
+  small.optimizer.state = StateType::bf16;
+  EXPECT_EQ(checkpoint_bytes(small), Bytes(6 * parameter_count(job.model)));
 }
 
 TEST(SsdWear, CountsStepsThatWriteAndCheckpoints) {
