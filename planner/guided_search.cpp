@@ -23,7 +23,6 @@ std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.m
 
 GuidedSearch::GuidedSearch(const Predictor& predictor, const SearchSettings& settings)
     : predictor_(predictor),
-      settings_(settings),
       pins_(settings.pins),
       relaxation_(predictor, settings.pins),
       ranking_(predictor, settings) {

@@ -54,7 +54,6 @@ class GuidedSearch {
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
 
   const Predictor& predictor_;
-  const SearchSettings& settings_;
   const Pins& pins_;
   PlanRelaxation relaxation_;
   CoarseRanking ranking_;

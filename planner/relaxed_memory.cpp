@@ -8,7 +8,8 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
   const Job& job = predictor_->job();
   const ProfileCostModel& costs = predictor_->costs();
   const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
-  const auto per_round = static_cast<double>(job.micro_batches() / rounds);
+  const std::int64_t a_round = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(a_round);
   const double stream = bytes(stream_bytes(job));
   DeviceFixed fixed;
   fixed.workspace = bytes(workspace_bytes(job, costs.device()));
