@@ -54,16 +54,7 @@ std::string failure_of(Session& session, std::int64_t step) {
   return "";
 }
 
-class DiskDamage : public testing::TestWithParam<DiskIo> {
- protected:
-  void SetUp() override {
-    if (GetParam() == DiskIo::best && !has_io_uring()) {
-      GTEST_SKIP() << "this build or system has no io_uring";
-    }
-  }
-  [[nodiscard]] DiskPlace place() const { return {.folder = folder_.path(), .io = GetParam()}; }
-  test::ScratchFolder folder_;
-};
+class DiskDamage : public test::OnDisk {};
 
 TEST_P(DiskDamage, AFlippedBitEndsTheRunNamingUnitAndBlock) {
   const planner::Job job = pieced_job();

@@ -1,8 +1,12 @@
 // Plans that use the disk, and jobs whose units are of several pieces there.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include "engine/disk/disk_store.hpp"
 #include "planner/disk_state.hpp"
 #include "tests/engine/run_plan.hpp"
+#include "tests/engine/scratch_folder.hpp"
 
 namespace sluice::engine::test {
 
@@ -21,6 +25,18 @@ inline planner::Plan disk_plan(const planner::Job& job, std::size_t first,
   plan.disk_buffer = planner::kDiskBlock;
   return plan;
 }
+
+/// A folder for the disk's file, reached by each of the ways to it.
+class OnDisk : public testing::TestWithParam<DiskIo> {
+ protected:
+  void SetUp() override {
+    if (GetParam() == DiskIo::best && !has_io_uring()) {
+      GTEST_SKIP() << "this build or system has no io_uring";
+    }
+  }
+  [[nodiscard]] DiskPlace place() const { return {.folder = folder_.path(), .io = GetParam()}; }
+  ScratchFolder folder_;
+};
 
 /// Units of several pieces.
 inline planner::Job pieced_job() {

@@ -17,16 +17,7 @@ using test::pieced_job;
 
 constexpr std::int64_t kDiskSteps = 3;
 
-class DiskState : public testing::TestWithParam<DiskIo> {
- protected:
-  void SetUp() override {
-    if (GetParam() == DiskIo::best && !has_io_uring()) {
-      GTEST_SKIP() << "this build or system has no io_uring";
-    }
-  }
-  [[nodiscard]] DiskPlace place() const { return {.folder = folder_.path(), .io = GetParam()}; }
-  test::ScratchFolder folder_;
-};
+class DiskState : public test::OnDisk {};
 
 TEST_P(DiskState, AnyShareGivesTheBitsOfNone) {
   for (const auto& [name, job] : test::small_jobs()) {

@@ -28,6 +28,21 @@ Planned planned(const Predictor& predictor, const SearchSettings& settings) {
   return std::move(std::get<Planned>(found));
 }
 
+RunConfig run_of(const char* model, const char* machine, std::int64_t seq_len,
+                 std::int64_t batch_size) {
+  RunConfig config;
+  config.model = model;
+  config.machine = machine;
+  config.seq_len = seq_len;
+  config.batch_size = batch_size;
+  return config;
+}
+
+/// The run's plan, searched with little effort.
+Planned planned_quickly(const RunPlanning& run, const Pins& pins) {
+  return planned(run.predictor, {.pins = pins, .effort = kQuickEffort, .threads = 2});
+}
+
 /// Memory in which the leanest plan just fits.
 Bytes least_hbm(const Job& job) {
   ResolvedMachine machine = round_machine();
@@ -130,15 +145,10 @@ TEST(Search, TheLeanestPlanIsFoundInExactlyItsMemory) {
 /// Where records wait on a host with little to spare, whole counts of blocks once needed more of it
 /// than there is, and only plans of many rounds were left.
 TEST(Search, FindsAPlanOfOneRoundWhereHostMemoryIsNearlyFull) {
-  RunConfig config;
-  config.model = "qwen2.5-7b";
-  config.machine = "h200";
-  config.seq_len = 1024;
-  config.batch_size = 32;
+  RunConfig config = run_of("qwen2.5-7b", "h200", 1024, 32);
   config.limits.hbm = Bytes(12ll << 30);
   const RunPlanning run = planning_of(config, Store("no-such-store"));
-  const Planned found =
-      planned(run.predictor, {.pins = run.search.pins, .effort = kQuickEffort, .threads = 2});
+  const Planned found = planned_quickly(run, run.search.pins);
   EXPECT_EQ(found.best.prediction.plan.rounds, 1);
   // 1.65 where records and gradients were thought to need the host at the same time.
   EXPECT_LT(to_seconds(found.best.prediction.step) / run.predictor.bound().time, 1.62);
@@ -147,11 +157,7 @@ TEST(Search, FindsAPlanOfOneRoundWhereHostMemoryIsNearlyFull) {
 /// A tied head and its embedding are sketched and moved together; apart from each other they made
 /// no valid plan, and of some numbers of rounds none was looked at.
 TEST(Search, PlansOfTiedHeadsAreFoundAtEveryNumberOfRounds) {
-  RunConfig config;
-  config.model = "qwen2.5-1.5b";
-  config.machine = "rtx-4090";
-  config.seq_len = 1024;
-  config.batch_size = 16;
+  RunConfig config = run_of("qwen2.5-1.5b", "rtx-4090", 1024, 16);
   config.micro_batch = 4;
   config.residency = Residency::host;
   const RunPlanning run = planning_of(config, Store("no-such-store"));
@@ -161,21 +167,15 @@ TEST(Search, PlansOfTiedHeadsAreFoundAtEveryNumberOfRounds) {
     plan.rounds = 1;
     plan.micro_batches_per_round = 4;
   };
-  const Planned found =
-      planned(run.predictor, {.pins = one_round, .effort = kQuickEffort, .threads = 2});
+  const Planned found = planned_quickly(run, one_round);
   EXPECT_LT(found.optimality_gap, 0.15);
 }
 
 /// Of what would be fastest but for a little memory, plans that fit are made.
 TEST(Search, WhatLacksALittleMemoryIsMadeToFit) {
-  RunConfig config;
-  config.model = "qwen2.5-7b";
-  config.machine = "gh200";
-  config.seq_len = 4096;
-  config.batch_size = 16;
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
-  const Planned found =
-      planned(run.predictor, {.pins = run.search.pins, .effort = kQuickEffort, .threads = 2});
+  const RunPlanning run =
+      planning_of(run_of("qwen2.5-7b", "gh200", 4096, 16), Store("no-such-store"));
+  const Planned found = planned_quickly(run, run.search.pins);
   EXPECT_LT(found.optimality_gap, 0.004);
 }
 
