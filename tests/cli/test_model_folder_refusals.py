@@ -26,18 +26,27 @@ def save(tensors, path):
     safetensors_torch.save_file(tensors, str(path), metadata={"format": "pt"})
 
 
+def adds(name, *shape, **options):
+    """Puts a tensor of zeros under `name`, in place of the one there if any."""
+    return lambda tensors, config: tensors.update({name: torch.zeros(*shape, **options)})
+
+
+def configures(**fields):
+    return lambda tensors, config: config.update(fields)
+
+
 REFUSALS = {
     "a missing tensor": (lambda t, c: t.pop("model.norm.weight"), "model.norm.weight is missing"),
     "a tensor too many": (
-        lambda t, c: t.update({"model.layers.0.self_attn.q_proj.bias": torch.zeros(64)}),
+        adds("model.layers.0.self_attn.q_proj.bias", 64),
         "model.layers.0.self_attn.q_proj.bias: is no part of the llama model",
     ),
     "another shape": (
-        lambda t, c: t.update({"model.norm.weight": torch.zeros(65)}),
+        adds("model.norm.weight", 65),
         "model.norm.weight: has shape [65], and config.json makes it [64]",
     ),
     "whole numbers": (
-        lambda t, c: t.update({"model.norm.weight": torch.zeros(64, dtype=torch.int8)}),
+        adds("model.norm.weight", 64, dtype=torch.int8),
         "model.norm.weight: dtype I8 is not supported",
     ),
     "a value that is none": (
@@ -45,24 +54,24 @@ REFUSALS = {
         "model.norm.weight: element 7 is not a finite number",
     ),
     "a head that is not tied": (
-        lambda t, c: c.update(tie_word_embeddings=False),
+        configures(tie_word_embeddings=False),
         "lm_head.weight is missing",
     ),
     "GPTQ by its tensors": (
-        lambda t, c: t.update({"model.layers.0.mlp.up_proj.g_idx": torch.zeros(4)}),
+        adds("model.layers.0.mlp.up_proj.g_idx", 4),
         "GPTQ weights are quantised",
     ),
     "AWQ by its tensors": (
-        lambda t, c: t.update({"model.layers.0.mlp.up_proj.qweight": torch.zeros(4)}),
+        adds("model.layers.0.mlp.up_proj.qweight", 4),
         "AWQ weights are quantised",
     ),
     "MXFP4 by its tensors": (
-        lambda t, c: t.update({"model.layers.0.mlp.experts.down_proj_blocks": torch.zeros(4)}),
+        adds("model.layers.0.mlp.experts.down_proj_blocks", 4),
         "MXFP4 weights are quantised",
     ),
     **{
         f"{name} by config.json": (
-            lambda t, c, method=method: c.update(quantization_config={"quant_method": method}),
+            configures(quantization_config={"quant_method": method}),
             f"{name} weights are quantised",
         )
         for method, name in {

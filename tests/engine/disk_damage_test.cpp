@@ -18,6 +18,7 @@ namespace {
 
 using planner::Tier;
 using test::disk_plan;
+using test::DiskSession;
 using test::pieced_job;
 
 constexpr std::int64_t kManySteps = 12;
@@ -58,10 +59,7 @@ class DiskDamage : public test::OnDisk {};
 
 TEST_P(DiskDamage, AFlippedBitEndsTheRunNamingUnitAndBlock) {
   const planner::Job job = pieced_job();
-  test::RunTokens tokens(job);
-  const planner::Plan plan = disk_plan(job, 1);
-  const planner::StepGraph graph = test::graph_of(job, plan);
-  const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+  const DiskSession session(job, disk_plan(job, 1), place());
   session->run_to(2);
   const Tampered file(*session);
   // The second block of the first unit that is there.
@@ -76,10 +74,8 @@ TEST_P(DiskDamage, AFlippedBitOfWeightsIsNoticedBeforeAPassComputesWithThem) {
   for (const planner::ComputeType compute :
        {planner::ComputeType::bf16, planner::ComputeType::fp32}) {
     job.compute = compute;
-    test::RunTokens tokens(job);
-    const planner::Plan plan = disk_plan(job, 0, Tier::host, 2, Tier::disk);
-    const planner::StepGraph graph = test::graph_of(job, plan);
-    const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+    const DiskSession session(job, disk_plan(job, 0, Tier::host, 2, Tier::disk), place());
+    const planner::StepGraph& graph = session.graph();
     session->run_to(2);
     for (const planner::Placement& placement : graph.layout.placements) {
       const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
@@ -96,10 +92,7 @@ TEST_P(DiskDamage, AFlippedBitOfWeightsIsNoticedBeforeAPassComputesWithThem) {
 
 TEST_P(DiskDamage, AFileCutShortEndsTheRun) {
   const planner::Job job = pieced_job();
-  test::RunTokens tokens(job);
-  const planner::Plan plan = disk_plan(job, 0);
-  const planner::StepGraph graph = test::graph_of(job, plan);
-  const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+  const DiskSession session(job, disk_plan(job, 0), place());
   session->run_to(1);
   Tampered(*session).cut_to(0);
   const std::string said = failure_of(*session, 2);
@@ -130,15 +123,13 @@ class FileSizeLimit {
 TEST_P(DiskDamage, WhatTheDiskDoesNotTakeIsKeptUntilTheStepIsWhole) {
   const planner::Job job = pieced_job();
   const std::size_t units = planner::unit_count(job.model);
-  test::RunTokens tokens(job);
   for (const Tier gradients : {Tier::host, Tier::disk}) {
-    const planner::Plan plan = disk_plan(job, 0, gradients, 2, gradients);
-    const planner::StepGraph graph = test::graph_of(job, plan);
-    const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+    const DiskSession session(job, disk_plan(job, 0, gradients, 2, gradients), place());
     session->run_to(1);
     EXPECT_EQ(session->disk_failure(), std::nullopt);
     {
-      const std::int64_t blocks = graph.layout.disk_bytes.count() / planner::kDiskBlock.count();
+      const std::int64_t blocks =
+          session.graph().layout.disk_bytes.count() / planner::kDiskBlock.count();
       const FileSizeLimit limit(planner::kDiskBlock * (blocks / 2));
       session->run_to(kManySteps, [&](std::int64_t, const StepResult&) {
         if (session->disk_failure()) session->request_stop();
@@ -148,9 +139,7 @@ TEST_P(DiskDamage, WhatTheDiskDoesNotTakeIsKeptUntilTheStepIsWhole) {
     ASSERT_TRUE(why.has_value());
     EXPECT_NE(why->find("cannot be written: File too large"), why->npos) << *why;
     EXPECT_LT(session->steps_done(), kManySteps);
-    const planner::Plan in_memory = disk_plan(job, units);
-    const planner::StepGraph other = test::graph_of(job, in_memory);
-    const auto whole = test::make_session(job, other, in_memory, tokens);
+    const DiskSession whole(job, disk_plan(job, units));
     whole->run_to(session->steps_done());
     EXPECT_EQ(session->state().weights_sha256(), whole->state().weights_sha256());
     EXPECT_EQ(session->state().state_sha256(), whole->state().state_sha256());
@@ -159,20 +148,14 @@ TEST_P(DiskDamage, WhatTheDiskDoesNotTakeIsKeptUntilTheStepIsWhole) {
 
 TEST_P(DiskDamage, DamageIsNoticedWhenAStateIsSaved) {
   const planner::Job job = pieced_job();
-  test::RunTokens tokens(job);
-  const planner::Plan plan = disk_plan(job, 0);
-  const planner::StepGraph graph = test::graph_of(job, plan);
-  const auto session = test::make_session(job, graph, plan, tokens, nullptr, place());
+  const DiskSession session(job, disk_plan(job, 0), place());
   session->run_to(1);
   Tampered(*session).flip_bit(777);
   StateSnapshot snapshot(job.model, session->state());
   EXPECT_THROW(snapshot.take(session->state()), EnvironmentError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Io, DiskDamage, testing::Values(DiskIo::best, DiskIo::threads),
-                         [](const auto& each) {
-                           return each.param == DiskIo::best ? "ring" : "threads";
-                         });
+INSTANTIATE_TEST_SUITE_P(Io, DiskDamage, test::disk_ways(), test::disk_way_name);
 
 TEST(DiskStore, AFullDiskIsRefusedBeforeTheFirstStepAndLeavesNothing) {
   const planner::Job job = pieced_job();

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+
 #include "engine/disk/disk_store.hpp"
 #include "planner/disk_state.hpp"
 #include "tests/engine/run_plan.hpp"
@@ -46,6 +49,36 @@ inline planner::Job pieced_job() {
   job.model.intermediate = 512;
   job.model.head_dim = 64;
   return job;
+}
+
+/// A session with what it needs to live.
+class DiskSession {
+ public:
+  DiskSession(const planner::Job& job, const planner::Plan& plan, const DiskPlace& place = {})
+      : job_(job),
+        tokens_(job_),
+        plan_(plan),
+        graph_(graph_of(job_, plan_)),
+        session_(make_session(job_, graph_, plan_, tokens_, nullptr, place)) {}
+  DiskSession(const DiskSession&) = delete;  // The session refers to its neighbours.
+  DiskSession& operator=(const DiskSession&) = delete;
+
+  Session* operator->() const { return session_.get(); }
+  Session& operator*() const { return *session_; }
+  [[nodiscard]] const planner::StepGraph& graph() const { return graph_; }
+
+ private:
+  planner::Job job_;
+  RunTokens tokens_;
+  planner::Plan plan_;
+  planner::StepGraph graph_;
+  std::unique_ptr<Session> session_;
+};
+
+/// Both ways to the disk, and how tests call them.
+inline auto disk_ways() { return testing::Values(DiskIo::best, DiskIo::threads); }
+inline std::string disk_way_name(const testing::TestParamInfo<DiskIo>& way) {
+  return way.param == DiskIo::best ? "ring" : "threads";
 }
 
 }  // namespace sluice::engine::test

@@ -13,6 +13,7 @@ namespace {
 
 using planner::Tier;
 using test::disk_plan;
+using test::DiskSession;
 using test::pieced_job;
 
 constexpr std::int64_t kDiskSteps = 3;
@@ -89,27 +90,20 @@ TEST_P(DiskState, PiecesAndBuffersChangeNoBit) {
 TEST_P(DiskState, ARunGoesOnUnderAnotherShare) {
   const planner::Job job = pieced_job();
   const std::size_t units = planner::unit_count(job.model);
-  test::RunTokens tokens(job);
-  const auto plan_of = [&](std::size_t first) {
-    return disk_plan(job, first, Tier::disk, 2, Tier::disk);
-  };
-  const auto session_of = [&](std::size_t first, const planner::StepGraph& graph) {
-    return test::make_session(job, graph, plan_of(first), tokens, nullptr, place());
-  };
-  const planner::StepGraph on_disk = test::graph_of(job, plan_of(0));
-  const planner::StepGraph in_memory = test::graph_of(job, plan_of(units));
-  const auto whole = session_of(units, in_memory);
+  const planner::Plan on_disk = disk_plan(job, 0, Tier::disk, 2, Tier::disk);
+  const planner::Plan in_memory = disk_plan(job, units, Tier::disk, 2, Tier::disk);
+  const DiskSession whole(job, in_memory, place());
   whole->run_to(4);
-  const auto disk = session_of(0, on_disk);
+  const DiskSession disk(job, on_disk, place());
   disk->run_to(2);
   StateSnapshot snapshot(job.model, disk->state());
   snapshot.take(disk->state());
-  const auto memory = session_of(units, in_memory);
+  const DiskSession memory(job, in_memory, place());
   const LoadedState from{.source = snapshot, .moments = LoadedState::Moments::loaded};
   memory->state().load(from);
   memory->continue_after(2);
   memory->run_to(3);
-  const auto back = session_of(0, on_disk);
+  const DiskSession back(job, on_disk, place());
   back->state().load({.source = memory->state(), .moments = LoadedState::Moments::loaded});
   back->continue_after(3);
   back->run_to(4);
@@ -117,10 +111,7 @@ TEST_P(DiskState, ARunGoesOnUnderAnotherShare) {
   EXPECT_EQ(back->state().state_sha256(), whole->state().state_sha256());
 }
 
-INSTANTIATE_TEST_SUITE_P(Io, DiskState, testing::Values(DiskIo::best, DiskIo::threads),
-                         [](const auto& each) {
-                           return each.param == DiskIo::best ? "ring" : "threads";
-                         });
+INSTANTIATE_TEST_SUITE_P(Io, DiskState, test::disk_ways(), test::disk_way_name);
 
 }  // namespace
 }  // namespace sluice::engine

@@ -1,8 +1,9 @@
 // Transfers of state, gradients and weights between the disk and the host: what waits for what.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <map>
+#include <optional>
+#include <string>
 
 #include "planner/disk_state.hpp"
 #include "planner/layout.hpp"
@@ -18,6 +19,35 @@ using test::random_disk_plan;
 using test::RoundCosts;
 using test::tiny_job;
 
+using Spans = std::map<std::string, sim::Timeline::Span>;
+
+/// When each task of the graph runs, by its id.
+Spans spans_of(const StepGraph& graph) {
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  Spans spans;
+  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
+    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+  }
+  return spans;
+}
+
+/// The parts of a transfer's id, `before`UNIT`between`PIECE[/...].
+struct TransferId {
+  std::string unit;
+  std::string rest;  ///< Behind `between`.
+  std::string piece;
+};
+
+/// None where `id` is another task's.
+std::optional<TransferId> transfer_of(const std::string& id, const std::string& before,
+                                      const std::string& between) {
+  const auto at = id.find(between);
+  if (!id.starts_with(before) || at == id.npos) return std::nullopt;
+  const std::string rest = id.substr(at + between.size());
+  return TransferId{id.substr(before.size(), at - before.size()), rest,
+                    rest.substr(0, rest.find('/'))};
+}
+
 TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Job job = seed % 4 == 3 ? pieced_job() : tiny_job(seed % 2 == 0);
@@ -27,31 +57,30 @@ TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
     const Plan plan = random_disk_plan(job, seed, seed * 2654435761u >> 3);
     const StepGraph graph = build_step_graph(job, plan, RoundCosts());
     EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt) << "seed " << seed;
-    std::map<int, std::int64_t> read, written, updated, gradients_read, gradients_written;
-    std::map<int, std::int64_t> weights_read, weights_written;
+    // Bytes by unit of each kind of transfer in one step.
+    std::map<TaskKind, std::map<int, std::int64_t>> moved;
+    std::map<int, std::int64_t> updated;
     for (const StepTask& task : graph.tasks) {
       if (task.step != 2) continue;
-      if (task.kind == TaskKind::read_state) read[task.unit] += task.bytes.count();
-      if (task.kind == TaskKind::write_state) written[task.unit] += task.bytes.count();
-      if (task.kind == TaskKind::read_weights) weights_read[task.unit] += task.bytes.count();
-      if (task.kind == TaskKind::write_weights) weights_written[task.unit] += task.bytes.count();
       if (task.kind == TaskKind::update) updated[task.unit] += task.parameters;
-      if (task.kind == TaskKind::read_gradient) gradients_read[task.unit] += task.bytes.count();
-      if (task.kind == TaskKind::write_gradient) gradients_written[task.unit] += task.bytes.count();
+      moved[task.kind][task.unit] += task.bytes.count();
     }
-    EXPECT_EQ(read, written) << "seed " << seed;
-    EXPECT_EQ(gradients_read, gradients_written) << "seed " << seed;
+    auto& read = moved[TaskKind::read_state];
+    auto& gradients_read = moved[TaskKind::read_gradient];
+    auto& weights_read = moved[TaskKind::read_weights];
+    auto& weights_written = moved[TaskKind::write_weights];
+    EXPECT_EQ(read, moved[TaskKind::write_state]) << "seed " << seed;
+    EXPECT_EQ(gradients_read, moved[TaskKind::write_gradient]) << "seed " << seed;
     for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
-      const std::int64_t size = unit_tensors(job.model, unit).padded_size;
-      EXPECT_EQ(updated[static_cast<int>(unit)], size);
-      const bool disk = plan.units[unit].state == Tier::disk;
-      EXPECT_EQ(read.contains(static_cast<int>(unit)), disk);
-      EXPECT_EQ(gradients_read.contains(static_cast<int>(unit)),
-                plan.units[unit].gradients == Tier::disk);
-      if (disk) {
-        EXPECT_GE(read[static_cast<int>(unit)], (disk_element(job) * size).count());
-      }
       const int index = static_cast<int>(unit);
+      const std::int64_t size = unit_tensors(job.model, unit).padded_size;
+      EXPECT_EQ(updated[index], size);
+      const bool disk = plan.units[unit].state == Tier::disk;
+      EXPECT_EQ(read.contains(index), disk);
+      EXPECT_EQ(gradients_read.contains(index), plan.units[unit].gradients == Tier::disk);
+      if (disk) {
+        EXPECT_GE(read[index], (disk_element(job) * size).count());
+      }
       const bool weights = plan.units[unit].weights == Tier::disk;
       EXPECT_EQ(weights_written.contains(index), weights);
       if (!weights) continue;
@@ -70,22 +99,17 @@ TEST(DiskPlan, APieceIsReadAfterItsLastWriteAndUpdatedBetween) {
   const Job job = pieced_job();
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const StepGraph graph = build_step_graph(job, random_disk_plan(job, seed, ~0ull), RoundCosts());
-    const sim::Timeline timeline = sim::simulate(graph.graph);
-    std::map<std::string, sim::Timeline::Span> spans;
-    for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-      spans[graph.graph.tasks()[i].id] = timeline.spans[i];
-    }
+    const Spans spans = spans_of(graph);
     int pieces = 0;
     for (const auto& [id, span] : spans) {
-      const auto at = id.find("/read/");
-      if (at == id.npos || id[1] == '1' || id.compare(3, 6, "state/") != 0) continue;
-      const std::string step = id.substr(0, 2), rest = id.substr(at + 6);
-      const std::string unit = id.substr(9, at - 9), piece = rest.substr(0, rest.find('/'));
+      const std::string step = id.substr(0, 2);
+      const auto read = transfer_of(id, step + "/state/", "/read/");
+      if (!read || step == "s1") continue;
       const auto write = [&](char number) {
-        return spans.at(std::string{'s', number} + "/state/" + unit + "/write/" + rest);
+        return spans.at(std::string{'s', number} + "/state/" + read->unit + "/write/" + read->rest);
       };
       EXPECT_GE(span.start, write(static_cast<char>(id[1] - 1)).end) << id;
-      const auto update = spans.at(step + "/update/" + unit + "/" + piece);
+      const auto update = spans.at(step + "/update/" + read->unit + "/" + read->piece);
       EXPECT_GE(update.start, span.end) << id;
       EXPECT_GE(write(id[1]).start, update.end) << id;
       ++pieces;
@@ -98,11 +122,7 @@ TEST(DiskPlan, APieceIsReadAfterItsLastWriteAndUpdatedBetween) {
 TEST(DiskPlan, ReadsRunAheadOfTheNorm) {
   const Job job = tiny_job();
   const StepGraph graph = build_step_graph(job, all_on_disk(job), RoundCosts());
-  const sim::Timeline timeline = sim::simulate(graph.graph);
-  std::map<std::string, sim::Timeline::Span> spans;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
-  }
+  const Spans spans = spans_of(graph);
   EXPECT_LT(spans.at("s2/state/embed/read/p0/c0").end, spans.at("s2/grads").end);
   EXPECT_GE(spans.at("s2/update/embed/p0").start, spans.at("s2/grads").end);
 }
@@ -112,18 +132,13 @@ TEST(DiskPlan, AGradientWaitsThereForTheNormAndComesBackWithItsState) {
   Plan plan = all_on_disk(job, Tier::disk, Tier::disk);
   plan.disk_buffer = kDiskBlock;
   const StepGraph graph = build_step_graph(job, plan, RoundCosts());
-  const sim::Timeline timeline = sim::simulate(graph.graph);
-  std::map<std::string, sim::Timeline::Span> spans;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
-    EXPECT_NE(graph.tasks[i].kind, TaskKind::load_gradient);
-  }
+  for (const StepTask& task : graph.tasks) EXPECT_NE(task.kind, TaskKind::load_gradient);
+  const Spans spans = spans_of(graph);
   int pieces = 0;
   for (const auto& [id, written] : spans) {
-    const auto at = id.find("/write/");
-    if (!id.starts_with("s2/gradient/") || at == id.npos) continue;
-    const std::string unit = id.substr(12, at - 12), rest = id.substr(at + 7);
-    const std::string piece = rest.substr(0, rest.find('/'));
+    const auto write = transfer_of(id, "s2/gradient/", "/write/");
+    if (!write) continue;
+    const auto& [unit, rest, piece] = *write;
     EXPECT_GE(written.start, spans.at("s2/r0/store/" + unit + "/" + rest).end) << id;
     const auto read = spans.at("s2/gradient/" + unit + "/read/" + rest);
     EXPECT_GE(read.start, written.end) << id;
@@ -140,19 +155,14 @@ TEST(DiskPlan, WeightsThereComeAheadOfTheirPassAndAfterTheirLastWrite) {
     Plan plan = all_on_disk(job, Tier::disk, Tier::host, Tier::disk);
     plan.disk_buffer = kDiskBlock;
     const StepGraph graph = build_step_graph(job, plan, RoundCosts());
-    const sim::Timeline timeline = sim::simulate(graph.graph);
-    std::map<std::string, sim::Timeline::Span> spans;
-    for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-      spans[graph.graph.tasks()[i].id] = timeline.spans[i];
-    }
+    const Spans spans = spans_of(graph);
     const bool both = compute == ComputeType::fp32;
     const std::string last = both ? "/low" : "";
     int pieces = 0;
     for (const auto& [id, written] : spans) {
-      const auto at = id.find("/write/");
-      if (!id.starts_with("s1/weights/") || at == id.npos) continue;
-      const std::string unit = id.substr(11, at - 11), rest = id.substr(at + 7);
-      const std::string piece = rest.substr(0, rest.find('/'));
+      const auto write = transfer_of(id, "s1/weights/", "/write/");
+      if (!write) continue;
+      const auto& [unit, rest, piece] = *write;
       EXPECT_GE(written.start, spans.at("s1/update/" + unit + "/" + piece).end) << id;
       for (const std::string pass : {"fwd", "bwd"}) {
         const auto read = spans.find("s2/r0/weights/" + unit + "/" + pass + "/" + rest);
@@ -178,21 +188,18 @@ TEST(DiskPlan, ASumThatWaitsThereComesBackBeforeALaterRoundAddsToIt) {
   ASSERT_GT(plan.rounds, 1);
   plan.disk_buffer = kDiskBlock;
   const StepGraph graph = build_step_graph(job, plan, RoundCosts());
-  const sim::Timeline timeline = sim::simulate(graph.graph);
-  std::map<std::string, sim::Timeline::Span> spans;
+  const Spans spans = spans_of(graph);
   std::map<std::string, Bytes> moved;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    const std::string& id = graph.graph.tasks()[i].id;
-    spans[id] = timeline.spans[i];
-    moved[id] = graph.tasks[i].bytes;
+    moved[graph.graph.tasks()[i].id] = graph.tasks[i].bytes;
   }
   int pieces = 0;
   for (const auto& [id, written] : spans) {
-    const auto at = id.find("/gradient/");
-    const auto write = id.find("/write/");
-    if (!id.starts_with("s2/r") || at == id.npos || write == id.npos) continue;
-    const std::string unit = id.substr(at + 10, write - at - 10), rest = id.substr(write + 7);
-    const std::string round = id.substr(3, at - 3), next = "r" + std::to_string(round[1] - '0' + 1);
+    // The round, one digit, and then as without it.
+    const auto write = transfer_of(id, id.substr(0, 5) + "/gradient/", "/write/");
+    if (!id.starts_with("s2/r") || !write) continue;
+    const std::string &unit = write->unit, &rest = write->rest;
+    const std::string round = id.substr(3, 2), next = "r" + std::to_string(round[1] - '0' + 1);
     EXPECT_GE(written.start, spans.at("s2/" + round + "/store/" + unit + "/" + rest).end) << id;
     const std::string read = "s2/" + round + "/gradient/" + unit + "/read/" + rest;
     EXPECT_GE(spans.at(read).start, written.end) << id;
