@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
+#include <string>
 
 #include "planner/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
@@ -65,64 +67,66 @@ Seconds least_bound(const Predictor& predictor, std::int64_t rounds) {
   return relaxed.bound;
 }
 
-TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
+/// A random plan on a machine that can hold no more than this plan's own memory.
+struct TightPlan {
+  Plan plan;
+  Seconds step;         ///< As simulated.
+  Predictor predictor;  ///< Of that machine.
+  std::string text;     ///< Which, for messages.
+};
+
+/// Those of `seeds` seeds on each uneven machine, for jobs with and without clipping and a tied
+/// head, that run at all. `batch_size`: of the jobs, where not the usual one. Returns how many.
+template <class Body>
+int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size, Body body) {
   Job unclipped = tiny_job();
   unclipped.optimizer.clip.reset();
-  int checked = 0;
+  int count = 0;
   for (const ResolvedMachine& machine : uneven_machines()) {
-    for (const Job& job : {tiny_job(), tiny_job(true), unclipped}) {
+    for (Job job : {tiny_job(), tiny_job(true), unclipped}) {
+      job.batch_size = batch_size.value_or(job.batch_size);
       const Predictor predictor(job, machine, {});
-      for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      for (std::uint64_t seed = 0; seed < seeds; ++seed) {
         const Plan plan = random_plan(job, seed);
         const PlanScore score = predictor.score(plan);
         if (score.step.count() == 0) continue;
-        // No machine here can hold more than this plan's own memory, and the bound still holds.
         ResolvedMachine tight = machine;
         tight.hbm = score.hbm;
         tight.host = score.host;
-        const Seconds bound = least_bound(Predictor(job, tight, {}), plan.rounds);
-        EXPECT_LE(bound.count(), to_seconds(score.step).count() * (1 + 1e-9))
-            << "seed " << seed << " on "
-            << (machine.profile.device == DeviceKind::host ? "host" : "cuda") << " clip "
-            << job.optimizer.clip.has_value() << " tied " << job.model.tied_head << " h2d "
-            << machine.profile.h2d.value << " d2h " << machine.profile.d2h.value;
-        ++checked;
+        std::ostringstream text;
+        text << "seed " << seed << " rounds " << plan.rounds << " on "
+             << (machine.profile.device == DeviceKind::host ? "host" : "cuda") << " clip "
+             << job.optimizer.clip.has_value() << " tied " << job.model.tied_head << " h2d "
+             << machine.profile.h2d.value << " d2h " << machine.profile.d2h.value;
+        body(TightPlan{plan, to_seconds(score.step), Predictor(job, tight, {}), text.str()});
+        ++count;
       }
     }
   }
+  return count;
+}
+
+TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
+  const int checked = for_tight_plans(60, std::nullopt, [](const TightPlan& tight) {
+    const Seconds bound = least_bound(tight.predictor, tight.plan.rounds);
+    EXPECT_LE(bound.count(), tight.step.count() * (1 + 1e-9)) << tight.text;
+  });
   EXPECT_GT(checked, 1000);
 }
 
 /// Far sharper than the bound of a space: each plan against the rows of its own counts.
 TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCounts) {
-  Job unclipped = tiny_job();
-  unclipped.optimizer.clip.reset();
-  int checked = 0, staged = 0;
-  for (const ResolvedMachine& machine : uneven_machines()) {
-    for (Job job : {tiny_job(), tiny_job(true), unclipped}) {
-      job.batch_size = 6;
-      const Predictor predictor(job, machine, {});
-      for (std::uint64_t seed = 0; seed < 80; ++seed) {
-        const Plan plan = random_plan(job, seed);
-        const PlanScore score = predictor.score(plan);
-        if (score.step.count() == 0) continue;
-        ResolvedMachine tight = machine;
-        tight.hbm = score.hbm;
-        tight.host = score.host;
-        const Predictor in_its_memory(job, tight, {});
-        const PlanRelaxation relaxation(in_its_memory, {});
-        const auto exceeded = relaxation.exceeded(plan);
-        EXPECT_FALSE(exceeded.has_value()) << "seed " << seed << " rounds " << plan.rounds << " of "
-                                           << (exceeded ? to_string(*exceeded) : "");
-        // The third step, which is what counts, may leave a store to the fourth.
-        EXPECT_LE(relaxation.bound_of(plan).count(), to_seconds(score.step).count() * (1 + 2e-3))
-            << "seed " << seed << " rounds " << plan.rounds << " clip "
-            << job.optimizer.clip.has_value() << " tied " << job.model.tied_head;
-        ++checked;
-        staged += std::any_of(plan.units.begin(), plan.units.end(), stages_state) ? 1 : 0;
-      }
-    }
-  }
+  int staged = 0;
+  const int checked = for_tight_plans(80, 6, [&](const TightPlan& tight) {
+    const PlanRelaxation relaxation(tight.predictor, {});
+    const auto exceeded = relaxation.exceeded(tight.plan);
+    EXPECT_FALSE(exceeded.has_value())
+        << tight.text << " of " << (exceeded ? to_string(*exceeded) : "");
+    // The third step, which is what counts, may leave a store to the fourth.
+    EXPECT_LE(relaxation.bound_of(tight.plan).count(), tight.step.count() * (1 + 2e-3))
+        << tight.text;
+    staged += std::ranges::any_of(tight.plan.units, stages_state) ? 1 : 0;
+  });
   EXPECT_GT(checked, 1500);
   EXPECT_GT(staged, 300);
 }
