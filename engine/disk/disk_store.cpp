@@ -41,21 +41,6 @@ class BlockMemory {
 
 }  // namespace
 
-/// What holds a plane of a piece: its state, or its weights.
-struct DiskStore::Region {
-  std::int64_t begin;  ///< In the file, a block's.
-  std::int64_t bytes;
-  std::int64_t plane;  ///< Where in it the plane begins.
-};
-
-/// Bytes of a plane that lie in one block.
-struct DiskStore::Part {
-  std::int64_t block;        ///< Number.
-  std::int64_t block_bytes;  ///< Of it.
-  std::int64_t at;           ///< Where in it they begin.
-  std::int64_t bytes;
-};
-
 /// Signs blocks that go, verifies blocks that come.
 class DiskStore::Check : public BlockWork {
  public:
@@ -83,25 +68,12 @@ class DiskStore::Check : public BlockWork {
 
 DiskStore::DiskStore(const planner::ModelShape& shape, const planner::StepGraph& graph,
                      std::span<const std::span<std::byte>> buffers, const DiskPlace& place)
-    : disk_(graph.disk),
-      begin_(graph.disk.size(), 0),
-      weights_begin_(graph.disk.size(), 0),
+    : layout_(shape, graph),
       folder_(place.folder),
       use_(place.use),
       bytes_(graph.layout.disk_bytes.count()),
       begins_(bytes_) {
   if (use_ == DiskUse::rehearsal) share_room();
-  for (const planner::Placement& placement : graph.layout.placements) {
-    const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
-    if (tensor.arena != planner::Arena::disk) continue;
-    tensors_.emplace(placement.offset.count() / kBlock, tensor.name);
-    for (std::size_t unit = 0; unit < disk_.size(); ++unit) {
-      const std::string name = planner::unit_name(shape, unit);
-      if (tensor.name == "state/" + name) begin_[unit] = placement.offset.count();
-      if (tensor.name == "weights.disk/" + name) weights_begin_[unit] = placement.offset.count();
-    }
-  }
-  for (const auto& pieces : disk_) low_ = low_ || (!pieces.empty() && pieces[0].moment1 > Bytes(0));
   open(place.folder);
   blocks_.resize(static_cast<std::size_t>((bytes_ + kBlock - 1) / kBlock));
   direct_ = pass_page_cache(descriptor_);
@@ -158,13 +130,7 @@ void DiskStore::verify(std::int64_t block, std::span<const std::byte> bytes) con
 }
 
 void DiskStore::share_room() {
-  std::int64_t largest = kBlock;
-  for (const auto& pieces : disk_) {
-    for (const planner::DiskPiece& piece : pieces) {
-      largest = std::max({largest, piece.bytes.count(), piece.gradient_bytes.count(),
-                          piece.weights_bytes.count()});
-    }
-  }
+  const std::int64_t largest = std::max(kBlock, layout_.largest_piece().count());
   std::error_code unknown;
   const auto space = std::filesystem::space(folder_, unknown);
   if (unknown) return;
@@ -183,13 +149,7 @@ void DiskStore::fill(std::span<std::byte> bytes) {
 }
 
 std::string DiskStore::place_of(std::int64_t block) const {
-  const auto& [first, name] = *std::prev(tensors_.upper_bound(block));
-  const std::size_t slash = name.find('/');
-  const char* what = name.starts_with("state/")     ? "optimizer state"
-                     : name.starts_with("weights.") ? "weights"
-                                                    : "gradient";
-  return "disk at " + folder_.string() + ": " + what + " of " + name.substr(slash + 1) +
-         ", block " + std::to_string(block - first) + ": ";
+  return "disk at " + folder_.string() + ": " + layout_.name_of(block) + ": ";
 }
 
 void DiskStore::fail(std::int64_t block, const std::string& what) const {
@@ -214,43 +174,6 @@ void DiskStore::move(const BoundTask& task, std::int64_t step) {
   }
 }
 
-bool DiskStore::holds(std::size_t unit, DiskPlane plane) const {
-  if (!holds(unit)) return false;
-  const planner::DiskPiece& piece = disk_[unit].front();
-  if (plane == DiskPlane::high) return piece.weights_bytes > Bytes(0);
-  return plane != DiskPlane::low || low_ || piece.weights_low > Bytes(0);
-}
-
-DiskStore::Region DiskStore::region_of(std::size_t unit, const planner::DiskPiece& piece,
-                                       DiskPlane plane) const {
-  if (plane == DiskPlane::high || (plane == DiskPlane::low && !low_)) {
-    return {weights_begin_[unit] + piece.weights_offset.count(), piece.weights_bytes.count(),
-            plane == DiskPlane::high ? 0 : piece.weights_low.count()};
-  }
-  const Bytes at = plane == DiskPlane::low       ? Bytes(0)
-                   : plane == DiskPlane::moment1 ? piece.moment1
-                                                 : piece.moment2;
-  return {begin_[unit] + piece.offset.count(), piece.bytes.count(), at.count()};
-}
-
-DiskStore::Part DiskStore::part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
-                                   std::int64_t bytes) const {
-  const bool half = plane == DiskPlane::high || plane == DiskPlane::low;
-  const std::int64_t element = half ? 2 : 4;
-  const std::vector<planner::DiskPiece>& pieces = disk_[unit];
-  const auto piece = std::prev(std::upper_bound(
-      pieces.begin(), pieces.end(), offset / element,
-      [](std::int64_t first, const planner::DiskPiece& each) { return first < each.first; }));
-  const Region region = region_of(unit, *piece, plane);
-  const std::int64_t within = region.plane + offset - piece->first * element;
-  const std::int64_t left_of_plane = (piece->first + piece->count) * element - offset;
-  const std::int64_t number = within / kBlock;
-  const std::int64_t block_bytes = std::min(kBlock, region.bytes - number * kBlock);
-  const std::int64_t at = within - number * kBlock;
-  return {region.begin / kBlock + number, block_bytes, at,
-          std::min({bytes, left_of_plane, block_bytes - at})};
-}
-
 void DiskStore::fetch(std::int64_t block, std::span<std::byte> bytes) const {
   if (kept_.copy_to(block, bytes)) return;
   try {
@@ -265,7 +188,7 @@ void DiskStore::read(std::size_t unit, DiskPlane plane, std::int64_t offset,
                      std::span<std::byte> out) const {
   const BlockMemory memory;
   while (!out.empty()) {
-    const Part part = part_at(unit, plane, offset, std::ssize(out));
+    const DiskPart part = layout_.part_at(unit, plane, offset, std::ssize(out));
     const std::span<std::byte> block = memory.first(part.block_bytes);
     {
       const std::lock_guard lock(locks_[static_cast<std::size_t>(part.block) % kLocks]);
@@ -286,7 +209,7 @@ void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
                       std::span<const std::byte> in) {
   const BlockMemory memory;
   while (!in.empty()) {
-    const Part part = part_at(unit, plane, offset, std::ssize(in));
+    const DiskPart part = layout_.part_at(unit, plane, offset, std::ssize(in));
     const std::span<std::byte> block = memory.first(part.block_bytes);
     const auto bytes = static_cast<std::size_t>(part.bytes);
     {
@@ -314,7 +237,7 @@ void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
 void DiskStore::clear(std::size_t unit, DiskPlane plane, std::int64_t bytes) {
   const std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(bytes, kBlock)));
   for (std::int64_t offset = 0; offset < bytes;) {
-    const Part part = part_at(unit, plane, offset, bytes - offset);
+    const DiskPart part = layout_.part_at(unit, plane, offset, bytes - offset);
     // What was never written is zero.
     if (blocks_[static_cast<std::size_t>(part.block)].step >= 0) {
       write(unit, plane, offset, std::span(zeros).first(static_cast<std::size_t>(part.bytes)));

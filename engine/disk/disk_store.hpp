@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,8 +15,8 @@
 
 #include "engine/device.hpp"
 #include "engine/disk/block_queue.hpp"
+#include "engine/disk/disk_layout.hpp"
 #include "engine/disk/kept_blocks.hpp"
-#include "planner/disk_state.hpp"
 #include "planner/shape.hpp"
 #include "planner/step_graph.hpp"
 
@@ -38,9 +37,6 @@ struct DiskPlace {
   unsigned depth = kUsualDepth;  ///< Blocks in flight each way (BlockQueue).
   DiskUse use = DiskUse::training;
 };
-
-/// Planes of a unit that a piece on the disk holds.
-enum class DiskPlane { high, low, moment1, moment2 };
 
 /// The file has no name once it is open: nothing of a run that was killed can be taken for the
 /// state of another, and its room is free again. A run goes on from a checkpoint alone. Of every
@@ -66,8 +62,10 @@ class DiskStore {
   /// without the drive.
   void fill(std::span<std::byte> bytes);
 
-  [[nodiscard]] bool holds(std::size_t unit) const { return !disk_[unit].empty(); }
-  [[nodiscard]] bool holds(std::size_t unit, DiskPlane plane) const;
+  [[nodiscard]] bool holds(std::size_t unit) const { return layout_.holds(unit); }
+  [[nodiscard]] bool holds(std::size_t unit, DiskPlane plane) const {
+    return layout_.holds(unit, plane);
+  }
   /// Bytes from `offset` of a unit's plane, [padded] elements; from any thread, while no step runs.
   /// What was never written is zero.
   void read(std::size_t unit, DiskPlane plane, std::int64_t offset, std::span<std::byte> out) const;
@@ -90,8 +88,6 @@ class DiskStore {
     std::int64_t step = -1;  ///< That wrote it; 0: before the first. Negative: never written.
   };
   class Check;
-  struct Part;
-  struct Region;
 
   void open(const std::filesystem::path& folder);
   [[nodiscard]] std::uint64_t checksum_of(std::int64_t block, std::int64_t step,
@@ -102,17 +98,9 @@ class DiskStore {
   void share_room();
   [[nodiscard]] std::string place_of(std::int64_t block) const;
   [[noreturn]] void fail(std::int64_t block, const std::string& what) const;
-  [[nodiscard]] Region region_of(std::size_t unit, const planner::DiskPiece& piece,
-                                 DiskPlane plane) const;
-  [[nodiscard]] Part part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
-                             std::int64_t bytes) const;
   void fetch(std::int64_t block, std::span<std::byte> bytes) const;
 
-  std::vector<std::vector<planner::DiskPiece>> disk_;
-  std::vector<std::int64_t> begin_;              ///< Of each unit's state in the file,
-  std::vector<std::int64_t> weights_begin_;      ///< and of its weights.
-  std::map<std::int64_t, std::string> tensors_;  ///< By their first block.
-  bool low_ = false;                             ///< Pieces of state begin with low halves.
+  DiskLayout layout_;
   std::filesystem::path folder_;
   DiskUse use_ = DiskUse::training;
   std::int64_t bytes_ = 0;   ///< Of the file.

@@ -19,11 +19,11 @@ class BlockRun {
   BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,
            std::int64_t tokens);
 
-  void project_qkv();  ///< x -> q, k, v
-  void attend();       ///< q, k, v -> attention, lse
-  /// q, k, v of tokens that continue a sequence -> its keys and values, attention.
+  void project_qkv();       ///< x -> q, k, v
+  void attend();            ///< q, k, v -> attention, lse
+  void project_residual();  ///< x, attention -> residual
+  /// x of tokens that continue a sequence -> its keys and values, residual.
   void extend(const KeptKeys& kept);
-  void project_residual();                   ///< x, attention -> residual
   void rebuild_mlp();                        ///< residual -> gate, up, where the record has them
   void feed_forward(std::byte* next_input);  ///< residual -> gate, up, next_input
   void project_router();                     ///< residual -> router logits
@@ -116,6 +116,8 @@ class BlockRun {
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
   void keep_keys(const KeptKeys& kept);
   void load_kept(const KeptKeys& kept, std::int64_t kv_head);
+  /// q, k, v of tokens that continue a sequence -> its keys and values, attention.
+  void attend_kept(const KeptKeys& kept);
   void attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::int64_t begin);
   void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin);

@@ -59,7 +59,7 @@ void BlockRun::attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::in
   }
 }
 
-void BlockRun::extend(const KeptKeys& kept) {
+void BlockRun::attend_kept(const KeptKeys& kept) {
   keep_keys(kept);
   const std::int64_t group = shape_.heads / shape_.kv_heads;
   for (std::int64_t kv_head = 0; kv_head < shape_.kv_heads; ++kv_head) {
@@ -70,6 +70,12 @@ void BlockRun::extend(const KeptKeys& kept) {
       }
     }
   }
+}
+
+void BlockRun::extend(const KeptKeys& kept) {
+  project_qkv();
+  attend_kept(kept);
+  project_residual();
 }
 
 }  // namespace sluice::engine

@@ -65,18 +65,14 @@ void HostTemplates::block_forward(Weights weights, RecordView record, std::byte*
 void HostTemplates::block_extend(Weights weights, RecordView record, const KeptKeys& kept,
                                  std::byte* next_input, Workspace workspace) const {
   BlockRun run(*this, weights, record, workspace, kept.count);
-  run.project_qkv();
   run.extend(kept);
-  run.project_residual();
   run.feed_forward(next_input);
 }
 
 void HostTemplates::block_route(Weights weights, RecordView record, const KeptKeys& kept,
                                 std::int32_t* begins, Workspace workspace) const {
   BlockRun run(*this, weights, record, workspace, kept.count);
-  run.project_qkv();
   run.extend(kept);
-  run.project_residual();
   run.project_router();
   run.number_routes(begins);
 }

@@ -1,0 +1,94 @@
+#include "engine/disk/disk_layout.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace sluice::engine {
+namespace {
+
+constexpr std::int64_t kBlockBytes = planner::kDiskBlock.count();
+
+}  // namespace
+
+/// What holds a plane of a piece: its state, or its weights.
+struct DiskLayout::Region {
+  std::int64_t begin;  ///< In the file, a block's.
+  std::int64_t bytes;
+  std::int64_t plane;  ///< Where in it the plane begins.
+};
+
+DiskLayout::DiskLayout(const planner::ModelShape& shape, const planner::StepGraph& graph)
+    : pieces_(graph.disk), begin_(graph.disk.size(), 0), weights_begin_(graph.disk.size(), 0) {
+  for (const planner::Placement& placement : graph.layout.placements) {
+    const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
+    if (tensor.arena != planner::Arena::disk) continue;
+    tensors_.emplace(placement.offset.count() / kBlockBytes, tensor.name);
+    for (std::size_t unit = 0; unit < pieces_.size(); ++unit) {
+      const std::string name = planner::unit_name(shape, unit);
+      if (tensor.name == "state/" + name) begin_[unit] = placement.offset.count();
+      if (tensor.name == "weights.disk/" + name) weights_begin_[unit] = placement.offset.count();
+    }
+  }
+  for (const auto& pieces : pieces_) {
+    low_ = low_ || (!pieces.empty() && pieces[0].moment1 > Bytes(0));
+  }
+}
+
+bool DiskLayout::holds(std::size_t unit, DiskPlane plane) const {
+  if (!holds(unit)) return false;
+  const planner::DiskPiece& piece = pieces_[unit].front();
+  if (plane == DiskPlane::high) return piece.weights_bytes > Bytes(0);
+  return plane != DiskPlane::low || low_ || piece.weights_low > Bytes(0);
+}
+
+DiskLayout::Region DiskLayout::region_of(std::size_t unit, const planner::DiskPiece& piece,
+                                         DiskPlane plane) const {
+  if (plane == DiskPlane::high || (plane == DiskPlane::low && !low_)) {
+    return {weights_begin_[unit] + piece.weights_offset.count(), piece.weights_bytes.count(),
+            plane == DiskPlane::high ? 0 : piece.weights_low.count()};
+  }
+  const Bytes at = plane == DiskPlane::low       ? Bytes(0)
+                   : plane == DiskPlane::moment1 ? piece.moment1
+                                                 : piece.moment2;
+  return {begin_[unit] + piece.offset.count(), piece.bytes.count(), at.count()};
+}
+
+DiskPart DiskLayout::part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
+                             std::int64_t bytes) const {
+  const bool half = plane == DiskPlane::high || plane == DiskPlane::low;
+  const std::int64_t element = half ? 2 : 4;
+  const std::vector<planner::DiskPiece>& pieces = pieces_[unit];
+  const auto piece = std::prev(std::upper_bound(
+      pieces.begin(), pieces.end(), offset / element,
+      [](std::int64_t first, const planner::DiskPiece& each) { return first < each.first; }));
+  const Region region = region_of(unit, *piece, plane);
+  const std::int64_t within = region.plane + offset - piece->first * element;
+  const std::int64_t left_of_plane = (piece->first + piece->count) * element - offset;
+  const std::int64_t number = within / kBlockBytes;
+  const std::int64_t block_bytes = std::min(kBlockBytes, region.bytes - number * kBlockBytes);
+  const std::int64_t at = within - number * kBlockBytes;
+  return {region.begin / kBlockBytes + number, block_bytes, at,
+          std::min({bytes, left_of_plane, block_bytes - at})};
+}
+
+std::string DiskLayout::name_of(std::int64_t block) const {
+  const auto& [first, name] = *std::prev(tensors_.upper_bound(block));
+  const std::size_t slash = name.find('/');
+  const char* what = name.starts_with("state/")     ? "optimizer state"
+                     : name.starts_with("weights.") ? "weights"
+                                                    : "gradient";
+  return std::string(what) + " of " + name.substr(slash + 1) + ", block " +
+         std::to_string(block - first);
+}
+
+Bytes DiskLayout::largest_piece() const {
+  Bytes largest{0};
+  for (const auto& pieces : pieces_) {
+    for (const planner::DiskPiece& piece : pieces) {
+      largest = std::max({largest, piece.bytes, piece.gradient_bytes, piece.weights_bytes});
+    }
+  }
+  return largest;
+}
+
+}  // namespace sluice::engine
