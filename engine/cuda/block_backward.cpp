@@ -1,7 +1,5 @@
 // Backward of a block: the MLP half, then the attention half, each from the stream's gradient back
 // into it.
-#include "engine/cuda/kernels/bias.hpp"
-#include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
@@ -20,10 +18,8 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
                                        std::uint16_t* d_stream, std::byte* workspace) {
   const bool first = into == cuda::Into::overwrite;
   std::byte* gemm = workspace + space_.gemm.count();
-  std::byte* partials = workspace + space_.partials.count();
   std::byte* normed = workspace + space_.normed.count();
   std::byte* d_normed = workspace + space_.d_normed.count();
-  float* rstd = fp32(workspace + space_.rstd.count());
   std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
   std::uint16_t* d_qkv = bf16(workspace + space_.d_qkv.count());
   std::uint16_t* d_attention = bf16(workspace + space_.d_attention.count());
@@ -31,10 +27,7 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
 
   gemm_.weight_gradient(stream, {tokens_, query_, hidden_}, d_stream, attention,
                         gradient + slots_.o.weight.offset, first, gemm);
-  if (slots_.o.bias.exists()) {
-    cuda::column_sum(stream, d_stream, tokens_, hidden_, hidden_, gradient + slots_.o.bias.offset,
-                     into, partials);
-  }
+  bias_gradient(stream, slots_.o.bias, d_stream, tokens_, hidden_, gradient, into, workspace);
   gemm_.input_gradient(stream, {tokens_, query_, hidden_}, d_stream,
                        weights + slots_.o.weight.offset, d_attention, gemm);
   const std::int32_t* starts = find_documents(stream, record, workspace);
@@ -55,28 +48,23 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
         .d_q_norm = gradient + slots_.q_norm.offset,
         .d_k_norm = gradient + slots_.k_norm.offset,
         .into = into,
-        .workspace = partials};
+        .workspace = workspace + space_.partials.count()};
   }
   cuda::rope_backward(stream, rope_shape(all_tokens(), starts), rope_tables(0), norms,
                       norm_gradients, {d_qkv, d_qkv + query_, qkv_, qkv_});
-  if (slots_.q.bias.exists()) {
-    cuda::column_sum(stream, d_qkv, tokens_, qkv_, qkv_, gradient + slots_.q.bias.offset, into,
-                     partials);
-  }
-  const std::uint16_t* x = bf16(record.input);
-  cuda::rms_norm(stream, x, weights + slots_.input_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, bf16(normed), rstd);
+  bias_gradient(stream, slots_.q.bias, d_qkv, tokens_, qkv_, gradient, into, workspace);
+  const NormInput norm{bf16(record.input), weights + slots_.input_norm.offset, tokens_};
+  normalize(stream, norm, workspace);
   gemm_.weight_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, normed,
                         gradient + slots_.q.weight.offset, first, gemm);
   gemm_.input_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, weights + slots_.q.weight.offset,
                        d_normed, gemm);
-  cuda::rms_norm_backward(stream, x, weights + slots_.input_norm.offset, rstd, bf16(d_normed),
-                          tokens_, hidden_,
-                          {.d_x = d_stream,
-                           .d_x_into = cuda::Into::accumulate,
-                           .d_weight = gradient + slots_.input_norm.offset,
-                           .d_weight_into = into},
-                          partials);
+  normalize_backward(stream, norm,
+                     {.d_x = d_stream,
+                      .d_x_into = cuda::Into::accumulate,
+                      .d_weight = gradient + slots_.input_norm.offset,
+                      .d_weight_into = into},
+                     workspace);
 }
 
 }  // namespace sluice::engine

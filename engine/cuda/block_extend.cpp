@@ -1,7 +1,6 @@
 // Forward of tokens that continue a sequence, over its kept keys and values.
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/kept_keys.hpp"
-#include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
 #include "sim/error.hpp"
@@ -53,13 +52,11 @@ void CudaTemplates::block_extend(cudaStream_t stream, const std::uint16_t* weigh
 void CudaTemplates::logits(cudaStream_t stream, const std::uint16_t* head,
                            const std::uint16_t* lm_head, const std::byte* input, float* logits,
                            std::byte* workspace) {
-  std::uint16_t* normed = bf16(workspace + space_.normed.count());
   float* values = fp32(workspace + space_.logits.count());
   const std::int64_t vocab = job_.model.vocab;
-  cuda::rms_norm(stream, bf16(input), head + ends_.final_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), 1, hidden_, normed,
-                 fp32(workspace + space_.rstd.count()));
-  cuda::row_logits(stream, lm_head, normed, vocab, hidden_, values);
+  normalize(stream, {bf16(input), head + ends_.final_norm.offset, 1}, workspace);
+  cuda::row_logits(stream, lm_head, bf16(workspace + space_.normed.count()), vocab, hidden_,
+                   values);
   check_cuda(cudaMemcpyAsync(logits, values, static_cast<std::size_t>(vocab) * sizeof(float),
                              cudaMemcpyDefault, stream),
              "logits");

@@ -3,7 +3,6 @@
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/launch.hpp"
-#include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/routes.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
@@ -60,9 +59,7 @@ void CudaTemplates::project_router(cudaStream_t stream, const std::uint16_t* wei
                                    const CudaRecord& record, Span span,
                                    std::byte* workspace) const {
   std::uint16_t* normed = bf16(workspace + space_.normed.count());
-  cuda::rms_norm(stream, bf16(record.at(layout_.residual)), weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), span.count, hidden_, normed,
-                 fp32(workspace + space_.rstd.count()));
+  normalize(stream, post_norm(weights, bf16(record.at(layout_.residual)), span.count), workspace);
   cuda::multiply_rows(stream, {normed, nullptr, hidden_}, {.rows = span.count},
                       {weights + slots_.experts.router.offset, 0}, hidden_,
                       job_.model.experts->count, fp32(record.at(layout_.router)));
@@ -149,13 +146,12 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
   const std::int64_t width = job_.model.experts->intermediate;
   std::uint16_t* normed = bf16(workspace + space_.normed.count());
   std::uint16_t* d_normed = bf16(workspace + space_.d_normed.count());
-  float* rstd = fp32(workspace + space_.rstd.count());
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
   std::uint16_t* rows = bf16(workspace + space_.routes.rows.count());
   std::uint16_t* d_logits = bf16(workspace + space_.routes.d_logits.count());
   const float* logits = fp32(record.at(layout_.router));
-  const std::uint16_t* residual = bf16(record.at(layout_.residual));
+  const NormInput norm = post_norm(weights, bf16(record.at(layout_.residual)), tokens_);
   const cuda::IndexedRows d_out{d_stream, routes.token, hidden_};
   const cuda::IndexedRows in{normed, routes.token, hidden_};
 
@@ -166,8 +162,7 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
                                  width, activation, d_gate_up, routes.d_share);
   cuda::accumulate_rows(stream, d_out, {activation, nullptr, width}, groups,
                         {gradient + slots.down.offset, slots.stride}, width, hidden_, into);
-  cuda::rms_norm(stream, residual, weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, normed, rstd);
+  normalize(stream, norm, workspace);
   const cuda::IndexedRows d_wide{d_gate_up, nullptr, 2 * width};
   cuda::accumulate_rows(stream, d_wide, in, groups, {gradient + slots.gate.offset, slots.stride},
                         hidden_, 2 * width, into);
@@ -184,13 +179,12 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
                                  {weights + slots.router.offset, 0}, hidden_, shape.experts,
                                  d_normed);
   cuda::combine_rows(stream, rows, shape, routes, d_normed, hidden_, d_normed);
-  cuda::rms_norm_backward(stream, residual, weights + slots_.post_norm.offset, rstd, d_normed,
-                          tokens_, hidden_,
-                          {.d_x = d_stream,
-                           .d_x_into = cuda::Into::accumulate,
-                           .d_weight = gradient + slots_.post_norm.offset,
-                           .d_weight_into = into},
-                          workspace + space_.partials.count());
+  normalize_backward(stream, norm,
+                     {.d_x = d_stream,
+                      .d_x_into = cuda::Into::accumulate,
+                      .d_weight = gradient + slots_.post_norm.offset,
+                      .d_weight_into = into},
+                     workspace);
 }
 
 }  // namespace sluice::engine

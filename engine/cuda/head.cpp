@@ -3,7 +3,6 @@
 
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/loss.hpp"
-#include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
 
@@ -13,12 +12,10 @@ void CudaTemplates::loss(cudaStream_t stream, const CudaLossArguments& arguments
                          std::byte* workspace) {
   std::uint16_t* normed = bf16(workspace + space_.normed.count());
   std::uint16_t* d_normed = bf16(workspace + space_.d_normed.count());
-  float* rstd = fp32(workspace + space_.rstd.count());
   std::uint16_t* logits = bf16(workspace + space_.logits.count());
   float* losses = fp32(workspace + space_.losses.count());
   std::byte* gemm = workspace + space_.gemm.count();
-  const std::uint16_t* x = bf16(arguments.input);
-  const std::uint16_t* norm = arguments.head + ends_.final_norm.offset;
+  const NormInput norm{bf16(arguments.input), arguments.head + ends_.final_norm.offset, tokens_};
   const std::int64_t vocab = job_.model.vocab;
   if (counts_bytes() > 0) {
     check_cuda(cudaMemcpyAsync(arguments.stream_gradient + layout_.counts.count(),
@@ -26,8 +23,7 @@ void CudaTemplates::loss(cudaStream_t stream, const CudaLossArguments& arguments
                                cudaMemcpyDeviceToDevice, stream),
                "counts of routes");
   }
-  cuda::rms_norm(stream, x, norm, static_cast<float>(job_.model.rms_eps), tokens_, hidden_, normed,
-                 rstd);
+  normalize(stream, norm, workspace);
   const std::int64_t chunk = std::min(job_.loss_chunk, tokens_);
   for (std::int64_t begin = 0; begin < tokens_; begin += chunk) {
     const std::int64_t count = std::min(chunk, tokens_ - begin);
@@ -42,12 +38,12 @@ void CudaTemplates::loss(cudaStream_t stream, const CudaLossArguments& arguments
     gemm_.input_gradient(stream, size, logits, arguments.lm_head, d_normed + begin * hidden_, gemm);
   }
   cuda::sum_losses(stream, losses, tokens_, arguments.loss_sum);
-  cuda::rms_norm_backward(stream, x, norm, rstd, d_normed, tokens_, hidden_,
-                          {.d_x = bf16(arguments.stream_gradient),
-                           .d_x_into = cuda::Into::overwrite,
-                           .d_weight = arguments.gradient + ends_.final_norm.offset,
-                           .d_weight_into = arguments.into},
-                          workspace + space_.partials.count());
+  normalize_backward(stream, norm,
+                     {.d_x = bf16(arguments.stream_gradient),
+                      .d_x_into = cuda::Into::overwrite,
+                      .d_weight = arguments.gradient + ends_.final_norm.offset,
+                      .d_weight_into = arguments.into},
+                     workspace);
 }
 
 void CudaTemplates::loss_only(cudaStream_t stream, const CudaLossArguments& arguments,
@@ -55,9 +51,8 @@ void CudaTemplates::loss_only(cudaStream_t stream, const CudaLossArguments& argu
   std::uint16_t* normed = bf16(workspace + space_.normed.count());
   std::uint16_t* logits = bf16(workspace + space_.logits.count());
   float* losses = fp32(workspace + space_.losses.count());
-  cuda::rms_norm(stream, bf16(arguments.input), arguments.head + ends_.final_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), tokens_, hidden_, normed,
-                 fp32(workspace + space_.rstd.count()));
+  normalize(stream, {bf16(arguments.input), arguments.head + ends_.final_norm.offset, tokens_},
+            workspace);
   const std::int64_t chunk = std::min(job_.loss_chunk, tokens_);
   for (std::int64_t begin = 0; begin < tokens_; begin += chunk) {
     const std::int64_t count = std::min(chunk, tokens_ - begin);

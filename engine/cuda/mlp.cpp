@@ -3,8 +3,6 @@
 // backward pass computes them again.
 #include <algorithm>
 
-#include "engine/cuda/kernels/bias.hpp"
-#include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/swiglu.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
@@ -30,18 +28,10 @@ void CudaTemplates::for_mlp_chunks(const CudaRecord& record, std::int64_t tokens
   }
 }
 
-/// Norm of the chunk's residual stream.
-void CudaTemplates::normalize(cudaStream_t stream, const std::uint16_t* weights,
-                              const MlpChunk& chunk, std::byte* workspace) const {
-  cuda::rms_norm(stream, chunk.residual, weights + slots_.post_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), chunk.rows.count, hidden_,
-                 bf16(workspace + space_.normed.count()), fp32(workspace + space_.rstd.count()));
-}
-
 /// Norm, gate and up.
 void CudaTemplates::expand(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                            std::byte* workspace) {
-  normalize(stream, weights, chunk, workspace);
+  normalize(stream, post_norm(weights, chunk.residual, chunk.rows.count), workspace);
   gemm_.forward(stream, {chunk.rows.count, hidden_, 2 * intermediate_},
                 workspace + space_.normed.count(), weights + slots_.gate.weight.offset,
                 vector_of(weights, slots_.gate.bias), nullptr, chunk.gate_up,
@@ -102,11 +92,10 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
                                    std::uint16_t* d_stream, std::byte* workspace) {
   const bool first = into == cuda::Into::overwrite;
   const std::int64_t tokens = chunk.rows.count;
+  const NormInput norm = post_norm(weights, chunk.residual, tokens);
   std::byte* gemm = workspace + space_.gemm.count();
-  std::byte* partials = workspace + space_.partials.count();
   std::byte* normed = workspace + space_.normed.count();
   std::byte* d_normed = workspace + space_.d_normed.count();
-  float* rstd = fp32(workspace + space_.rstd.count());
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
   std::uint16_t* d_gate_up = bf16(workspace + space_.d_gate_up.count());
 
@@ -120,26 +109,20 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
                          .activation = activation});
   gemm_.weight_gradient(stream, {tokens, intermediate_, hidden_}, d_stream, activation,
                         gradient + slots_.down.weight.offset, first, gemm);
-  if (slots_.down.bias.exists()) {
-    cuda::column_sum(stream, d_stream, tokens, hidden_, hidden_, gradient + slots_.down.bias.offset,
-                     into, partials);
-  }
-  if (!job_.chunks_mlp()) normalize(stream, weights, chunk, workspace);
+  bias_gradient(stream, slots_.down.bias, d_stream, tokens, hidden_, gradient, into, workspace);
+  if (!job_.chunks_mlp()) normalize(stream, norm, workspace);
   gemm_.weight_gradient(stream, {tokens, hidden_, 2 * intermediate_}, d_gate_up, normed,
                         gradient + slots_.gate.weight.offset, first, gemm);
-  if (slots_.gate.bias.exists()) {
-    cuda::column_sum(stream, d_gate_up, tokens, 2 * intermediate_, 2 * intermediate_,
-                     gradient + slots_.gate.bias.offset, into, partials);
-  }
+  bias_gradient(stream, slots_.gate.bias, d_gate_up, tokens, 2 * intermediate_, gradient, into,
+                workspace);
   gemm_.input_gradient(stream, {tokens, hidden_, 2 * intermediate_}, d_gate_up,
                        weights + slots_.gate.weight.offset, d_normed, gemm);
-  cuda::rms_norm_backward(stream, chunk.residual, weights + slots_.post_norm.offset, rstd,
-                          bf16(d_normed), tokens, hidden_,
-                          {.d_x = d_stream,
-                           .d_x_into = cuda::Into::accumulate,
-                           .d_weight = gradient + slots_.post_norm.offset,
-                           .d_weight_into = into},
-                          partials);
+  normalize_backward(stream, norm,
+                     {.d_x = d_stream,
+                      .d_x_into = cuda::Into::accumulate,
+                      .d_weight = gradient + slots_.post_norm.offset,
+                      .d_weight_into = into},
+                     workspace);
 }
 
 }  // namespace sluice::engine

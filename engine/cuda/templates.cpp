@@ -167,13 +167,11 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
 /// norm, q k v.
 void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
-  std::byte* normed = workspace + space_.normed.count();
-  cuda::rms_norm(stream, bf16(record.input), weights + slots_.input_norm.offset,
-                 static_cast<float>(job_.model.rms_eps), span.count, hidden_, bf16(normed),
-                 fp32(workspace + space_.rstd.count()));
-  gemm_.forward(stream, {span.count, hidden_, qkv_}, normed, weights + slots_.q.weight.offset,
-                vector_of(weights, slots_.q.bias), nullptr, record.at(layout_.q),
-                workspace + space_.gemm.count());
+  normalize(stream, {bf16(record.input), weights + slots_.input_norm.offset, span.count},
+            workspace);
+  gemm_.forward(stream, {span.count, hidden_, qkv_}, workspace + space_.normed.count(),
+                weights + slots_.q.weight.offset, vector_of(weights, slots_.q.bias), nullptr,
+                record.at(layout_.q), workspace + space_.gemm.count());
 }
 
 /// norm, q k v, RoPE, attention: writes the record from q to lse.

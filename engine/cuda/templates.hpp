@@ -12,6 +12,7 @@
 #include "engine/cuda/attention.hpp"
 #include "engine/cuda/gemm.hpp"
 #include "engine/cuda/kernels/into.hpp"
+#include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/cuda_workspace.hpp"
@@ -121,6 +122,28 @@ class CudaTemplates {
   /// Up to the residual stream behind attention, over kept keys.
   void extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               const CudaKeptKeys& kept, std::byte* workspace);
+
+  // engine/cuda/block_parts.cpp
+  /// Rows of the residual stream, and the weight of the RMSNorm that reads them.
+  struct NormInput {
+    const std::uint16_t* x;
+    const std::uint16_t* weight;
+    std::int64_t rows;
+  };
+  [[nodiscard]] NormInput post_norm(const std::uint16_t* weights, const std::uint16_t* residual,
+                                    std::int64_t rows) const {
+    return {residual, weights + slots_.post_norm.offset, rows};
+  }
+  /// Into the workspace's `normed` and `rstd`.
+  void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;
+  /// From the workspace's `d_normed` and `rstd`.
+  void normalize_backward(cudaStream_t stream, const NormInput& norm,
+                          const cuda::NormGradients& gradients, std::byte* workspace) const;
+  /// Sums the columns of d [tokens, columns] over tokens, where the projection has a bias.
+  void bias_gradient(cudaStream_t stream, const Slot& bias, const std::uint16_t* d,
+                     std::int64_t tokens, std::int64_t columns, float* gradient, cuda::Into into,
+                     std::byte* workspace) const;
+
   void project_qkv(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    Span span, std::byte* workspace);
   void attend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -155,8 +178,6 @@ class CudaTemplates {
   template <class Body>
   void for_mlp_chunks(const CudaRecord& record, std::int64_t tokens, std::byte* workspace,
                       Body body) const;
-  void normalize(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
-                 std::byte* workspace) const;
   void expand(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
               std::byte* workspace);
   void contract(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
