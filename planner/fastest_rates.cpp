@@ -30,12 +30,14 @@ void add_fastest_update(const Job& job, const ProfileCostModel& costs,
   const auto most =
       std::max<std::int64_t>(most_profiled, static_cast<std::int64_t>(costs.profile().cores.value));
   for (std::int64_t threads = 1; threads <= most; ++threads) {
+    fastest.update_of.push_back(0);
     for (const std::int64_t size : sizes) {
       Work work;
       work.parameters = size;
       work.threads = threads;
       const double rate = costs.cpu_update(cpu_update_key(job, threads, size), work).cap.count();
       fastest.update = std::max(fastest.update, rate);
+      fastest.update_of.back() = std::max(fastest.update_of.back(), rate);
       fastest.update_cores = std::min(fastest.update_cores, static_cast<double>(threads) / rate);
     }
   }

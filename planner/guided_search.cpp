@@ -1,6 +1,7 @@
 #include "planner/guided_search.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "planner/usual_values.hpp"
@@ -12,12 +13,8 @@ namespace {
 constexpr double kWorthwhile = 0.985;
 /// A plan may turn out the best whose coarse time is at most so much of the best one's.
 constexpr double kPerhapsBest = 1.02;
-/// Times that more memory is set aside for a number of rounds of which no plan fitted.
-constexpr int kLeanAttempts = 5;
 /// Memory set aside at the first look at a number of rounds, in sizes of its rings.
 constexpr double kFirstSlack = 1.3;
-
-std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }
 
 }  // namespace
 
@@ -36,9 +33,18 @@ void GuidedSearch::relax() {
     RelaxedPlan relaxed = relaxation_.solve(node);
     if (relaxed.feasible) nodes_.push_back({node, std::move(relaxed)});
   }
-  std::stable_sort(nodes_.begin(), nodes_.end(),
-                   [](const Node& a, const Node& b) { return a.relaxed.bound < b.relaxed.bound; });
   if (nodes_.empty()) return;
+  const auto by_bound = [](const Node& a, const Node& b) {
+    return a.relaxed.bound < b.relaxed.bound;
+  };
+  // Of the nodes only the least bound counts: until that is of a node looked at once more.
+  std::set<std::int64_t> looked_at;
+  for (;;) {
+    Node& least = *std::min_element(nodes_.begin(), nodes_.end(), by_bound);
+    if (!looked_at.insert(least.node.rounds).second) break;
+    least.relaxed.bound = relaxation_.bound_of_whole_ends(least.node, least.relaxed);
+  }
+  std::stable_sort(nodes_.begin(), nodes_.end(), by_bound);
   bound_ = nodes_.front().relaxed.bound;
   // The machine's bound counts the bytes of fp32 state.
   if (predictor_.job().optimizer.state == StateType::fp32) {
@@ -56,130 +62,6 @@ Plan GuidedSearch::usual_plan() const {
   plan.threads = usual_threads(predictor_);
   plan.copy_chunk = usual_chunk(predictor_);
   return plan;
-}
-
-/// One block's record less on the host: of those that hold most there, to the level below. False
-/// where every record there is the least.
-bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
-  const BlockRecord record = block_record(predictor_.job());
-  const auto held = [&record](const UnitPlan& unit) {
-    return unit.keep_tier == Tier::host ? record.kept(unit.keep) : Bytes(0);
-  };
-  BlockCount* heaviest = nullptr;
-  for (BlockCount& count : sketch.records) {
-    if (count.blocks == 0 || held(count.choice).count() == 0) continue;
-    if (heaviest == nullptr || held(count.choice) > held(heaviest->choice)) heaviest = &count;
-  }
-  if (heaviest == nullptr) return false;
-  const UnitPlan* lighter = nullptr;
-  const std::vector<UnitChoice>& choices = relaxation_.record_choices(sketch.rest.rounds);
-  for (const UnitChoice& choice : choices) {
-    if (choice.unit.keep_tier != Tier::host) continue;
-    if (held(choice.unit) >= held(heaviest->choice)) continue;
-    if (lighter == nullptr || held(choice.unit) > held(*lighter)) lighter = &choice.unit;
-  }
-  if (lighter == nullptr) return false;
-  --heaviest->blocks;
-  const auto known =
-      std::find_if(sketch.records.begin(), sketch.records.end(),
-                   [lighter](const BlockCount& count) { return count.choice == *lighter; });
-  if (known != sketch.records.end()) {
-    ++known->blocks;
-  } else {
-    sketch.records.push_back({*lighter, 1});
-  }
-  return true;
-}
-
-/// Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or for
-/// what a sixteenth of the memory holds.
-std::int64_t GuidedSearch::few_records(const Node& node) const {
-  const Job& job = predictor_.job();
-  const std::int64_t per_round = job.micro_batches() / node.node.rounds;
-  return std::clamp<std::int64_t>(
-      predictor_.machine().hbm.count() / 16 / block_record(job).all_bytes.count(), 2,
-      std::max<std::int64_t>(2, per_round));
-}
-
-void GuidedSearch::sketch_node(const Node& node) {
-  const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
-  const std::int64_t few = few_records(node);
-  for (const double slack : {0.4, 0.8, 1.3, 2.2}) {
-    sketch_with(node, slack, few);
-    if (few < per_round) sketch_with(node, slack, per_round);
-  }
-  ranking_.play(Follow::all);
-  repair();
-  // Where memory is scarce none of these may fit: two slots, and what was lacking set aside.
-  const auto fits = [&] { return ranking_.best(node.node.rounds) != nullptr; };
-  Bytes extra{0};
-  for (int i = 0; i < kLeanAttempts && !fits() && !ranking_.is_spent(); ++i) {
-    ranking_.forget_misses();
-    for (const double slack : {0.4, 1.0}) {
-      sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
-    }
-    if (!ranking_.is_waiting()) break;
-    ranking_.play(Follow::all);
-    if (!ranking_.least_over()) break;
-    extra += *ranking_.least_over() + *ranking_.least_over() / 8;
-  }
-}
-
-// The bound lets records and gradients of one round share the host, but a layout may not bring them
-// so near: sketched both ways.
-void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
-                               Bytes extra) {
-  RelaxedNode reserved = node.node;
-  sketch_relaxed(reserved, slack, activation_buffers, extra);
-  if (node.node.rounds > 1) return;
-  reserved.gradients_apart = true;
-  sketch_relaxed(reserved, slack, activation_buffers, extra);
-}
-
-void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
-                                  std::int64_t activation_buffers, Bytes extra) {
-  const Job& job = predictor_.job();
-  const double block = static_cast<double>(parameters_of_block(job));
-  Plan usual = usual_plan();
-  usual.activation_buffers = activation_buffers;
-  const double weight = static_cast<double>(job.weight_element().count());
-  const Bytes free =
-      predictor_.machine().hbm - outside_arena_bytes(job, predictor_.machine().profile);
-  const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
-                                4 * static_cast<double>(usual.gradient_buffers));
-  reserved.reserve =
-      Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
-      extra;
-  std::optional<PlanSketch> sketch = sketch_near(reserved, usual);
-  if (!sketch) return;
-  const bool offloads =
-      std::any_of(sketch->records.begin(), sketch->records.end(),
-                  [](const BlockCount& c) { return c.choice.keep_tier == Tier::host; });
-  if (offloads) {
-    reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
-    sketch = sketch_near(reserved, usual);
-    if (!sketch) return;
-  }
-  ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
-}
-
-/// None where no plan has that much memory left.
-std::optional<PlanSketch> GuidedSearch::sketch_near(const RelaxedNode& node,
-                                                    const Plan& usual) const {
-  const RelaxedPlan relaxed = relaxation_.solve(node);
-  if (!relaxed.feasible) return std::nullopt;
-  PlanSketch sketch = sketch_of(relaxation_, node, relaxed, usual);
-  // Whole counts may need a little more of the host than the relaxed ones.
-  const auto exceeds_host = [&] {
-    Plan plan = to_plan(sketch);
-    if (pins_) pins_(plan);
-    return is_valid(plan, predictor_.job()) &&
-           ranking_.estimator().estimate(plan).host_at_least > predictor_.machine().host;
-  };
-  for (std::int64_t i = 0; i < predictor_.job().model.layers && exceeds_host(); ++i) {
-    if (!lighten_host(sketch)) break;
-  }
-  return sketch;
 }
 
 /// The best plan with the same records of all blocks.

@@ -31,11 +31,13 @@ class GuidedSearch {
   void look_at_nodes();
   void sketch_nodes();
   [[nodiscard]] bool is_worthwhile(const Node& node) const;
+  void add_orders();
+  void add_uniform();
+
+  // planner/guided_sketches.cpp: plans near a relaxation's optimum.
   [[nodiscard]] std::int64_t few_records(const Node& node) const;
   /// Sketches and simulates plans of one number of rounds.
   void sketch_node(const Node& node);
-  void add_orders();
-  void add_uniform();
   /// Memory set aside: `slack` sizes of the rings, and `extra`.
   void sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
                    Bytes extra = Bytes(0));

@@ -23,24 +23,22 @@ double dot(const UseSum& a, const UseSum& b) {
   return sum;
 }
 
+std::size_t index_of(Limit limit) { return static_cast<std::size_t>(limit); }
+
 /// Prices of `about` those given that make weak duality hold exactly: the priced rows' sum at the
 /// cheapest choices is then below any plan's time. Rows of the whole step and the step as the sum
 /// of its parts share a price of one; the rows of each part share the sum's, as often as the step
 /// has the part.
-std::array<double, kLimits> sound_prices(const std::vector<double>& about, std::int64_t rounds) {
-  std::array<double, kLimits> prices{};
+void make_times_sound(std::array<double, kLimits>& prices, double together, std::int64_t rounds) {
   std::array<double, kParts + 1> shares{};
-  for (std::size_t i = 0; i < kLimits; ++i) {
-    prices[i] = std::max(0.0, about[i]);
-    if (i < kTimeLimits) shares[index_of(part_of(static_cast<Limit>(i)))] += prices[i];
+  for (std::size_t i = 0; i < kTimeLimits; ++i) {
+    shares[index_of(part_of(static_cast<Limit>(i)))] += prices[i];
   }
-  double& whole = shares[index_of(StepPart::whole)];
-  const double together = std::max(0.0, about[kLimits]);
-  const double all = whole + together;
+  const double all = shares[index_of(StepPart::whole)] + together;
   if (!(all > 0)) {
     prices.fill(0);
     prices[0] = 1;
-    return prices;
+    return;
   }
   for (std::size_t part = 0; part < kParts; ++part) {
     const double due = together / all * times_in_step(static_cast<StepPart>(part), rounds);
@@ -55,10 +53,37 @@ std::array<double, kLimits> sound_prices(const std::vector<double>& about, std::
     }
   }
   for (std::size_t i = 0; i < kLimits; ++i) {
-    const StepPart part = part_of(static_cast<Limit>(i));
-    if (part == StepPart::whole || part == StepPart::memory) prices[i] /= all;
+    if (i >= kTimeLimits || part_of(static_cast<Limit>(i)) == StepPart::whole) prices[i] /= all;
   }
-  return prices;
+}
+
+/// What a second of copies in a part is worth by the prices of the part's rows is the most that
+/// rows of such copies, the part's and all parts', may cost together.
+template <class Rows>
+void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, std::int64_t rounds) {
+  for (const bool down : {true, false}) {
+    std::array<double, kParts> worth{};
+    for (std::size_t i = 0; i < kTimeLimits; ++i) {
+      const StepPart part = part_of(static_cast<Limit>(i));
+      if (part == StepPart::whole) continue;
+      worth[index_of(part)] += prices[i] * (down ? rows[i].down : rows[i].up);
+    }
+    double& all = prices[index_of(down ? Limit::all_loads : Limit::all_stores)];
+    for (std::size_t part = 0; part < kParts; ++part) {
+      const double times = times_in_step(static_cast<StepPart>(part), rounds);
+      if (times > 0) all = std::min(all, worth[part] / times);
+    }
+    for (std::size_t part = 0; part < kParts; ++part) {
+      worth[part] -= all * times_in_step(static_cast<StepPart>(part), rounds);
+    }
+    for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
+      const CopiedIn copied = copied_in(static_cast<Limit>(i));
+      if (copied.down != down || copied.part == StepPart::whole) continue;
+      double& left = worth[index_of(copied.part)];
+      prices[i] = std::clamp(prices[i], 0.0, std::max(0.0, left));
+      left -= prices[i];
+    }
+  }
 }
 
 }  // namespace
@@ -80,8 +105,8 @@ UseSum PlanRelaxation::base() const {
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   auto limits = rows(node.rounds, node.reserve);
   if (node.gradients_apart) {
-    limits[static_cast<std::size_t>(Limit::host_at_loss)]
-        .weights[static_cast<std::size_t>(Use::host_gradients)] = 1;
+    limits[index_of(Limit::host_at_loss)].weights[static_cast<std::size_t>(Use::host_gradients)] =
+        1;
   }
   const UseSum fixed = base();
   const auto layers = static_cast<double>(predictor_->job().model.layers);
@@ -110,15 +135,15 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     }
     program.cost.insert(program.cost.end(), group.choices.size(), 0.0);
   }
-  // The parts' times, then the step's.
-  const std::size_t parts = program.cost.size();
-  program.cost.insert(program.cost.end(), kParts, 0.0);
+  // The parts' copies to the device and from it, then their times, then the step's.
+  const std::size_t downs = program.cost.size(), ups = downs + kParts, parts = ups + kParts;
+  program.cost.insert(program.cost.end(), 3 * kParts, 0.0);
   program.cost.push_back(1);
   // Memory in gigabytes, so that the rows are of one size.
   constexpr double kGiga = 1e9;
   for (std::size_t i = 0; i < kLimits; ++i) {
     LinearProgram::Row row;
-    const double scale = i < kTimeLimits ? 1 : 1 / kGiga;
+    const double scale = i < kSecondLimits ? 1 : 1 / kGiga;
     for (const Group& group : groups) {
       for (const UnitChoice& choice : group.choices) {
         row.coefficients.push_back(scale * dot(limits[i].weights, choice.use));
@@ -126,7 +151,21 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     }
     row.coefficients.resize(program.cost.size(), 0);
     const StepPart part = part_of(static_cast<Limit>(i));
-    if (part != StepPart::memory) row.coefficients[parts + static_cast<std::size_t>(part)] = -1;
+    if (part <= StepPart::whole) row.coefficients[parts + index_of(part)] = -1;
+    if (part < StepPart::whole) {
+      row.coefficients[downs + index_of(part)] = limits[i].down;
+      row.coefficients[ups + index_of(part)] = limits[i].up;
+    }
+    if (part == StepPart::copies) {
+      const CopiedIn copied = copied_in(static_cast<Limit>(i));
+      const std::size_t first = copied.down ? downs : ups;
+      for (std::size_t each = 0; each < kParts; ++each) {
+        const auto of = static_cast<StepPart>(each);
+        if (copied.part == of) row.coefficients[first + each] = -1;
+        if (copied.part != StepPart::whole) continue;
+        row.coefficients[first + each] = -times_in_step(of, node.rounds);
+      }
+    }
     row.limit = -scale * (limits[i].constant + dot(limits[i].weights, fixed));
     program.rows.push_back(row);
   }
@@ -159,14 +198,16 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     found.*group.values = {begin, begin + static_cast<std::ptrdiff_t>(group.choices.size())};
     first += group.choices.size();
   }
-  found.prices = sound_prices(solution->prices, node.rounds);
+  for (std::size_t i = 0; i < kLimits; ++i) found.prices[i] = std::max(0.0, solution->prices[i]);
+  make_times_sound(found.prices, std::max(0.0, solution->prices[kLimits]), node.rounds);
+  make_copies_sound(found.prices, limits, node.rounds);
   // Weak duality holds at any prices: choices follow sustained times, the bound those after rest.
   auto least_rows = limits;
   add_rest(least_rows);
   UseSum priced{};
   double bound = 0, size = 0;
   for (std::size_t i = 0; i < kLimits; ++i) {
-    const double price = found.prices[i] * (i < kTimeLimits ? 1 : 1 / kGiga);
+    const double price = found.prices[i] * (i < kSecondLimits ? 1 : 1 / kGiga);
     bound += price * least_rows[i].constant;
     size += std::abs(price * least_rows[i].constant);
     for (std::size_t use = 0; use < kUses; ++use) {
@@ -184,6 +225,24 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   }
   found.bound = Seconds(std::max(0.0, bound - kRounding * size));
   return found;
+}
+
+Seconds PlanRelaxation::bound_of_whole_ends(const RelaxedNode& node,
+                                            const RelaxedPlan& relaxed) const {
+  const auto is_split = [](const std::vector<double>& values) {
+    constexpr double kWhole = 1 - 1e-6;
+    return std::all_of(values.begin(), values.end(), [](double each) { return each < kWhole; });
+  };
+  const bool embed = is_split(relaxed.embeds);
+  if (!embed && !is_split(relaxed.heads)) return relaxed.bound;
+  Seconds least(std::numeric_limits<double>::infinity());
+  for (std::size_t choice = 0; choice < (embed ? relaxed.embeds : relaxed.heads).size(); ++choice) {
+    RelaxedNode whole = node;
+    (embed ? whole.embed : whole.head) = choice;
+    const RelaxedPlan plan = solve(whole);
+    if (plan.feasible) least = std::min(least, plan.bound);
+  }
+  return std::isfinite(least.count()) ? std::max(least, relaxed.bound) : relaxed.bound;
 }
 
 }  // namespace sluice::planner

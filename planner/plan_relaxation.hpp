@@ -57,30 +57,46 @@ enum class Limit : std::uint8_t {
   cpu,
   dram,
   cores,
-  embed_cycle,  ///< With clipping: the embedding's gradient stored, updated, copied, then every
-                ///< pass.
-  // Of the time from the norm to the first loss.
+  embed_cycle,   ///< With clipping: the embedding's gradient stored, updated, copied, then every
+                 ///< pass;
+  embed_slowed,  ///< the same with passes slowed by copies.
+  // Of the time from the norm to the first loss: passes, then what else goes on.
   first_forward,
-  embed_chain,   ///< With clipping: the embedding's update and copy, then one round's passes.
+  first_forward_h2d,
+  first_forward_d2h,
+  embed_chain,   ///< With clipping: the embedding's update and copy, then one round's passes;
+  chain_slowed,  ///< the same with passes slowed by copies.
   block_chain,   ///< With clipping: a block's update and copy, then all whose weights came so.
-  updates,       ///< With clipping: all CPU updates and the copy of the last,
-  refresh,       ///< and all updated weights over the link.
+  updates,       ///< With clipping: all CPU updates and the copy of the last.
   update_dram,   ///< What both take of the shared memory,
   update_cores,  ///< and of the cores.
-  first_stores,  ///< What the device cannot hold when the loss begins leaves during forward.
-  first_dram,    ///< What updates, copies of weights and these stores take of the shared memory.
+  first_dram,    ///< What updates and all copies take of the shared memory.
   // Of each later forward pass.
   later_forward,
-  later_stores,
+  later_forward_h2d,
+  later_forward_d2h,
   // From the first loss to the next round's forward pass, or the norm.
   first_backward,
-  first_loads,  ///< What could not be held at the loss comes during backward.
+  first_backward_h2d,
+  first_backward_d2h,
   // Of each later backward pass but the last.
   later_backward,
-  later_loads,  ///< Likewise, and the running sums of gradients.
+  later_backward_h2d,
+  later_backward_d2h,
   // Of the last of several, to the norm.
   last_backward,
-  last_loads,  ///< Likewise, and staged state.
+  last_backward_h2d,
+  last_backward_d2h,
+  // What is copied at least in a part, as time of its link.
+  refresh,        ///< Between norm and loss: with clipping all updated weights, else what streams.
+  first_stores,   ///< What the device cannot hold when the loss begins leaves during forward.
+  later_streams,  ///< In a later forward pass: weights that stream.
+  later_stores,
+  first_loads,  ///< What could not be held at the loss comes during backward,
+  later_loads,  ///< and the running sums of gradients,
+  last_loads,   ///< and staged state.
+  all_loads,    ///< In all parts together,
+  all_stores,   ///< both ways.
   // Of memory.
   hbm_at_loss,
   hbm_at_backward,  ///< Of one round: when the last block's backward pass begins.
@@ -89,8 +105,9 @@ enum class Limit : std::uint8_t {
   host_at_loss,
   host_at_norm
 };
-inline constexpr std::size_t kLimits = 30;
-inline constexpr std::size_t kTimeLimits = 24;
+inline constexpr std::size_t kLimits = 45;
+inline constexpr std::size_t kTimeLimits = 30;    ///< Of a part's or the step's time,
+inline constexpr std::size_t kSecondLimits = 39;  ///< and of what is copied.
 const char* to_string(Limit limit);
 
 /// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward,
@@ -102,11 +119,20 @@ enum class StepPart : std::uint8_t {
   later_backward,
   last_backward,
   whole,
+  copies,
   memory
 };
 inline constexpr std::size_t kParts = 5;  ///< That a step consists of.
 [[nodiscard]] StepPart part_of(Limit limit);
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);
+
+/// What a row of copies is about: one part's, or `whole`: all parts'.
+struct CopiedIn {
+  StepPart part = StepPart::whole;
+  bool down = true;  ///< To the device.
+};
+/// Of a row whose part is `copies`.
+[[nodiscard]] CopiedIn copied_in(Limit limit);
 
 /// One way to treat a unit, and what that uses.
 struct UnitChoice {
@@ -146,6 +172,10 @@ class PlanRelaxation {
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
+  /// No plan of the node is faster, of which `relaxed` is the solution: as its bound, and where
+  /// that has an embedding (else a head) make parts of several choices, as each of them alone.
+  [[nodiscard]] Seconds bound_of_whole_ends(const RelaxedNode& node,
+                                            const RelaxedPlan& relaxed) const;
   /// Head and embedding share one gradient, which waits in one place.
   [[nodiscard]] bool tied_head() const { return predictor_->job().model.tied_head; }
   /// No execution of this plan is faster.
@@ -157,14 +187,27 @@ class PlanRelaxation {
   struct Row {
     UseSum weights{};
     double constant = 0;
+    double down = 0, up = 0;  ///< Of each second of the part's copies.
   };
-  [[nodiscard]] std::array<Row, kLimits> rows(std::int64_t rounds, Bytes reserve) const;
+  using Rows = std::array<Row, kLimits>;
+  /// Seconds that a lane loses of each second that another one runs, at least.
+  struct Slowing {
+    std::string from;
+    double lost = 0;
+  };
+  [[nodiscard]] Rows rows(std::int64_t rounds, Bytes reserve) const;
   void allow(const PlanPins& pins);
   [[nodiscard]] UseSum base() const;
-  void add_whole_rows(std::array<Row, kLimits>& all) const;
-  void add_rest(std::array<Row, kLimits>& all) const;
-  void add_part_rows(std::array<Row, kLimits>& all, std::int64_t rounds, Bytes reserve) const;
-  void add_memory_rows(std::array<Row, kLimits>& all, std::int64_t rounds, Bytes reserve) const;
+  void add_whole_rows(Rows& all) const;
+  void add_rest(Rows& all) const;
+  void add_passes(Rows& all, std::int64_t rounds) const;
+  void add_updates(Rows& all, std::int64_t rounds) const;
+  void add_lanes(Rows& all) const;
+  void add_copies(Rows& all, std::int64_t rounds, Bytes reserve) const;
+  [[nodiscard]] static std::vector<Slowing> slowed_updates(const ProfileCostModel& costs,
+                                                           const std::vector<double>& rates);
+  [[nodiscard]] std::vector<Slowing> slowed(const std::string& lane) const;
+  void add_memory_rows(Rows& all, std::int64_t rounds, Bytes reserve) const;
   /// Bytes of the device that no choice changes.
   struct DeviceFixed {
     double workspace = 0;
@@ -189,6 +232,7 @@ class PlanRelaxation {
   std::array<std::int64_t, 3> parameters_{};              ///< Of embed, block, head.
   double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;  ///< The fastest there are.
   double update_cores_ = 0;
+  std::vector<Slowing> cpu_slowed_;
 };
 
 }  // namespace sluice::planner

@@ -1,8 +1,7 @@
-// Choices of units and what each uses in a step: the columns of the relaxation.
+// What each choice of a unit uses in a step: the columns of the relaxation.
 #include <algorithm>
 
 #include "planner/cost_key.hpp"
-#include "planner/fastest_rates.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/record.hpp"
 #include "planner/staged_state.hpp"
@@ -12,119 +11,7 @@ namespace {
 
 double& use_of(UseSum& sum, Use use) { return sum[static_cast<std::size_t>(use)]; }
 
-/// Every combination of a unit's residency, executor and time that validate() knows to run.
-std::vector<UnitPlan> all_placements(const Job& job) {
-  const When first = job.optimizer.clip ? When::forward : When::backward;
-  std::vector<UnitPlan> all;
-  for (const Tier weights : {Tier::host, Tier::hbm}) {
-    for (const Tier gradients : {Tier::host, Tier::hbm}) {
-      UnitPlan unit;
-      unit.weights = weights;
-      unit.gradients = gradients;
-      unit.when = first;
-      all.push_back(unit);
-      unit.when = When::after;
-      all.push_back(unit);
-      if (first == When::backward) {
-        unit.when = When::forward;
-        all.push_back(unit);
-      }
-    }
-    UnitPlan staged;
-    staged.weights = weights;
-    staged.gradients = Tier::hbm;
-    staged.executor = Executor::gpu;
-    staged.when = When::after;
-    all.push_back(staged);
-  }
-  UnitPlan resident;
-  resident.weights = resident.gradients = resident.state = Tier::hbm;
-  resident.executor = Executor::gpu;
-  resident.when = When::after;
-  all.push_back(resident);
-  if (!job.optimizer.clip) {
-    resident.when = When::backward;
-    all.push_back(resident);
-  }
-  return all;
-}
-
 }  // namespace
-
-PlanRelaxation::PlanRelaxation(const Predictor& predictor, const PlanPins& pins)
-    : predictor_(&predictor) {
-  const Job& job = predictor.job();
-  const std::size_t head = unit_count(job.model) - 1;
-  parameters_ = {unit_padded_size(job.model, 0), unit_padded_size(job.model, 1),
-                 unit_padded_size(job.model, head)};
-  const FastestRates fastest = fastest_rates(job, predictor.costs());
-  h2d_rate_ = fastest.h2d;
-  d2h_rate_ = fastest.d2h;
-  update_rate_ = fastest.update;
-  update_cores_ = fastest.update_cores;
-  allow(pins);
-}
-
-/// What the pins leave. They set fields to values, each by itself: a choice that they change is not
-/// theirs.
-void PlanRelaxation::allow(const PlanPins& pins) {
-  const Job& job = predictor_->job();
-  const std::size_t head = unit_count(job.model) - 1;
-  for (std::int64_t rounds = 1; rounds <= job.micro_batches(); ++rounds) {
-    if (job.micro_batches() % rounds != 0) continue;
-    Plan plan = uniform_plan(job, {}, rounds);
-    if (pins) pins(plan);
-    if (plan.rounds == rounds && plan.micro_batches_per_round * rounds == job.micro_batches()) {
-      rounds_.push_back(rounds);
-    }
-  }
-  const auto stays = [&](std::size_t unit, auto same) {
-    // Blocks may be pinned one by one: what any of them may do is allowed for all.
-    const std::size_t last = unit == 1 ? head - 1 : unit;
-    if (!pins) return true;
-    Plan plan = uniform_plan(job, {}, 1);
-    for (std::size_t i = unit; i <= last; ++i) same(plan.units[i], nullptr);
-    pins(plan);
-    for (std::size_t i = unit; i <= last; ++i) {
-      bool kept = false;
-      same(plan.units[i], &kept);
-      if (kept) return true;
-    }
-    return false;
-  };
-  for (const Tier tier : {Tier::hbm, Tier::host}) {
-    for (const Keep keep : {Keep::input, Keep::selective, Keep::all}) {
-      const bool allowed = stays(1, [&](UnitPlan& unit, bool* kept) {
-        if (kept == nullptr) {
-          unit.keep = keep;
-          unit.keep_tier = tier;
-        } else {
-          *kept = unit.keep == keep && unit.keep_tier == tier;
-        }
-      });
-      UnitPlan unit;
-      unit.keep = keep;
-      unit.keep_tier = tier;
-      if (allowed) kept_.push_back(unit);
-    }
-  }
-  const std::size_t units[3] = {0, 1, head};
-  for (std::size_t kind = 0; kind < 3; ++kind) {
-    for (const UnitPlan& placement : all_placements(job)) {
-      if (predictor_->residency() == Residency::host && placement.state == Tier::hbm) continue;
-      const bool allowed = stays(units[kind], [&](UnitPlan& unit, bool* kept) {
-        if (kept == nullptr) {
-          unit = placement;
-        } else {
-          *kept = unit.weights == placement.weights && unit.gradients == placement.gradients &&
-                  unit.state == placement.state && unit.executor == placement.executor &&
-                  unit.when == placement.when;
-        }
-      });
-      if (allowed) placed_[kind].push_back(placement);
-    }
-  }
-}
 
 UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds) const {
   const Job& job = predictor_->job();
@@ -197,10 +84,14 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   const bool cpu = placed.executor == Executor::cpu;
   const bool streams = placed.weights == Tier::host;
   if (streams) {
-    use_of(use, Use::h2d) += weight * n * (block ? 2 * times : times);
+    // At each turn between passes the ring still holds its share of the blocks.
+    const double again = 1 - 1 / static_cast<double>(job.model.layers);
+    use_of(use, Use::h2d) += weight * n * (block ? 1 + (2 * times - 1) * again : times);
     if (block) {
       use_of(use, Use::streamed) = weight * n;
-      use_of(use, Use::scratch) += weight * n / static_cast<double>(job.model.layers);
+      const double share = weight * n / static_cast<double>(job.model.layers);
+      use_of(use, Use::scratch) += share;
+      if (!cpu) use_of(use, Use::refresh) = weight * n - share;
     }
   } else {
     use_of(use, Use::resident) += placed.state == Tier::hbm ? 0 : weight * n;
@@ -300,14 +191,20 @@ UseSum PlanRelaxation::use_of_plan(const Plan& plan) const {
 
 Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   UseSum sum = use_of_plan(plan);
-  // Blocks whose weights stay in the ring at a turn between passes are not loaded again; of the
-  // whole space those count as resident, here there are at most as many as slots.
-  const double saved = static_cast<double>(2 * plan.rounds - 1) *
-                       static_cast<double>(plan.weight_buffers * parameters_[1]) *
-                       static_cast<double>(predictor_->job().weight_element().count());
-  double& down = use_of(sum, Use::h2d);
-  down = std::max(0.0, down - std::min(saved, use_of(sum, Use::streamed) *
-                                                  static_cast<double>(2 * plan.rounds - 1)));
+  // Slots that the ring has beyond the share of it that counts with each block save as many loads
+  // as resident blocks would: as in the whole space they count as such.
+  const double element = static_cast<double>(predictor_->job().weight_element().count());
+  const double block = static_cast<double>(parameters_[1]) * element;
+  const double share = 1 / static_cast<double>(predictor_->job().model.layers);
+  double& streamed = use_of(sum, Use::streamed);
+  const double slots = std::min(static_cast<double>(plan.weight_buffers) * block, streamed);
+  const double beyond =
+      share < 1 ? std::max(0.0, (slots - share * streamed) / (1 - share)) : streamed;
+  const double turns = static_cast<double>(2 * plan.rounds - 1);
+  use_of(sum, Use::h2d) -= turns * (1 - share) * beyond;
+  streamed -= beyond;
+  use_of(sum, Use::resident) += beyond;
+  use_of(sum, Use::scratch) -= share * beyond;
   return time_of(sum, plan.rounds) * (1 - 1e-9);
 }
 

@@ -11,7 +11,29 @@ StepPart part_of(Limit limit) {
   if (limit < Limit::first_backward) return StepPart::later_forward;
   if (limit < Limit::later_backward) return StepPart::first_backward;
   if (limit < Limit::last_backward) return StepPart::later_backward;
-  return limit < Limit::hbm_at_loss ? StepPart::last_backward : StepPart::memory;
+  if (limit < Limit::refresh) return StepPart::last_backward;
+  return limit < Limit::hbm_at_loss ? StepPart::copies : StepPart::memory;
+}
+
+CopiedIn copied_in(Limit limit) {
+  switch (limit) {
+    case Limit::refresh:
+      return {StepPart::first_forward};
+    case Limit::first_stores:
+      return {StepPart::first_forward, false};
+    case Limit::later_streams:
+      return {StepPart::later_forward};
+    case Limit::later_stores:
+      return {StepPart::later_forward, false};
+    case Limit::first_loads:
+      return {StepPart::first_backward};
+    case Limit::later_loads:
+      return {StepPart::later_backward};
+    case Limit::last_loads:
+      return {StepPart::last_backward};
+    default:
+      return {StepPart::whole, limit != Limit::all_stores};
+  }
 }
 
 double times_in_step(StepPart part, std::int64_t rounds) {
@@ -35,23 +57,38 @@ const char* to_string(Limit limit) {
                                            "dram",
                                            "cores",
                                            "embed_cycle",
+                                           "embed_slowed",
                                            "first_forward",
+                                           "first_forward_h2d",
+                                           "first_forward_d2h",
                                            "embed_chain",
+                                           "chain_slowed",
                                            "block_chain",
                                            "updates",
-                                           "refresh",
                                            "update_dram",
                                            "update_cores",
-                                           "first_stores",
                                            "first_dram",
                                            "later_forward",
-                                           "later_stores",
+                                           "later_forward_h2d",
+                                           "later_forward_d2h",
                                            "first_backward",
-                                           "first_loads",
+                                           "first_backward_h2d",
+                                           "first_backward_d2h",
                                            "later_backward",
-                                           "later_loads",
+                                           "later_backward_h2d",
+                                           "later_backward_d2h",
                                            "last_backward",
+                                           "last_backward_h2d",
+                                           "last_backward_d2h",
+                                           "refresh",
+                                           "first_stores",
+                                           "later_streams",
+                                           "later_stores",
+                                           "first_loads",
+                                           "later_loads",
                                            "last_loads",
+                                           "all_loads",
+                                           "all_stores",
                                            "hbm_at_loss",
                                            "hbm_at_backward",
                                            "hbm_at_norm",

@@ -17,37 +17,34 @@ double weighed(const UseSum& weights, const UseSum& sum) {
   return total;
 }
 
+/// Rows of a part's passes, which those of its two links follow.
+constexpr std::array kPasses{Limit::first_forward, Limit::later_forward, Limit::first_backward,
+                             Limit::later_backward, Limit::last_backward};
+
+Limit next(Limit limit, std::size_t rows) { return static_cast<Limit>(row_index(limit) + rows); }
+
 }  // namespace
 
-void PlanRelaxation::add_whole_rows(std::array<Row, kLimits>& all) const {
+void PlanRelaxation::add_whole_rows(Rows& all) const {
   const ProfileCostModel& costs = predictor_->costs();
   const MachineProfile& profile = costs.profile();
   const auto put = [&all](Limit limit, Use use, double weight) {
     all[row_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
   };
   const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
-  // A lane that others slow works at most at the product of their factors while they run.
-  const auto interference = costs.interference();
-  const auto slowed = [&](Limit limit, const char* lane) {
-    double left = 1;
-    for (const auto& each : interference) {
-      if (each.on != lane || each.factor >= 1) continue;
-      const double lost = left * (1 - each.factor);
-      if (each.from == "h2d") put(limit, Use::h2d, lost * down);
-      if (each.from == "d2h") put(limit, Use::d2h, lost * up);
-      if (each.from == "cpu") put(limit, Use::update, lost * update);
-      if (each.from == "compute") put(limit, Use::compute, lost);
-      left *= each.factor;
+  const auto add_lane = [&](Limit limit, const char* lane, Use use, double weight) {
+    put(limit, use, weight);
+    for (const Slowing& each : slowed(lane)) {
+      if (each.from == "h2d") put(limit, Use::h2d, each.lost * down);
+      if (each.from == "d2h") put(limit, Use::d2h, each.lost * up);
+      if (each.from == "cpu") put(limit, Use::update, each.lost * update);
+      if (each.from == "compute") put(limit, Use::compute, each.lost);
     }
   };
-  put(Limit::compute, Use::compute, 1);
-  slowed(Limit::compute, "compute");
-  put(Limit::h2d, Use::h2d, down);
-  slowed(Limit::h2d, "h2d");
-  put(Limit::d2h, Use::d2h, up);
-  slowed(Limit::d2h, "d2h");
-  put(Limit::cpu, Use::update, update);
-  slowed(Limit::cpu, "cpu");
+  add_lane(Limit::compute, "compute", Use::compute, 1);
+  add_lane(Limit::h2d, "h2d", Use::h2d, down);
+  add_lane(Limit::d2h, "d2h", Use::d2h, up);
+  add_lane(Limit::cpu, "cpu", Use::update, update);
   const bool contention = costs.switches().contention;
   if (contention && profile.dram.value > 0) {
     put(Limit::dram, Use::h2d, profile.h2d_dram.value / profile.dram.value);
@@ -61,25 +58,29 @@ void PlanRelaxation::add_whole_rows(std::array<Row, kLimits>& all) const {
     put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
     if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
   }
-  if (predictor_->job().optimizer.clip) {
-    // The device's own updates may run meanwhile.
+  if (!predictor_->job().optimizer.clip) return;
+  // The device's own updates may run meanwhile.
+  for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed}) {
     for (const Use use : {Use::embed_store, Use::embed_wait, Use::forward, Use::tail}) {
-      put(Limit::embed_cycle, use, 1);
+      put(limit, use, 1);
     }
+  }
+  // What is copied while the embedding goes round slows no pass.
+  for (const Slowing& each : slowed("compute")) {
+    const bool h2d = each.from == "h2d";
+    if (!h2d && each.from != "d2h") continue;
+    put(Limit::embed_slowed, h2d ? Use::h2d : Use::d2h, each.lost * (h2d ? down : up));
+    put(Limit::embed_slowed, Use::embed_store, -each.lost);
+    put(Limit::embed_slowed, Use::embed_wait, -each.lost);
   }
 }
 
-/// Of one part each: a step's time is at least its parts' together.
-void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t rounds,
-                                   Bytes reserve) const {
-  const Job& job = predictor_->job();
-  const ProfileCostModel& costs = predictor_->costs();
-  const MachineProfile& profile = costs.profile();
+/// The passes of each part, and of the first one what must precede them.
+void PlanRelaxation::add_passes(Rows& all, std::int64_t rounds) const {
   const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
   const auto put = [&row](Limit limit, Use use, double weight) {
     row(limit).weights[static_cast<std::size_t>(use)] += weight;
   };
-  const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
   const auto times = static_cast<double>(rounds);
   const double once = predictor_->pass_times().once.count();
   for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
@@ -90,98 +91,99 @@ void PlanRelaxation::add_part_rows(std::array<Row, kLimits>& all, std::int64_t r
     row(limit).constant = -once / times;  // The norms are in the last.
   }
   row(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
-      rounds > 1 ? once * least_share(costs.boost()) : once;
-
-  // Between norm and loss: all updates, which wait for the norm, and all weights that they change.
-  if (job.optimizer.clip) {
-    // The device's own updates are what compute has beside its passes.
-    put(Limit::first_forward, Use::compute, 1);
-    put(Limit::first_forward, Use::forward, -1);
-    put(Limit::first_forward, Use::tail, -1);
-    put(Limit::updates, Use::update, update);
-    put(Limit::refresh, Use::refresh, down);
-    double left = 1, compute_left = 1;
-    for (const auto& each : costs.interference()) {
-      if (each.factor >= 1) continue;
-      const double lost = (each.on == "cpu" ? left : compute_left) * (1 - each.factor);
-      if (each.on == "cpu") {
-        if (each.from == "h2d") put(Limit::updates, Use::refresh, lost * down);
-        if (each.from == "compute") put(Limit::updates, Use::forward, lost / times);
-        left *= each.factor;
-      }
-      if (each.on == "compute") {
-        if (each.from == "h2d") put(Limit::first_forward, Use::refresh, lost * down);
-        if (each.from == "cpu") put(Limit::first_forward, Use::update, lost * update);
-        compute_left *= each.factor;
-      }
+      rounds > 1 ? once * least_share(predictor_->costs().boost()) : once;
+  for (const Slowing& each : slowed("compute")) {
+    for (const Limit limit : kPasses) {
+      if (each.from == "h2d") row(limit).down += each.lost;
+      if (each.from == "d2h") row(limit).up += each.lost;
     }
-    // What comes first or last in a chain slows nothing else of it.
-    put(Limit::embed_chain, Use::forward, 1 / times);
-    put(Limit::embed_chain, Use::embed_wait, 1);
-    put(Limit::block_chain, Use::block_chain, 1);
-    put(Limit::updates, Use::last_copy, left);
   }
+  if (!predictor_->job().optimizer.clip) return;
+  // The device's own updates are what compute has beside its passes.
+  put(Limit::first_forward, Use::compute, 1);
+  put(Limit::first_forward, Use::forward, -1);
+  put(Limit::first_forward, Use::tail, -1);
+  for (const Limit limit : {Limit::embed_chain, Limit::chain_slowed}) {
+    put(limit, Use::forward, 1 / times);
+    put(limit, Use::embed_wait, 1);
+  }
+  put(Limit::block_chain, Use::block_chain, 1);
+  for (const Slowing& each : slowed("compute")) {
+    if (each.from == "cpu") put(Limit::first_forward, Use::update, each.lost / update_rate_);
+    if (each.from != "h2d" && each.from != "d2h") continue;
+    (each.from == "h2d" ? row(Limit::chain_slowed).down : row(Limit::chain_slowed).up) += each.lost;
+    put(Limit::chain_slowed, Use::embed_wait, -each.lost);
+  }
+}
 
-  const double at_loss = device_fixed(rounds).at_loss;
-  const double hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
-  // What the device cannot hold when a loss begins, as time of a link. Staged state that has its
-  // own memory has it beside all that several rounds use, and what takes the place of records is
-  // stored before them: so of several rounds the first loss leaves no more room than the others.
-  const auto not_held = [&](Limit limit, double rate) {
-    for (const Use use : {Use::records, Use::resident, Use::scratch, Use::loss_slots}) {
-      put(limit, use, rate);
-    }
-    if (rounds > 1) put(limit, Use::waiting, rate);
-    row(limit).constant += (at_loss - hbm) * rate;
+/// With clipping: all CPU updates, which come between norm and loss.
+void PlanRelaxation::add_updates(Rows& all, std::int64_t rounds) const {
+  const ProfileCostModel& costs = predictor_->costs();
+  const MachineProfile& profile = costs.profile();
+  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
+  const auto put = [&row](Limit limit, Use use, double weight) {
+    row(limit).weights[static_cast<std::size_t>(use)] += weight;
   };
-  const Use staged = rounds > 1 ? Use::early_staged : Use::staged;
-  put(Limit::first_stores, staged, up);
-  not_held(Limit::first_stores, up);
+  const auto times = static_cast<double>(rounds);
+  put(Limit::updates, Use::update, 1 / update_rate_);
+  double left = 1;
+  for (const Slowing& each : slowed("cpu")) {
+    if (each.from == "h2d") row(Limit::updates).down += each.lost;
+    if (each.from == "d2h") row(Limit::updates).up += each.lost;
+    if (each.from == "compute") put(Limit::updates, Use::forward, each.lost / times);
+    left -= each.lost;
+  }
+  // What follows the last update is slowed by nothing here.
+  put(Limit::updates, Use::last_copy, left);
   const bool contention = costs.switches().contention;
   if (contention && profile.dram.value > 0) {
     const double dram = profile.dram.value;
-    if (job.optimizer.clip) {
-      for (const Limit limit : {Limit::update_dram, Limit::first_dram}) {
-        put(limit, Use::update, profile.update_dram.value / dram);
-        put(limit, Use::refresh, profile.h2d_dram.value / dram);
-      }
-      // After the last update only copies use it, at most as fast as their links are.
-      const double loads = profile.h2d_dram.value * h2d_rate_ / dram;
-      const double stores = profile.d2h_dram.value * d2h_rate_ / dram;
-      put(Limit::update_dram, Use::last_copy, std::max(0.0, 1 - loads));
-      put(Limit::first_dram, Use::last_copy, std::max(0.0, 1 - loads - stores));
+    const double loads = profile.h2d_dram.value * h2d_rate_ / dram;
+    const double stores = profile.d2h_dram.value * d2h_rate_ / dram;
+    for (const Limit limit : {Limit::update_dram, Limit::first_dram}) {
+      put(limit, Use::update, profile.update_dram.value / dram);
+      row(limit).down = loads;
     }
-    put(Limit::first_dram, staged, profile.d2h_dram.value / dram);
-    not_held(Limit::first_dram, profile.d2h_dram.value / dram);
+    row(Limit::first_dram).up = stores;
+    // After the last update only copies use it, at most as fast as their links are.
+    put(Limit::update_dram, Use::last_copy, std::max(0.0, 1 - loads));
+    put(Limit::first_dram, Use::last_copy, std::max(0.0, 1 - loads - stores));
   }
-  if (contention && profile.cores.value > 0 && job.optimizer.clip) {
+  if (contention && profile.cores.value > 0) {
     const double cores = profile.cores.value;
     put(Limit::update_cores, Use::update, update_cores_ / cores);
-    put(Limit::update_cores, Use::refresh, profile.copy_cores.value / cores);
+    row(Limit::update_cores).down = profile.copy_cores.value * h2d_rate_ / cores;
+    row(Limit::update_cores).up = profile.copy_cores.value * d2h_rate_ / cores;
     if (profile.device == DeviceKind::host) {
       put(Limit::update_cores, Use::forward, 1 / (times * cores));
     }
   }
-  // The share of the ring is part of what streams.
-  const double streams = down * (1 - 1 / static_cast<double>(job.model.layers));
-  for (const Limit limit : {Limit::first_loads, Limit::later_loads, Limit::last_loads}) {
-    not_held(limit, down);
-    put(limit, Use::streamed, streams);
-  }
-  if (rounds > 1) {
-    not_held(Limit::later_stores, up);
-    put(Limit::later_loads, Use::reloads, down / (times - 1));
-    put(Limit::last_loads, Use::reloads, down / (times - 1));
-    put(Limit::last_loads, Use::early_staged, down);
-  } else {
-    put(Limit::first_loads, Use::staged, down);
+}
+
+/// Each link in each part, slowed by the other one.
+void PlanRelaxation::add_lanes(Rows& all) const {
+  const bool clip = predictor_->job().optimizer.clip.has_value();
+  for (const Limit passes : kPasses) {
+    Row& down = all[row_index(next(passes, 1))];
+    Row& up = all[row_index(next(passes, 2))];
+    down.down = up.up = 1;
+    const auto add = [&](Row& row, const char* lane, const char* other, double& copies) {
+      for (const Slowing& each : slowed(lane)) {
+        if (each.from == other) copies += each.lost;
+        if (each.from == "cpu" && clip && passes == Limit::first_forward) {
+          row.weights[static_cast<std::size_t>(Use::update)] += each.lost / update_rate_;
+        }
+      }
+    };
+    add(down, "h2d", "d2h", down.up);
+    add(up, "d2h", "h2d", up.down);
   }
 }
 
 /// With boost, what the lane computes in a part of a step may be as much quicker as any rest makes
 /// it; over the whole step resting does not pay, and all of it counts as sustained
 /// (sim/boost.hpp; `gain` is below what interference leaves of the speed).
-void PlanRelaxation::add_rest(std::array<Row, kLimits>& all) const {
+void PlanRelaxation::add_rest(Rows& all) const {
   const double share = least_share(predictor_->costs().boost());
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
     if (static_cast<Limit>(i) == Limit::compute) continue;
@@ -192,11 +194,13 @@ void PlanRelaxation::add_rest(std::array<Row, kLimits>& all) const {
   }
 }
 
-std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t rounds,
-                                                              Bytes reserve) const {
-  std::array<Row, kLimits> all{};
+PlanRelaxation::Rows PlanRelaxation::rows(std::int64_t rounds, Bytes reserve) const {
+  Rows all{};
   add_whole_rows(all);
-  add_part_rows(all, rounds, reserve);
+  add_passes(all, rounds);
+  if (predictor_->job().optimizer.clip) add_updates(all, rounds);
+  add_lanes(all);
+  add_copies(all, rounds, reserve);
   add_memory_rows(all, rounds, reserve);
   return all;
 }
@@ -204,12 +208,19 @@ std::array<PlanRelaxation::Row, kLimits> PlanRelaxation::rows(std::int64_t round
 Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
   auto all = rows(rounds, Bytes(0));
   add_rest(all);
+  std::array<double, kParts + 1> down{}, up{};
+  for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
+    const CopiedIn copied = copied_in(static_cast<Limit>(i));
+    double& least = (copied.down ? down : up)[static_cast<std::size_t>(copied.part)];
+    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant);
+  }
   double most = 0;
   std::array<double, kParts> parts{};
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
-    const StepPart part = part_of(static_cast<Limit>(i));
-    double& least = part == StepPart::whole ? most : parts[static_cast<std::size_t>(part)];
-    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant);
+    const auto part = static_cast<std::size_t>(part_of(static_cast<Limit>(i)));
+    double& least = part == kParts ? most : parts[part];
+    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant +
+                                all[i].down * down[part] + all[i].up * up[part]);
   }
   double together = 0;
   for (std::size_t part = 0; part < kParts; ++part) {
@@ -221,7 +232,7 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
 std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
   const UseSum sum = use_of_plan(plan);
   const auto all = rows(plan.rounds, Bytes(0));
-  for (std::size_t i = kTimeLimits; i < kLimits; ++i) {
+  for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
     // Sums of shares round; a byte is none.
     if (weighed(all[i].weights, sum) + all[i].constant > 1) return static_cast<Limit>(i);
   }

@@ -29,7 +29,7 @@ std::vector<ResolvedMachine> uneven_machines() {
       return machine;
     }();
     all.push_back(base);
-    for (int which = 0; which < 5; ++which) {
+    for (int which = 0; which < 7; ++which) {
       ResolvedMachine machine = base;
       if (which == 0) machine.profile.h2d.value /= 10;
       if (which == 1) machine.profile.d2h.value /= 10;
@@ -51,6 +51,22 @@ std::vector<ResolvedMachine> uneven_machines() {
                                         {"compute", "cpu", test::measured(0.9)},
                                         {"cpu", "h2d", test::measured(0.7)},
                                         {"cpu", "compute", test::measured(0.9)}};
+      }
+      if (which == 5) {  // Both ways slow each other and what computes.
+        machine.profile.interference = {{"compute", "h2d", test::measured(0.9)},
+                                        {"compute", "d2h", test::measured(0.8)},
+                                        {"h2d", "d2h", test::measured(0.7)},
+                                        {"d2h", "h2d", test::measured(0.8)},
+                                        {"h2d", "cpu", test::measured(0.9)}};
+        machine.profile.h2d.value /= 4;
+        machine.profile.d2h.value /= 4;
+      }
+      if (which == 6) {  // More threads suffer more from copies.
+        machine.profile.interference = {{"cpu", "h2d", test::measured(0.9), 1},
+                                        {"cpu", "h2d", test::measured(0.7), 4},
+                                        {"cpu", "d2h", test::measured(0.8), 1},
+                                        {"cpu", "d2h", test::measured(0.5), 4}};
+        for (auto& [threads, rate] : machine.profile.update) rate.value /= 4;
       }
       all.push_back(machine);
     }
@@ -129,6 +145,27 @@ TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCount
   });
   EXPECT_GT(checked, 1500);
   EXPECT_GT(staged, 300);
+}
+
+/// Weights that are pinned to the host may all stay in the ring, and are then loaded once a step.
+TEST(PlanRelaxation, PinnedWeightsThatStayInTheRingAreNotBelowTheBound) {
+  ResolvedMachine machine = round_machine();
+  machine.profile.h2d.value /= 20;
+  const Predictor predictor(tiny_job(), machine, {});
+  const auto stream = [](Plan& plan) {
+    for (UnitPlan& unit : plan.units) unit.weights = Tier::host;
+  };
+  Plan plan = uniform_plan(predictor.job(), {}, 2);
+  stream(plan);
+  plan.weight_buffers = predictor.job().model.layers;
+  plan.prefetch_depth = plan.weight_buffers - 1;
+  const PlanRelaxation relaxation(predictor, stream);
+  RelaxedNode node;
+  node.rounds = 2;
+  const double step = to_seconds(predictor.score(plan).step).count();
+  EXPECT_GT(step, 0);
+  EXPECT_LE(relaxation.solve(node).bound.count(), step);
+  EXPECT_LE(relaxation.bound_of(plan).count(), step);
 }
 
 TEST(PlanRelaxation, IsInfeasibleWhereTheHostCannotHoldTheState) {
