@@ -1,5 +1,9 @@
 #include "planner/cost_key.hpp"
 
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
 namespace sluice::planner {
 namespace {
 
@@ -54,7 +58,7 @@ std::string state_suffix(const Job& job) {
   return std::string(".s") + to_string(job.optimizer.state);
 }
 
-/// Sizes of a job that compute costs depend on.
+/// Sizes of a job that compute costs depend on; job_named_by reads them.
 std::string cost_signature(const Job& job) {
   const ModelShape& m = job.model;
   std::string text = "|h" + std::to_string(m.hidden) + ".i" + std::to_string(m.intermediate) +
@@ -102,6 +106,41 @@ CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parame
 CostKey device_update_key(const Job& job, std::int64_t parameters) {
   return CostKey{"update/device/" + std::to_string(parameters) +
                  (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
+}
+
+std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {
+  const std::string& key = cost.name;
+  long long hidden, intermediate, heads, kv_heads, head_dim, vocab, length, batch, chunk;
+  int end = 0;
+  const auto first = key.find('|');
+  if (first == key.npos ||
+      std::sscanf(key.c_str() + first, "|h%lld.i%lld.a%lld.%lld.%lld.v%lld%n", &hidden,
+                  &intermediate, &heads, &kv_heads, &head_dim, &vocab, &end) != 6) {
+    return std::nullopt;
+  }
+  const std::size_t flags = first + static_cast<std::size_t>(end);
+  const auto second = key.find('|', flags);
+  if (second == key.npos ||
+      std::sscanf(key.c_str() + second, "|s%lld.b%lld.c%lld", &length, &batch, &chunk) != 3) {
+    return std::nullopt;
+  }
+  const std::string_view named(key.data() + flags, second - flags);
+  Job job = like;
+  job.model.hidden = hidden;
+  job.model.intermediate = intermediate;
+  job.model.heads = heads;
+  job.model.kv_heads = kv_heads;
+  job.model.head_dim = head_dim;
+  job.model.vocab = vocab;
+  job.model.qkv_bias = named.find(".qkvb") != named.npos;
+  job.model.qk_norm = named.find(".qkn") != named.npos;
+  job.model.tied_head = named.find(".tied") != named.npos;
+  job.seq_len = length;
+  job.micro_batch = batch;
+  job.loss_chunk = chunk;
+  const auto chunked = key.find(".m", second);
+  job.mlp_chunk = chunked == key.npos ? job.micro_tokens() : std::atoll(key.c_str() + chunked + 2);
+  return job;
 }
 
 }  // namespace sluice::planner

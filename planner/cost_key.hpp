@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "planner/cost.hpp"
 #include "planner/job.hpp"
@@ -16,6 +17,10 @@ namespace sluice::planner {
 [[nodiscard]] CostKey copy_key(CopyDirection direction, Bytes bytes);
 [[nodiscard]] CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters);
 [[nodiscard]] CostKey device_update_key(const Job& job, std::int64_t parameters);
+
+/// The job that a compute cost was measured in, as far as its key tells: `like` with the sizes that
+/// the key names. None where it names none.
+[[nodiscard]] std::optional<Job> job_named_by(const CostKey& cost, const Job& like);
 
 /// Whether `pass` has a cost of its own for each kind of unit; `unit` is ignored where not.
 [[nodiscard]] bool per_unit_kind(Pass pass);

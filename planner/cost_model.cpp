@@ -1,15 +1,14 @@
 #include "planner/cost_model.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <optional>
-#include <string_view>
 
 #include "planner/cost_family.hpp"
+#include "planner/cost_parts.hpp"
 #include "planner/hash.hpp"
 #include "planner/lane_boost.hpp"
 #include "planner/lane_interference.hpp"
+#include "planner/profile_rates.hpp"
 #include "planner/sibling_costs.hpp"
 #include "sim/error.hpp"
 
@@ -25,69 +24,6 @@ constexpr const char* kCoresLink = "cores";
 /// comment).
 constexpr double kH2dWeight = 1;
 constexpr double kD2hWeight = 2;
-
-/// Adds parts of one task: seconds, their deviation (independent between parts) and the evidence
-/// that most of the time rests on.
-class Parts {
- public:
-  void add(Seconds time, double relative_deviation, Evidence evidence) {
-    total_ += time;
-    variance_ += std::pow(time.count() * relative_deviation, 2);
-    by_evidence_[static_cast<std::size_t>(evidence)] += time;
-  }
-  /// `amount` at the rate of `fact`; nothing where the fact is absent.
-  void add_rate(double amount, const Fact& fact) {
-    if (amount > 0 && fact.value > 0)
-      add(Seconds(amount / fact.value), deviation(fact), evidence(fact));
-  }
-  /// `count` times the duration `fact`.
-  void add_times(double count, const Fact& fact) {
-    add(Seconds(count * fact.value), deviation(fact), evidence(fact));
-  }
-  [[nodiscard]] Seconds total() const { return total_; }
-  [[nodiscard]] Evidence evidence() const {
-    const auto most = std::ranges::max_element(by_evidence_);
-    return static_cast<Evidence>(most - by_evidence_.begin());
-  }
-  [[nodiscard]] double relative_deviation() const {
-    return total_.count() > 0 ? std::sqrt(variance_) / total_.count() : 0;
-  }
-  static double deviation(const Fact& fact) {
-    return fact.value > 0 ? fact.deviation / fact.value : 0;
-  }
-  static Evidence evidence(const Fact& fact) {
-    return fact.source == Source::measured ? Evidence::fitted : Evidence::datasheet;
-  }
-
- private:
-  Seconds total_{0};
-  double variance_ = 0;
-  std::array<Seconds, 3> by_evidence_{};
-};
-
-Fact between(const Fact& a, const Fact& b, double share) {
-  Fact fact = share < 0.5 ? a : b;
-  fact.value = a.value + (b.value - a.value) * share;
-  fact.deviation = a.deviation + (b.deviation - a.deviation) * share;
-  if (a.source != Source::measured) fact.source = a.source;
-  if (b.source != Source::measured) fact.source = b.source;
-  return fact;
-}
-
-/// Rate of attention by shape over the profile's: L / (L + half) over the same at the length that
-/// the profile's rate is of, times the head dimension's share. L: keys that the last query sees.
-/// Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head dimension 128: 309,
-/// 544, 654 TFLOP/s at 1024, 4096, 16384 tokens; 64: 486), within 5 % from 1024 tokens on; backward
-/// follows FlashAttention-3 (arXiv 2407.08608, H100: 316 to 561 TFLOP/s at 128, 272 to 474 at 64).
-double attention_share(const AttentionWork& attention) {
-  const std::int64_t seen = attention.length + attention.prior;
-  const auto keys = static_cast<double>(std::min(seen, attention.window.value_or(seen)));
-  const double half = attention.backward ? 800 : 1100;
-  const double usual = attention.backward ? 1800 : 3900;
-  const double small_heads = attention.backward ? 0.845 : 0.74;
-  const double by_length = keys / (keys + half) * (usual + half) / usual;
-  return by_length * (attention.head_dim <= 64 ? small_heads : 1);
-}
 
 }  // namespace
 
@@ -123,48 +59,6 @@ std::vector<CostModel::LaneInterference> ProfileCostModel::interference(
   return lane_interference(profile_, calibration_, threads);
 }
 
-Fact ProfileCostModel::gemm_rate(Flops flops) const {
-  const auto& curve = profile_.gemm;
-  if (curve.empty()) return profile_.peak_bf16;
-  const auto above =
-      std::lower_bound(curve.begin(), curve.end(), flops.count(),
-                       [](const CurvePoint& point, double size) { return point.size < size; });
-  if (above == curve.begin()) return curve.front().rate;
-  if (above == curve.end()) return curve.back().rate;
-  const auto below = above - 1;
-  const double share = (std::log(flops.count()) - std::log(below->size)) /
-                       (std::log(above->size) - std::log(below->size));
-  return between(below->rate, above->rate, share);
-}
-
-Fact ProfileCostModel::attention_rate(const AttentionWork& attention) const {
-  Fact rate = attention.backward ? profile_.attention_backward : profile_.attention_forward;
-  if (!(rate.value > 0)) return gemm_rate(flops(attention));
-  const Fact& ceiling =
-      attention.backward ? profile_.attention_backward_ceiling : profile_.attention_forward_ceiling;
-  // A rate without a ceiling above it is of all shapes.
-  if (profile_.device == DeviceKind::host || rate.value >= ceiling.value) return rate;
-  const double share = std::min(attention_share(attention), ceiling.value / rate.value);
-  rate.value *= share;
-  rate.deviation *= share;
-  return rate;
-}
-
-Fact ProfileCostModel::update_rate(std::int64_t threads) const {
-  const auto& rates = profile_.update;
-  if (rates.empty()) {
-    throw BadRequest("machine " + profile_.name +
-                     ": update has no rate; add the CPU optimizer's parameters per second");
-  }
-  const auto above = rates.lower_bound(threads);
-  if (above == rates.begin()) return above->second;
-  if (above == rates.end()) return rates.rbegin()->second;
-  const auto below = std::prev(above);
-  const double share = static_cast<double>(threads - below->first) /
-                       static_cast<double>(above->first - below->first);
-  return between(below->second, above->second, share);
-}
-
 const CalibrationSample* ProfileCostModel::sample(const CostKey& key) const {
   const auto found = calibration_.find(key);
   return found == calibration_.end() || !(found->second.value > 0) ? nullptr : &found->second;
@@ -189,17 +83,17 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     cost.evidence = known->source == kSiblingSource ? Evidence::fitted : Evidence::measured;
     cost.relative_deviation = relative_deviation(*known);
   } else {
-    Parts parts;
-    Parts products;  // One curve: its errors go together.
+    CostParts parts;
+    CostParts products;  // One curve: its errors go together.
     double product_deviation = 0;
     for (const Gemm& g : work.gemms) {
-      const Fact rate = gemm_rate(flops(Gemm{g.m, g.n, g.k}));
+      const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
       products.add_rate(flops(g).count(), rate);
-      product_deviation = std::max(product_deviation, Parts::deviation(rate));
+      product_deviation = std::max(product_deviation, deviation_of(rate));
     }
     parts.add(products.total(), product_deviation, products.evidence());
     for (const AttentionWork& a : work.attention) {
-      parts.add_rate(flops(a).count(), attention_rate(a));
+      parts.add_rate(flops(a).count(), attention_rate(profile_, a));
       if (profile_.device == DeviceKind::cuda) {
         parts.add_rate(static_cast<double>(a.sums.count()), profile_.hbm_bandwidth);
       }
@@ -232,8 +126,8 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
   cost.amount = Amount(size);
   cost.cap = Rate(link.value);
   cost.latency = Seconds(switches_.latency ? profile_.copy_latency.value : 0);
-  cost.evidence = Parts::evidence(link);
-  cost.relative_deviation = Parts::deviation(link);
+  cost.evidence = evidence_of(link);
+  cost.relative_deviation = deviation_of(link);
   // Seconds alone, where known, leave the link's share of the time as it is and correct its rate.
   const auto take_seconds = [&](double seconds, double deviation, Evidence evidence) {
     const double latency = std::min(cost.latency.count(), seconds / 2);
@@ -270,8 +164,8 @@ TaskCost ProfileCostModel::at_rate(const CostKey& key, double amount, const Fact
   TaskCost cost;
   cost.amount = Amount(amount);
   cost.cap = Rate(rate.value);
-  cost.evidence = Parts::evidence(rate);
-  cost.relative_deviation = Parts::deviation(rate);
+  cost.evidence = evidence_of(rate);
+  cost.relative_deviation = deviation_of(rate);
   if (const CalibrationSample* known = sample(key)) {
     cost.cap = Rate(is_rate(key) ? known->value : amount / known->value);
     cost.evidence = Evidence::measured;
@@ -286,7 +180,7 @@ TaskCost ProfileCostModel::at_rate(const CostKey& key, double amount, const Fact
 
 TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) const {
   const double parameters = static_cast<double>(work.parameters);
-  const Fact rate = update_rate(work.threads);
+  const Fact rate = update_rate(profile_, work.threads);
   TaskCost cost = at_rate(key, parameters, rate);
   cost.weight = profile_.device == DeviceKind::cuda ? cost.cap.count() : 1;
   share_dram(cost, profile_.update_dram.value);
@@ -297,8 +191,8 @@ TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) cons
 TaskCost ProfileCostModel::launch(const CostKey& key, const Work& work) const {
   TaskCost cost;
   cost.cap = Rate(1);
-  cost.evidence = Parts::evidence(profile_.launch);
-  cost.relative_deviation = Parts::deviation(profile_.launch);
+  cost.evidence = evidence_of(profile_.launch);
+  cost.relative_deviation = deviation_of(profile_.launch);
   if (!switches_.dispatch) return cost;
   cost.amount = Amount(static_cast<double>(work.kernels) * profile_.launch.value);
   if (const CalibrationSample* known = sample(key)) {

@@ -32,8 +32,7 @@ namespace sluice::planner {
 ///   copy       copy_latency + bytes / link rate
 ///   update     parameters / update rate(threads)
 ///   launch     kernels x launch
-/// The GEMM rate is interpolated linearly in log(FLOPs) between the profile's points, constant
-/// beyond them.
+/// Rates of products, attention and updates are planner/profile_rates.hpp's.
 ///
 /// Links: pcie_h2d and pcie_d2h (a copy uses one unit a byte), dram (the profile's coefficients)
 /// and cores; of plans that use the disk also disk_read, disk_write and, where the profile has what
@@ -67,14 +66,6 @@ class ProfileCostModel : public CostModel {
 
   [[nodiscard]] const MachineProfile& profile() const { return profile_; }
   [[nodiscard]] const CostSwitches& switches() const { return switches_; }
-  /// Rate of a product of `flops`.
-  [[nodiscard]] Fact gemm_rate(Flops flops) const;
-  /// Rate of causal attention of that shape: the profile's by keys seen and head dimension, at most
-  /// its ceiling.
-  [[nodiscard]] Fact attention_rate(const AttentionWork& attention) const;
-  /// Rate of the CPU optimizer: between the profile's thread counts linearly, beyond them the
-  /// nearest.
-  [[nodiscard]] Fact update_rate(std::int64_t threads) const;
 
  private:
   /// Of `amount` units at the profile's rate, or as calibration knows it.

@@ -4,9 +4,10 @@
 #include <filesystem>
 
 #include "planner/catalogue.hpp"
-#include "planner/cost_model.hpp"
+#include "planner/cost_parts.hpp"
 #include "planner/kernel_model_attention.hpp"
 #include "planner/kernel_model_file.hpp"
+#include "planner/profile_rates.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 
@@ -53,20 +54,18 @@ KernelCost KernelCosts::cost(KernelKind kind, const KernelShape& shape) const {
 
 KernelCost KernelCosts::roofline(KernelKind kind, const KernelShape& shape) const {
   constexpr double kHalfWidth = 1.645;  // of a 90 % interval, in standard deviations
-  const ProfileCostModel model(*profile_, {});
   const Flops flops = kernel_flops(kind, shape);
   const Fact rate = kind == KernelKind::attention && profile_->attention_forward.value > 0
                         ? profile_->attention_forward
-                        : model.gemm_rate(flops);
+                        : gemm_rate(*profile_, flops);
   const Fact& memory = profile_->hbm_bandwidth;
   const double compute = rate.value > 0 ? flops.count() / rate.value : 0;
   const double move = memory.value > 0 ? kernel_bytes(kind, shape) / memory.value : 0;
   const Fact& bound = compute >= move ? rate : memory;
   const Seconds time(profile_->kernel_overhead.value + std::max(compute, move));
-  const double deviation = bound.value > 0 ? bound.deviation / bound.value : 0;
-  const double share = std::min(kHalfWidth * deviation, 0.9);
+  const double share = std::min(kHalfWidth * deviation_of(bound), 0.9);
   return {.time = {.time = time, .low = time * (1 - share), .high = time * (1 + share)},
-          .evidence = bound.source == Source::measured ? Evidence::fitted : Evidence::datasheet};
+          .evidence = evidence_of(bound)};
 }
 
 }  // namespace sluice::planner

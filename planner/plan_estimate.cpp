@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/cost_key.hpp"
+#include "planner/profile_rates.hpp"
 #include "planner/record.hpp"
 #include "planner/staged_state.hpp"
 
@@ -187,7 +188,7 @@ PlanEstimate PlanEstimator::estimate(const Plan& plan) const {
   const Job& job = predictor_->job();
   PlanEstimate estimate;
   add_memory(plan, estimate);
-  const double rate = predictor_->costs().update_rate(plan.threads).value;
+  const double rate = update_rate(predictor_->costs().profile(), plan.threads).value;
   const double h2d = sum.h2d / h2d_rate_;
   const double d2h = sum.d2h / d2h_rate_;
   const double updates = sum.cpu_parameters / rate;

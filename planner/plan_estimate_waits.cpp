@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/plan_estimate.hpp"
+#include "planner/profile_rates.hpp"
 #include "planner/staged_state.hpp"
 
 namespace sluice::planner {
@@ -36,7 +37,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
                         .end = compute.count()};
   const std::size_t head = plan.units.size() - 1;
   const double weight = static_cast<double>(job.weight_element().count());
-  double rate = predictor_->costs().update_rate(plan.threads).value;
+  double rate = update_rate(predictor_->costs().profile(), plan.threads).value;
   const bool stages = std::any_of(plan.units.begin(), plan.units.end(), stages_state);
   if (stages && profile.dram.value > 0 && profile.update_dram.value > 0) {
     // State goes back meanwhile.

@@ -2,10 +2,7 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
-#include <string_view>
 
 #include "planner/cost_key.hpp"
 #include "planner/cost_model.hpp"
@@ -41,42 +38,6 @@ std::vector<PassOfUnit> passes_of(const Job& job) {
   return passes;
 }
 
-/// The job that a compute cost was measured in, as far as its key tells: `like` with the sizes that
-/// the key names (planner/cost_key.cpp writes them). None where it names none.
-std::optional<Job> job_of(const std::string& key, const Job& like) {
-  long long hidden, intermediate, heads, kv_heads, head_dim, vocab, length, batch, chunk;
-  int end = 0;
-  const auto first = key.find('|');
-  if (first == key.npos ||
-      std::sscanf(key.c_str() + first, "|h%lld.i%lld.a%lld.%lld.%lld.v%lld%n", &hidden,
-                  &intermediate, &heads, &kv_heads, &head_dim, &vocab, &end) != 6) {
-    return std::nullopt;
-  }
-  const std::size_t flags = first + static_cast<std::size_t>(end);
-  const auto second = key.find('|', flags);
-  if (second == key.npos ||
-      std::sscanf(key.c_str() + second, "|s%lld.b%lld.c%lld", &length, &batch, &chunk) != 3) {
-    return std::nullopt;
-  }
-  const std::string_view named(key.data() + flags, second - flags);
-  Job job = like;
-  job.model.hidden = hidden;
-  job.model.intermediate = intermediate;
-  job.model.heads = heads;
-  job.model.kv_heads = kv_heads;
-  job.model.head_dim = head_dim;
-  job.model.vocab = vocab;
-  job.model.qkv_bias = named.find(".qkvb") != named.npos;
-  job.model.qk_norm = named.find(".qkn") != named.npos;
-  job.model.tied_head = named.find(".tied") != named.npos;
-  job.seq_len = length;
-  job.micro_batch = batch;
-  job.loss_chunk = chunk;
-  const auto chunked = key.find(".m", second);
-  job.mlp_chunk = chunked == key.npos ? job.micro_tokens() : std::atoll(key.c_str() + chunked + 2);
-  return job;
-}
-
 class Siblings {
  public:
   Siblings(const Job& job, const MachineProfile& profile, const Calibration& calibration)
@@ -100,7 +61,7 @@ class Siblings {
     double weights = 0, sum = 0, nearest = INFINITY;
     for (auto it = calibration_.lower_bound(CostKey{pass});
          it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
-      const std::optional<Job> other = job_of(it->first.name, job_);
+      const std::optional<Job> other = job_named_by(it->first, job_);
       // What the job has in common with this one by assumption, the key has to say, too.
       if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;
       const double time = profile_time(*other, p);

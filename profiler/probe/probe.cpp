@@ -11,7 +11,7 @@
 #include "engine/host/gemm.hpp"
 #include "engine/poll.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/cost_model.hpp"
+#include "planner/profile_rates.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/probe/block_bench.hpp"
@@ -126,10 +126,10 @@ void HostProbe::products() {
 
 /// Seconds the profile's curve gives the matrix products of `work`.
 double product_seconds(const MachineProfile& profile, const planner::Work& work) {
-  const planner::ProfileCostModel model(profile, {});
   double seconds = 0;
   for (const planner::Gemm& gemm : work.gemms) {
-    const double rate = model.gemm_rate(flops(planner::Gemm{gemm.m, gemm.n, gemm.k})).value;
+    const double rate =
+        planner::gemm_rate(profile, flops(planner::Gemm{gemm.m, gemm.n, gemm.k})).value;
     seconds += flops(gemm).count() / rate;
   }
   return seconds;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "planner/cost_key.hpp"
+#include "planner/profile_rates.hpp"
 #include "planner/run_planning.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
@@ -30,10 +31,10 @@ double use_of(const TaskCost& cost, const std::string& link) {
 }
 
 TEST(GemmRate, IsInterpolatedInLogFlopsAndConstantBeyond) {
-  const ProfileCostModel costs(round_profile(), {});
-  EXPECT_EQ(costs.gemm_rate(Flops(10)).value, 0.5e9);
-  EXPECT_EQ(costs.gemm_rate(Flops(1e12)).value, 1e9);
-  EXPECT_NEAR(costs.gemm_rate(Flops(1e6)).value, 0.75e9, 1);  // half way from 1e3 to 1e9
+  const MachineProfile profile = round_profile();
+  EXPECT_EQ(gemm_rate(profile, Flops(10)).value, 0.5e9);
+  EXPECT_EQ(gemm_rate(profile, Flops(1e12)).value, 1e9);
+  EXPECT_NEAR(gemm_rate(profile, Flops(1e6)).value, 0.75e9, 1);  // half way from 1e3 to 1e9
 }
 
 TEST(ComputeCost, AddsProductsAttentionStreamsAndOverheads) {

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "planner/cost_model.hpp"
 #include "planner/policy_file.hpp"
 #include "planner/policy_ml_dataflow.hpp"
+#include "planner/profile_rates.hpp"
 #include "planner/run_planning.hpp"
 #include "refusal.hpp"
 
@@ -216,17 +216,16 @@ TEST(StateType, OtherThanFp32ChangesTheJobAndIsNotExecuted) {
 TEST(AttentionRate, RisesWithLengthAndWithPriorKeysAndFallsAtSmallHeads) {
   RunConfig run = run_of("");
   run.machine = "h100-sxm";
-  const ProfileCostModel costs(to_machine(run).profile, {});
+  const MachineProfile profile = to_machine(run).profile;
   for (const bool backward : {false, true}) {
     const auto rate = [&](std::int64_t length, std::int64_t head_dim, std::int64_t prior = 0) {
-      return costs
-          .attention_rate({.sequences = 1,
-                           .length = length,
-                           .heads = 32,
-                           .kv_heads = 8,
-                           .head_dim = head_dim,
-                           .backward = backward,
-                           .prior = prior})
+      return attention_rate(profile, {.sequences = 1,
+                                      .length = length,
+                                      .heads = 32,
+                                      .kv_heads = 8,
+                                      .head_dim = head_dim,
+                                      .backward = backward,
+                                      .prior = prior})
           .value;
     };
     EXPECT_GT(rate(2048, 128), 1.05 * rate(1024, 128));

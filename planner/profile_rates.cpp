@@ -1,0 +1,80 @@
+#include "planner/profile_rates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+Fact between(const Fact& a, const Fact& b, double share) {
+  Fact fact = share < 0.5 ? a : b;
+  fact.value = a.value + (b.value - a.value) * share;
+  fact.deviation = a.deviation + (b.deviation - a.deviation) * share;
+  if (a.source != Source::measured) fact.source = a.source;
+  if (b.source != Source::measured) fact.source = b.source;
+  return fact;
+}
+
+/// Rate of attention by shape over the profile's: L / (L + half) over the same at the length that
+/// the profile's rate is of, times the head dimension's share. L: keys that the last query sees.
+/// Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head dimension 128: 309,
+/// 544, 654 TFLOP/s at 1024, 4096, 16384 tokens; 64: 486), within 5 % from 1024 tokens on; backward
+/// follows FlashAttention-3 (arXiv 2407.08608, H100: 316 to 561 TFLOP/s at 128, 272 to 474 at 64).
+double attention_share(const AttentionWork& attention) {
+  const std::int64_t seen = attention.length + attention.prior;
+  const auto keys = static_cast<double>(std::min(seen, attention.window.value_or(seen)));
+  const double half = attention.backward ? 800 : 1100;
+  const double usual = attention.backward ? 1800 : 3900;
+  const double small_heads = attention.backward ? 0.845 : 0.74;
+  const double by_length = keys / (keys + half) * (usual + half) / usual;
+  return by_length * (attention.head_dim <= 64 ? small_heads : 1);
+}
+
+}  // namespace
+
+Fact gemm_rate(const MachineProfile& profile, Flops flops) {
+  const auto& curve = profile.gemm;
+  if (curve.empty()) return profile.peak_bf16;
+  const auto above =
+      std::lower_bound(curve.begin(), curve.end(), flops.count(),
+                       [](const CurvePoint& point, double size) { return point.size < size; });
+  if (above == curve.begin()) return curve.front().rate;
+  if (above == curve.end()) return curve.back().rate;
+  const auto below = above - 1;
+  const double share = (std::log(flops.count()) - std::log(below->size)) /
+                       (std::log(above->size) - std::log(below->size));
+  return between(below->rate, above->rate, share);
+}
+
+Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
+  Fact rate = attention.backward ? profile.attention_backward : profile.attention_forward;
+  if (!(rate.value > 0)) return gemm_rate(profile, flops(attention));
+  const Fact& ceiling =
+      attention.backward ? profile.attention_backward_ceiling : profile.attention_forward_ceiling;
+  // A rate without a ceiling above it is of all shapes.
+  if (profile.device == DeviceKind::host || rate.value >= ceiling.value) return rate;
+  const double share = std::min(attention_share(attention), ceiling.value / rate.value);
+  rate.value *= share;
+  rate.deviation *= share;
+  return rate;
+}
+
+Fact update_rate(const MachineProfile& profile, std::int64_t threads) {
+  const auto& rates = profile.update;
+  if (rates.empty()) {
+    throw BadRequest("machine " + profile.name +
+                     ": update has no rate; add the CPU optimizer's parameters per second");
+  }
+  const auto above = rates.lower_bound(threads);
+  if (above == rates.begin()) return above->second;
+  if (above == rates.end()) return rates.rbegin()->second;
+  const auto below = std::prev(above);
+  const double share = static_cast<double>(threads - below->first) /
+                       static_cast<double>(above->first - below->first);
+  return between(below->second, above->second, share);
+}
+
+}  // namespace sluice::planner
