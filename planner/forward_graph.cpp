@@ -220,11 +220,7 @@ StepGraph build_forward_graph(const Job& job, ForwardGoal goal, const ForwardPla
   constexpr std::int64_t kNoOptimizer = 0;
   GraphWriter writer(job, costs, kNoOptimizer);
   ForwardEmitter emitter(writer, job, goal, plan);
-  emitter.emit(1);
-  const sim::TaskId second = emitter.emit(2);
-  const sim::TaskId third = emitter.emit(3);
-  StepGraph result = std::move(writer.graph());
-  result.graph.set_period({second, third});
+  StepGraph result = three_steps(writer, emitter);
   result.layout = lay_out(result);
   return result;
 }

@@ -14,35 +14,6 @@ std::size_t class_representative(const Job& job, std::size_t unit) {
   return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
 }
 
-CopyDirection direction_of(LaneKind lane) {
-  switch (lane) {
-    case LaneKind::h2d:
-      return CopyDirection::h2d;
-    case LaneKind::d2h:
-      return CopyDirection::d2h;
-    case LaneKind::disk_read:
-      return CopyDirection::disk_read;
-    case LaneKind::disk_write:
-      return CopyDirection::disk_write;
-    case LaneKind::compute:
-    case LaneKind::cpu:
-    case LaneKind::launch:
-      break;
-  }
-  throw std::logic_error("contract broken: a copy runs on a lane of copies");
-}
-
-/// A copy from one range to another that moves `bytes`.
-StepTask copy_task(const TaskPlace& place, Range source, Range destination, Bytes bytes) {
-  StepTask task{.kind = place.kind, .lane = place.lane};
-  task.bytes = bytes;
-  task.cost = copy_key(direction_of(place.lane), bytes);
-  task.accesses = {
-      {Role::source, source.tensor, source.offset, source.bytes, Mode::read},
-      {Role::destination, destination.tensor, destination.offset, destination.bytes, Mode::write}};
-  return task;
-}
-
 sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId>& links) {
   sim::Task task;
   task.latency = cost.latency;
@@ -109,18 +80,6 @@ sim::PoolId GraphWriter::add_pool(std::string name, Bytes capacity) {
 void GraphWriter::begin_step(int step) {
   step_ = step;
   if (step == 2) result_.tasks_per_step = result_.tasks.size();
-}
-
-template <class Price>
-const TaskCost& GraphWriter::cached(const CostKey& key, Price price) {
-  auto found = cost_cache_.find(key.name);
-  if (found == cost_cache_.end()) found = cost_cache_.emplace(key.name, price()).first;
-  return found->second;
-}
-
-const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
-  const CostKey key = copy_key(direction, bytes);
-  return cached(key, [&] { return costs_.copy(key, direction, bytes); });
 }
 
 sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
@@ -196,38 +155,6 @@ sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> a
   return add(place, std::move(task), TaskCost{}, {});
 }
 
-GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range source,
-                                             Range destination, Bytes chunk,
-                                             const std::vector<sim::TaskId>& after,
-                                             int first_chunk) {
-  check(source.bytes == destination.bytes && source.bytes.count() > 0,
-        "a copy's ranges have one size");
-  const Bytes step = chunk.count() > 0 ? chunk : source.bytes;
-  const CopyDirection direction = direction_of(place.lane);
-  CopyTasks copied{sim::TaskId{}, sim::TaskId{}, 0};
-  for (Bytes done{0}; done < source.bytes; done += step, ++copied.chunks) {
-    const Bytes bytes = std::min(step, source.bytes - done);
-    TaskPlace chunk_place = place;
-    const int number = first_chunk + copied.chunks;
-    chunk_place.id += "/c" + std::to_string(number);
-    StepTask task = copy_task(place, {source.tensor, source.offset + done, bytes},
-                              {destination.tensor, destination.offset + done, bytes}, bytes);
-    task.chunk = number;
-    copied.last = add(chunk_place, std::move(task), copy_cost(direction, bytes), after);
-    if (copied.chunks == 0) copied.first = copied.last;
-  }
-  return copied;
-}
-
-sim::TaskId GraphWriter::add_selected_copy(const TaskPlace& place, Range source, Range destination,
-                                           Bytes expected, Access selection) {
-  check(source.bytes == destination.bytes && expected.count() > 0 && expected <= source.bytes,
-        "a copy's ranges have one size, and parts of it are moved");
-  StepTask task = copy_task(place, source, destination, expected);
-  task.accesses.push_back(selection);
-  return add(place, std::move(task), copy_cost(direction_of(place.lane), expected), {});
-}
-
 std::vector<sim::TaskId> GraphWriter::essential_edges(
     sim::TaskId task, LaneKind lane, const std::vector<sim::TaskId>& before) const {
   // A lane is serial: of the tasks of one lane only the latest matters, and of the task's own lane
@@ -275,19 +202,6 @@ void GraphWriter::acquire(sim::TaskId task, sim::PoolId pool, Bytes bytes) {
 void GraphWriter::release(sim::TaskId task, sim::PoolId pool, Bytes bytes) {
   result_.graph.mutable_tasks()[index(task)].release.push_back(
       {pool, Amount(static_cast<double>(bytes.count()))});
-}
-
-void GraphWriter::acquire(const CopyTasks& tasks, sim::PoolId pool) {
-  for (std::size_t i = index(tasks.first); i <= index(tasks.last); ++i) {
-    acquire(sim::TaskId(static_cast<std::uint32_t>(i)), pool, result_.tasks[i].bytes);
-  }
-}
-
-void GraphWriter::release(const CopyTasks& tasks, sim::PoolId pool, Bytes rest) {
-  for (std::size_t i = index(tasks.first); i <= index(tasks.last); ++i) {
-    const Bytes more = i == index(tasks.last) ? rest : Bytes(0);
-    release(sim::TaskId(static_cast<std::uint32_t>(i)), pool, result_.tasks[i].bytes + more);
-  }
 }
 
 std::optional<sim::TaskId> GraphWriter::last_access(TensorIndex tensor) const {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "planner/data_dependencies.hpp"
@@ -101,5 +102,25 @@ class GraphWriter {
   std::map<std::tuple<Pass, std::size_t, std::int64_t>, PassWork> passes_;
   int step_ = 1;
 };
+
+template <class Price>
+const TaskCost& GraphWriter::cached(const CostKey& key, Price price) {
+  auto found = cost_cache_.find(key.name);
+  if (found == cost_cache_.end()) found = cost_cache_.emplace(key.name, price()).first;
+  return found->second;
+}
+
+/// Steps 1 to 3 of an emitter, whose emit(step) adds one with `writer` and returns the task that
+/// ends it. The third stands for every later one: the graph's period is from the second's end to
+/// the third's.
+template <class Emitter>
+StepGraph three_steps(GraphWriter& writer, Emitter& emitter) {
+  emitter.emit(1);
+  const sim::TaskId second = emitter.emit(2);
+  const sim::TaskId third = emitter.emit(3);
+  StepGraph result = std::move(writer.graph());
+  result.graph.set_period({second, third});
+  return result;
+}
 
 }  // namespace sluice::planner

@@ -6,7 +6,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/choice.hpp"
-#include "planner/link_limit.hpp"
+#include "planner/copy_limits.hpp"
 #include "planner/policy.hpp"
 #include "planner/profile_file.hpp"
 #include "sim/error.hpp"
@@ -23,24 +23,6 @@ void require_given(std::int64_t value, const char* field, const char* flag) {
 
 Bytes capacity(const std::optional<Bytes>& limit, const Fact& fact) {
   return limit ? *limit : Bytes(static_cast<std::int64_t>(fact.value));
-}
-
-/// Of a profile that does not state it: three threads' memcpy beside the link.
-const Fact kUsualStagedCopy{.value = 16e9,
-                            .deviation = 6e9,
-                            .source = Source::estimated,
-                            .note = "three threads copying into a pinned ring"};
-
-/// A byte that is staged is read and written by the CPU before or after it crosses the link.
-void stage_copies(ResolvedMachine& machine) {
-  MachineProfile& profile = machine.profile;
-  if (profile.device == DeviceKind::host) return;  // It pins nothing.
-  machine.staged = true;
-  const Fact& ring = profile.staged_copy.value > 0 ? profile.staged_copy : kUsualStagedCopy;
-  for (Fact* rate : {&profile.h2d, &profile.d2h, &profile.h2d_duplex, &profile.d2h_duplex}) {
-    if (ring.value < rate->value) *rate = ring;
-  }
-  for (Fact* traffic : {&profile.h2d_dram, &profile.d2h_dram}) traffic->value += 2;
 }
 
 /// A share of the run's steps, rounded up as transformers does.

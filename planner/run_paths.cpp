@@ -1,4 +1,3 @@
-// The dotted paths of a run: how each is read from text.
 #include "planner/run_paths.hpp"
 
 #include <array>
@@ -9,6 +8,7 @@
 #include "planner/plan_overrides.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_config.hpp"
+#include "planner/run_values.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -21,56 +21,6 @@ struct RunPath {
   const char* path;
   void (*set)(RunConfig&, Text value, Text path);
 };
-
-bool is_none(Text value) { return value.empty() || value == "null" || value == "~"; }
-bool says_off(Text value) {
-  return is_none(value) || value == "off" || value == "none" || value == "false";
-}
-
-std::int64_t positive(Text value, Text path) {
-  const std::int64_t count = parse_count(value, path);
-  if (count == 0) throw BadRequest(path + ": must be at least 1");
-  return count;
-}
-
-std::optional<Bytes> limit(Text value, Text path) {
-  if (is_none(value)) return std::nullopt;
-  const Bytes bytes = parse_bytes(value, path);
-  if (bytes == Bytes(0) && path != "limits.disk") throw BadRequest(path + ": must be more than 0");
-  return bytes;
-}
-
-std::optional<BytesPerSecond> rate_limit(Text value, Text path) {
-  if (is_none(value)) return std::nullopt;
-  const BytesPerSecond rate = parse_bytes_per_second(value, path);
-  if (!(rate.count() > 0)) throw BadRequest(path + ": must be more than 0");
-  return rate;
-}
-
-std::string name(Text value, Text path) {
-  if (is_none(value)) throw BadRequest(path + ": has no value");
-  return value;
-}
-
-std::optional<std::filesystem::path> file(Text value) {
-  if (is_none(value)) return std::nullopt;
-  return value;
-}
-
-double number_between(Text value, Text path, double least, double most) {
-  const double number = parse_number(value, path);
-  if (number < least || number > most) {
-    throw BadRequest(path + ": \"" + value + "\" must be between " + format_amount(least) +
-                     " and " + format_amount(most));
-  }
-  return number;
-}
-
-double at_least_zero(Text value, Text path) {
-  const double number = parse_number(value, path);
-  if (number < 0) throw BadRequest(path + ": \"" + value + "\" must not be negative");
-  return number;
-}
 
 void set_betas(RunConfig& run, Text value, Text path) {
   std::string both = value;
@@ -106,7 +56,7 @@ void set_backend(RunConfig& run, Text value, Text path) {
 
 void set_threads(RunConfig& run, Text value, Text path) {
   run.threads.reset();
-  if (!is_none(value)) run.threads = positive(value, path);
+  if (!is_none(value)) run.threads = parse_positive(value, path);
 }
 
 void set_schedule(RunConfig& run, Text value, Text path) {
@@ -122,7 +72,7 @@ void set_decay_shape(RunConfig& run, Text value, Text path) {
 
 /// Of steps and epochs, the one that is given later holds.
 void set_steps(RunConfig& run, Text value, Text path) {
-  run.steps = positive(value, path);
+  run.steps = parse_positive(value, path);
   run.epochs.reset();
 }
 
@@ -134,16 +84,10 @@ void set_epochs(RunConfig& run, Text value, Text path) {
   run.epochs = epochs;
 }
 
-bool yes_or_no(Text value, Text path) {
-  if (value == "true" || value == "yes" || value == "on") return true;
-  if (value == "false" || value == "no" || value == "off" || is_none(value)) return false;
-  throw BadRequest(path + ": \"" + value + "\" must be true or false");
-}
-
 constexpr std::array kPaths = {
-    RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = name(v, p); }},
-    RunPath{"data", [](RunConfig& run, Text v, Text) { run.data = file(v); }},
-    RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = file(v); }},
+    RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = parse_name(v, p); }},
+    RunPath{"data", [](RunConfig& run, Text v, Text) { run.data = parse_file(v); }},
+    RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = parse_file(v); }},
     RunPath{"data_format",
             [](RunConfig& run, Text v, Text p) {
               run.data_format = parse_choice(
@@ -167,19 +111,19 @@ constexpr std::array kPaths = {
                                          {Packing::automatic, Packing::stream, Packing::documents,
                                           Packing::off});
             }},
-    RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = positive(v, p); }},
-    RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = positive(v, p); }},
+    RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = parse_positive(v, p); }},
+    RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = parse_positive(v, p); }},
     RunPath{"micro_batch",
-            [](RunConfig& run, Text v, Text p) { run.micro_batch = positive(v, p); }},
-    RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = positive(v, p); }},
-    RunPath{"mlp_chunk", [](RunConfig& run, Text v, Text p) { run.mlp_chunk = positive(v, p); }},
+            [](RunConfig& run, Text v, Text p) { run.micro_batch = parse_positive(v, p); }},
+    RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = parse_positive(v, p); }},
+    RunPath{"mlp_chunk", [](RunConfig& run, Text v, Text p) { run.mlp_chunk = parse_positive(v, p); }},
     RunPath{"router_aux_loss_coef",
             [](RunConfig& run, Text v, Text p) {
               run.router_aux_loss_coef.reset();
-              if (!says_off(v)) run.router_aux_loss_coef = at_least_zero(v, p);
+              if (!says_off(v)) run.router_aux_loss_coef = parse_non_negative(v, p);
             }},
     RunPath{"gradient_accumulation",
-            [](RunConfig& run, Text v, Text p) { run.gradient_accumulation = positive(v, p); }},
+            [](RunConfig& run, Text v, Text p) { run.gradient_accumulation = parse_positive(v, p); }},
     RunPath{"steps", set_steps},
     RunPath{"epochs", set_epochs},
     RunPath{"seed", [](RunConfig& run, Text v, Text p) { run.seed = parse_count(v, p); }},
@@ -192,13 +136,13 @@ constexpr std::array kPaths = {
               run.gradient_wire = parse_choice(v, p, {GradientWire::fp32, GradientWire::bf16});
             }},
     RunPath{"optimizer.lr",
-            [](RunConfig& run, Text v, Text p) { run.optimizer.lr = at_least_zero(v, p); }},
+            [](RunConfig& run, Text v, Text p) { run.optimizer.lr = parse_non_negative(v, p); }},
     RunPath{"optimizer.betas", set_betas},
     RunPath{"optimizer.eps",
-            [](RunConfig& run, Text v, Text p) { run.optimizer.eps = at_least_zero(v, p); }},
+            [](RunConfig& run, Text v, Text p) { run.optimizer.eps = parse_non_negative(v, p); }},
     RunPath{
         "optimizer.weight_decay",
-        [](RunConfig& run, Text v, Text p) { run.optimizer.weight_decay = at_least_zero(v, p); }},
+        [](RunConfig& run, Text v, Text p) { run.optimizer.weight_decay = parse_non_negative(v, p); }},
     RunPath{"optimizer.clip", set_clip},
     RunPath{"optimizer.state",
             [](RunConfig& run, Text v, Text p) {
@@ -211,17 +155,17 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text p) { run.schedule.warmup_steps = parse_count(v, p); }},
     RunPath{"schedule.final_fraction",
             [](RunConfig& run, Text v, Text p) {
-              run.schedule.final_fraction = number_between(v, p, 0, 1);
+              run.schedule.final_fraction = parse_between(v, p, 0, 1);
             }},
     RunPath{"schedule.warmup_fraction",
             [](RunConfig& run, Text v, Text p) {
-              run.schedule.warmup_fraction = number_between(v, p, 0, 1);
+              run.schedule.warmup_fraction = parse_between(v, p, 0, 1);
             }},
     RunPath{"schedule.decay_steps",
             [](RunConfig& run, Text v, Text p) { run.schedule.decay_steps = parse_count(v, p); }},
     RunPath{"schedule.decay_fraction",
             [](RunConfig& run, Text v, Text p) {
-              run.schedule.decay_fraction = number_between(v, p, 0, 1);
+              run.schedule.decay_fraction = parse_between(v, p, 0, 1);
             }},
     RunPath{"schedule.decay_shape", set_decay_shape},
     RunPath{"evaluate_every",
@@ -236,28 +180,28 @@ constexpr std::array kPaths = {
     RunPath{"keep_last",
             [](RunConfig& run, Text v, Text p) {
               run.keep_last.reset();
-              if (!is_none(v) && v != "all") run.keep_last = positive(v, p);
+              if (!is_none(v) && v != "all") run.keep_last = parse_positive(v, p);
             }},
     RunPath{"keep_best",
-            [](RunConfig& run, Text v, Text p) { run.keep_best = yes_or_no(v, p); }},
-    RunPath{"machine", [](RunConfig& run, Text v, Text p) { run.machine = name(v, p); }},
-    RunPath{"limits.hbm", [](RunConfig& run, Text v, Text p) { run.limits.hbm = limit(v, p); }},
-    RunPath{"limits.host", [](RunConfig& run, Text v, Text p) { run.limits.host = limit(v, p); }},
-    RunPath{"limits.disk", [](RunConfig& run, Text v, Text p) { run.limits.disk = limit(v, p); }},
+            [](RunConfig& run, Text v, Text p) { run.keep_best = parse_yes_or_no(v, p); }},
+    RunPath{"machine", [](RunConfig& run, Text v, Text p) { run.machine = parse_name(v, p); }},
+    RunPath{"limits.hbm", [](RunConfig& run, Text v, Text p) { run.limits.hbm = parse_limit(v, p); }},
+    RunPath{"limits.host", [](RunConfig& run, Text v, Text p) { run.limits.host = parse_limit(v, p); }},
+    RunPath{"limits.disk", [](RunConfig& run, Text v, Text p) { run.limits.disk = parse_limit(v, p); }},
     RunPath{"limits.pinned",
-            [](RunConfig& run, Text v, Text p) { run.limits.pinned = limit(v, p); }},
+            [](RunConfig& run, Text v, Text p) { run.limits.pinned = parse_limit(v, p); }},
     RunPath{"limits.link",
-            [](RunConfig& run, Text v, Text p) { run.limits.link = rate_limit(v, p); }},
+            [](RunConfig& run, Text v, Text p) { run.limits.link = parse_rate_limit(v, p); }},
     RunPath{
         "residency",
         [](RunConfig& run, Text v,
            Text
                p) { run.residency = parse_choice(v, p, {Residency::automatic, Residency::host}); }},
-    RunPath{"plan", [](RunConfig& run, Text v, Text) { run.plan = file(v); }},
+    RunPath{"plan", [](RunConfig& run, Text v, Text) { run.plan = parse_file(v); }},
     RunPath{"policy", [](RunConfig& run, Text v,
                          Text) { run.policy = is_none(v) ? std::nullopt : std::optional(v); }},
-    RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = file(v); }},
-    RunPath{"disk_path", [](RunConfig& run, Text v, Text) { run.disk_path = file(v); }},
+    RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = parse_file(v); }},
+    RunPath{"disk_path", [](RunConfig& run, Text v, Text) { run.disk_path = parse_file(v); }},
     RunPath{"threads", set_threads},
     RunPath{"backend", set_backend},
 };

@@ -41,6 +41,16 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
   plan_uses();
 }
 
+TaskPlace StepEmitter::pass_place(TaskKind kind, LaneKind lane, const char* pass, std::size_t unit,
+                                  int round, std::int64_t micro_batch) const {
+  return {kind,
+          lane,
+          round_id(round) + pass + "/" + name(unit) + "/m" + std::to_string(micro_batch),
+          round,
+          static_cast<int>(unit),
+          static_cast<int>(micro_batch)};
+}
+
 void StepEmitter::plan_uses() {
   std::vector<WeightUse> streamed;
   std::vector<std::size_t> streamed_use;

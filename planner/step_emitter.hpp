@@ -53,8 +53,12 @@ class StepEmitter {
   [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
+  /// Records of micro-batches that are kept on the host (planner/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
   void emit_record_load(std::size_t item, int round);
+  /// Where the backward pass over micro-batch `m` finds its record; those that come next are
+  /// fetched.
+  TensorIndex record_for_backward(const UnitUse& use, std::int64_t m);
   void emit_gradient_finish(std::size_t unit, int round);
   void emit_store(std::size_t unit, int round, TensorIndex destination,
                   const std::vector<sim::TaskId>& after);
@@ -96,6 +100,9 @@ class StepEmitter {
   /// Update of a unit whose gradient and state rotate (planner/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
+  /// A task on a unit for one micro-batch: "r0/fwd/L1/m2".
+  [[nodiscard]] TaskPlace pass_place(TaskKind kind, LaneKind lane, const char* pass,
+                                     std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
   [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
   [[nodiscard]] Access weights_access(const UnitUse& use) const;

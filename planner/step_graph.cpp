@@ -100,12 +100,7 @@ StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& co
   validate(plan, job);
   GraphWriter writer(job, costs, plan.threads);
   StepEmitter emitter(writer, job, plan);
-  emitter.emit(1);
-  const sim::TaskId second = emitter.emit(2);
-  const sim::TaskId third = emitter.emit(3);
-  StepGraph result = std::move(writer.graph());
-  result.graph.set_period({second, third});
-  return result;
+  return three_steps(writer, emitter);
 }
 
 StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {

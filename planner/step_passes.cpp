@@ -1,16 +1,9 @@
 // Forward, loss and backward passes of the step graph.
-#include <algorithm>
-
 #include "planner/step_emitter.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
-
-std::string compute_id(int round, const char* pass, const std::string& unit,
-                       std::int64_t micro_batch) {
-  return "r" + std::to_string(round) + "/" + pass + "/" + unit + "/m" + std::to_string(micro_batch);
-}
 
 template <class Item>
 void extend(std::vector<Item>& items, const std::vector<Item>& more) {
@@ -60,45 +53,11 @@ void StepEmitter::emit_forward(const UnitUse& use) {
     }
     accesses.push_back(input_access(unit + 1, m, Mode::write, Role::next_input));
     const sim::TaskId task = writer_.add_compute(
-        {TaskKind::forward, LaneKind::compute, compute_id(use.round, "fwd", name(unit), micro),
-         use.round, static_cast<int>(unit), static_cast<int>(micro)},
-        pass, std::move(accesses), m == 0 ? waits : std::vector<sim::TaskId>{});
+        pass_place(TaskKind::forward, LaneKind::compute, "fwd", unit, use.round, micro), pass,
+        std::move(accesses), m == 0 ? waits : std::vector<sim::TaskId>{});
     if (block && choice.keep_tier == Tier::host) emit_record_save(unit, use.round, m);
     if (m + 1 == plan_.micro_batches_per_round) use_ends_.push_back(task);
   }
-}
-
-void StepEmitter::emit_record_save(std::size_t unit, int round, std::int64_t m) {
-  const auto number = static_cast<std::size_t>(m);
-  const TensorIndex saved = tensors_.units[unit].host_records[number];
-  const Bytes kept = record_.kept(plan_.units[unit].keep);
-  const std::int64_t micro = micro_batch(round, m);
-  const TaskPlace place{TaskKind::save_activation,
-                        LaneKind::d2h,
-                        compute_id(round, "save", name(unit), micro),
-                        round,
-                        static_cast<int>(unit),
-                        static_cast<int>(micro)};
-  const Bytes x = record_.input_bytes;
-  const auto first = writer_.add_copy(place, {tensors_.stream[unit % 2][number], Bytes(0), x},
-                                      {saved, Bytes(0), x}, plan_.copy_chunk);
-  if (kept > x) {
-    writer_.add_copy(place, {tensors_.activation_ring.slot(m), x, kept - x}, {saved, x, kept - x},
-                     plan_.copy_chunk, {}, first.chunks);
-  }
-}
-
-void StepEmitter::emit_record_load(std::size_t item, int round) {
-  const std::size_t unit = offloaded_[item][0];
-  const std::size_t number = offloaded_[item][1];
-  const Bytes kept = record_.kept(plan_.units[unit].keep);
-  const std::int64_t micro = micro_batch(round, static_cast<std::int64_t>(number));
-  writer_.add_copy(
-      {TaskKind::load_activation, LaneKind::h2d, compute_id(round, "fetch", name(unit), micro),
-       round, static_cast<int>(unit), static_cast<int>(micro)},
-      {tensors_.units[unit].host_records[number], Bytes(0), kept},
-      {tensors_.activation_ring.slot(static_cast<std::int64_t>(item)), Bytes(0), kept},
-      plan_.copy_chunk);
 }
 
 void StepEmitter::emit_loss(const UnitUse& use) {
@@ -174,21 +133,8 @@ void StepEmitter::emit_backward(const UnitUse& use) {
   emit_gradient_loads_ahead(use);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
-    const auto number = static_cast<std::size_t>(m);
     const bool first = micro == 0;
-    TensorIndex record{};
-    if (choice.keep_tier == Tier::host) {
-      // Items are in the order of the backward pass; this one was fetched, and the next may come.
-      const auto own = std::find(offloaded_.begin(), offloaded_.end(), std::vector{unit, number});
-      const auto item = static_cast<std::size_t>(own - offloaded_.begin());
-      while (next_item_ < offloaded_.size() &&
-             next_item_ < item + static_cast<std::size_t>(plan_.activation_buffers)) {
-        emit_record_load(next_item_++, use.round);
-      }
-      record = tensors_.activation_ring.slot(static_cast<std::int64_t>(item));
-    } else {
-      record = tensors_.units[unit].records[number];
-    }
+    const TensorIndex record = record_for_backward(use, m);
     std::vector<Access> read{weights_access(use),
                              {Role::input, record, Bytes(0), record_.input_bytes, Mode::read}};
     if (kept > record_.input_bytes) {
@@ -201,24 +147,25 @@ void StepEmitter::emit_backward(const UnitUse& use) {
                          record_.all_bytes - kept, Mode::write});
       rebuild.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
       extend(rebuild, document_accesses(micro));
-      writer_.add_compute({TaskKind::recompute, LaneKind::compute,
-                           compute_id(use.round, "recompute", name(unit), micro), use.round,
-                           static_cast<int>(unit), static_cast<int>(micro)},
-                          choice.keep == Keep::input ? Pass::block_recompute_input
-                                                     : Pass::block_recompute_selective,
-                          std::move(rebuild), only_for_first(m, launch));
+      writer_.add_compute(
+          pass_place(TaskKind::recompute, LaneKind::compute, "recompute", unit, use.round, micro),
+          choice.keep == Keep::input ? Pass::block_recompute_input
+                                     : Pass::block_recompute_selective,
+          std::move(rebuild), only_for_first(m, launch));
       read.push_back({Role::full_record, tensors_.full_record.value(), Bytes(0),
                       record_.all_bytes - kept, Mode::read});
     }
     extend(read, context_accesses(m, Direction::backward));
     extend(read, document_accesses(micro));
     read.push_back(gradient_access(unit, first));
-    read.push_back(whole(Role::stream_gradient, tensors_.stream_gradient[number], Mode::update));
+    read.push_back(whole(Role::stream_gradient,
+                         tensors_.stream_gradient[static_cast<std::size_t>(m)], Mode::update));
     read.push_back(whole(Role::workspace, tensors_.workspace, Mode::write));
-    const sim::TaskId task = writer_.add_compute(
-        {TaskKind::backward, LaneKind::compute, compute_id(use.round, "bwd", name(unit), micro),
-         use.round, static_cast<int>(unit), static_cast<int>(micro), first},
-        Pass::block_backward, std::move(read), only_for_first(m, launch));
+    TaskPlace place =
+        pass_place(TaskKind::backward, LaneKind::compute, "bwd", unit, use.round, micro);
+    place.first = first;
+    const sim::TaskId task = writer_.add_compute(place, Pass::block_backward, std::move(read),
+                                                 only_for_first(m, launch));
     if (m == 0 && gradient_streams && use.round == 0) {
       writer_.acquire(task, *tensors_.gradient_ring.pool, gradient_bytes(unit));
     }
@@ -238,10 +185,10 @@ void StepEmitter::emit_embed_backward(int round) {
         whole(Role::stream_gradient, tensors_.stream_gradient[static_cast<std::size_t>(m)],
               Mode::read),
         gradient_access(0, first)};
-    writer_.add_compute(
-        {TaskKind::backward, LaneKind::compute, compute_id(round, "bwd", name(0), micro), round, 0,
-         static_cast<int>(micro), first},
-        Pass::embed_backward, std::move(accesses), only_for_first(m, launch));
+    TaskPlace place = pass_place(TaskKind::backward, LaneKind::compute, "bwd", 0, round, micro);
+    place.first = first;
+    writer_.add_compute(place, Pass::embed_backward, std::move(accesses),
+                        only_for_first(m, launch));
   }
   if (job_.model.tied_head && last_round(round)) {
     writer_.add_compute({TaskKind::combine, LaneKind::compute, "combine/embed", round, 0},

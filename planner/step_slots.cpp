@@ -26,11 +26,6 @@ Pass rebuild_pass(Keep level) {
   throw std::logic_error("contract broken: a whole record is not rebuilt");
 }
 
-std::string slot_task_id(int round, const char* pass, const std::string& unit,
-                         std::int64_t micro_batch) {
-  return "r" + std::to_string(round) + "/" + pass + "/" + unit + "/m" + std::to_string(micro_batch);
-}
-
 }  // namespace
 
 std::vector<Access> StepEmitter::context_accesses(std::int64_t m, Direction direction) const {
@@ -64,23 +59,16 @@ void StepEmitter::emit_slot_forward(const UnitUse& use) {
                                  whole(Role::workspace, tensors_.workspace, Mode::write),
                                  input_access(unit + 1, m, Mode::write, Role::next_input)};
     for (const Access& access : context_accesses(m, Direction::forward)) accesses.push_back(access);
-    TaskPlace place{TaskKind::forward,
-                    LaneKind::compute,
-                    slot_task_id(use.round, "fwd", name(unit), micro),
-                    use.round,
-                    static_cast<int>(unit),
-                    static_cast<int>(micro)};
-    const sim::TaskId task =
-        writer_.add_compute(place, Pass::block_forward, std::move(accesses),
-                            m == 0 ? std::vector{launch} : std::vector<sim::TaskId>{});
+    const sim::TaskId task = writer_.add_compute(
+        pass_place(TaskKind::forward, LaneKind::compute, "fwd", unit, use.round, micro),
+        Pass::block_forward, std::move(accesses),
+        m == 0 ? std::vector{launch} : std::vector<sim::TaskId>{});
     if (m + 1 == round) use_ends_.push_back(task);
     if (record >= saved()) continue;
     const Bytes kept = record_.kept(plan_.saved_records[static_cast<std::size_t>(record)]);
-    place.kind = TaskKind::save_activation;
-    place.lane = LaneKind::d2h;
-    place.id = slot_task_id(use.round, "save", name(unit), micro);
-    writer_.add_copy(place, {slot, Bytes(0), kept}, {host_record(record), Bytes(0), kept},
-                     plan_.copy_chunk);
+    writer_.add_copy(
+        pass_place(TaskKind::save_activation, LaneKind::d2h, "save", unit, use.round, micro),
+        {slot, Bytes(0), kept}, {host_record(record), Bytes(0), kept}, plan_.copy_chunk);
   }
 }
 
@@ -97,12 +85,6 @@ void StepEmitter::emit_slot_backward(const UnitUse& use) {
     const TensorIndex slot = tensors_.activation_ring.slot(record);
     const std::vector<sim::TaskId> after =
         m + 1 == round ? std::vector{launch} : std::vector<sim::TaskId>{};
-    TaskPlace place{TaskKind::recompute,
-                    LaneKind::compute,
-                    slot_task_id(use.round, "recompute", name(unit), micro),
-                    use.round,
-                    static_cast<int>(unit),
-                    static_cast<int>(micro)};
     const Keep level =
         record < saved() ? plan_.saved_records[static_cast<std::size_t>(record)] : Keep::all;
     if (level != Keep::all) {
@@ -115,7 +97,9 @@ void StepEmitter::emit_slot_backward(const UnitUse& use) {
       if (tensors_.context && level < Keep::attention) {
         rebuild.push_back(context_accesses(m, Direction::backward).front());
       }
-      writer_.add_compute(place, rebuild_pass(level), std::move(rebuild), after);
+      writer_.add_compute(
+          pass_place(TaskKind::recompute, LaneKind::compute, "recompute", unit, use.round, micro),
+          rebuild_pass(level), std::move(rebuild), after);
     }
     std::vector<Access> accesses{
         weights_access(use), whole(Role::full_record, slot, Mode::read),
@@ -124,8 +108,8 @@ void StepEmitter::emit_slot_backward(const UnitUse& use) {
         whole(Role::workspace, tensors_.workspace, Mode::write)};
     for (const Access& access : context_accesses(m, Direction::backward))
       accesses.push_back(access);
-    place.kind = TaskKind::backward;
-    place.id = slot_task_id(use.round, "bwd", name(unit), micro);
+    TaskPlace place =
+        pass_place(TaskKind::backward, LaneKind::compute, "bwd", unit, use.round, micro);
     place.first = first;
     const sim::TaskId task =
         writer_.add_compute(place, Pass::block_backward, std::move(accesses), after);
@@ -146,8 +130,7 @@ void StepEmitter::emit_slot_fetch(std::int64_t record, int round) {
   const std::int64_t micro = micro_batch(round, record % in_round);
   const Bytes kept = record_.kept(plan_.saved_records[static_cast<std::size_t>(record)]);
   writer_.add_copy(
-      {TaskKind::load_activation, LaneKind::h2d, slot_task_id(round, "fetch", name(unit), micro),
-       round, static_cast<int>(unit), static_cast<int>(micro)},
+      pass_place(TaskKind::load_activation, LaneKind::h2d, "fetch", unit, round, micro),
       {host_record(record), Bytes(0), kept},
       {tensors_.activation_ring.slot(record), Bytes(0), kept}, plan_.copy_chunk);
 }
@@ -161,12 +144,11 @@ void StepEmitter::emit_context_load(std::int64_t record, int round) {
   const std::int64_t position = record % in_round % job_.chunks_per_sequence();
   if (position + 1 == job_.chunks_per_sequence()) return;  // Its own record brings the last ones.
   const Bytes part = context_part(job_);
-  writer_.add_copy(
-      {TaskKind::load_activation, LaneKind::h2d,
-       slot_task_id(round, "context", name(unit), micro_batch(round, record % in_round)), round,
-       static_cast<int>(unit)},
-      {host_record(record), record_.input_bytes, part}, {*tensors_.context, part * position, part},
-      plan_.copy_chunk);
+  TaskPlace place = pass_place(TaskKind::load_activation, LaneKind::h2d, "context", unit, round,
+                               micro_batch(round, record % in_round));
+  place.micro_batch = 0;
+  writer_.add_copy(place, {host_record(record), record_.input_bytes, part},
+                   {*tensors_.context, part * position, part}, plan_.copy_chunk);
 }
 
 }  // namespace sluice::planner

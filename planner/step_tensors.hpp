@@ -62,14 +62,17 @@ struct StepTensors {
   void add_units(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_unit(GraphWriter& writer, const Job& job, const Plan& plan, std::size_t unit);
   void add_norm_blocks(GraphWriter& writer);
-  void add_slots(GraphWriter& writer, const Job& job, const Plan& plan);
   void add_streams(GraphWriter& writer, const Job& job, const Plan& plan);
+  void add_slots(GraphWriter& writer, const Job& job, const Plan& plan);  // planner/step_rings.cpp
   void add_rings(GraphWriter& writer, const Job& job, const Plan& plan);
 };
 
 /// Elements of one partial sum of squares of the gradient norm.
 inline constexpr std::int64_t kNormBlock = 4096;
 
+[[nodiscard]] bool is_block(const Plan& plan, std::size_t unit);
+/// Does the record of `unit` wait on the host?
+[[nodiscard]] bool offloads_record(const Plan& plan, std::size_t unit);
 /// Does the input stream of `unit` lie outside its record? True for the head and for blocks whose
 /// record is offloaded.
 [[nodiscard]] bool input_in_stream(const Plan& plan, std::size_t unit);

@@ -1,4 +1,4 @@
-// A machine whose copies are held below what its link does.
+// A machine whose copies do less than its link: by a limit on the rate, or on pinned memory.
 #pragma once
 
 #include "planner/run_config.hpp"
@@ -10,5 +10,10 @@ namespace sluice::planner {
 /// to each other below what both reach at once. A rate that the link does not reach changes
 /// nothing.
 void limit_link(ResolvedMachine& machine, BytesPerSecond rate);
+
+/// Copies go through a small pinned ring, of a machine that may not pin all of the host's memory: a
+/// byte is read and written by the CPU before or after it crosses the link. The host backend pins
+/// nothing.
+void stage_copies(ResolvedMachine& machine);
 
 }  // namespace sluice::planner

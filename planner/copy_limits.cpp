@@ -1,8 +1,17 @@
-#include "planner/link_limit.hpp"
+#include "planner/copy_limits.hpp"
 
 #include <algorithm>
 
 namespace sluice::planner {
+namespace {
+
+/// Of a profile that does not state it: three threads' memcpy beside the link.
+const Fact kUsualStagedCopy{.value = 16e9,
+                            .deviation = 6e9,
+                            .source = Source::estimated,
+                            .note = "three threads copying into a pinned ring"};
+
+}  // namespace
 
 void limit_link(ResolvedMachine& machine, BytesPerSecond rate) {
   MachineProfile& profile = machine.profile;
@@ -26,6 +35,17 @@ void limit_link(ResolvedMachine& machine, BytesPerSecond rate) {
   };
   hold("h2d", "d2h", profile.h2d, profile.h2d_duplex);
   hold("d2h", "h2d", profile.d2h, profile.d2h_duplex);
+}
+
+void stage_copies(ResolvedMachine& machine) {
+  MachineProfile& profile = machine.profile;
+  if (profile.device == DeviceKind::host) return;  // It pins nothing.
+  machine.staged = true;
+  const Fact& ring = profile.staged_copy.value > 0 ? profile.staged_copy : kUsualStagedCopy;
+  for (Fact* rate : {&profile.h2d, &profile.d2h, &profile.h2d_duplex, &profile.d2h_duplex}) {
+    if (ring.value < rate->value) *rate = ring;
+  }
+  for (Fact* traffic : {&profile.h2d_dram, &profile.d2h_dram}) traffic->value += 2;
 }
 
 }  // namespace sluice::planner

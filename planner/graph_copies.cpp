@@ -1,0 +1,92 @@
+// Copies of a step graph: cut into chunks, timed, and counted by pools.
+#include <algorithm>
+
+#include "planner/cost_key.hpp"
+#include "planner/graph_writer.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+CopyDirection direction_of(LaneKind lane) {
+  switch (lane) {
+    case LaneKind::h2d:
+      return CopyDirection::h2d;
+    case LaneKind::d2h:
+      return CopyDirection::d2h;
+    case LaneKind::disk_read:
+      return CopyDirection::disk_read;
+    case LaneKind::disk_write:
+      return CopyDirection::disk_write;
+    case LaneKind::compute:
+    case LaneKind::cpu:
+    case LaneKind::launch:
+      break;
+  }
+  throw std::logic_error("contract broken: a copy runs on a lane of copies");
+}
+
+/// A copy from one range to another that moves `bytes`.
+StepTask copy_task(const TaskPlace& place, Range source, Range destination, Bytes bytes) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.bytes = bytes;
+  task.cost = copy_key(direction_of(place.lane), bytes);
+  task.accesses = {
+      {Role::source, source.tensor, source.offset, source.bytes, Mode::read},
+      {Role::destination, destination.tensor, destination.offset, destination.bytes, Mode::write}};
+  return task;
+}
+
+}  // namespace
+
+const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
+  const CostKey key = copy_key(direction, bytes);
+  return cached(key, [&] { return costs_.copy(key, direction, bytes); });
+}
+
+GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range source,
+                                             Range destination, Bytes chunk,
+                                             const std::vector<sim::TaskId>& after,
+                                             int first_chunk) {
+  check(source.bytes == destination.bytes && source.bytes.count() > 0,
+        "a copy's ranges have one size");
+  const Bytes step = chunk.count() > 0 ? chunk : source.bytes;
+  const CopyDirection direction = direction_of(place.lane);
+  CopyTasks copied{sim::TaskId{}, sim::TaskId{}, 0};
+  for (Bytes done{0}; done < source.bytes; done += step, ++copied.chunks) {
+    const Bytes bytes = std::min(step, source.bytes - done);
+    TaskPlace chunk_place = place;
+    const int number = first_chunk + copied.chunks;
+    chunk_place.id += "/c" + std::to_string(number);
+    StepTask task = copy_task(place, {source.tensor, source.offset + done, bytes},
+                              {destination.tensor, destination.offset + done, bytes}, bytes);
+    task.chunk = number;
+    copied.last = add(chunk_place, std::move(task), copy_cost(direction, bytes), after);
+    if (copied.chunks == 0) copied.first = copied.last;
+  }
+  return copied;
+}
+
+sim::TaskId GraphWriter::add_selected_copy(const TaskPlace& place, Range source, Range destination,
+                                           Bytes expected, Access selection) {
+  check(source.bytes == destination.bytes && expected.count() > 0 && expected <= source.bytes,
+        "a copy's ranges have one size, and parts of it are moved");
+  StepTask task = copy_task(place, source, destination, expected);
+  task.accesses.push_back(selection);
+  return add(place, std::move(task), copy_cost(direction_of(place.lane), expected), {});
+}
+
+void GraphWriter::acquire(const CopyTasks& tasks, sim::PoolId pool) {
+  for (std::size_t i = index(tasks.first); i <= index(tasks.last); ++i) {
+    acquire(sim::TaskId(static_cast<std::uint32_t>(i)), pool, result_.tasks[i].bytes);
+  }
+}
+
+void GraphWriter::release(const CopyTasks& tasks, sim::PoolId pool, Bytes rest) {
+  for (std::size_t i = index(tasks.first); i <= index(tasks.last); ++i) {
+    const Bytes more = i == index(tasks.last) ? rest : Bytes(0);
+    release(sim::TaskId(static_cast<std::uint32_t>(i)), pool, result_.tasks[i].bytes + more);
+  }
+}
+
+}  // namespace sluice::planner
