@@ -8,48 +8,14 @@
 #include "planner/cost_model.hpp"
 #include "planner/lane_boost.hpp"
 #include "planner/lane_interference.hpp"
-#include "planner/steady_state.hpp"
 #include "profiler/key_times.hpp"
+#include "profiler/simulated_keys.hpp"
 #include "sim/error.hpp"
-#include "sim/simulate.hpp"
 
 namespace sluice::profiler {
 namespace {
 
 using planner::CostKey;
-
-/// Simulated under one plan: step time, and what each key takes of the middle step. Points into the
-/// graph.
-struct SimulatedKeys {
-  KeyTimes keys;
-  std::map<CostKey, const sim::Task*> task;  ///< One of each key.
-  Seconds step{0};
-};
-
-double seconds_alone(const sim::Task& task) {
-  if (const auto* fixed = std::get_if<Seconds>(&task.work)) {
-    return (task.latency + *fixed).count();
-  }
-  const auto& flow = std::get<sim::Flow>(task.work);
-  if (!flow.cap || flow.amount.count() == 0) return task.latency.count();
-  return (task.latency + flow.amount / *flow.cap).count();
-}
-
-SimulatedKeys simulated_keys(planner::StepGraph& graph) {
-  const sim::Timeline timeline = planner::simulate_steady(graph);
-  SimulatedKeys simulated;
-  const std::size_t period = graph.tasks_per_step;
-  std::vector<Seconds> durations(period);
-  for (std::size_t i = 0; i < period; ++i) {
-    const auto& span = timeline.spans[period + i];
-    durations[i] = to_seconds(span.end - span.start);
-    simulated.task[graph.tasks[i].cost] = &graph.graph.tasks()[period + i];
-  }
-  simulated.keys = by_key(graph, durations);
-  check(graph.graph.period().has_value(), "a step graph has a period");
-  simulated.step = to_seconds(timeline.period(*graph.graph.period()));
-  return simulated;
-}
 
 /// What calibration says of a key once its tasks are found to take `ratio` times as long.
 double calibrated_value(const CostKey& key, const sim::Task& task, double ratio) {
@@ -90,38 +56,40 @@ planner::CalibrationSample sample_of(const std::string& profile_hash, const Cost
 }
 
 /// Factors of the pairs that the profile states by threads come from the runs of each thread count,
-/// the others from all runs.
+/// the others from all runs: a fit looks at all pairs at once, and those of the other kind are
+/// left.
 void take_interference(CalibrationFit& fit, const planner::MachineProfile& profile,
                        const std::vector<planner::StepGraph>& graphs,
                        std::span<const MeasuredRun> runs, const std::string& source) {
   const std::string profile_hash = planner::profile_hash(profile);
-  const auto take = [&](const std::vector<planner::StepGraph>& some_graphs,
-                        const std::vector<MeasuredRun>& some_runs, std::int64_t threads) {
+  const auto take = [&](const std::vector<TimedRun>& timed, std::int64_t threads) {
     const planner::ProfileCostModel model(profile, fit.calibration);
-    for (const LaneFactor& factor :
-         fit_interference(some_graphs, some_runs, prior_factors(model, threads), model.boost())) {
-      const std::string on = planner::to_string(factor.on);
-      const std::string from = planner::to_string(factor.from);
-      if (planner::stated_by_threads(profile, on, from) != (threads > 0)) continue;
+    const auto left = [&](const LaneFactor& factor) {
+      return planner::stated_by_threads(profile, planner::to_string(factor.on),
+                                        planner::to_string(factor.from)) != (threads > 0);
+    };
+    const std::vector<LaneFactor> priors = prior_factors(model, threads);
+    if (std::ranges::all_of(priors, left)) return;
+    for (const LaneFactor& factor : fit_interference(timed, priors, model.boost())) {
+      if (left(factor)) continue;
       fit.interference.push_back(factor);
       if (factor.count == 0) continue;
-      const CostKey key = planner::interference_key(on, from, threads);
+      const CostKey key = planner::interference_key(planner::to_string(factor.on),
+                                                    planner::to_string(factor.from), threads);
       auto sample = sample_of(profile_hash, key, factor.factor, source);
       sample.deviation = factor.deviation;
       sample.count = factor.count;
       fit.calibration[key] = std::move(sample);
     }
   };
-  take(graphs, {runs.begin(), runs.end()}, 0);
-  const bool any = std::any_of(profile.interference.begin(), profile.interference.end(),
-                               [](const auto& each) { return each.threads > 0; });
-  if (!any) return;
-  std::map<std::int64_t, std::pair<std::vector<planner::StepGraph>, std::vector<MeasuredRun>>> by;
+  std::vector<TimedRun> all;
+  std::map<std::int64_t, std::vector<TimedRun>> by_threads;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    by[runs[r].plan.threads].first.push_back(graphs[r]);
-    by[runs[r].plan.threads].second.push_back(runs[r]);
+    all.push_back({graphs[r], runs[r]});
+    by_threads[runs[r].plan.threads].push_back({graphs[r], runs[r]});
   }
-  for (const auto& [threads, group] : by) take(group.first, group.second, threads);
+  take(all, 0);
+  for (const auto& [threads, timed] : by_threads) take(timed, threads);
 }
 
 void take_boost(CalibrationFit& fit, const planner::MachineProfile& profile,
@@ -136,24 +104,6 @@ void take_boost(CalibrationFit& fit, const planner::MachineProfile& profile,
   }
   fit.boost = fit_boost(spans);
   if (fit.boost) add_boost(fit.calibration, planner::profile_hash(profile), *fit.boost, source);
-}
-
-RunResidual residual_of(planner::StepGraph& graph, const MeasuredRun& run,
-                        const MeasuredKeys& measured) {
-  const SimulatedKeys simulated = simulated_keys(graph);
-  RunResidual result;
-  result.predicted = simulated.step;
-  std::vector<double> times;
-  for (const Seconds time : step_times(graph, run)) times.push_back(time.count());
-  result.measured = Seconds(median(times));
-  for (const auto& [key, steps] : measured.steps) {
-    result.keys.push_back({key, Seconds(simulated.keys.at(key).seconds), Seconds(median(steps))});
-  }
-  std::stable_sort(result.keys.begin(), result.keys.end(),
-                   [](const KeyResidual& a, const KeyResidual& b) {
-                     return std::abs(a.miss().count()) > std::abs(b.miss().count());
-                   });
-  return result;
 }
 
 /// What the time of one task is known to, beside its spread. A CUPTI span is the kernels' own; an
@@ -252,26 +202,7 @@ double improve(planner::Calibration& calibration, const planner::MachineProfile&
   return change;
 }
 
-std::vector<planner::StepGraph> build_graphs(const planner::Job& job,
-                                             const planner::MachineProfile& profile,
-                                             const planner::Calibration& calibration,
-                                             std::span<const MeasuredRun> runs) {
-  const planner::ProfileCostModel model(profile, calibration);
-  std::vector<planner::StepGraph> graphs;
-  graphs.reserve(runs.size());
-  for (const MeasuredRun& run : runs) {
-    graphs.push_back(planner::build_step_graph(job, run.plan, model));
-  }
-  return graphs;
-}
-
 }  // namespace
-
-RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
-                     const planner::Calibration& calibration, const MeasuredRun& run) {
-  auto graphs = build_graphs(job, profile, calibration, std::span(&run, 1));
-  return residual_of(graphs.front(), run, measured_keys(graphs.front(), profile, run));
-}
 
 CalibrationFit fit_calibration(const planner::Job& job, const planner::MachineProfile& profile,
                                const planner::Calibration& start, std::span<const MeasuredRun> runs,
@@ -298,7 +229,7 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
   }
   graphs = build_graphs(job, profile, fit.calibration, runs);
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    fit.runs.push_back(residual_of(graphs[r], runs[r], measured[r]));
+    fit.runs.push_back(residual(graphs[r], runs[r], measured[r]));
   }
   return fit;
 }

@@ -11,24 +11,9 @@
 #include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
 #include "profiler/measured_run.hpp"
+#include "profiler/run_residual.hpp"
 
 namespace sluice::profiler {
-
-/// A cost key's share of one step, predicted with the fitted calibration and measured (median over
-/// steps, hand-offs included).
-struct KeyResidual {
-  planner::CostKey key;
-  Seconds predicted{0};
-  Seconds measured{0};
-  [[nodiscard]] Seconds miss() const { return measured - predicted; }
-};
-
-/// How one run's step time is met.
-struct RunResidual {
-  Seconds predicted{0};
-  Seconds measured{0};            ///< Median.
-  std::vector<KeyResidual> keys;  ///< Largest miss first.
-};
 
 struct CalibrationFit {
   planner::Calibration calibration;  ///< What was given, with every measured key replaced.
@@ -58,9 +43,5 @@ struct CalibrationOptions {
                                              const planner::Calibration& start,
                                              std::span<const MeasuredRun> runs,
                                              const CalibrationOptions& options = {});
-
-/// Predicted beside measured for one run under a calibration, without fitting.
-[[nodiscard]] RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
-                                   const planner::Calibration& calibration, const MeasuredRun& run);
 
 }  // namespace sluice::profiler

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "profiler/boost_fit.hpp"
-#include "sim/error.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -156,11 +155,9 @@ std::vector<Recorder::Span> lane_spans(const planner::StepGraph& graph, const Me
 
 }  // namespace
 
-std::vector<LaneFactor> fit_interference(const std::vector<planner::StepGraph>& graphs,
-                                         const std::vector<MeasuredRun>& runs,
+std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
                                          const std::vector<LaneFactor>& priors,
                                          const std::optional<LaneBoost>& boost) {
-  check(graphs.size() == runs.size(), "one graph a run");
   std::vector<LaneFactor> fitted = priors;
   for (const planner::LaneKind on : {planner::LaneKind::compute, planner::LaneKind::cpu}) {
     std::vector<std::size_t> rows;  // priors of this lane
@@ -172,22 +169,22 @@ std::vector<LaneFactor> fit_interference(const std::vector<planner::StepGraph>& 
     }
     std::vector<OverlappedTask> tasks;
     std::map<std::string, std::size_t> groups;
-    for (std::size_t r = 0; r < runs.size(); ++r) {
+    for (const auto& [graph, run] : runs) {
       std::vector<std::vector<Recorder::Span>> others;
       others.reserve(rows.size());
       for (const std::size_t row : rows) {
-        others.push_back(lane_spans(graphs[r], runs[r], priors[row].from));
+        others.push_back(lane_spans(graph, run, priors[row].from));
       }
       std::vector<std::vector<double>> speeds;
       if (boost && on == planner::LaneKind::compute) {
-        speeds = boost_speeds(graphs[r], runs[r], *boost);
+        speeds = boost_speeds(graph, run, *boost);
       }
-      for (std::size_t s = 1; s + 1 < runs[r].steps.size(); ++s) {
-        for (std::size_t i = 0; i < runs[r].steps[s].size(); ++i) {
-          const Recorder::Span& span = runs[r].steps[s][i];
+      for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
+        for (std::size_t i = 0; i < run.steps[s].size(); ++i) {
+          const Recorder::Span& span = run.steps[s][i];
           const Seconds time = to_seconds(span.end - span.start);
-          if (graphs[r].tasks[i].lane != on || time < kShortest) continue;
-          const std::string& key = graphs[r].tasks[i].cost.name;
+          if (graph.tasks[i].lane != on || time < kShortest) continue;
+          const std::string& key = graph.tasks[i].cost.name;
           const double speed = speeds.empty() ? 1 : speeds[s][i];
           OverlappedTask task{
               groups.emplace(key, groups.size()).first->second, time.count() * speed, {}};

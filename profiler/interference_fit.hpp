@@ -27,23 +27,29 @@ struct OverlappedTask {
   std::vector<double> share;  ///< By lane `from`, each 0 .. 1.
 };
 
-/// Model: seconds = base[group] / prod_l (1 - (1 - factor_l) x share_l), noise multiplicative.
-/// Least squares in logarithms by Gauss-Newton, groups as fixed effects, each factor held to its
-/// prior as firmly as that is known. A lane whose share hardly varies within groups keeps its
-/// prior: nothing then tells its effect from the base. Factors stay within [0.3, 1].
 struct FactorEstimate {
   double factor;
   double deviation;
 };
+
+/// Model: seconds = base[group] / prod_l (1 - (1 - factor_l) x share_l), noise multiplicative.
+/// Least squares in logarithms by Gauss-Newton, groups as fixed effects, each factor held to its
+/// prior as firmly as that is known. A lane whose share hardly varies within groups keeps its
+/// prior: nothing then tells its effect from the base. Factors stay within [0.3, 1].
 [[nodiscard]] std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks,
                                                       const std::vector<FactorEstimate>& priors);
 
-/// Factors on the compute and cpu lanes from all measured runs; `priors` names the pairs that are
+/// A measured run and its graph, which both outlive it.
+struct TimedRun {
+  const planner::StepGraph& graph;
+  const MeasuredRun& run;
+};
+
+/// Factors on the compute and cpu lanes from all `runs`; `priors` names the pairs that are
 /// fitted. Tasks shorter than a quarter of a millisecond are left out: hand-offs rule them.
 /// What rest sped up counts as long as it would be sustained.
 [[nodiscard]] std::vector<LaneFactor> fit_interference(
-    const std::vector<planner::StepGraph>& graphs, const std::vector<MeasuredRun>& runs,
-    const std::vector<LaneFactor>& priors,
+    const std::vector<TimedRun>& runs, const std::vector<LaneFactor>& priors,
     const std::optional<planner::CostModel::LaneBoost>& boost = std::nullopt);
 
 }  // namespace sluice::profiler

@@ -9,7 +9,6 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/lane_boost.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
@@ -17,6 +16,7 @@
 #include "profiler/calibration_fit.hpp"
 #include "profiler/measuring_session.hpp"
 #include "profiler/row/driver_memory.hpp"
+#include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_record.hpp"
 #include "sim/error.hpp"
 
@@ -29,20 +29,23 @@ using planner::Predictor;
 
 class Study {
  public:
-  explicit Study(const StudySettings& settings) : settings_(settings) {}
+  explicit Study(const StudySettings& settings)
+      : settings_(settings),
+        costs_(settings.replay.empty() ? StudyCosts::Backend::needed
+                                       : StudyCosts::Backend::unused) {}
 
   /// Refuses what no run can be made of, before anything is measured.
-  void examine(const StudyRun& run) { static_cast<void>(planning_of(run)); }
+  void examine(const StudyRun& run) { static_cast<void>(costs_.planning_of(run)); }
 
   void calibrate(const StudyRun& run) {
-    const planner::RunPlanning planning = planning_of(run);
-    const Predictor predictor = with_calibration(planning);
+    const planner::RunPlanning planning = costs_.planning_of(run);
+    const Predictor predictor = costs_.predictor(planning);
     std::vector<MeasuredRun> bursts;
     const PredictedStep step =
         replays() ? replayed(run, predictor, bursts) : planned(run, planning, predictor);
     if (!replays()) bursts = measured(run, predictor, step);
     const Seconds before = to_seconds(step.prediction.step);
-    learn(predictor, bursts);
+    costs_.learn(predictor, bursts);
     const Seconds took = median_step(step.graph, bursts);
     settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
                               planner::format_seconds(before), planner::format_seconds(took),
@@ -54,8 +57,7 @@ class Study {
   /// What rest does to the device's clocks shows in all teaching runs together; where it was not
   /// known, costs are then learnt again.
   void settle_boost() {
-    if (taught_.empty() || probed_.device != planner::DeviceKind::cuda) return;
-    if (planner::lane_boost(probed_, calibration_)) return;
+    if (taught_.empty() || !costs_.lacks_boost()) return;
     std::vector<planner::CostKey> groups;
     std::vector<std::vector<ComputeSpan>> spans;
     for (const auto& [predictor, bursts] : taught_) {
@@ -76,14 +78,13 @@ class Study {
         fit->boost.gain, fit->gain_deviation, fit->boost.most, fit->most_deviation,
         planner::format_seconds(fit->boost.window), 100 * fit->residual,
         100 * fit->residual_without));
-    calibration_.clear();
-    add_boost(calibration_, planner::profile_hash(probed_), *fit, "study");
-    for (const auto& [predictor, bursts] : taught_) learn(predictor, bursts);
+    costs_.begin_anew(*fit);
+    for (const auto& [predictor, bursts] : taught_) costs_.learn(predictor, bursts);
   }
 
   void promise(const StudyRun& run, engine::Ledger* ledger) {
-    const planner::RunPlanning planning = planning_of(run);
-    Predictor predictor = with_calibration(planning);
+    const planner::RunPlanning planning = costs_.planning_of(run);
+    Predictor predictor = costs_.predictor(planning);
     std::vector<MeasuredRun> recorded;
     PredictedStep step =
         replays() ? replayed(run, predictor, recorded) : planned(run, planning, predictor);
@@ -98,7 +99,7 @@ class Study {
     for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
       CostSwitches switches;
       switches.*planner::kCostTerms[i].second = false;
-      const Predictor other(predictor.job(), predictor.machine(), calibration_for(predictor),
+      const Predictor other(predictor.job(), predictor.machine(), costs_.calibration(predictor),
                             predictor.residency(), switches);
       result.without[i] = to_seconds(other.predict(p.plan).prediction.step);
     }
@@ -164,9 +165,9 @@ class Study {
   void explain(const Predictor& predictor, const MeasuredRun& run) const {
     if (settings_.misses == 0) return;
     const planner::MachineProfile& profile = predictor.machine().profile;
-    const RunResidual missed =
-        residual(predictor.job(), profile,
-                 planner::with_siblings(predictor.job(), profile, calibration_for(predictor)), run);
+    const RunResidual missed = residual(
+        predictor.job(), profile,
+        planner::with_siblings(predictor.job(), profile, costs_.calibration(predictor)), run);
     for (std::size_t i = 0;
          i < missed.keys.size() && i < static_cast<std::size_t>(settings_.misses); ++i) {
       const KeyResidual& key = missed.keys[i];
@@ -174,16 +175,6 @@ class Study {
                                 planner::format_seconds(key.predicted),
                                 planner::format_seconds(key.measured)));
     }
-  }
-
-  void learn(const Predictor& predictor, const std::vector<MeasuredRun>& bursts) {
-    const auto& profile = predictor.machine().profile;
-    // Runs may teach on changed machines: what is kept is of the one probed.
-    calibration_ =
-        planner::rescaled(fit_calibration(predictor.job(), profile, calibration_for(predictor),
-                                          bursts, {.boost = false})
-                              .calibration,
-                          profile, probed_);
   }
 
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
@@ -220,41 +211,6 @@ class Study {
     return bursts;
   }
 
-  planner::RunPlanning planning_of(const StudyRun& run) {
-    planner::RunPlanning planning = [&run] {
-      try {
-        return planner::planning_of(run.config);
-      } catch (const BadRequest& error) {
-        throw BadRequest(run.name + ": " + error.what());
-      }
-    }();
-    if (!replays()) engine::require_backend(planning.predictor.machine().profile.device);
-    require_executable(planning.predictor.job());
-    const std::string& profile = planning.predictor.machine().calibration_hash;
-    if (!started_) {
-      probed_ = planner::as_probed(run.config).profile;
-      calibration_ =
-          planner::rescaled(planning.calibration, planning.predictor.machine().profile, probed_);
-      profile_ = profile;
-      started_ = true;
-    } else if (profile != profile_) {
-      throw BadRequest(run.name +
-                       ": machine: all runs of a study are of one profile; limit it by "
-                       "--hbm, --host and --threads");
-    }
-    return planning;
-  }
-
-  /// What the study knows, for a run's machine: its copies may be held to less.
-  [[nodiscard]] planner::Calibration calibration_for(const Predictor& predictor) const {
-    return planner::rescaled(calibration_, probed_, predictor.machine().profile);
-  }
-
-  [[nodiscard]] Predictor with_calibration(const planner::RunPlanning& planning) const {
-    const Predictor& p = planning.predictor;
-    return {p.job(), p.machine(), calibration_for(p), p.residency()};
-  }
-
   static Error does_not_fit(const StudyRun& run, planner::Tier tier, Bytes short_by) {
     return {ExitCode::does_not_fit,
             run.name + ": " + to_string(tier) + " is short by " + planner::format_bytes(short_by)};
@@ -278,10 +234,7 @@ class Study {
   }
 
   const StudySettings& settings_;
-  planner::MachineProfile probed_;
-  planner::Calibration calibration_;  ///< Of that.
-  std::string profile_;
-  bool started_ = false;
+  StudyCosts costs_;
   std::optional<Bytes> hbm_before_ = device_memory_in_use();
   std::optional<Bytes> hbm_in_use_;  ///< Of the run before.
   std::vector<std::pair<Predictor, std::vector<MeasuredRun>>> taught_;

@@ -1,0 +1,65 @@
+#include "profiler/study/study_costs.hpp"
+
+#include "engine/backend.hpp"
+#include "planner/lane_boost.hpp"
+#include "profiler/calibration_fit.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+
+planner::RunPlanning StudyCosts::planning_of(const StudyRun& run) {
+  planner::RunPlanning planning = [&run] {
+    try {
+      return planner::planning_of(run.config);
+    } catch (const BadRequest& error) {
+      throw BadRequest(run.name + ": " + error.what());
+    }
+  }();
+  if (backend_ == Backend::needed) {
+    engine::require_backend(planning.predictor.machine().profile.device);
+  }
+  require_executable(planning.predictor.job());
+  const std::string& profile = planning.predictor.machine().calibration_hash;
+  if (!started_) {
+    probed_ = planner::as_probed(run.config).profile;
+    calibration_ =
+        planner::rescaled(planning.calibration, planning.predictor.machine().profile, probed_);
+    profile_ = profile;
+    started_ = true;
+  } else if (profile != profile_) {
+    throw BadRequest(run.name +
+                     ": machine: all runs of a study are of one profile; limit it by "
+                     "--hbm, --host and --threads");
+  }
+  return planning;
+}
+
+planner::Calibration StudyCosts::calibration(const planner::Predictor& predictor) const {
+  return planner::rescaled(calibration_, probed_, predictor.machine().profile);
+}
+
+planner::Predictor StudyCosts::predictor(const planner::RunPlanning& planning) const {
+  const planner::Predictor& p = planning.predictor;
+  return {p.job(), p.machine(), calibration(p), p.residency()};
+}
+
+void StudyCosts::learn(const planner::Predictor& predictor,
+                       const std::vector<MeasuredRun>& bursts) {
+  const auto& profile = predictor.machine().profile;
+  // Runs may teach on changed machines: what is kept is of the one probed.
+  calibration_ = planner::rescaled(
+      fit_calibration(predictor.job(), profile, calibration(predictor), bursts, {.boost = false})
+          .calibration,
+      profile, probed_);
+}
+
+bool StudyCosts::lacks_boost() const {
+  return probed_.device == planner::DeviceKind::cuda && !planner::lane_boost(probed_, calibration_);
+}
+
+void StudyCosts::begin_anew(const BoostFit& boost) {
+  calibration_.clear();
+  add_boost(calibration_, planner::profile_hash(probed_), boost, "study");
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,43 @@
+// What a study knows of its machine's costs: the profile it was probed with, and what runs taught.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/run_planning.hpp"
+#include "profiler/boost_fit.hpp"
+#include "profiler/measured_run.hpp"
+#include "profiler/study/study.hpp"
+
+namespace sluice::profiler {
+
+class StudyCosts {
+ public:
+  /// Whether runs have to execute here.
+  enum class Backend { needed, unused };
+  explicit StudyCosts(Backend backend) : backend_(backend) {}
+
+  /// A run as planned. The first one says what machine the study is of, and what is known already.
+  /// Throws BadRequest naming the run where its machine is another one, or nothing executes it.
+  [[nodiscard]] planner::RunPlanning planning_of(const StudyRun& run);
+
+  /// With what the study knows, for a run's machine: its copies may be held to less.
+  [[nodiscard]] planner::Predictor predictor(const planner::RunPlanning& planning) const;
+  [[nodiscard]] planner::Calibration calibration(const planner::Predictor& predictor) const;
+
+  void learn(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts);
+
+  /// Of a GPU whose clocks after rest nothing says.
+  [[nodiscard]] bool lacks_boost() const;
+  /// Forgets all that was learnt, for the boost.
+  void begin_anew(const BoostFit& boost);
+
+ private:
+  Backend backend_;
+  planner::MachineProfile probed_;
+  planner::Calibration calibration_;  ///< Of that.
+  std::string profile_;
+  bool started_ = false;
+};
+
+}  // namespace sluice::profiler
