@@ -135,9 +135,11 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     }
     program.cost.insert(program.cost.end(), group.choices.size(), 0.0);
   }
-  // The parts' copies to the device and from it, then their times, then the step's.
-  const std::size_t downs = program.cost.size(), ups = downs + kParts, parts = ups + kParts;
-  program.cost.insert(program.cost.end(), 3 * kParts, 0.0);
+  // Slots for gradients, the parts' copies to the device and from it, then their times, then the
+  // step's.
+  const std::size_t slots = program.cost.size();
+  const std::size_t downs = slots + 1, ups = downs + kParts, parts = ups + kParts;
+  program.cost.insert(program.cost.end(), 1 + 3 * kParts, 0.0);
   program.cost.push_back(1);
   // Memory in gigabytes, so that the rows are of one size.
   constexpr double kGiga = 1e9;
@@ -150,6 +152,7 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
       }
     }
     row.coefficients.resize(program.cost.size(), 0);
+    row.coefficients[slots] = scale * limits[i].slots * kGiga;
     const StepPart part = part_of(static_cast<Limit>(i));
     if (part <= StepPart::whole) row.coefficients[parts + index_of(part)] = -1;
     if (part < StepPart::whole) {
@@ -205,11 +208,12 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   auto least_rows = limits;
   add_rest(least_rows);
   UseSum priced{};
-  double bound = 0, size = 0;
+  double bound = 0, size = 0, slot_price = 0;
   for (std::size_t i = 0; i < kLimits; ++i) {
     const double price = found.prices[i] * (i < kSecondLimits ? 1 : 1 / kGiga);
     bound += price * least_rows[i].constant;
     size += std::abs(price * least_rows[i].constant);
+    slot_price += price * least_rows[i].slots;
     for (std::size_t use = 0; use < kUses; ++use) {
       priced[use] += price * least_rows[i].weights[use];
     }
@@ -223,6 +227,9 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     bound += group.count * least;
     size += std::abs(group.count * least);
   }
+  // More slots than blocks are of no use.
+  const Bytes most_slots = predictor_->job().gradient_element() * parameters_[1];
+  bound += std::min(0.0, slot_price) * layers * static_cast<double>(most_slots.count());
   found.bound = Seconds(std::max(0.0, bound - kRounding * size));
   return found;
 }

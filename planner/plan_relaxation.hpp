@@ -40,12 +40,15 @@ enum class Use : std::uint8_t {
   loss_slots,      ///< Bytes of device slots, beyond scratch, that are in use at a loss: of several
                    ///< rounds at a later one's.
   early_staged,    ///< Of `staged`, what takes a record's place or comes before the last loss.
-  reloads,         ///< Bytes of running gradient sums that come back between rounds.
-  host,            ///< Bytes of host memory, whenever,
-  host_records,    ///< of records there
-  host_gradients   ///< and of gradients, which may follow them in the same place.
+  reloads,         ///< Bytes of running gradient sums that come back between rounds, beyond slots.
+  streamed_gradients,  ///< Of several rounds: bytes of blocks' gradients that leave in each, beyond
+                       ///< their share of a slot.
+  late_gradients,      ///< With clipping: bytes that leave after the norm, for CPU updates.
+  host,                ///< Bytes of host memory, whenever,
+  host_records,        ///< of records there
+  host_gradients       ///< and of gradients, which may follow them in the same place.
 };
-inline constexpr std::size_t kUses = 24;
+inline constexpr std::size_t kUses = 26;
 using UseSum = std::array<double, kUses>;
 
 /// What limits a step or one of its phases, in the order of the rows.
@@ -92,11 +95,15 @@ enum class Limit : std::uint8_t {
   first_stores,   ///< What the device cannot hold when the loss begins leaves during forward.
   later_streams,  ///< In a later forward pass: weights that stream.
   later_stores,
+  late_stores,  ///< In the first forward pass: gradients that waited on the device for the norm.
   first_loads,  ///< What could not be held at the loss comes during backward,
   later_loads,  ///< and the running sums of gradients,
   last_loads,   ///< and staged state.
-  all_loads,    ///< In all parts together,
-  all_stores,   ///< both ways.
+  first_gradients,  ///< In backward passes of several rounds: gradients that have no slot to stay,
+  later_gradients,
+  last_gradients,  ///< the last as they are updated.
+  all_loads,       ///< In all parts together,
+  all_stores,      ///< both ways.
   // Of memory.
   hbm_at_loss,
   hbm_at_backward,  ///< Of one round: when the last block's backward pass begins.
@@ -105,9 +112,9 @@ enum class Limit : std::uint8_t {
   host_at_loss,
   host_at_norm
 };
-inline constexpr std::size_t kLimits = 45;
+inline constexpr std::size_t kLimits = 49;
 inline constexpr std::size_t kTimeLimits = 30;    ///< Of a part's or the step's time,
-inline constexpr std::size_t kSecondLimits = 39;  ///< and of what is copied.
+inline constexpr std::size_t kSecondLimits = 43;  ///< and of what is copied.
 const char* to_string(Limit limit);
 
 /// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward,
@@ -188,6 +195,7 @@ class PlanRelaxation {
     UseSum weights{};
     double constant = 0;
     double down = 0, up = 0;  ///< Of each second of the part's copies.
+    double slots = 0;         ///< Of each byte of slots for gradients beyond the first.
   };
   using Rows = std::array<Row, kLimits>;
   /// Seconds that a lane loses of each second that another one runs, at least.
@@ -217,7 +225,9 @@ class PlanRelaxation {
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
-  [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds) const;
+  [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds, double slots) const;
+  /// Bytes of slots for gradients beyond each streamed block's share of one.
+  [[nodiscard]] double more_slots(const Plan& plan) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds) const;
   void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;

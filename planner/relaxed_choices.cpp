@@ -128,10 +128,14 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   if (placed.gradients == Tier::host) {
     use_of(use, Use::d2h) += n * (wire + sum * (times - 1));
     use_of(use, Use::h2d) += n * sum * (times - 1);
-    use_of(use, Use::reloads) += n * sum * (times - 1);
+    const auto smaller = static_cast<double>(std::min(parameters_[0], parameters_[2]));
+    const double slot = block ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
+    use_of(use, Use::reloads) += (n - slot) * sum * (times - 1);
+    if (block && rounds > 1) use_of(use, Use::streamed_gradients) = (n - slot) * sum;
     use_of(use, Use::host_gradients) = n * (rounds > 1 ? sum : wire);
   } else {
     if (cpu) use_of(use, Use::d2h) += n * wire;
+    if (cpu && job.optimizer.clip) use_of(use, Use::late_gradients) = n * wire;
     if (job.optimizer.clip || stages_state(placed)) use_of(use, Use::waiting) = sum * n;
   }
   add_slots(use, placed, kind, rounds);
@@ -205,7 +209,17 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   streamed -= beyond;
   use_of(sum, Use::resident) += beyond;
   use_of(sum, Use::scratch) -= share * beyond;
-  return time_of(sum, plan.rounds) * (1 - 1e-9);
+  return time_of(sum, plan.rounds, more_slots(plan)) * (1 - 1e-9);
+}
+
+double PlanRelaxation::more_slots(const Plan& plan) const {
+  const std::int64_t streamed =
+      std::count_if(plan.units.begin() + 1, plan.units.end() - 1, stores_gradient);
+  const auto layers = static_cast<double>(predictor_->job().model.layers);
+  const auto slots = static_cast<double>(std::min(plan.gradient_buffers, streamed)) -
+                     static_cast<double>(streamed) / layers;
+  return slots *
+         static_cast<double>((predictor_->job().gradient_element() * parameters_[1]).count());
 }
 
 }  // namespace sluice::planner

@@ -26,6 +26,9 @@ void PlanRelaxation::add_copies(Rows& all, std::int64_t rounds, Bytes reserve) c
   };
   put(Limit::first_stores, rounds > 1 ? Use::early_staged : Use::staged, up);
   not_held(Limit::first_stores, up);
+  for (const Limit limit : {Limit::first_stores, Limit::late_stores}) {
+    put(limit, Use::late_gradients, up);
+  }
   // The share of the ring is part of what streams.
   const double streams = down * (1 - 1 / static_cast<double>(job.model.layers));
   if (job.optimizer.clip) {
@@ -43,6 +46,15 @@ void PlanRelaxation::add_copies(Rows& all, std::int64_t rounds, Bytes reserve) c
     put(Limit::later_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::reloads, down / (times - 1));
     put(Limit::last_loads, Use::early_staged, down);
+    // At the end of a backward pass only slots hold gradients that have not left.
+    const double wire = static_cast<double>(job.gradient_wire_element().count()) /
+                        static_cast<double>(job.gradient_element().count());
+    for (const Limit limit :
+         {Limit::first_gradients, Limit::later_gradients, Limit::last_gradients}) {
+      const double rate = up * (limit == Limit::last_gradients ? wire : 1);
+      put(limit, Use::streamed_gradients, rate);
+      row(limit).slots = -rate;
+    }
   } else {
     put(Limit::first_loads, Use::staged, down);
   }

@@ -20,6 +20,7 @@ CopiedIn copied_in(Limit limit) {
     case Limit::refresh:
       return {StepPart::first_forward};
     case Limit::first_stores:
+    case Limit::late_stores:
       return {StepPart::first_forward, false};
     case Limit::later_streams:
       return {StepPart::later_forward};
@@ -31,6 +32,12 @@ CopiedIn copied_in(Limit limit) {
       return {StepPart::later_backward};
     case Limit::last_loads:
       return {StepPart::last_backward};
+    case Limit::first_gradients:
+      return {StepPart::first_backward, false};
+    case Limit::later_gradients:
+      return {StepPart::later_backward, false};
+    case Limit::last_gradients:
+      return {StepPart::last_backward, false};
     default:
       return {StepPart::whole, limit != Limit::all_stores};
   }
@@ -84,9 +91,13 @@ const char* to_string(Limit limit) {
                                            "first_stores",
                                            "later_streams",
                                            "later_stores",
+                                           "late_stores",
                                            "first_loads",
                                            "later_loads",
                                            "last_loads",
+                                           "first_gradients",
+                                           "later_gradients",
+                                           "last_gradients",
                                            "all_loads",
                                            "all_stores",
                                            "hbm_at_loss",

@@ -54,6 +54,9 @@ void PlanRelaxation::add_memory_rows(std::array<Row, kLimits>& all, std::int64_t
     hold(Limit::hbm_across_rounds,
          {Use::resident, Use::waiting, Use::scratch, Use::loss_slots, Use::early_staged},
          fixed.at_loss - hbm);
+    for (const Limit limit : {Limit::hbm_at_loss, Limit::hbm_across_rounds}) {
+      all[static_cast<std::size_t>(limit)].slots = 1;
+    }
   } else {
     hold(Limit::hbm_across_rounds, {}, fixed.always - hbm);
   }

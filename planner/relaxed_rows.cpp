@@ -205,14 +205,14 @@ PlanRelaxation::Rows PlanRelaxation::rows(std::int64_t rounds, Bytes reserve) co
   return all;
 }
 
-Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
+Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds, double slots) const {
   auto all = rows(rounds, Bytes(0));
   add_rest(all);
   std::array<double, kParts + 1> down{}, up{};
   for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
     const CopiedIn copied = copied_in(static_cast<Limit>(i));
     double& least = (copied.down ? down : up)[static_cast<std::size_t>(copied.part)];
-    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant);
+    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant + all[i].slots * slots);
   }
   double most = 0;
   std::array<double, kParts> parts{};
@@ -232,9 +232,11 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds) const {
 std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
   const UseSum sum = use_of_plan(plan);
   const auto all = rows(plan.rounds, Bytes(0));
+  const double slots = more_slots(plan);
   for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
     // Sums of shares round; a byte is none.
-    if (weighed(all[i].weights, sum) + all[i].constant > 1) return static_cast<Limit>(i);
+    const double over = weighed(all[i].weights, sum) + all[i].constant + all[i].slots * slots;
+    if (over > 1) return static_cast<Limit>(i);
   }
   return std::nullopt;
 }
