@@ -48,12 +48,14 @@ class HostDevice : public Device {
 
  private:
   void copy(const BoundTask& task, Pace pace) const;
+  // engine/host/host_tasks.cpp
   void forward(const BoundTask& task) const;
   void route(const BoundTask& task) const;
   void finish(const BoundTask& task) const;
   [[nodiscard]] std::int64_t part_tokens() const;
   void recompute(const BoundTask& task) const;
   void backward(const BoundTask& task) const;
+  static void add_tied(const BoundTask& task);
   void norm(const BoundTask& task) const;
   void update(const BoundTask& task, const AdamWStep& step);
 

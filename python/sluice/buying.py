@@ -10,7 +10,7 @@ from typing import Any
 from . import _core
 from .catalogue import Machine, Record
 from .frames import Rows
-from .run_words import RunWords
+from .run_words import RunWords, path_text, token_count
 
 
 class Advice(Record):
@@ -72,8 +72,7 @@ def buy(
         },
         set,
     )  # fmt: skip
-    count = _core.parse_tokens(str(tokens)) if tokens is not None else None
-    file = os.fspath(prices) if prices is not None else None
-    return Advice(
-        json.loads(_core.buy(words.words, list(machines), count, days, budget_usd, file, rent))
+    report = _core.buy(
+        words.words, list(machines), token_count(tokens), days, budget_usd, path_text(prices), rent
     )
+    return Advice(json.loads(report))

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from . import _core
 from .catalogue import Machine, Record
 from .errors import DoesNotFit
-from .run_words import RunWords
+from .run_words import RunWords, path_text, token_count
 from .trace import Trace
 
 
@@ -195,10 +195,7 @@ def predict(
         },
         set,
     )  # fmt: skip
-    count = _core.parse_tokens(str(tokens)) if tokens is not None else None
-    return _result(
-        _core.predict(words.words, count, os.fspath(prices) if prices is not None else None), Prediction
-    )
+    return _result(_core.predict(words.words, token_count(tokens), path_text(prices)), Prediction)
 
 
 def plan(

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Mapping
 from typing import Any
 
+from . import _core
 from .catalogue import Machine
 
 # Arguments that stand for a flag; every other one is a key of RUN.yaml.
@@ -25,6 +26,15 @@ _FLAGS = {
 }
 _BYTES = {"hbm", "host", "disk", "pinned", "limits.hbm", "limits.host", "limits.disk"}
 _RATES = {"link", "limits.link"}
+
+
+def token_count(tokens: str | float | None) -> float | None:
+    """Of a number, or of text such as ``"10B"``."""
+    return None if tokens is None else _core.parse_tokens(str(tokens))
+
+
+def path_text(path: str | os.PathLike[str] | None) -> str | None:
+    return None if path is None else os.fspath(path)
 
 
 class RunWords:

@@ -1,4 +1,4 @@
-"""`sluice ablate`: cells, results folder, resuming, sharing, refusals."""
+"""`sluice ablate`: cells, results folder, resuming, sharing."""
 
 import csv
 import json
@@ -9,33 +9,9 @@ import pytest
 import running
 from conftest import REPOSITORY, once
 from running import ATTEMPTS, PATIENCE
+from small_experiment import SMALL, small  # noqa: F401 (a fixture)
 
 EXPERIMENTS = sorted((REPOSITORY / "experiments" / "ablations").glob("*.yaml"))
-SMALL = """\
-name: small
-question: Do two buffers help?
-baseline:
-  model: bytes-2m
-  machine: h200
-  seq_len: 64
-  batch_size: 4
-  residency: host
-factors:
-  buffers: {path: plan.weight_buffers, values: [1, 2]}
-  keep:
-    levels:
-      planned: {}
-      all: {plan.keep: all}
-"""
-
-
-@pytest.fixture
-def small(tmp_path):
-    file = tmp_path / "small.yaml"
-    file.write_text(SMALL)
-    return file
-
-
 def results(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*"))
             if path.is_file() and path.name != "manifest.json"}  # fmt: skip
@@ -207,32 +183,6 @@ def test_the_table_says_what_each_search_leaves(run_sluice, small, tmp_path):
     small.write_text(SMALL.replace("residency: host", "residency: host\n  policy: megatrain"))
     run_sluice("ablate", small, "-o", tmp_path / "policy")
     assert "Search leaves: " not in (tmp_path / "policy" / "table.md").read_text()  # Nothing was searched for.
-
-
-REFUSALS = [
-    ("nmae: x\n", ["line 1", "nmae", "name"]),
-    ("name: a/b\nbaseline: {}\nfactors: {f: {path: seq_len, values: [1, 2]}}\n", ["line 1", "a/b"]),
-    (SMALL.replace("plan.weight_buffers", "plan.wieght_buffers"), ["buffers", "wieght_buffers", "weight_buffers"]),
-    (SMALL.replace("values: [1, 2]", "values: [1]"), ["buffers", "two levels"]),
-    (SMALL.replace("model: bytes-2m", "modle: bytes-2m"), ["baseline", "modle", "model"]),
-    (SMALL.replace("plan.keep: all", "term.contenton: off"), ["contenton", "contention"]),
-    (SMALL.replace("plan.keep: all", "model.num_hiden_layers: 3"), ["num_hiden_layers", "num_hidden_layers"]),
-    (SMALL.replace("all: {plan.keep: all}", "a: {}\n      b: {}") + "design: paired\n", ["paired", "keep", "3"]),
-    (SMALL + "repeats: 0\n", ["repeats", "at least 1"]),
-]
-
-
-@pytest.mark.parametrize("text, texts", REFUSALS)
-def test_what_is_no_experiment_is_refused_by_name(refuses, tmp_path, text, texts):
-    file = tmp_path / "bad.yaml"
-    file.write_text(text)
-    refuses(["ablate", file, "-o", tmp_path / "out"], *texts)
-
-
-def test_a_folder_of_another_experiment_is_refused(run_sluice, refuses, small, tmp_path):
-    run_sluice("ablate", small, "-o", tmp_path / "out")
-    small.write_text(SMALL + "seed: 2\n")
-    refuses(["ablate", small, "-o", tmp_path / "out"], "another experiment")
 
 
 @pytest.mark.parametrize("file", EXPERIMENTS, ids=lambda path: path.stem)

@@ -1,0 +1,185 @@
+// What a host device computes: the compute and cpu lanes' tasks as calls of the templates and of
+// the optimizer.
+#include <cstring>
+
+#include "engine/host/host_device.hpp"
+
+namespace sluice::engine {
+
+using planner::Role;
+
+namespace {
+
+template <class T>
+T* as(const BoundAccess& access) {
+  return reinterpret_cast<T*>(access.data);
+}
+
+Workspace workspace_of(const BoundTask& task) {
+  const BoundAccess* access = task.find(Role::workspace);
+  return access == nullptr ? Workspace{} : Workspace{access->data, access->bytes};
+}
+
+std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4; }
+
+}  // namespace
+
+Weights HostDevice::weights_of(const BoundAccess& access) const {
+  const auto* high = as<std::uint16_t>(access);
+  if (job_.compute == planner::ComputeType::bf16) return {high, nullptr};
+  return {high, high + access.bytes.count() / 4};
+}
+
+RecordView HostDevice::record_of(const BoundTask& task) const {
+  RecordView view{.record = nullptr,
+                  .full = nullptr,
+                  .kept = record_.input_bytes,
+                  .input = task.access(Role::input).data};
+  if (const BoundAccess* kept = task.find(Role::record)) {
+    view.record = kept->data - record_.input_bytes.count();
+    view.kept = record_.input_bytes + kept->bytes;
+  }
+  if (const BoundAccess* full = task.find(Role::full_record)) view.full = full->data;
+  if (const BoundAccess* tokens = task.find(Role::tokens))
+    view.documents = as<std::int32_t>(*tokens);
+  return view;
+}
+
+/// Of a part of a sequence there may be fewer than the graph has room for.
+std::int64_t HostDevice::part_tokens() const {
+  return job_.sequence_chunk ? part_.count : job_.micro_tokens();
+}
+
+void HostDevice::forward(const BoundTask& task) const {
+  const Weights weights = weights_of(task.access(Role::weights));
+  std::byte* output = task.access(Role::next_input).data;
+  if (is_embed(task)) {
+    templates_.embed_forward(weights, as<std::int32_t>(task.access(Role::tokens)), part_tokens(),
+                             output);
+  } else if (task.find(Role::routes) != nullptr) {
+    if (part_.count == 0) return;
+    templates_.block_experts(weights, record_of(task), part_.count, output, workspace_of(task));
+  } else if (const BoundAccess* kept = task.find(Role::key_values)) {
+    if (part_.count == 0) return;
+    templates_.block_extend(weights, record_of(task), {kept->data, part_.first, part_.count},
+                            output, workspace_of(task));
+  } else {
+    templates_.block_forward(weights, record_of(task), output, workspace_of(task));
+  }
+}
+
+void HostDevice::route(const BoundTask& task) const {
+  const BoundAccess& routes = task.access(Role::routes);
+  // Of no tokens: none to any expert.
+  if (part_.count == 0) {
+    std::memset(routes.data, 0, static_cast<std::size_t>(routes.bytes.count()));
+    return;
+  }
+  templates_.block_route(weights_of(task.access(Role::weights)), record_of(task),
+                         {task.access(Role::key_values).data, part_.first, part_.count},
+                         as<std::int32_t>(routes), workspace_of(task));
+}
+
+/// The head: loss and its backward, the loss alone, or the logits of the last token.
+void HostDevice::finish(const BoundTask& task) const {
+  if (const BoundAccess* logits = task.find(Role::logits)) {
+    if (part_.count == 0) return;
+    const LossArguments arguments = loss_arguments(task);
+    const std::int64_t row = job_.model.hidden * job_.compute_element().count();
+    templates_.logits(arguments.head, arguments.embed, arguments.input + (part_.count - 1) * row, 1,
+                      as<float>(*logits), workspace_of(task));
+    return;
+  }
+  const LossArguments arguments = loss_arguments(task);
+  *as<double>(task.access(Role::loss_sum)) =
+      arguments.gradient == nullptr ? templates_.loss_only(arguments, workspace_of(task))
+                                    : templates_.loss(arguments, workspace_of(task));
+  if (const BoundAccess* balance = task.find(Role::balance_loss)) {
+    *as<double>(*balance) = templates_.balance_loss(arguments.input);
+  }
+}
+
+void HostDevice::recompute(const BoundTask& task) const {
+  const RecordView record = record_of(task);
+  const planner::Keep from =
+      record.kept == record_.input_bytes ? planner::Keep::input : planner::Keep::selective;
+  templates_.block_recompute(weights_of(task.access(Role::weights)), record, from,
+                             workspace_of(task));
+}
+
+void HostDevice::backward(const BoundTask& task) const {
+  auto* gradient = as<float>(task.access(Role::gradient));
+  std::byte* stream_gradient = task.access(Role::stream_gradient).data;
+  if (is_embed(task)) {
+    templates_.embed_backward(as<std::int32_t>(task.access(Role::tokens)), stream_gradient,
+                              gradient, task.first);
+  } else {
+    templates_.block_backward(weights_of(task.access(Role::weights)), gradient, task.first,
+                              record_of(task), stream_gradient, workspace_of(task));
+  }
+}
+
+double HostDevice::loss_only(const BoundTask& task) {
+  return templates_.loss_only(loss_arguments(task), workspace_of(task));
+}
+
+LossArguments HostDevice::loss_arguments(const BoundTask& task) const {
+  LossArguments arguments{};
+  arguments.head = weights_of(task.access(Role::weights));
+  if (const BoundAccess* embed = task.find(Role::tied_weights)) {
+    arguments.embed = weights_of(*embed);
+  }
+  arguments.input = task.access(Role::input).data;
+  if (const BoundAccess* tokens = task.find(Role::tokens)) {
+    arguments.targets = as<std::int32_t>(*tokens);
+  }
+  const BoundAccess* gradient = task.find(Role::gradient);
+  if (gradient == nullptr) return arguments;
+  if (const BoundAccess* tied = task.find(Role::tied_gradient)) {
+    arguments.tied_gradient = as<float>(*tied);
+  }
+  arguments.scale = static_cast<float>(1.0 / static_cast<double>(job_.tokens()));
+  arguments.gradient = as<float>(*gradient);
+  arguments.first = task.first;
+  arguments.stream_gradient = task.access(Role::stream_gradient).data;
+  return arguments;
+}
+
+/// A tied head's gradient onto the embedding's.
+void HostDevice::add_tied(const BoundTask& task) {
+  const BoundAccess& addend = task.access(Role::tied_gradient);
+  combine(as<float>(task.access(Role::gradient)), as<float>(addend), floats(addend));
+}
+
+/// The norm is that of the fp32 gradient; for a bf16 wire the gradient is then rounded in place, so
+/// that the update reads the same halves wherever the gradient waits.
+void HostDevice::norm(const BoundTask& task) const {
+  const BoundAccess& gradient = task.access(Role::gradient);
+  const BoundAccess& blocks = task.access(Role::norm_blocks);
+  norm_blocks(as<float>(gradient), floats(gradient), as<double>(blocks));
+  double sum = 0;
+  for (const double each : std::span(as<double>(blocks), blocks.bytes.count() / sizeof(double))) {
+    sum += each;
+  }
+  *as<double>(task.access(Role::norm_sum)) = sum;
+  if (job_.gradient_wire == planner::GradientWire::bf16) {
+    round_gradient(as<float>(gradient), floats(gradient), as<std::uint16_t>(gradient));
+  }
+}
+
+void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
+  const AdamWOperands operands{
+      .high = as<std::uint16_t>(task.access(Role::weights)),
+      .low = as<std::uint16_t>(task.access(Role::low)),
+      .m = as<float>(task.access(Role::moment1)),
+      .v = as<float>(task.access(Role::moment2)),
+      .gradient = task.access(Role::gradient).data,
+      .wire = job_.gradient_wire,
+  };
+  const bool on_device = task.lane == planner::LaneKind::compute;
+  ThreadPool& pool = on_device ? single_ : pool_;
+  adamw_update(operands, spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads(),
+               {task.first_parameter, task.parameters});
+}
+
+}  // namespace sluice::engine
