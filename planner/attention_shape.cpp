@@ -1,6 +1,7 @@
 #include "planner/attention_shape.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "sim/error.hpp"
@@ -23,6 +24,21 @@ constexpr std::int64_t kUsualQueries = 4096;
 /// 256 bytes on compute capability 9.0, 128 on 8.0.
 constexpr Bytes kFixedScratch = Bytes(std::int64_t{1} << 16);
 
+/// In a fixed order the gradients of a run's scores lie in scratch, and cuDNN 9.19 counts them in 32
+/// bits: of 4096 queries and 524288 keys, 2^31, the queries' gradients came out as NaN on an H200.
+constexpr std::int64_t kMostScores = std::numeric_limits<std::int32_t>::max();
+
+/// Gradients of scores that one run keeps: of tiles of 64 queries by 128 keys.
+std::int64_t kept_scores(const AttentionShape& run) {
+  return run.sequences * run.heads * round_up(run.queries.value_or(run.length), 64) *
+         round_up(run.length, kTile);
+}
+
+bool run_fits(const AttentionShape& run, GradientOrder order, Bytes limit) {
+  if (order == GradientOrder::fixed && kept_scores(run) > kMostScores) return false;
+  return attention_backward_run_bound(run, order) <= limit;
+}
+
 }  // namespace
 
 Bytes attention_forward_workspace_bound(const AttentionShape& shape) {
@@ -35,10 +51,9 @@ Bytes attention_backward_run_bound(const AttentionShape& shape, GradientOrder or
   const std::int64_t queries = heads * shape.queries.value_or(shape.length);
   std::int64_t bytes = 4 * queries;  // fp32: the sum over d_out * out.
   if (order == GradientOrder::fixed) {
-    // The gradient of the scores in bf16, tiles of 64 queries by 128 keys, from which the
-    // gradient of the queries is a product in a fixed order.
-    bytes += 2 * heads * round_up(shape.queries.value_or(shape.length), 64) *
-             round_up(shape.length, kTile);
+    // The gradient of the scores in bf16, from which that of the queries is a product in a fixed
+    // order.
+    bytes += 2 * kept_scores(shape);
   } else {
     // The gradient of the queries in fp32; the engines for compute capability 8.0 keep it twice.
     bytes += 8 * queries * shape.head_dim;
@@ -60,7 +75,7 @@ AttentionShape query_block_part(AttentionShape head, GradientOrder order, Bytes 
     const std::int64_t queries = (tiles + blocks - 1) / blocks * kTile;
     head.queries = queries;
     if (head.window) head.length = std::min(length, queries + round_up(*head.window, kTile));
-    if (attention_backward_run_bound(head, order) <= limit) return head;
+    if (run_fits(head, order, limit)) return head;
   }
   throw BadRequest("attention: the backward pass of " + std::to_string(kTile) +
                    " queries of one head at length " + std::to_string(length) + " needs " +
@@ -77,16 +92,16 @@ AttentionShape attention_backward_part(const AttentionShape& shape, GradientOrde
   for (std::int64_t sequences = shape.sequences; sequences >= 1; --sequences) {
     if (shape.sequences % sequences != 0) continue;
     part.sequences = sequences;
-    if (attention_backward_run_bound(part, order) <= limit) return part;
+    if (run_fits(part, order, limit)) return part;
   }
   for (std::int64_t groups = shape.kv_heads; groups >= 1; --groups) {
     if (shape.kv_heads % groups != 0) continue;
     part.kv_heads = groups;
     part.heads = shape.heads / shape.kv_heads * groups;
-    if (attention_backward_run_bound(part, order) <= limit) return part;
+    if (run_fits(part, order, limit)) return part;
   }
   part.heads = 1;
-  if (attention_backward_run_bound(part, order) <= limit) return part;
+  if (run_fits(part, order, limit)) return part;
   return query_block_part(part, order, limit);
 }
 
@@ -172,7 +187,7 @@ std::int64_t attention_longest(const AttentionShape& shape, AttentionRunKind kin
   run.heads = kind == AttentionRunKind::one_head ? 1 : shape.heads / shape.kv_heads;
   const auto fits = [&](std::int64_t tiles) {
     run.length = tiles * kTile;
-    return attention_backward_run_bound(run, order) <= limit;
+    return run_fits(run, order, limit);
   };
   std::int64_t most = 0;
   for (std::int64_t step = std::int64_t{1} << 20; step > 0; step /= 2) {

@@ -1,11 +1,17 @@
 #include "engine/cuda/attention_backward.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
+#include <iterator>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "engine/cuda/attention_graph.hpp"
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
+#include "planner/parallel_for.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -13,6 +19,9 @@ namespace {
 
 constexpr std::int64_t kBf16Bytes = 2;
 constexpr std::int64_t kAddressMultiple = 256;
+
+/// Threads that compile plans, each with a handle of 10 MiB of device memory meanwhile.
+constexpr std::size_t kMostCompilers = 12;
 
 Bytes aligned(Bytes bytes) {
   return Bytes((bytes.count() + kAddressMultiple - 1) / kAddressMultiple * kAddressMultiple);
@@ -37,9 +46,7 @@ AttentionBackward::AttentionBackward(const Cudnn& cudnn, const AttentionShape& s
       sums_(planner::shares_keys_between_runs(shape, part_)) {
   if (planner::attention_runs_in_flight(shape_, part_, limits) > 1) side_.emplace();
   try {
-    for (const planner::AttentionBlock& range : planner::attention_blocks(shape_, part_)) {
-      blocks_.push_back(block_of(range));
-    }
+    blocks_ = blocks_of(planner::attention_blocks(shape_, part_));
   } catch (const EnvironmentError& error) {
     if (!sums_) throw;
     using planner::AttentionRunKind;
@@ -53,14 +60,39 @@ AttentionBackward::AttentionBackward(const Cudnn& cudnn, const AttentionShape& s
   }
 }
 
-AttentionBackward::Block AttentionBackward::block_of(const planner::AttentionBlock& range) const {
+/// A plan takes about a second of one core to compile, and half a million tokens have more than a
+/// hundred: each of a few threads has a handle of its own while it compiles.
+std::vector<AttentionBackward::Block> AttentionBackward::blocks_of(
+    const std::vector<planner::AttentionBlock>& ranges) const {
+  const std::size_t threads = std::min(
+      {ranges.size(), kMostCompilers, std::size_t{std::max(1U, std::thread::hardware_concurrency())}});
+  std::vector<std::optional<Block>> built(ranges.size());
+  std::atomic<std::size_t> next{0};
+  planner::parallel_for(threads, std::ssize(built), [&](std::size_t thread) {
+    std::optional<Cudnn> own;
+    try {
+      if (thread > 0) own.emplace();
+    } catch (const EnvironmentError&) {
+      return;  // The device has no memory for one more handle: the others compile its share.
+    }
+    for (std::size_t i = next++; i < built.size(); i = next++) {
+      built[i].emplace(block_of(own ? *own : cudnn_, ranges[i]));
+    }
+  });
+  std::vector<Block> blocks;
+  for (std::optional<Block>& block : built) blocks.push_back(std::move(*block));
+  return blocks;
+}
+
+AttentionBackward::Block AttentionBackward::block_of(const Cudnn& cudnn,
+                                                     const planner::AttentionBlock& range) const {
   AttentionShape run = part_;
   run.length = range.keys;
   run.queries = std::nullopt;
   if (range.queries < range.keys) run.queries = range.queries;
   return {.range = range,
           .scalars = AttentionScalars(run),
-          .plan = attention_backward_plan(cudnn_, run, order_,
+          .plan = attention_backward_plan(cudnn, run, order_,
                                           sums_ ? KeyGradients::part : KeyGradients::whole)};
 }
 

@@ -61,7 +61,9 @@ class AttentionBackward {
     float *d_k_total, *d_v_total;  ///< Of the runs so far.
   };
 
-  [[nodiscard]] Block block_of(const planner::AttentionBlock& range) const;
+  [[nodiscard]] std::vector<Block> blocks_of(
+      const std::vector<planner::AttentionBlock>& ranges) const;
+  [[nodiscard]] Block block_of(const Cudnn& cudnn, const planner::AttentionBlock& range) const;
   [[nodiscard]] Bytes out_sum_bytes() const;
   [[nodiscard]] Bytes d_q_sum_bytes() const;
   [[nodiscard]] Sums sums_at(void* workspace) const;

@@ -125,14 +125,23 @@ TEST(AttentionWorkspace, Llama32768RunsThreeBlocksOfQueriesAHead) {
 }
 
 TEST(AttentionWorkspace, BlocksHave4096QueriesWhereAGibibyteHoldsFewer) {
-  for (const std::int64_t length : {131072, 524288}) {
+  for (const std::int64_t length : {131072, 524160}) {
     EXPECT_EQ(jobs_part(llama_shape(length)).queries, 4096) << length;
     const std::int64_t run = std::int64_t{4096} * (4 + 2 * length) + kConstant;
     const std::int64_t sums = std::int64_t{4} * 4 * length * kHeadDim;
     EXPECT_EQ(attention_workspace_bound(llama_shape(length)), Bytes(2 * (run + sums))) << length;
   }
-  EXPECT_EQ(attention_workspace_bound(llama_shape(524288)), Bytes(10'737'582'080));
   EXPECT_EQ(attention_run_limit(llama_shape(65536), GradientOrder::fixed), kGibibyte);
+}
+
+TEST(AttentionWorkspace, ARunHasFewerScoresThan32BitsCount) {
+  for (const std::int64_t length : {524288, 1 << 20, 1 << 22}) {
+    const std::int64_t queries = jobs_part(llama_shape(length)).queries.value();
+    EXPECT_LT(queries * length, std::int64_t{1} << 31) << length;
+    EXPECT_GT((queries + 256) * length, std::int64_t{1} << 31) << length;
+  }
+  EXPECT_EQ(jobs_part(llama_shape(524288)).queries, 3968);
+  EXPECT_EQ(attention_workspace_bound(llama_shape(524288)), Bytes(10'469'145'600));
 }
 
 TEST(AttentionWorkspace, GrowsLinearlyOnceLimited) {
