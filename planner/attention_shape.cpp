@@ -24,8 +24,8 @@ constexpr std::int64_t kUsualQueries = 4096;
 /// 256 bytes on compute capability 9.0, 128 on 8.0.
 constexpr Bytes kFixedScratch = Bytes(std::int64_t{1} << 16);
 
-/// In a fixed order the gradients of a run's scores lie in scratch, and cuDNN 9.19 counts them in 32
-/// bits: of 4096 queries and 524288 keys, 2^31, the queries' gradients came out as NaN on an H200.
+/// The product that makes the queries' gradients, in a fixed order, addresses its operands with 32
+/// bits (cuDNN 9.19, compute capability 9.0): the gradients of a run's scores stay below 2^31.
 constexpr std::int64_t kMostScores = std::numeric_limits<std::int32_t>::max();
 
 /// Gradients of scores that one run keeps: of tiles of 64 queries by 128 keys.

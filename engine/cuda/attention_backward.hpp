@@ -59,6 +59,7 @@ class AttentionBackward {
   struct Sums {
     std::uint16_t *d_k, *d_v;      ///< Of one run, bf16.
     float *d_k_total, *d_v_total;  ///< Of the runs so far.
+    std::uint16_t* k;              ///< The head's keys [length, head_dim], where they are packed.
   };
 
   [[nodiscard]] std::vector<Block> blocks_of(
@@ -71,6 +72,7 @@ class AttentionBackward {
   [[nodiscard]] Bytes run_workspace() const;
   void run_block(cudaStream_t stream, const Block& block, const Origin& origin,
                  const AttentionGradients& of, void* workspace) const;
+  void pack_keys(cudaStream_t stream, const void* from, std::uint16_t* to) const;
   void run_group(cudaStream_t stream, const Origin& origin, const AttentionGradients& of,
                  void* workspace) const;
   void round_into(cudaStream_t stream, const float* total, std::uint16_t* scratch,
@@ -81,6 +83,7 @@ class AttentionBackward {
   AttentionShape part_;  ///< What one run covers.
   GradientOrder order_;
   bool sums_;  ///< Whether several runs add to the same gradients of keys and values.
+  bool packs_keys_;
   std::vector<Block> blocks_;
   std::optional<SideStream> side_;  ///< Where two runs are in flight at one time.
 };

@@ -42,11 +42,12 @@ class Composer {
     if (gradients == KeyGradients::whole) return of_keys(name);
     return tokens(name, kBf16, shape_.kv_heads, shape_.length, shape_.head_dim);
   }
-  /// Keys or values [sequences, kv_heads, head_dim, length]: the transpose, in the same memory.
-  CudnnTensor transposed(AttentionTensor name) {
+  /// Keys or values [sequences, kv_heads, head_dim, length]: the transpose, in the same memory,
+  /// tokens `row` elements apart.
+  CudnnTensor transposed(AttentionTensor name, std::int64_t row) {
     return graph.tensor(static_cast<std::int64_t>(name), kBf16,
                         {shape_.sequences, shape_.kv_heads, shape_.head_dim, shape_.length},
-                        {shape_.length * shape_.qkv_row, shape_.head_dim, 1, shape_.qkv_row});
+                        {shape_.length * row, shape_.head_dim, 1, row});
   }
   CudnnTensor per_query(AttentionTensor name) {
     return graph.tensor(static_cast<std::int64_t>(name), kFp32, query_sizes(),
@@ -173,7 +174,7 @@ CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape
   Composer composer(cudnn, shape, describe("forward", shape));
   CudnnGraph& graph = composer.graph;
   const CudnnTensor q = composer.of_queries(AttentionTensor::q, shape.qkv_row);
-  const CudnnTensor k = composer.transposed(AttentionTensor::k);
+  const CudnnTensor k = composer.transposed(AttentionTensor::k, shape.qkv_row);
   const CudnnTensor v = composer.of_keys(AttentionTensor::v);
 
   const CudnnTensor products = composer.scores();
@@ -197,12 +198,13 @@ CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape
 }
 
 CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shape,
-                                  GradientOrder order, KeyGradients gradients) {
+                                  GradientOrder order, KeyGradients gradients, KeyRows rows) {
+  const std::int64_t key_row = rows == KeyRows::packed ? shape.head_dim : shape.qkv_row;
   Composer composer(cudnn, shape, describe("backward", shape));
   CudnnGraph& graph = composer.graph;
   const CudnnTensor q = composer.of_queries(AttentionTensor::q, shape.qkv_row);
-  const CudnnTensor k = composer.transposed(AttentionTensor::k);
-  const CudnnTensor v = composer.transposed(AttentionTensor::v);
+  const CudnnTensor k = composer.transposed(AttentionTensor::k, key_row);
+  const CudnnTensor v = composer.transposed(AttentionTensor::v, shape.qkv_row);
   const CudnnTensor out = composer.of_queries(AttentionTensor::out, shape.out_row);
   const CudnnTensor d_out = composer.of_queries(AttentionTensor::d_out, shape.out_row);
   const CudnnTensor d_q = composer.of_queries(AttentionTensor::d_q, shape.qkv_row);
@@ -241,7 +243,7 @@ CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shap
   // d_q = d_scores k.
   const CudnnTensor keys =
       graph.within(kBf16, {shape.sequences, shape.kv_heads, shape.length, shape.head_dim},
-                   {shape.length * shape.qkv_row, shape.head_dim, shape.qkv_row, 1});
+                   {shape.length * key_row, shape.head_dim, key_row, 1});
   graph.reshape(k, keys);
   if (order == GradientOrder::fixed) {
     graph.matmul(d_scores, keys, d_q);

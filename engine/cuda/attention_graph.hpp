@@ -40,6 +40,12 @@ enum class KeyGradients {
   part,   ///< bf16 [length, head_dim]; of one head only.
 };
 
+/// Where a run reads its keys.
+enum class KeyRows {
+  apart,   ///< qkv_row elements from one to the next, as all else.
+  packed,  ///< [length, head_dim]; of one head only.
+};
+
 /// out = softmax(mask(scale q k^T)) v, and lse. Throws EnvironmentError if no engine takes it.
 [[nodiscard]] CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape);
 
@@ -48,6 +54,7 @@ enum class KeyGradients {
 /// engine takes it.
 [[nodiscard]] CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shape,
                                                 GradientOrder order,
-                                                KeyGradients gradients = KeyGradients::whole);
+                                                KeyGradients gradients = KeyGradients::whole,
+                                                KeyRows rows = KeyRows::apart);
 
 }  // namespace sluice::engine
