@@ -2,56 +2,11 @@
 
 #include "engine/cuda/kernels/partial_sums.hpp"
 #include "engine/cuda/kernels/rope.hpp"
-#include "engine/cuda/kernels/vector.cuh"
+#include "engine/cuda/kernels/rope_heads.cuh"
 #include "sim/error.hpp"
 
 namespace sluice::engine::cuda {
 namespace {
-
-constexpr int kThreads = 256;
-constexpr int kPart = 2 * kVector;  ///< Elements of a head that one thread holds.
-
-/// What one thread holds of a head: elements [begin, begin + 8) and those half a head later, which
-/// rotate against each other.
-struct Pair {
-  Eight low, high;
-};
-
-__device__ Pair load_pair(const std::uint16_t* head, int begin, int half) {
-  return {Eight::unpack(load(head, begin)), Eight::unpack(load(head, begin + half))};
-}
-__device__ void store_pair(std::uint16_t* head, int begin, int half, const Pair& pair) {
-  store(head, begin, pair.low.packed());
-  store(head, begin + half, pair.high.packed());
-}
-
-__device__ Eight load_floats(const float* data) {
-  const float4 a = *reinterpret_cast<const float4*>(data);
-  const float4 b = *reinterpret_cast<const float4*>(data + 4);
-  return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
-}
-
-/// Rotates by the angles at `angle` of the tables; `sign` -1 rotates back.
-__device__ Pair rotate(const Pair& in, const RopeTables& tables, std::int64_t angle, float sign) {
-  const Eight cos = load_floats(tables.cos + angle);
-  const Eight sin = load_floats(tables.sin + angle);
-  Pair out;
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    const float s = sign * sin.value[i];
-    out.low.value[i] = in.low.value[i] * cos.value[i] - in.high.value[i] * s;
-    out.high.value[i] = in.high.value[i] * cos.value[i] + in.low.value[i] * s;
-  }
-  return out;
-}
-
-/// Sum over the `parts` (a power of 2) neighbouring lanes that hold one head.
-__device__ float head_sum(float value, int parts) {
-  for (int distance = parts / 2; distance > 0; distance /= 2) {
-    value += __shfl_xor_sync(kAllLanes, value, distance);
-  }
-  return value;
-}
 
 /// x / sqrt(mean(x^2) + eps) * weight, rounded; `scale` becomes the reciprocal root.
 __device__ Pair normed(const Pair& x, const Pair& weight, float eps, int parts, float& scale) {
@@ -72,26 +27,12 @@ __device__ Pair normed(const Pair& x, const Pair& weight, float eps, int parts, 
   return y;
 }
 
-/// Sizes as the kernels want them.
-struct Sizes {
-  unsigned seq_len, heads, kv_heads, parts, items;
-  int half;
-  const std::int32_t* starts;
-};
-
-/// Where a token's angles begin in the tables.
-__device__ std::int64_t angles_of(const Sizes& sizes, unsigned token) {
-  unsigned position = token % sizes.seq_len;
-  if (sizes.starts != nullptr) position -= static_cast<unsigned>(sizes.starts[token]);
-  return static_cast<std::int64_t>(position) * sizes.half;
-}
-
 /// One item: the part of one head of q or k of one token.
 struct Item {
   unsigned token, head, part;
   bool of_q;
 };
-__device__ Item item_of(unsigned index, const Sizes& sizes) {
+__device__ Item item_of(unsigned index, const RopeSizes& sizes) {
   const unsigned all_heads = sizes.heads + sizes.kv_heads;
   const unsigned row = index / sizes.parts;
   const unsigned token = row / all_heads;
@@ -108,10 +49,10 @@ __device__ auto head_of(const View& view, const Item& item, int half) {
 }
 
 template <bool Norms>
-__global__ void __launch_bounds__(kThreads)
-    rotate_heads(Sizes sizes, RopeTables tables, HeadNorms norms, ConstQueryKey in, QueryKey out,
-                 HeadScales scales, float sign) {
-  const unsigned index = blockIdx.x * kThreads + threadIdx.x;
+__global__ void __launch_bounds__(kRopeThreads)
+    rotate_heads(RopeSizes sizes, RopeTables tables, HeadNorms norms, ConstQueryKey in,
+                 QueryKey out, HeadScales scales, float sign) {
+  const unsigned index = blockIdx.x * kRopeThreads + threadIdx.x;
   const bool inside = index < sizes.items;
   if (!Norms && !inside) return;
   // Lanes beyond the end take part in the sums of their warp.
@@ -133,84 +74,7 @@ __global__ void __launch_bounds__(kThreads)
   store_pair(head_of(out, item, sizes.half), begin, sizes.half, rotate(x, tables, angle, sign));
 }
 
-/// q or k of all tokens, and what the backward pass of its norm needs.
-struct NormedHeads {
-  const std::uint16_t* projected;
-  std::uint16_t* gradient;
-  std::int64_t projected_stride, gradient_stride;
-  const std::uint16_t* weight;
-  const float* scales;
-  float* partials;       ///< [blocks, head_dim]
-  unsigned heads, rows;  ///< rows = tokens * heads
-};
-
-/// One head of one token, rotated back and taken through its norm. `row` may lie beyond the end.
-__device__ void head_backward(const Sizes& sizes, const RopeTables& tables,
-                              const NormedHeads& heads, unsigned row, int begin, const Pair& weight,
-                              Pair& d_weight) {
-  const bool inside = row < heads.rows;
-  const unsigned token = inside ? row / heads.heads : 0;
-  const std::int64_t offset =
-      static_cast<std::int64_t>(inside ? row % heads.heads : 0) * 2 * sizes.half;
-  std::uint16_t* gradient = heads.gradient + token * heads.gradient_stride + offset;
-  const Pair x =
-      load_pair(heads.projected + token * heads.projected_stride + offset, begin, sizes.half);
-  const std::int64_t angle = angles_of(sizes, token) + begin;
-  const Pair d = rotate(load_pair(gradient, begin, sizes.half), tables, angle, -1.0f);
-  const float scale = heads.scales[inside ? row : 0];
-  float dot = 0;
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    dot = fmaf(d.low.value[i] * weight.low.value[i], x.low.value[i], dot);
-    dot = fmaf(d.high.value[i] * weight.high.value[i], x.high.value[i], dot);
-  }
-  const float mean =
-      head_sum(dot, static_cast<int>(sizes.parts)) / static_cast<float>(2 * sizes.half);
-  const float shrink = scale * scale * scale * mean;
-  if (!inside) return;
-  Pair d_x;
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    d_weight.low.value[i] = fmaf(d.low.value[i] * x.low.value[i], scale, d_weight.low.value[i]);
-    d_weight.high.value[i] = fmaf(d.high.value[i] * x.high.value[i], scale, d_weight.high.value[i]);
-    d_x.low.value[i] =
-        fmaf(d.low.value[i] * weight.low.value[i], scale, -(x.low.value[i] * shrink));
-    d_x.high.value[i] =
-        fmaf(d.high.value[i] * weight.high.value[i], scale, -(x.high.value[i] * shrink));
-  }
-  store_pair(gradient, begin, sizes.half, d_x);
-}
-
-/// Block b takes heads b * slots + i, then gridDim * slots further on, ...; q where blockIdx.y is
-/// 0.
-__global__ void __launch_bounds__(kThreads)
-    normed_backward(Sizes sizes, RopeTables tables, NormedHeads q, NormedHeads k) {
-  __shared__ float sums[kThreads * kPart];  // [slots, head_dim]
-  const NormedHeads heads = blockIdx.y == 0 ? q : k;
-  const unsigned slots = kThreads / sizes.parts;
-  const unsigned slot = threadIdx.x / sizes.parts;
-  const int begin = static_cast<int>(threadIdx.x % sizes.parts * kVector);
-  const Pair weight = load_pair(heads.weight, begin, sizes.half);
-  Pair d_weight{};
-  for (unsigned row = blockIdx.x * slots; row < heads.rows; row += gridDim.x * slots) {
-    head_backward(sizes, tables, heads, row + slot, begin, weight, d_weight);
-  }
-  const int head_dim = 2 * sizes.half;
-  float* mine = sums + static_cast<int>(slot) * head_dim + begin;
-#pragma unroll
-  for (int i = 0; i < kVector; ++i) {
-    mine[i] = d_weight.low.value[i];
-    mine[i + sizes.half] = d_weight.high.value[i];
-  }
-  __syncthreads();
-  for (int column = static_cast<int>(threadIdx.x); column < head_dim; column += kThreads) {
-    float sum = 0;
-    for (unsigned s = 0; s < slots; ++s) sum += sums[static_cast<int>(s) * head_dim + column];
-    heads.partials[static_cast<std::int64_t>(blockIdx.x) * head_dim + column] = sum;
-  }
-}
-
-Sizes sizes_of(const RopeShape& shape, const HeadNorms& norms) {
+RopeSizes sizes_of(const RopeShape& shape, const HeadNorms& norms) {
   const std::int64_t parts = shape.head_dim / kPart;
   const std::int64_t items = shape.tokens * (shape.heads + shape.kv_heads) * parts;
   check(shape.tokens > 0 && shape.seq_len > 0 && shape.heads > 0 && shape.kv_heads > 0,
@@ -234,13 +98,13 @@ void check_view(const ConstQueryKey& view) {
         "q and k are 16-byte aligned and so are their rows");
 }
 
-unsigned flat_blocks(const Sizes& sizes) {
-  return static_cast<unsigned>(ceil_div(sizes.items, kThreads));
+unsigned flat_blocks(const RopeSizes& sizes) {
+  return static_cast<unsigned>(ceil_div(sizes.items, kRopeThreads));
 }
 
 /// It fixes the order of the sums, so no device is asked.
 std::int64_t backward_blocks(const RopeShape& shape) {
-  const std::int64_t slots = kThreads / (shape.head_dim / kPart);
+  const std::int64_t slots = kRopeThreads / (shape.head_dim / kPart);
   return std::min<std::int64_t>(ceil_div(shape.tokens * shape.heads, slots), 512);
 }
 
@@ -249,12 +113,12 @@ std::int64_t backward_blocks(const RopeShape& shape) {
 void rope_forward(CUstream_st* stream, const RopeShape& shape, const RopeTables& tables,
                   const HeadNorms& norms, const ConstQueryKey& projected, const QueryKey& rotated,
                   const HeadScales& scales) {
-  const Sizes sizes = sizes_of(shape, norms);
+  const RopeSizes sizes = sizes_of(shape, norms);
   check_view(projected);
   check_view(rotated);
   const auto launch = [&](auto kernel) {
-    kernel<<<flat_blocks(sizes), kThreads, 0, stream>>>(sizes, tables, norms, projected, rotated,
-                                                        scales, 1.0f);
+    kernel<<<flat_blocks(sizes), kRopeThreads, 0, stream>>>(sizes, tables, norms, projected,
+                                                            rotated, scales, 1.0f);
     check_launch("rope_forward");
   };
   norms.q == nullptr ? launch(rotate_heads<false>) : launch(rotate_heads<true>);
@@ -263,11 +127,11 @@ void rope_forward(CUstream_st* stream, const RopeShape& shape, const RopeTables&
 void rope_backward(CUstream_st* stream, const RopeShape& shape, const RopeTables& tables,
                    const HeadNorms& norms, const HeadNormGradients& norm_gradients,
                    const QueryKey& gradient) {
-  const Sizes sizes = sizes_of(shape, norms);
+  const RopeSizes sizes = sizes_of(shape, norms);
   check_view(gradient);
   if (norms.q == nullptr) {
-    rotate_heads<false><<<flat_blocks(sizes), kThreads, 0, stream>>>(sizes, tables, norms, gradient,
-                                                                     gradient, HeadScales{}, -1.0f);
+    rotate_heads<false><<<flat_blocks(sizes), kRopeThreads, 0, stream>>>(
+        sizes, tables, norms, gradient, gradient, HeadScales{}, -1.0f);
     check_launch("rope_backward");
     return;
   }
@@ -284,9 +148,7 @@ void rope_backward(CUstream_st* stream, const RopeShape& shape, const RopeTables
       projected.k,       gradient.k,     projected.k_stride,
       gradient.k_stride, norms.k,        norm_gradients.scales.k,
       k_partials,        sizes.kv_heads, static_cast<unsigned>(shape.tokens * shape.kv_heads)};
-  normed_backward<<<dim3(static_cast<unsigned>(blocks), 2), kThreads, 0, stream>>>(sizes, tables, q,
-                                                                                   k);
-  check_launch("rope_backward");
+  rope_norms_backward(stream, sizes, tables, q, k, blocks);
   sum_partials(stream, q_partials, blocks, shape.head_dim, norm_gradients.d_q_norm,
                norm_gradients.into);
   sum_partials(stream, k_partials, blocks, shape.head_dim, norm_gradients.d_k_norm,

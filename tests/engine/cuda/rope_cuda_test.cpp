@@ -1,107 +1,16 @@
 // Rotary embedding with and without head norms, against plain loops in double.
 #include "engine/cuda/kernels/rope.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
+#include "tests/engine/cuda/rope_reference.hpp"
 
 namespace sluice::engine::cuda::testing {
 namespace {
 
-constexpr float kRopeEps = 1e-6F;
 constexpr RopeShape kShapes[] = {
     {.tokens = 1, .seq_len = 1, .heads = 1, .kv_heads = 1, .head_dim = 64},
     {.tokens = 777, .seq_len = 259, .heads = 7, .kv_heads = 1, .head_dim = 128},
     {.tokens = 96, .seq_len = 32, .heads = 6, .kv_heads = 3, .head_dim = 64},
     {.tokens = 33, .seq_len = 33, .heads = 2, .kv_heads = 2, .head_dim = 256}};
-
-struct Angles {
-  std::vector<float> cos, sin;
-  explicit Angles(const RopeShape& shape) {
-    for (std::int64_t position = 0; position < shape.seq_len; ++position) {
-      for (std::int64_t i = 0; i < shape.head_dim / 2; ++i) {
-        const double angle =
-            double(position) * std::pow(10'000.0, -2.0 * double(i) / double(shape.head_dim));
-        cos.push_back(static_cast<float>(std::cos(angle)));
-        sin.push_back(static_cast<float>(std::sin(angle)));
-      }
-    }
-  }
-};
-
-/// q or k, at `offset` in packed rows of `stride` elements.
-struct Part {
-  std::int64_t heads, offset, stride;
-  const Halves* norm;  ///< Null: none.
-};
-
-double double_of(const Halves& values, std::int64_t index) { return value_of(values[index]); }
-
-/// Rotated (and normed) heads in place of the projected ones.
-void rotate(const RopeShape& shape, const Angles& angles, const Part& part, const Halves& packed,
-            std::vector<double>& out, std::vector<double>& scales) {
-  const std::int64_t half = shape.head_dim / 2;
-  for (std::int64_t row = 0; row < shape.tokens * part.heads; ++row) {
-    const std::int64_t token = row / part.heads;
-    const std::int64_t at = token * part.stride + part.offset + row % part.heads * shape.head_dim;
-    std::vector<double> x;
-    double squares = 0;
-    for (std::int64_t i = 0; i < shape.head_dim; ++i) {
-      x.push_back(double_of(packed, at + i));
-      squares += x.back() * x.back();
-    }
-    if (part.norm != nullptr) {
-      scales.push_back(1 / std::sqrt(squares / double(shape.head_dim) + double{kRopeEps}));
-      for (std::int64_t i = 0; i < shape.head_dim; ++i) {
-        x[i] =
-            value_of(to_bf16(static_cast<float>(x[i] * scales.back() * double_of(*part.norm, i))));
-      }
-    }
-    for (std::int64_t i = 0; i < half; ++i) {
-      const std::int64_t angle = token % shape.seq_len * half + i;
-      const double c = angles.cos[angle], s = angles.sin[angle];
-      out[at + i] = x[i] * c - x[i + half] * s;
-      out[at + i + half] = x[i + half] * c + x[i] * s;
-    }
-  }
-}
-
-/// Gradient of `rotate` in place of the incoming one, and of the norm's weight.
-void rotate_back(const RopeShape& shape, const Angles& angles, const Part& part,
-                 const Halves& packed, const Halves& d, std::vector<double>& out,
-                 std::vector<double>& d_norm) {
-  const std::int64_t half = shape.head_dim / 2;
-  d_norm.assign(static_cast<std::size_t>(shape.head_dim), 0);
-  for (std::int64_t row = 0; row < shape.tokens * part.heads; ++row) {
-    const std::int64_t token = row / part.heads;
-    const std::int64_t at = token * part.stride + part.offset + row % part.heads * shape.head_dim;
-    std::vector<double> g(static_cast<std::size_t>(shape.head_dim));
-    for (std::int64_t i = 0; i < half; ++i) {
-      const std::int64_t angle = token % shape.seq_len * half + i;
-      const double c = angles.cos[angle], s = angles.sin[angle];
-      g[i] = double_of(d, at + i) * c + double_of(d, at + i + half) * s;
-      g[i + half] = double_of(d, at + i + half) * c - double_of(d, at + i) * s;
-    }
-    if (part.norm != nullptr) {
-      double squares = 0, dot = 0;
-      for (std::int64_t i = 0; i < shape.head_dim; ++i) {
-        const double x = double_of(packed, at + i);
-        squares += x * x;
-        dot += g[i] * double_of(*part.norm, i) * x;
-      }
-      const double s = 1 / std::sqrt(squares / double(shape.head_dim) + double{kRopeEps});
-      for (std::int64_t i = 0; i < shape.head_dim; ++i) {
-        const double x = double_of(packed, at + i);
-        d_norm[i] += g[i] * x * s;
-        g[i] = g[i] * double_of(*part.norm, i) * s - x * s * s * s * dot / double(shape.head_dim);
-      }
-    }
-    for (std::int64_t i = 0; i < shape.head_dim; ++i) out[at + i] = g[i];
-  }
-}
-
-std::vector<double> doubles(const Halves& values) {
-  std::vector<double> result;
-  for (const std::uint16_t value : values) result.push_back(value_of(value));
-  return result;
-}
 
 class RopeKernel : public KernelTest, public ::testing::WithParamInterface<bool> {
  protected:
@@ -219,8 +128,8 @@ TEST_P(RopeKernel, BackwardAgreesWithDoubleAndRepeats) {
     const Angles angles(shape);
     const std::int64_t k_offset = shape.heads * shape.head_dim;
     std::vector<double> expected = doubles(d), d_q, d_k, ignored, q_scales, k_scales;
-    const Part q{shape.heads, 0, stride, GetParam() ? &q_norm : nullptr};
-    const Part k{shape.kv_heads, k_offset, stride, GetParam() ? &k_norm : nullptr};
+    const RopePart q{shape.heads, 0, stride, GetParam() ? &q_norm : nullptr};
+    const RopePart k{shape.kv_heads, k_offset, stride, GetParam() ? &k_norm : nullptr};
     ignored.resize(packed.size());
     rotate(shape, angles, q, packed, ignored, q_scales);
     rotate(shape, angles, k, packed, ignored, k_scales);

@@ -1,0 +1,86 @@
+// Heads of queries and keys as rotation's kernels hold them: a thread has two runs of eight
+// elements that rotate against each other, neighbouring lanes have one head.
+#pragma once
+
+#include "engine/cuda/kernels/rope.hpp"
+#include "engine/cuda/kernels/vector.cuh"
+
+namespace sluice::engine::cuda {
+
+inline constexpr int kRopeThreads = 256;
+inline constexpr int kPart = 2 * kVector;  ///< Elements of a head that one thread holds.
+
+/// What one thread holds of a head: elements [begin, begin + 8) and those half a head later, which
+/// rotate against each other.
+struct Pair {
+  Eight low, high;
+};
+
+__device__ inline Pair load_pair(const std::uint16_t* head, int begin, int half) {
+  return {Eight::unpack(load(head, begin)), Eight::unpack(load(head, begin + half))};
+}
+__device__ inline void store_pair(std::uint16_t* head, int begin, int half, const Pair& pair) {
+  store(head, begin, pair.low.packed());
+  store(head, begin + half, pair.high.packed());
+}
+
+__device__ inline Eight load_floats(const float* data) {
+  const float4 a = *reinterpret_cast<const float4*>(data);
+  const float4 b = *reinterpret_cast<const float4*>(data + 4);
+  return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
+}
+
+/// Rotates by the angles at `angle` of the tables; `sign` -1 rotates back.
+__device__ inline Pair rotate(const Pair& in, const RopeTables& tables, std::int64_t angle,
+                              float sign) {
+  const Eight cos = load_floats(tables.cos + angle);
+  const Eight sin = load_floats(tables.sin + angle);
+  Pair out;
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) {
+    const float s = sign * sin.value[i];
+    out.low.value[i] = in.low.value[i] * cos.value[i] - in.high.value[i] * s;
+    out.high.value[i] = in.high.value[i] * cos.value[i] + in.low.value[i] * s;
+  }
+  return out;
+}
+
+/// Sum over the `parts` (a power of 2) neighbouring lanes that hold one head.
+__device__ inline float head_sum(float value, int parts) {
+  for (int distance = parts / 2; distance > 0; distance /= 2) {
+    value += __shfl_xor_sync(kAllLanes, value, distance);
+  }
+  return value;
+}
+
+/// Sizes as the kernels want them.
+struct RopeSizes {
+  unsigned seq_len, heads, kv_heads, parts, items;
+  int half;
+  const std::int32_t* starts;
+};
+
+/// Where a token's angles begin in the tables.
+__device__ inline std::int64_t angles_of(const RopeSizes& sizes, unsigned token) {
+  unsigned position = token % sizes.seq_len;
+  if (sizes.starts != nullptr) position -= static_cast<unsigned>(sizes.starts[token]);
+  return static_cast<std::int64_t>(position) * sizes.half;
+}
+
+/// q or k of all tokens, and what the backward pass of its norm needs.
+struct NormedHeads {
+  const std::uint16_t* projected;
+  std::uint16_t* gradient;
+  std::int64_t projected_stride, gradient_stride;
+  const std::uint16_t* weight;
+  const float* scales;
+  float* partials;       ///< [blocks, head_dim]
+  unsigned heads, rows;  ///< rows = tokens * heads
+};
+
+/// Gradients of q's and k's rotation and norms, in place; partial sums over `blocks` blocks of the
+/// norms' weights.
+void rope_norms_backward(CUstream_st* stream, const RopeSizes& sizes, const RopeTables& tables,
+                         const NormedHeads& q, const NormedHeads& k, std::int64_t blocks);
+
+}  // namespace sluice::engine::cuda
