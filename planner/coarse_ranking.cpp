@@ -41,7 +41,9 @@ bool CoarseRanking::is_near() const {
 }
 
 std::int64_t CoarseRanking::tasks_of(const GuidedPlan& plan) const {
-  return plan.estimate.tasks / steps_.together(plan.plan);
+  Plan coarse = plan.plan;
+  coarse.copy_chunk = steps_.chunk(plan.plan);
+  return estimator_.estimate(coarse).tasks / steps_.times_fewer(plan.plan);
 }
 
 bool CoarseRanking::may_fit(const PlanEstimate& estimate) const {

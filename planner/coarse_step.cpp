@@ -16,7 +16,7 @@ namespace sluice::planner {
 namespace {
 
 /// Micro-batches that stay apart, so that copies still overlap with parts of a block's pass.
-constexpr std::int64_t kApart = 2, kApartWithCopies = 8;
+constexpr std::int64_t kApart = 2, kApartWithCopies = 4;
 /// Slots for each micro-batch of those that go together, at least.
 constexpr std::int64_t kSlotsOfOne = 4;
 
@@ -97,6 +97,15 @@ std::int64_t CoarseSteps::together(const Plan& plan) const {
   return most;
 }
 
+std::int64_t CoarseSteps::times_fewer(const Plan& plan) const {
+  return offloads(plan) ? std::max<std::int64_t>(1, together(plan) / 2) : together(plan);
+}
+
+Bytes CoarseSteps::chunk(const Plan& plan) const {
+  const Bytes weights(unit_padded_size(predictor_->job().model, 1) * 2);
+  return plan.copy_chunk.count() > 0 ? std::max(plan.copy_chunk, weights / 4) : Bytes(0);
+}
+
 CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   const Job& parts = predictor_->job();
   validate(plan, parts);
@@ -107,9 +116,7 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   coarse.micro_batches_per_round /= count;
   // A slot holds several records now; one more keeps the next one coming.
   coarse.activation_buffers = (plan.activation_buffers + count - 1) / count + (count > 1 ? 1 : 0);
-  const std::int64_t weights = unit_padded_size(job.model, 1) * 2;
-  const std::int64_t chunk = plan.copy_chunk.count();
-  if (chunk > 0) coarse.copy_chunk = Bytes(std::max(chunk, weights / 4));
+  coarse.copy_chunk = chunk(plan);
   const TogetherCosts costs(predictor_->costs(), parts, job);
   GraphWriter writer(job, costs, plan.threads);
   StepEmitter emitter(writer, job, coarse);

@@ -25,6 +25,10 @@ class CoarseSteps {
   [[nodiscard]] CoarseStep step(const Plan& plan, Duration limit = Duration::max()) const;
   /// How many micro-batches go together.
   [[nodiscard]] std::int64_t together(const Plan& plan) const;
+  /// How many times fewer tasks that leaves, about: copies of weights and gradients stay as many.
+  [[nodiscard]] std::int64_t times_fewer(const Plan& plan) const;
+  /// Largest copy.
+  [[nodiscard]] Bytes chunk(const Plan& plan) const;
 
  private:
   [[nodiscard]] Bytes enlarged(const Plan& plan, const Plan& coarse, const Job& together) const;
