@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/interrupt.hpp"
 #include "cli/parse.hpp"
+#include "planner/search_effort.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/ablation/ablation.hpp"
@@ -24,7 +26,7 @@ struct AblateRequest {
   std::string file;
   std::vector<std::string> overrides;  ///< key=value of the baseline.
   std::string out, share, on;
-  double effort = 0;  ///< 0: the file's.
+  std::optional<double> effort;  ///< In place of the file's.
   bool list = false, dry_run = false, json = false;
 };
 
@@ -38,12 +40,11 @@ AblateRequest request_of(const Arguments& arguments) {
       "ablate");
   AblateRequest request;
   std::vector<std::string> words;
-  app.add_option("words", words, "EXPERIMENT.yaml, then key=value overrides of its baseline")
+  app.add_option("EXPERIMENT", words, "EXPERIMENT.yaml, then key=value overrides of its baseline")
       ->required();
   app.add_option("-o,--out", request.out, "results folder (ablations/NAME)");
   app.add_option("--on", request.on, "simulation or device, in place of the file's");
-  app.add_option("--effort", request.effort, "search so many times as long for each plan (1)")
-      ->check(CLI::PositiveNumber);
+  app.add_option("--effort", request.effort, "search so many times as long for each plan (1)");
   app.add_option("--cells", request.share, "i/n: every n-th cell, from the i-th");
   app.add_flag("--list", request.list, "list the cells, and do nothing");
   app.add_flag("--dry-run", request.dry_run, "cells, hours and disk after a quick look at each");
@@ -63,7 +64,10 @@ profiler::Experiment experiment_of(const AblateRequest& request) {
     }
     planner::set_path(experiment.baseline, word.substr(0, equals), word.substr(equals + 1));
   }
-  if (request.effort > 0) experiment.effort = request.effort;
+  if (request.effort) {
+    static_cast<void>(planner::search_effort(*request.effort, "--effort"));
+    experiment.effort = *request.effort;
+  }
   if (!request.on.empty()) experiment.on = profiler::parse_ground(request.on, "--on");
   return experiment;
 }

@@ -45,6 +45,13 @@ using planner::format_seconds;
                   format_seconds(last.largest_miss.measured)));
 }
 
+/// Until when rounds begin: one at least does.
+Seconds budget_of(const std::string& minutes) {
+  const double value = planner::parse_number(minutes, "--minutes");
+  if (value < 0) throw BadRequest("--minutes: must not be negative");
+  return Seconds(60 * value);
+}
+
 class Printer {
  public:
   explicit Printer(bool json) : json_(json) {}
@@ -146,16 +153,22 @@ int run_autotune(const Arguments& arguments) {
     request.config = sizes->config;
   }
   const planner::RunPlanning run = planner::planning_of(request.config, store);
+  require_executable(run.predictor.job());
+  for (const char* flag : {"--report", "--ledger"}) {
+    if (const auto path = request.value(flag)) planner::require_writable(*path);
+  }
   engine::require_backend(run.predictor.machine().profile.device);
 
   profiler::TuneOptions options;
   options.tolerance = kTuneTolerance;
-  if (const auto minutes = request.value("--minutes")) {
-    options.budget = Seconds(60 * planner::parse_number(*minutes, "--minutes"));
-  }
+  if (const auto minutes = request.value("--minutes")) options.budget = budget_of(*minutes);
   if (const auto steps = request.value("--steps")) {
     options.steps = planner::parse_count(*steps, "--steps");
     if (options.steps < 4) throw BadRequest("--steps: at least 4, of which 2 are neighbours");
+  }
+  if (auto plan = planner::given_plan(request.config, run.predictor.job())) {
+    require_executable(*plan);
+    options.given = {std::move(*plan), request.config.plan ? "--plan" : "--policy"};
   }
   const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
   profiler::require_healthy(findings);
@@ -212,10 +225,11 @@ int run_autotune(const Arguments& arguments) {
   }
   const auto plan = profiler::keep(outcome, request.config, run.predictor, store);
   report["plan_hash"] = outcome.step.prediction.plan_hash;
-  report["plan_file"] = plan.string();
+  report["plan_file"] = plan ? Json(plan->string()) : Json(nullptr);
   report["calibration_file"] =
       store.calibration_file(run.predictor.machine().calibration_hash).string();
-  print(fmt::format("kept, and picked up by train: plan {}, calibration {}\n", plan.string(),
+  print(fmt::format("kept, and picked up by train: {}calibration {}\n",
+                    plan ? "plan " + plan->string() + ", " : "",
                     report["calibration_file"].get<std::string>()));
   const std::filesystem::path page =
       request.value("--report").value_or(report_file(store, outcome.step.prediction).string());

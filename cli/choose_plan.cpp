@@ -50,18 +50,14 @@ std::variant<ChosenPlan, planner::Infeasible> choose_plan(const planner::RunConf
                                      .short_by = lack->second,
                                      .memory = step.prediction.memory,
                                      .remedies = {}};
-      auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
-      if (const auto* planned = std::get_if<planner::Planned>(&found)) {
-        infeasible.remedies.push_back({"another plan, found by search", "without --plan", false,
-                                       planned->best.prediction.step});
-      } else {
-        infeasible.remedies = std::get<planner::Infeasible>(found).remedies;
-      }
+      infeasible.remedies = planner::remedies_for_given(
+          {*plan, config.plan ? "--plan" : "--policy"}, infeasible.memory, run.predictor,
+          run.calibration, run.search);
       return infeasible;
     }
     return ChosenPlan{std::move(step), "given",
-                      config.policy ? "the plan of policy " + *config.policy
-                                    : "the plan of " + config.plan->string()};
+                      config.plan ? "the plan of " + config.plan->string()
+                                  : "the plan of policy " + *config.policy};
   }
   if (auto stored = stored_plan(config, run)) return std::move(*stored);
   auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);

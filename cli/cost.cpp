@@ -104,6 +104,11 @@ KernelShape shape_of(const CostRequest& request) {
     if (*request.sizes[i] < (columns[i].optional ? 0 : 1)) {
       throw BadRequest(name + ": " + std::to_string(*request.sizes[i]) + " must be positive");
     }
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;
+    if (*request.sizes[i] > kMost) {
+      throw BadRequest(name + ": " + std::to_string(*request.sizes[i]) + " must be at most " +
+                       std::to_string(kMost));
+    }
     shape.size[i] = static_cast<double>(*request.sizes[i]);
   }
   return shape;

@@ -107,7 +107,7 @@ int run_eval(const Arguments& arguments) {
                                         planning.predictor.costs()};
   auto found = planner::search_forward(request);
   if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
-    infeasible->remedies = planner::forward_remedies(request, smaller(job));
+    infeasible->remedies = planner::forward_remedies(request, infeasible->memory, smaller(job));
     return refuse_forward(*infeasible, json);
   }
   const auto& prediction = std::get<planner::ForwardPrediction>(found);

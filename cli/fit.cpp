@@ -30,7 +30,7 @@ struct FitRequest {
 FitRequest parse_fit(const Arguments& arguments) {
   CLI::App app("Fits kernel times to a table of measurements.", "fit");
   FitRequest request;
-  app.add_option("what", request.subject, "kernels")->required();
+  app.add_option("kernels", request.subject, "the word kernels: what is fitted")->required();
   app.add_option("table", request.table,
                  "CSV, plain or gzip: m,n,k,latency (milliseconds), or "
                  "batch_size,isl,num_heads,num_key_value_heads,head_dim,latency")
@@ -108,6 +108,7 @@ planner::KernelModel existing(const std::string& path, const std::string& device
 
 int run_fit(const Arguments& arguments) {
   const FitRequest request = parse_fit(arguments);
+  planner::require_writable(request.output);
   const KernelKind kind = kind_of(request.kind);
   const planner::KernelTable table =
       planner::read_kernel_table(request.table, kind, planner::Latency::required);

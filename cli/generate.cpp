@@ -13,9 +13,9 @@
 #include "engine/backend.hpp"
 #include "engine/generated_text.hpp"
 #include "engine/generation.hpp"
-#include "engine/tokenizer/utf8.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/utf8.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -69,7 +69,8 @@ std::variant<GenerationPlan, planner::Infeasible> plan_generation(
     auto found = planner::search_forward(request_of(job));
     if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
       if (most > 1) continue;
-      infeasible->remedies = planner::forward_remedies(request_of(job), shorter(job, prompt, more));
+      infeasible->remedies = planner::forward_remedies(request_of(job), infeasible->memory,
+                                                       shorter(job, prompt, more));
       return std::move(*infeasible);
     }
     GenerationPlan plan{.job = job, .prompt_part = std::move(std::get<ForwardPrediction>(found))};
@@ -94,7 +95,7 @@ engine::GeneratedText::Decode decoder_of(const engine::Tokenizer* tokenizer) {
     for (const std::int32_t token : tokens) {
       if (token < 256) bytes.push_back(static_cast<char>(token));
     }
-    return engine::with_replacements(bytes);
+    return sim::with_replacements(bytes);
   };
 }
 

@@ -13,7 +13,9 @@
 #include "cli/parse.hpp"
 #include "cli/verbs.hpp"
 #include "sim/error.hpp"
+#include "sim/message_line.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/utf8.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::cli {
@@ -40,7 +42,17 @@ void print_help() {
       << "\nsluice VERB --help says what a verb takes; sluice --version prints the version.\n";
 }
 
+/// What is said and written is UTF-8, and names of files are part of it.
+void require_utf8(std::span<char*> words) {
+  for (const char* word : words) {
+    if (sim::first_not_utf8(word)) {
+      throw BadRequest("\"" + std::string(word) + "\" is not UTF-8; write or name it in UTF-8");
+    }
+  }
+}
+
 int dispatch(std::span<char*> words) {
+  require_utf8(words);
   if (words.size() < 2) {
     throw BadRequest("a verb is missing; sluice --help lists them");
   }
@@ -76,9 +88,8 @@ void flush_output() {
   }
 }
 
-int report(ExitCode code, std::string message) {
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  std::cerr << "sluice: error: " << message << std::endl;
+int report(ExitCode code, const std::string& message) {
+  std::cerr << "sluice: error: " << sim::message_line(message) << std::endl;
   return static_cast<int>(code);
 }
 

@@ -16,7 +16,7 @@ std::optional<double> positive_number(const planner::RunArguments& request, cons
 
 std::optional<double> token_count(const planner::RunArguments& request) {
   const auto text = request.value("--tokens");
-  if (!text || text->empty()) return std::nullopt;
+  if (!text) return std::nullopt;
   return planner::parse_tokens(*text, "--tokens");
 }
 

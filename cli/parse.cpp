@@ -10,12 +10,6 @@
 namespace sluice::cli {
 namespace {
 
-std::string one_line(std::string text) {
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
 std::vector<std::string> long_options(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -46,8 +40,7 @@ void parse(CLI::App& app, const Arguments& arguments) {
   } catch (const CLI::ParseError& error) {
     // What the verb does not know comes first: a misspelt option is the likely cause of the rest.
     const std::vector<std::string> extras = app.remaining();
-    throw BadRequest(
-        (extras.empty() ? one_line(error.what()) : unknown_argument(app, extras.front())) + see);
+    throw BadRequest((extras.empty() ? error.what() : unknown_argument(app, extras.front())) + see);
   }
 }
 

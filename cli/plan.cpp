@@ -107,6 +107,9 @@ int run_plan(const Arguments& arguments) {
   if (const auto seconds = request.value("--seconds")) {
     plan.seconds = Seconds(planner::parse_number(*seconds, "--seconds"));
   }
+  for (const char* flag : {"-o", "--graph-out"}) {
+    if (const auto path = request.value(flag)) planner::require_writable(*path);
+  }
   planner::PlannedRun planned = planner::plan_run(plan);
   const auto& [config, run, outcome] = planned;
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&outcome)) {

@@ -55,7 +55,7 @@ int run_trace(const Arguments& arguments) {
   std::vector<std::string> words;
   std::string out;
   bool json = false;
-  app.add_option("words", words, "RUNDIR, or: diff A B")->required();
+  app.add_option("RUNDIR", words, "run folder, or: diff A B")->required();
   app.add_option("-o", out, "where to write the file (RUNDIR/trace.json)");
   app.add_flag("--json", json, "diff: one JSON object on stdout");
   parse(app, arguments);

@@ -124,6 +124,7 @@ int run_train(const Arguments& arguments) {
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
   const InterruptFlag interrupt;
   if (request.has("--rehearse")) {
+    if (const auto path = request.value("--trace-out")) planner::require_writable(*path);
     if (request.config.backend) engine::require_backend(*request.config.backend);
     require_healthy(request.config);
     return rehearse(request, interrupt);
@@ -144,6 +145,9 @@ int run_train(const Arguments& arguments) {
   require_steps_to_trace(request, config.steps);
   require_vocabulary(text, planning.predictor.job().model);
   if (!dry) require_healthy(config);
+  if (const auto path = request.value("--trace-out"); path && !dry) {
+    planner::require_writable(*path);
+  }
   auto chosen = choose_plan(config, planning);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) {
     print(json ? to_json_text(*infeasible) : infeasible_table(*infeasible));

@@ -1,16 +1,30 @@
 #include "engine/thread_pool.hpp"
 
 #include <algorithm>
+#include <string>
+#include <system_error>
+
+#include "sim/error.hpp"
 
 namespace sluice::engine {
 
 ThreadPool::ThreadPool(int threads) {
-  for (int worker = 1; worker < threads; ++worker) {
-    workers_.emplace_back([this] { serve(); });
+  try {
+    for (int worker = 1; worker < threads; ++worker) {
+      workers_.emplace_back([this] { serve(); });
+    }
+  } catch (const std::system_error& error) {
+    const std::size_t started = workers_.size() + 1;
+    stop();
+    throw EnvironmentError("threads: " + std::to_string(threads) + " cannot be started, but " +
+                           std::to_string(started) + " can (" + error.code().message() +
+                           "): ask for fewer (--threads)");
   }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   stopping_.store(true, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();

@@ -15,6 +15,7 @@ namespace sluice::engine {
 /// the tiles are all taken takes no part, and nobody waits for it. Not for concurrent calls.
 class ThreadPool {
  public:
+  /// Throws EnvironmentError where the system has no room for so many.
   explicit ThreadPool(int threads);
   ThreadPool(const ThreadPool&) = delete;  // Workers hold `this`.
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -38,6 +39,7 @@ class ThreadPool {
   void run_erased(std::int64_t tiles, int threads, Call call, void* context);
   void work();
   void serve();
+  void stop();  ///< Ends the workers there are.
 
   std::vector<std::thread> workers_;
   Call call_ = nullptr;

@@ -10,16 +10,18 @@
 
 namespace sluice::planner {
 
-FileDescriptor::FileDescriptor(std::filesystem::path path, int flags) : path_(std::move(path)) {
-  if ((flags & O_CREAT) != 0 && path_.has_parent_path()) {
+FileDescriptor::FileDescriptor(const std::filesystem::path& path, int flags,
+                               std::filesystem::path known_as)
+    : name_(known_as.empty() ? path : std::move(known_as)) {
+  if ((flags & O_CREAT) != 0 && path.has_parent_path()) {
     std::error_code error;
-    std::filesystem::create_directories(path_.parent_path(), error);
+    std::filesystem::create_directories(path.parent_path(), error);
     if (error) {
-      throw EnvironmentError("cannot make folder " + path_.parent_path().string() + ": " +
+      throw EnvironmentError("cannot make folder " + path.parent_path().string() + ": " +
                              error.message());
     }
   }
-  descriptor_ = open(path_.c_str(), flags, 0644);
+  descriptor_ = open(path.c_str(), flags, 0644);
   if (descriptor_ < 0) fail("cannot open");
 }
 
@@ -42,7 +44,7 @@ void FileDescriptor::write_all(std::string_view text) const {
 
 void FileDescriptor::fail(const char* what) const {
   const int reason = errno;
-  throw EnvironmentError(std::string(what) + " " + path_.string() + ": " + std::strerror(reason));
+  throw EnvironmentError(std::string(what) + " " + name_.string() + ": " + std::strerror(reason));
 }
 
 }  // namespace sluice::planner

@@ -9,8 +9,10 @@ namespace sluice::planner {
 
 class FileDescriptor {
  public:
-  /// Makes the folder of `path` when it creates. Throws EnvironmentError.
-  [[nodiscard]] FileDescriptor(std::filesystem::path path, int flags);
+  /// Makes the folder of `path` when it creates. Errors name `known_as` where it is given: the file
+  /// that one in the making is for. Throws EnvironmentError.
+  [[nodiscard]] FileDescriptor(const std::filesystem::path& path, int flags,
+                               std::filesystem::path known_as = {});
   ~FileDescriptor();
   FileDescriptor(const FileDescriptor&) = delete;  // Two owners would close it twice.
   FileDescriptor& operator=(const FileDescriptor&) = delete;
@@ -22,7 +24,7 @@ class FileDescriptor {
   [[noreturn]] void fail(const char* what) const;
 
  private:
-  std::filesystem::path path_;
+  std::filesystem::path name_;  ///< In errors.
   int descriptor_ = -1;
 };
 

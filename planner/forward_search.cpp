@@ -7,6 +7,7 @@
 #include "planner/forward_graph.hpp"
 #include "planner/interval.hpp"
 #include "planner/prediction_json.hpp"
+#include "planner/remedies.hpp"
 #include "planner/steady_state.hpp"
 #include "sim/error.hpp"
 
@@ -108,18 +109,23 @@ std::variant<ForwardPrediction, Infeasible> search_forward(const ForwardRequest&
   return shortage_with(request, leanest);
 }
 
-std::vector<Remedy> forward_remedies(const ForwardRequest& request,
+std::vector<Remedy> forward_remedies(const ForwardRequest& request, const Memory& lacking,
                                      const std::vector<ForwardChange>& changes) {
   constexpr std::size_t kMost = 3;
   std::vector<Remedy> remedies;
-  for (const ForwardChange& change : changes) {
-    if (remedies.size() == kMost) break;
-    const auto found = search_forward({change.job, request.goal, request.machine, request.costs});
+  const auto add = [&](const Job& job, const ResolvedMachine& machine, const Remedy& remedy) {
+    const auto found = search_forward({job, request.goal, machine, request.costs});
     const auto* fits = std::get_if<ForwardPrediction>(&found);
-    if (fits == nullptr) continue;
-    remedies.push_back(change.remedy);
+    if (fits == nullptr) return;
+    remedies.push_back(remedy);
     remedies.back().step = fits->pass;
+  };
+  for (const ForwardChange& change : changes) {
+    if (remedies.size() + 1 == kMost) break;
+    add(change.job, request.machine, change.remedy);
   }
+  const MoreMemory more = more_memory(request.machine, lacking);
+  if (!more.what.empty()) add(request.job, more.machine, {more.what, more.setting, false, {}});
   return remedies;
 }
 

@@ -48,8 +48,9 @@ struct ForwardChange {
   Remedy remedy;  ///< `step` is filled in.
   Job job;
 };
-/// Of `changes` in order, the first three that fit.
+/// Of `changes` in order the first that fit, and the memory that `lacking` needs: three in all.
 [[nodiscard]] std::vector<Remedy> forward_remedies(const ForwardRequest& request,
+                                                   const Memory& lacking,
                                                    const std::vector<ForwardChange>& changes);
 
 }  // namespace sluice::planner

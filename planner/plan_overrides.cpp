@@ -63,11 +63,16 @@ constexpr std::array kUnitFields = {
   throw BadRequest("plan." + name + ": unknown field of a plan" + sim::did_you_mean(name, known));
 }
 
-const UnitField& unit_field(const std::string& field, const std::string& name) {
+[[noreturn]] void refuse_unit_field(const std::string& name, const std::string& field) {
+  std::vector<std::string> known;
+  for (const UnitField& each : kUnitFields) known.emplace_back(each.name);
+  throw BadRequest("plan." + name + ": unknown field of a layer" + sim::did_you_mean(field, known));
+}
+
+const UnitField* unit_field(const std::string& field) {
   const auto found = std::ranges::find_if(
       kUnitFields, [&field](const UnitField& known) { return field == known.name; });
-  if (found == kUnitFields.end()) refuse_name(name);
-  return *found;
+  return found == kUnitFields.end() ? nullptr : &*found;
 }
 
 /// "layers[3].keep" is unit 3 and "keep"; nothing for names without "layers[".
@@ -93,17 +98,19 @@ bool is_keep(const std::string& field) { return field == "keep" || field == "kee
 void set_units(Plan& plan, const std::string& name, const std::string& value) {
   const std::string where = "plan." + name;
   if (const auto one = one_unit(name)) {
-    const UnitField& field = unit_field(one->field, one->field);
+    const UnitField* field = unit_field(one->field);
+    if (field == nullptr) refuse_unit_field(name, one->field);
     if (one->unit >= plan.units.size()) {
       throw BadRequest(where + ": this model has layers[0] (embed) to layers[" +
                        std::to_string(plan.units.size() - 1) + "] (head)");
     }
-    return field.set(plan.units[one->unit], value, where);
+    return field->set(plan.units[one->unit], value, where);
   }
-  const UnitField& field = unit_field(name, name);
+  const UnitField* field = unit_field(name);
+  if (field == nullptr) refuse_name(name);
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
     const bool block = unit != 0 && unit + 1 != plan.units.size();
-    if (block || !is_keep(name)) field.set(plan.units[unit], value, where);
+    if (block || !is_keep(name)) field->set(plan.units[unit], value, where);
   }
 }
 
@@ -132,8 +139,10 @@ void set_field(Plan& plan, const std::string& name, const std::string& value) {
 void check_plan_override(const std::string& name, const std::string& value) {
   Plan scratch;
   if (const auto one = one_unit(name)) {
+    const UnitField* field = unit_field(one->field);
+    if (field == nullptr) refuse_unit_field(name, one->field);
     UnitPlan unit;
-    unit_field(one->field, one->field).set(unit, value, "plan." + name);
+    field->set(unit, value, "plan." + name);
     return;
   }
   scratch.units.resize(3);

@@ -9,6 +9,7 @@
 #include "planner/interruption.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
+#include "planner/search_effort.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -31,13 +32,8 @@ std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const 
         .tier = lack->first, .short_by = lack->second, .memory = p.memory, .remedies = {}};
     // A search would answer for a job that the policy made and nothing executes.
     if (!predictor.job().executable()) return infeasible;
-    const auto found = search_or_remedy(predictor, run.calibration, run.search);
-    if (const auto* other = std::get_if<Planned>(&found)) {
-      infeasible.remedies.push_back({"another plan, found by search", "without --policy", false,
-                                     other->best.prediction.step});
-    } else {
-      infeasible.remedies = std::get<Infeasible>(found).remedies;
-    }
+    infeasible.remedies = remedies_for_given({made.plan, "--policy"}, p.memory, predictor,
+                                             run.calibration, run.search);
     return infeasible;
   }
   planned.space_log10 = space_log10(predictor);
@@ -135,11 +131,7 @@ PlannedRun plan_run(const PlanRequest& request) {
   }
   RunPlanning run = planning_of(config);
   run.search.stop = request.stop;
-  if (request.effort) {
-    run.search.effort =
-        static_cast<std::int64_t>(*request.effort * static_cast<double>(kUsualEffort));
-    if (run.search.effort <= 0) throw BadRequest("--effort: must be above 0");
-  }
+  if (request.effort) run.search.effort = search_effort(*request.effort, "--effort");
   run.search.until = shares.next(TimeShares::kSearch).time();
   say("searching");
   auto found = config.policy ? plan_of_policy(config, run) : searched(run);

@@ -13,6 +13,7 @@ namespace sluice::planner {
 namespace {
 
 constexpr double kGiB = 1024.0 * 1024 * 1024;
+constexpr double kMostGib = 1e6;
 
 TierMemory tier(double peak, Bytes capacity, const char* part) {
   TierMemory memory;
@@ -53,8 +54,11 @@ MlDataflowColumns ml_dataflow_columns(const std::map<std::string, std::string>& 
     if (found != kColumns.end()) {
       columns.*found->count = parse_count(value, where);
     } else if (name == "host_mem_gb" || name == "dev_mem_gb") {
-      (name == "host_mem_gb" ? columns.host_mem_gb : columns.dev_mem_gb) =
-          parse_number(value, where);
+      const double gib = parse_number(value, where);
+      if (!(gib > 0 && gib <= kMostGib)) {
+        throw BadRequest(where + ": must be above 0 and at most 1000000 (GiB)");
+      }
+      (name == "host_mem_gb" ? columns.host_mem_gb : columns.dev_mem_gb) = gib;
     } else {
       throw BadRequest(where + ": unknown setting of policy ml_dataflow" +
                        sim::did_you_mean(name, known));
@@ -83,9 +87,10 @@ Job ml_dataflow_job(Job job, const MlDataflowColumns& columns, const MachineProf
                        " must be a multiple of seq_len (" + std::to_string(job.seq_len) + ")");
     }
     job.micro_batch = chunk / job.seq_len;
-    if (columns.seqs_per_step && job.batch_size % job.micro_batch != 0) {
-      throw BadRequest("policy.seqs_per_step: " + std::to_string(job.batch_size) +
-                       " must be a multiple of the " + std::to_string(job.micro_batch) +
+    if (job.batch_size % job.micro_batch != 0) {
+      throw BadRequest((columns.seqs_per_step ? "policy.seqs_per_step: " : "batch_size: ") +
+                       std::to_string(job.batch_size) + " must be a multiple of the " +
+                       std::to_string(job.micro_batch) +
                        " sequences of a chunk (policy.chunk_size " + std::to_string(chunk) + ")");
     }
   }

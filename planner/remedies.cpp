@@ -139,25 +139,30 @@ class Remedies {
 };
 
 void add_memory(Remedies& remedies, const Predictor& predictor, const Memory& memory) {
-  Change change{predictor.job(), predictor.machine()};
-  std::string what, setting;
+  const MoreMemory more = more_memory(predictor.machine(), memory);
+  if (more.what.empty()) return;
+  remedies.add({predictor.job(), more.machine}, more.what, more.setting, false);
+}
+
+}  // namespace
+
+MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory) {
+  MoreMemory more{machine, {}, {}};
   for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
     const TierMemory& used = at(memory, tier);
     if (used.fits()) continue;
     const Bytes needed = whole_mib(used.peak);
-    (tier == Tier::hbm    ? change.machine.hbm
-     : tier == Tier::host ? change.machine.host
-                          : change.machine.disk) = needed;
+    (tier == Tier::hbm    ? more.machine.hbm
+     : tier == Tier::host ? more.machine.host
+                          : more.machine.disk) = needed;
     const std::string name = to_string(tier);
-    what += (what.empty() ? "" : ", ") + name + " " + format_bytes(needed) + " instead of " +
-            format_bytes(used.capacity);
-    setting += (setting.empty() ? "--" : " --") + name + " " +
-               std::to_string(needed.count() >> 20) + "MiB";
+    more.what += (more.what.empty() ? "" : ", ") + name + " " + format_bytes(needed) +
+                 " instead of " + format_bytes(used.capacity);
+    more.setting += (more.setting.empty() ? "--" : " --") + name + " " +
+                    std::to_string(needed.count() >> 20) + "MiB";
   }
-  if (!what.empty()) remedies.add(change, what, setting, false);
+  return more;
 }
-
-}  // namespace
 
 std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& shortage,
                                  const Calibration& calibration, const SearchSettings& settings) {
@@ -189,6 +194,35 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
   remedies.try_job("seq_len", job.seq_len, halvings(job.seq_len, 16),
                    [](Job& changed, std::int64_t value) { changed.seq_len = value; });
   return remedies.take();
+}
+
+std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
+                                       const Predictor& predictor, const Calibration& calibration,
+                                       const SearchSettings& settings) {
+  const std::string without = ", without " + given.flag;
+  const std::string taken_back = given.flag + "=";
+  std::vector<Remedy> remedies;
+  const auto found = search_or_remedy(predictor, calibration, settings);
+  if (const auto* planned = std::get_if<Planned>(&found)) {
+    remedies.push_back({"another plan, found by search" + without, taken_back, false,
+                        planned->best.prediction.step});
+  } else {
+    remedies = std::get<Infeasible>(found).remedies;
+    for (Remedy& remedy : remedies) {
+      remedy.what += without;
+      remedy.setting.insert(0, taken_back + " ");
+    }
+  }
+  const MoreMemory more = more_memory(predictor.machine(), memory);
+  const Prediction as_given = Predictor(predictor.job(), more.machine, calibration,
+                                        predictor.residency(), predictor.costs().switches())
+                                  .predict(given.plan)
+                                  .prediction;
+  if (as_given.fits) {
+    if (remedies.size() == kRemedies) remedies.pop_back();
+    remedies.push_back({more.what, more.setting, false, as_given.step});
+  }
+  return remedies;
 }
 
 std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,

@@ -1,6 +1,7 @@
 // What to change so that a request fits.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "planner/search.hpp"
@@ -15,6 +16,26 @@ namespace sluice::planner {
                                                const Infeasible& shortage,
                                                const Calibration& calibration,
                                                const SearchSettings& settings);
+
+/// A machine with more of what `memory` lacks on the one given, in whole MiB.
+struct MoreMemory {
+  ResolvedMachine machine;
+  std::string what, setting;  ///< Empty where nothing lacks.
+};
+[[nodiscard]] MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory);
+
+/// A plan that was not searched for, and the flag that gave it.
+struct GivenPlan {
+  Plan plan;
+  std::string flag;  ///< "--plan" or "--policy".
+};
+
+/// Up to three remedies where a given plan needs more than there is (`memory`): what a search finds
+/// without it, or what that lacks; and the memory that it needs.
+[[nodiscard]] std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
+                                                     const Predictor& predictor,
+                                                     const Calibration& calibration,
+                                                     const SearchSettings& settings);
 
 /// search(), with remedies where nothing fits.
 [[nodiscard]] std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,

@@ -70,6 +70,14 @@ void set_decay_shape(RunConfig& run, Text value, Text path) {
   run.schedule.decay_shape = parse_choice(value, path, {Shape::linear, Shape::cosine, Shape::sqrt});
 }
 
+/// A policy takes the place of a plan that was named before it.
+void set_policy(RunConfig& run, Text value, Text) {
+  run.policy.reset();
+  if (is_none(value)) return;
+  run.policy = value;
+  run.plan.reset();
+}
+
 /// Of steps and epochs, the one that is given later holds.
 void set_steps(RunConfig& run, Text value, Text path) {
   run.steps = parse_positive(value, path);
@@ -198,8 +206,7 @@ constexpr std::array kPaths = {
            Text
                p) { run.residency = parse_choice(v, p, {Residency::automatic, Residency::host}); }},
     RunPath{"plan", [](RunConfig& run, Text v, Text) { run.plan = parse_file(v); }},
-    RunPath{"policy", [](RunConfig& run, Text v,
-                         Text) { run.policy = is_none(v) ? std::nullopt : std::optional(v); }},
+    RunPath{"policy", set_policy},
     RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = parse_file(v); }},
     RunPath{"disk_path", [](RunConfig& run, Text v, Text) { run.disk_path = parse_file(v); }},
     RunPath{"threads", set_threads},

@@ -97,8 +97,9 @@ Predictor with_terms(const RunPlanning& run, const CostSwitches& terms) {
 }
 
 std::optional<Plan> given_plan(const RunConfig& config, const Job& job) {
-  if (config.policy) return policy_plan(config, job).plan;
-  if (!config.plan) return std::nullopt;
+  if (!config.plan) {
+    return config.policy ? std::optional(policy_plan(config, job).plan) : std::nullopt;
+  }
   const PlanFile file = read_plan_file(*config.plan);
   check_plan_for(file, job);
   Plan plan = file.plan;

@@ -27,8 +27,8 @@ struct RunPlanning {
 /// ablation say of a plan that was chosen with all of them.
 [[nodiscard]] Predictor with_terms(const RunPlanning& run, const CostSwitches& terms);
 
-/// The plan of the run's plan file with its pins, where it names one. Throws BadRequest when it is
-/// for another job.
+/// The plan of the run's plan file, else of its policy, with its pins, where it names one. Throws
+/// BadRequest when it is for another job.
 [[nodiscard]] std::optional<Plan> given_plan(const RunConfig& config, const Job& job);
 
 /// The machine of a run as it was probed: without `set machine.` values and limits of its copies.

@@ -10,18 +10,6 @@
 namespace sluice::planner {
 namespace {
 
-std::vector<Remedy> remedies_of(const RunPlanning& run) {
-  std::vector<Remedy> remedies;
-  const auto found = search_or_remedy(run.predictor, run.calibration, run.search);
-  if (const auto* planned = std::get_if<Planned>(&found)) {
-    remedies.push_back(
-        {"another plan, found by search", "without --plan", false, planned->best.prediction.step});
-  } else {
-    remedies = std::get<Infeasible>(found).remedies;
-  }
-  return remedies;
-}
-
 PredictedStep predicted(const RunPlanning& run, const Plan& plan, const CostSwitches& terms) {
   return with_terms(run, terms).predict(plan);
 }
@@ -36,7 +24,8 @@ std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
   run.search.stop = std::move(stop);
   const Job& job = run.predictor.job();
   PredictedStep step;
-  if (config.policy) {
+  const bool by_policy = config.policy && !config.plan;
+  if (by_policy) {
     const PolicyPlan made = policy_plan(config, job);
     step = predicted(run, made.plan, config.terms);
     apply_policy_memory(made, step.prediction);
@@ -53,7 +42,11 @@ std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
   std::vector<Remedy> remedies;
   // A search would answer for a job that the policy made and nothing executes.
   const bool another_job = config.policy && !job.executable();
-  if (!step.prediction.fits && !another_job) remedies = remedies_of(run);
+  if (!step.prediction.fits && !another_job) {
+    remedies =
+        remedies_for_given({step.prediction.plan, by_policy ? "--policy" : "--plan"},
+                           step.prediction.memory, run.predictor, run.calibration, run.search);
+  }
   return RunPrediction{std::move(run), std::move(step), std::move(remedies)};
 }
 

@@ -36,17 +36,18 @@ class RunReader {
       if (!item.first.IsScalar()) refuse(item.first, "a key must be a word");
       const std::string path = prefix + item.first.Scalar();
       if (!seen.insert(path).second) refuse(item.first, path + " is given twice");
-      if (!states_steps(path)) read_value(item.first, item.second, path);
+      if (!is_last(path)) read_value(item.first, item.second, path);
     }
-    // Of one file, a number of steps holds over a number of epochs wherever the two stand.
     for (const auto& item : map) {
       const std::string path = prefix + item.first.Scalar();
-      if (states_steps(path)) read_value(item.first, item.second, path);
+      if (is_last(path)) read_value(item.first, item.second, path);
     }
   }
 
-  static bool states_steps(const std::string& path) {
-    return path == "steps" || path == "max_steps";
+  /// Of one file, a number of steps holds over a number of epochs, and a plan over a policy's,
+  /// wherever they stand.
+  static bool is_last(const std::string& path) {
+    return path == "steps" || path == "max_steps" || path == "plan";
   }
 
   void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {

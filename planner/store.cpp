@@ -19,6 +19,13 @@ constexpr std::size_t kShortHash = 24;  ///< Digits of a hash in file names: 96 
 
 std::string shortened(const std::string& hash) { return hash.substr(0, kShortHash); }
 
+/// Where a file is written before it takes its name.
+std::filesystem::path part_of(std::filesystem::path path) {
+  if (path.empty()) throw BadRequest("a file to write has no name; give one");
+  path += ".part" + std::to_string(getpid());
+  return path;
+}
+
 std::optional<std::filesystem::path> variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
@@ -82,16 +89,26 @@ std::filesystem::path Store::save(const PlanFile& file) const {
   return path;
 }
 
+void require_writable(const std::filesystem::path& path) {
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
+    const FileDescriptor opens(path, O_WRONLY | O_CLOEXEC);
+    return;
+  }
+  const std::filesystem::path part = part_of(path);
+  const FileDescriptor opens(part, O_WRONLY | O_CREAT | O_CLOEXEC, path);
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+}
+
 void write_whole_file(const std::filesystem::path& path, const std::string& text) {
   // A device or pipe has no place to put a neighbour; write it directly.
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
     FileDescriptor(path, O_WRONLY | O_CLOEXEC).write_all(text);
     return;
   }
-  std::filesystem::path part = path;
-  part += ".part" + std::to_string(getpid());
+  const std::filesystem::path part = part_of(path);
   try {
-    FileDescriptor(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC).write_all(text);
+    FileDescriptor(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, path).write_all(text);
     std::error_code error;
     std::filesystem::rename(part, path, error);
     if (error) throw EnvironmentError("cannot write " + path.string() + ": " + error.message());

@@ -40,6 +40,8 @@ class Store {
 /// Writes `text` to `path` whole or not at all, making its folder. Throws EnvironmentError naming
 /// the path and what the system said.
 void write_whole_file(const std::filesystem::path& path, const std::string& text);
+/// Throws EnvironmentError where write_whole_file() would have no place: said before long work.
+void require_writable(const std::filesystem::path& path);
 /// Throws BadRequest when there is no such file.
 [[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);
 

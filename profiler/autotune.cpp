@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/backend.hpp"
+#include "planner/prediction_json.hpp"
 #include "profiler/measuring_session.hpp"
 
 namespace sluice::profiler {
@@ -39,6 +40,24 @@ planner::Predictor with_calibration(const planner::Predictor& predictor,
   return {predictor.job(), predictor.machine(), calibration, predictor.residency()};
 }
 
+/// The best plan with what is known by now, or the given one with what it takes now.
+std::variant<Planned, planner::Infeasible> planned_with(const planner::Predictor& predictor,
+                                                        const planner::Calibration& calibration,
+                                                        const planner::SearchSettings& search,
+                                                        const TuneOptions& options) {
+  if (!options.given) return planner::search_or_remedy(predictor, calibration, search);
+  Planned planned{.best = predictor.predict(options.given->plan)};
+  const planner::Memory& memory = planned.best.prediction.memory;
+  if (const auto lack = planner::shortage_of(memory)) {
+    return planner::Infeasible{
+        .tier = lack->first,
+        .short_by = lack->second,
+        .memory = memory,
+        .remedies = remedies_for_given(*options.given, memory, predictor, calibration, search)};
+  }
+  return planned;
+}
+
 }  // namespace
 
 std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanning& run,
@@ -48,7 +67,7 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
   const planner::MachineProfile& profile = run.predictor.machine().profile;
   TuneOutcome outcome;
   outcome.calibration = run.calibration;
-  auto found = planner::search_or_remedy(run.predictor, run.calibration, run.search);
+  auto found = planned_with(run.predictor, run.calibration, run.search, options);
   for (int number = 1;; ++number) {
     if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
     outcome.step = std::move(std::get<Planned>(found).best);
@@ -75,9 +94,9 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     outcome.calibration =
         fit_calibration(job, profile, outcome.calibration, outcome.runs).calibration;
     const planner::Predictor better = with_calibration(run.predictor, outcome.calibration);
-    found = planner::search_or_remedy(better, outcome.calibration, run.search);
+    found = planned_with(better, outcome.calibration, run.search, options);
     auto* planned = std::get_if<Planned>(&found);
-    if (planned) keep_quickest(planned->best, better, outcome.runs);
+    if (planned && !options.given) keep_quickest(planned->best, better, outcome.runs);
     const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
     outcome.holds = unchanged && std::abs(round.error()) <= options.tolerance;
     const bool out_of_time = std::chrono::steady_clock::now() - begin >= options.budget;
@@ -88,8 +107,10 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
   }
 }
 
-std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig& config,
-                           const planner::Predictor& predictor, const planner::Store& store) {
+std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
+                                          const planner::RunConfig& config,
+                                          const planner::Predictor& predictor,
+                                          const planner::Store& store) {
   const std::string& hash = predictor.machine().calibration_hash;
   const planner::Calibration own = planner::rescaled(
       outcome.calibration, predictor.machine().profile, planner::as_probed(config).profile);
@@ -101,6 +122,7 @@ std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig&
   // The fit started from what was known, so it replaces it.
   planner::reset_calibration(store.calibration_file(hash), hash);
   planner::append_calibration(store.calibration_file(hash), samples);
+  if (config.plan || config.policy) return std::nullopt;
   planner::PlanFile file = planner::to_plan_file(outcome.step.prediction);
   file.numerics_id = engine::numerics_id(predictor.job(), predictor.machine());
   return store.save(file);

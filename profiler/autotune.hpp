@@ -3,10 +3,12 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "planner/remedies.hpp"
 #include "planner/run_planning.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/collector.hpp"
@@ -31,6 +33,8 @@ struct TuneOptions {
   Seconds budget{std::chrono::minutes(10)};  ///< No round begins after it.
   std::int64_t steps = 10;                   ///< A round, two of them without neighbours.
   double tolerance = 0.05;
+  /// Measured as it is, where one is given: nothing is searched for.
+  std::optional<planner::GivenPlan> given = std::nullopt;
   std::function<void(const TuneRound&)> round_done;
   /// Times the tasks of a GPU, where there is one; CUDA events do otherwise.
   cupti::Collector* collector = nullptr;
@@ -49,8 +53,11 @@ struct TuneOutcome {
     const planner::RunPlanning& run, const TuneOptions& options);
 
 /// Keeps what was learnt: calibration of this machine and the plan, in the store that train,
-/// predict and plan read. Returns the plan file's path.
-std::filesystem::path keep(const TuneOutcome& outcome, const planner::RunConfig& config,
-                           const planner::Predictor& predictor, const planner::Store& store);
+/// predict and plan read. Returns the plan file's path; none where `config` names the plan or its
+/// policy, for then that one is no answer to a run that names none.
+std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
+                                          const planner::RunConfig& config,
+                                          const planner::Predictor& predictor,
+                                          const planner::Store& store);
 
 }  // namespace sluice::profiler

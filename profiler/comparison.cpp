@@ -32,11 +32,11 @@ std::string percent(Seconds a, Seconds b) {
 
 std::string table(const std::vector<ComparisonRow>& rows, const std::string& title,
                   const std::string& a, const std::string& b) {
-  constexpr auto kHead = "{:<18}{:>8}{:>14}{:>14}{:>14}{:>10}\n";
+  constexpr auto kHead = "{:<18}{:>8}{:>14}{:>14}{:>14} {:>9}\n";
   std::string text = fmt::format(kHead, title, "count", a + " s", b + " s", "difference s", "");
   for (const ComparisonRow& row : rows) {
     text +=
-        fmt::format("{:<18}{:>8}{:>14.6f}{:>14.6f}{:>+14.6f}{:>10}\n", row.name, row.count,
+        fmt::format("{:<18}{:>8}{:>14.6f}{:>14.6f}{:>+14.6f} {:>9}\n", row.name, row.count,
                     row.a.count(), row.b.count(), row.difference().count(), percent(row.a, row.b));
   }
   return text;

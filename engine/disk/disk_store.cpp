@@ -89,9 +89,11 @@ DiskStore::~DiskStore() {
 
 void DiskStore::open(const std::filesystem::path& folder) {
   const auto refuse = [&](const std::string& why) {
+    const std::string fix = std::filesystem::is_directory(folder)
+                                ? "free space there, or choose a plan with less on the disk"
+                                : "make that folder, or name one with --disk-path";
     throw EnvironmentError("disk at " + folder.string() + ": cannot keep " +
-                           planner::format_bytes(Bytes(bytes_)) + " there: " + why +
-                           ": free space there, or choose a plan with less on the disk");
+                           planner::format_bytes(Bytes(bytes_)) + " there: " + why + ": " + fix);
   };
   // Asked first: reserving room to the last byte would leave others none for a moment.
   std::error_code unknown;

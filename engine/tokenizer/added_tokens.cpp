@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/tokenizer/unicode_tables.hpp"
-#include "engine/tokenizer/utf8.hpp"
+#include "sim/utf8.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -14,7 +14,7 @@ std::size_t space_at_end(std::string_view text) {
   while (end > 0) {
     std::size_t begin = end - 1;
     while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xc0U) == 0x80) --begin;
-    const auto point = code_point_at(text, begin);
+    const auto point = sim::code_point_at(text, begin);
     if (!point || !is_white_space(point->value)) break;
     end = begin;
   }
@@ -25,7 +25,7 @@ std::size_t space_at_end(std::string_view text) {
 std::size_t space_at_start(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {
-    const auto point = code_point_at(text, at);
+    const auto point = sim::code_point_at(text, at);
     if (!point || !is_white_space(point->value)) break;
     at += point->bytes;
   }

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "engine/tokenizer/utf8.hpp"
+#include "sim/utf8.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -26,7 +26,7 @@ std::array<char32_t, 256> letters() {
 const std::array<std::string, 256>& byte_letters() {
   static const std::array<std::string, 256> texts = [] {
     std::array<std::string, 256> made;
-    for (std::size_t byte = 0; byte < 256; ++byte) append_utf8(made[byte], letters()[byte]);
+    for (std::size_t byte = 0; byte < 256; ++byte) sim::append_utf8(made[byte], letters()[byte]);
     return made;
   }();
   return texts;
@@ -42,7 +42,7 @@ std::optional<std::string> bytes_of_letters(std::string_view token) {
   }();
   std::string text;
   for (std::size_t at = 0; at < token.size();) {
-    const auto point = code_point_at(token, at);
+    const auto point = sim::code_point_at(token, at);
     const auto found = point ? bytes.find(point->value) : bytes.end();
     if (found == bytes.end()) return std::nullopt;
     text += found->second;

@@ -8,7 +8,7 @@
 #include <new>
 
 #include "engine/tokenizer/unicode_tables.hpp"
-#include "engine/tokenizer/utf8.hpp"
+#include "sim/utf8.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -35,7 +35,7 @@ std::string normal_form_c(std::string_view text) {
   std::string out;
   std::size_t begin = 0;
   for (std::size_t at = 0; at < text.size();) {
-    const auto point = code_point_at(text, at);
+    const auto point = sim::code_point_at(text, at);
     const std::size_t bytes = point ? point->bytes : 1;
     if (point && is_newer_mark(point->value)) {
       append_composed(out, text.substr(begin, at - begin));

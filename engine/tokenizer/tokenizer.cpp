@@ -4,9 +4,9 @@
 
 #include "engine/tokenizer/byte_letters.hpp"
 #include "engine/tokenizer/normal_form.hpp"
-#include "engine/tokenizer/utf8.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
+#include "sim/utf8.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -47,7 +47,7 @@ Tokenizer Tokenizer::from_file(const std::filesystem::path& file) {
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, SpecialTokens special,
                                        const TextProgress& progress) {
-  if (const auto wrong = first_not_utf8(text)) {
+  if (const auto wrong = sim::first_not_utf8(text)) {
     throw BadRequest("text: byte " + std::to_string(*wrong) + " is not UTF-8: convert it");
   }
   std::vector<TokenId> ids;
@@ -101,7 +101,7 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, Special special) con
     if (special == Special::skipped && found->second.special) continue;
     bytes += bytes_of_letters(found->second.text).value_or(found->second.text);
   }
-  return with_replacements(bytes);
+  return sim::with_replacements(bytes);
 }
 
 std::string Tokenizer::bytes_of(TokenId id) const {

@@ -11,6 +11,7 @@
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/search.hpp"
+#include "planner/search_effort.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/ablation/ablation_files.hpp"
@@ -119,9 +120,8 @@ class Ablation {
       say(cell, "done before: " + outcome_text(planned_[cell.index].record));
       return;
     }
-    planned_[cell.index] =
-        plan_cell(cell, prepared, cell.name(experiment_),
-                  static_cast<std::int64_t>(experiment_.effort * planner::kUsualEffort));
+    planned_[cell.index] = plan_cell(cell, prepared, cell.name(experiment_),
+                                     planner::search_effort(experiment_.effort, "effort"));
     CellRecord& record = planned_[cell.index].record;
     if (before) {
       record.samples = before->samples;
@@ -279,9 +279,9 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
   write_models(cells);
   AblationEstimate estimate;
   // A look is never longer than what it stands for.
-  const double asked = experiment.effort * static_cast<double>(planner::kUsualEffort);
-  const auto effort = std::min(planner::kQuickEffort, static_cast<std::int64_t>(asked));
-  estimate.effort = std::max(1.0, asked / static_cast<double>(effort));
+  const std::int64_t asked = planner::search_effort(experiment.effort, "effort");
+  const std::int64_t effort = std::min(planner::kQuickEffort, asked);
+  estimate.effort = std::max(1.0, static_cast<double>(asked) / static_cast<double>(effort));
   for (const Cell& cell : cells) {
     if (!share.holds(cell.index)) continue;
     const std::string name = cell.name(experiment);

@@ -55,8 +55,9 @@ class CellBuilder {
       try {
         set(setting);
       } catch (const BadRequest& error) {
-        throw BadRequest("factors: " + factor.name + ": " + level.name + ": " + setting.path +
-                         ": " + error.what());
+        const std::string reason = error.what();
+        throw BadRequest("factors: " + factor.name + ": " + level.name + ": " +
+                         (reason.starts_with(setting.path) ? "" : setting.path + ": ") + reason);
       }
     }
   }

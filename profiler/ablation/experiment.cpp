@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <regex>
+#include <set>
 
 #include "planner/choice.hpp"
+#include "planner/search_effort.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
@@ -58,8 +61,10 @@ class ExperimentReader {
   using Readers = std::vector<std::pair<std::string, std::function<void(const YAML::Node&)>>>;
 
   void each(const YAML::Node& map, const Readers& readers) {
+    std::set<std::string> seen;
     for (const auto& item : map) {
       const auto key = item.first.as<std::string>();
+      if (!seen.insert(key).second) refuse(item.first, key + " is given twice");
       const auto found = std::find_if(readers.begin(), readers.end(),
                                       [&key](const auto& known) { return known.first == key; });
       if (found == readers.end()) {
@@ -99,7 +104,27 @@ class ExperimentReader {
 
   void factors(const YAML::Node& node) {
     if (!node.IsMap() || node.size() == 0) refuse(node, "factors: must hold NAME: {...} maps");
-    for (const auto& item : node) experiment_.factors.push_back(factor(item.first, item.second));
+    for (const auto& item : node) {
+      Factor next = factor(item.first, item.second);
+      for (const Factor& other : experiment_.factors) {
+        const auto path = only_path(other);
+        if (!path || path != only_path(next)) continue;
+        refuse(item.first, "factors: " + other.name + " and " + next.name + " both set " + *path +
+                               "; make one factor of them");
+      }
+      experiment_.factors.push_back(std::move(next));
+    }
+  }
+
+  /// Of a factor of values: the path that each of its levels sets, and nothing else.
+  static std::optional<std::string> only_path(const Factor& factor) {
+    std::optional<std::string> path;
+    for (const Level& level : factor.levels) {
+      if (level.settings.size() != 1) return std::nullopt;
+      if (path && *path != level.settings.front().path) return std::nullopt;
+      path = level.settings.front().path;
+    }
+    return path;
   }
 
   Factor factor(const YAML::Node& key, const YAML::Node& node) {
@@ -130,6 +155,11 @@ class ExperimentReader {
       for (const auto& item : levels) factor.levels.push_back(level(item.first, item.second));
     }
     if (factor.levels.size() < 2) refuse(node, factor.name + ": needs at least two levels");
+    std::set<std::string> names;
+    for (const Level& level : factor.levels) {
+      if (names.insert(level.name).second) continue;
+      refuse(node, factor.name + ": the level " + level.name + " is given twice");
+    }
     return factor;
   }
 
@@ -166,9 +196,9 @@ class ExperimentReader {
   }
 
   void effort(const YAML::Node& node) {
-    experiment_.effort =
-        planner::parse_number(scalar_text(node), where_ + ": line " + line_of(node) + ": effort");
-    if (experiment_.effort <= 0) refuse(node, "effort: must be above 0");
+    const std::string field = where_ + ": line " + line_of(node) + ": effort";
+    experiment_.effort = planner::parse_number(scalar_text(node), field);
+    static_cast<void>(planner::search_effort(experiment_.effort, field));
   }
 
   static std::string line_of(const YAML::Node& node) {

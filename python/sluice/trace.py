@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from .errors import BadRequest
 from .frames import frame
+from .sources import text_of
 
 if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+_ALWAYS = ("id", "lane", "kind", "start_s", "end_s")
 _TEXTS = ("id", "lane", "kind", "source")
 
 
@@ -91,7 +93,13 @@ class Trace:
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
     """Reads a trace file, predicted or measured: what ``sluice train`` leaves as ``predicted.trace`` and
-    ``measured.trace``, and ``--trace-out`` writes."""
-    tasks = json.loads(pathlib.Path(path).read_text())["tasks"]
-    names = list(tasks[0]) if tasks else ["id", "lane", "kind", "start_s", "end_s"]
-    return Trace({name: [task[name] for task in tasks] for name in names})
+    ``measured.trace``, and ``--trace-out`` writes. Raises BadRequest where it is none."""
+    where = os.fspath(path)
+    try:
+        tasks = json.loads(text_of(where, "trace")[0])["tasks"]
+        names = [*dict.fromkeys([*_ALWAYS, *(tasks[0] if tasks else ())])]
+        return Trace({name: [task[name] for task in tasks] for name in names})
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        if isinstance(error, BadRequest):
+            raise
+        raise BadRequest(f"{where}: is no trace of tasks ({error}); give a predicted.trace or measured.trace") from error

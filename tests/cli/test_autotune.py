@@ -75,3 +75,33 @@ def test_a_sweep_is_predicted_run_and_explained(run_sluice, validate, run_words)
 @pytest.mark.parametrize("words, text", [(["--minutes", "soon"], "--minutes"), (["--steps", "2"], "--steps"), (["--sweep", "prefetch_dept"], "prefetch_depth")])
 def test_wrong_flags_are_refused(refuses, run_words, words, text):
     refuses(["autotune", *run_words, *words], text)
+
+
+@pytest.mark.parametrize("words", [["optimizer.state=bf16"], ["optimizer.state=int8"], ["--policy", "megatrain"]])
+def test_what_is_predicted_only_is_refused_before_anything_runs(refuses, run_words, words):
+    refuses(["autotune", *run_words, *words, "--minutes", "0"], "optimizer.state", "fp32")
+
+
+def test_a_budget_below_nothing_is_refused(refuses, run_words):
+    refuses(["autotune", *run_words, "--minutes", "-1"], "--minutes", "negative")
+
+
+def test_a_page_that_cannot_be_written_is_said_before_anything_runs(refuses, run_words, tmp_path):
+    refuses(["autotune", *run_words, "--report", tmp_path], f"cannot open {tmp_path}", exit_code=4)
+
+
+def test_a_policys_plan_is_tuned_as_it_is_and_kept_for_no_run_without_it(tmp_path, run_sluice, validate, run_words):
+    quick = ["--minutes", "0", "--steps", "4", "--json"]
+    expected = run_sluice("predict", *run_words, "--policy", "zero-infinity", "--json").json()
+    report = run_sluice("autotune", *run_words, "--policy", "zero-infinity", *quick, exit_code=None).json()
+    validate(report, "autotune")
+    assert {round["plan_hash"] for round in report["rounds"]} == {expected["plan_hash"]} == {report["plan_hash"]}
+    assert report["plan_file"] is None
+    trained = run_sluice("train", *run_words, "steps=2", "out=run", "--json").json()
+    assert trained["plan_source"] == "searched"
+    # A plan file is one too.
+    plan = tmp_path / "run" / "plan.json"
+    report = run_sluice("autotune", *run_words, "--plan", plan, *quick, exit_code=None).json()
+    assert report["rounds"][0]["plan_hash"] == trained["plan_hash"] and report["plan_file"] is None
+    lacking = run_sluice("autotune", *run_words, "--plan", plan, "--hbm", "64 KiB", *quick, exit_code=3).json()
+    assert lacking["tier"] == "hbm" and lacking["remedies"]

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 def test_a_folder_that_is_not_there_is_refused_before_the_first_step(refuses, flags):
     words = ["train", *flags, *ALL, "steps=2", "out=run", "--disk-path", "nowhere"]
-    refuses(words, "disk at nowhere", "No such file", exit_code=4)
+    refuses(words, "disk at nowhere", "No such file", "make that folder", exit_code=4)
 
 
 @pytest.mark.parametrize("tiers", [ALL, WAITING, WEIGHTS], ids=["state", "gradients", "weights"])

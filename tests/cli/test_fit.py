@@ -153,6 +153,7 @@ def test_cost_of_a_table_is_a_table(run_sluice, tmp_path):
         (["cost", "gemm", "--machine", "h20", "--m", "1", "--n", "1", "--k", "1"], ['did you mean "h200"']),
         (["cost", "gemm", "--machine", "h200", "--m", "1", "--n", "1"], ["--k is missing"]),
         (["cost", "gemm", "--machine", "h200", "--m", "0", "--n", "1", "--k", "1"], ["--m: 0 must be positive"]),
+        (["cost", "gemm", "--machine", "h200", "--m", str(2**63 - 1), "--n", "1", "--k", "1"], ["--m: ", "must be at most"]),
         (["cost", "gemm", "--machine", "h200", "bad.csv"], ["bad.csv: line 3, column n"]),
         (["cost", "gemm", "--machine", "h200", "few.csv", "--m", "1"], ["not both"]),
     ],

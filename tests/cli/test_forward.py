@@ -93,6 +93,10 @@ def test_what_does_not_fit_is_refused_with_what_would(run_sluice, validate, tmp_
     assert refusal["fits"] is False and refusal["short_bytes"] > 0 and refusal["remedies"]
     setting = refusal["remedies"][0]["setting"]
     run_sluice("eval", model, "--data", "text.txt", "--seq-len", "512", *MACHINE, "--hbm", "1MiB", setting)
+    # And with what more memory would, to the setting.
+    more = refusal["remedies"][-1]
+    assert more["setting"].startswith("--hbm ") and not more["changes_bits"]
+    run_sluice("eval", model, "--data", "text.txt", "--seq-len", "512", *MACHINE, *more["setting"].split())
     # Keys and values are planned for, too.
     run = run_sluice("generate", model, "--prompt", "a", "--max-new-tokens", "8000", *MACHINE, "--hbm", "1MiB", exit_code=3)
     assert "keys and values" in run.out and "--max-new-tokens" in run.out

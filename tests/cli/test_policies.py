@@ -103,3 +103,59 @@ def test_settings_of_a_policy_are_refused_where_they_mean_nothing(refuses):
             "policy megatrain is made of plan fields")
     refuses(["predict", *RUN, "--policy", "ml_dataflow", "--set", "policy.chunk_size=128", "--set",
              "policy.seqs_per_step=3"], "policy.seqs_per_step: 3 must be a multiple of the 2 sequences of a chunk")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ["line 1"]),
+        ("name: a\nname: b\n", ["line 2", "name is given twice"]),
+        ("name: a\nplan: {keep: al}\n", ["line 2", "plan.keep", 'did you mean "all"?']),
+        ("name: a\nplan:\n  weights: host\n  keep: al\n", ["line 4", "plan.keep"]),
+        ("name: a\njob:\n  gradient_wire: bf16\n  loss_chunk: 0\n", ["line 4", "loss_chunk", "at least 1"]),
+        ("name: a\nends:\n  rounds: 2\n", ["line 3", "ends.rounds", "field of a layer"]),
+        # What a policy does not decide: a sequence of another length than the data's would be read past its end.
+        ("job: {seq_len: 16}\n", ["line 1", "job.seq_len", "micro_batch, loss_chunk"]),
+        ("job: {batch_size: 2}\n", ["line 1", "job.batch_size"]),
+        ("job: {optimizer.lr: 1}\n", ["line 1", "job.optimizer.lr"]),
+        ("job: {machine: h200}\n", ["line 1", "job.machine"]),
+    ],
+)
+def test_a_policy_file_is_refused_by_line_and_field(refuses, tmp_path, text, said):
+    file = tmp_path / "mine.yaml"
+    file.write_text(text)
+    refuses(["predict", *RUN, "--policy", file], "mine.yaml", *said)
+
+
+def test_a_chunk_that_does_not_divide_the_batch_is_named_by_the_column(refuses):
+    refuses(["predict", *RUN, "--policy", "ml_dataflow"], "batch_size: 8", "policy.chunk_size")
+    refuses(["predict", *RUN, "--policy", "ml_dataflow", "--set", "policy.chunk_size=64", "--set",
+             "policy.dev_mem_gb=-1"], "policy.dev_mem_gb", "above 0")
+
+
+def test_a_plan_beside_a_policy_is_used_as_it_is(run_sluice, refuses, tmp_path):
+    words = ["predict", *RUN, "--json"]
+    streamed, resident = ([*words, "--policy", name] for name in ("fsdp2-offload", "resident"))
+    run_sluice("plan", *RUN, "--policy", "fsdp2-offload", "-o", "plan.json")
+    steps = {name: run_sluice(*run).json()["step_s"] for name, run in (("streamed", streamed), ("resident", resident))}
+    assert steps["streamed"] > steps["resident"]
+    assert run_sluice(*resident, "--plan", "plan.json").json()["step_s"] == steps["streamed"]
+    # A policy that is named later takes its place, and a file's plan holds wherever it stands.
+    assert run_sluice(*words, "--plan", "plan.json", "--policy", "resident").json()["step_s"] == steps["resident"]
+    file = tmp_path / "run.yaml"
+    file.write_text("model: bytes-2m\nmachine: h200\nseq_len: 64\nbatch_size: 8\nplan: plan.json\npolicy: resident\n")
+    assert run_sluice("predict", file, "--json").json()["step_s"] == steps["streamed"]
+    refuses([*resident, "--plan", "nowhere.json"], "nowhere.json")
+
+
+@pytest.mark.parametrize("verb", ["predict", "plan"])
+@pytest.mark.parametrize("hbm", ["660 MiB", "641 MiB"])
+def test_what_makes_a_policy_fit_does_as_it_says(run_sluice, validate, verb, hbm):
+    words = [*RUN, "--policy", "resident", "--hbm", hbm, "--json"]
+    p = run_sluice(verb, *words, exit_code=3).json()
+    validate(p, "predict")
+    assert 1 <= len(p["remedies"]) <= 3
+    assert [r["setting"].startswith("--policy=") for r in p["remedies"]][-1] is False  # More memory, and the policy.
+    for remedy in p["remedies"]:
+        found = run_sluice("predict", *words, *remedy["setting"].split()).json()
+        assert found["fits"] and found["step_s"] <= 1.05 * remedy["step_s"]

@@ -46,7 +46,7 @@ def test_a_trace_differs_from_itself_by_nothing(tmp_path, run_sluice):
         (["trace", "nowhere"], ["nowhere", "run folder"]),
         (["trace", "diff", "a"], ["two traces"]),
         (["trace", "diff", "missing-a", "missing-b"], ["missing-a"]),
-        (["trace"], ["words"]),
+        (["trace"], ["RUNDIR"]),
     ],
 )
 def test_wrong_requests_are_refused(refuses, words, texts):

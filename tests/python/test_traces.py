@@ -106,3 +106,13 @@ def test_a_cycle_is_refused_by_name():
         sluice.simulate({"lanes": ["a"], "tasks": tasks})
     with pytest.raises(sluice.BadRequest, match="no such file"):
         sluice.simulate("nowhere.json")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"tasks": 5}', '{"tasks": [{"id": "a", "lane": "b", "seconds": 1}]}'])
+def test_what_is_no_trace_is_refused_by_name(tmp_path, text):
+    file = tmp_path / "no.trace"
+    file.write_text(text)
+    with pytest.raises(sluice.BadRequest, match="no.trace: "):
+        sluice.read_trace(file)
+    with pytest.raises(sluice.BadRequest, match="nowhere"):
+        sluice.read_trace(tmp_path / "nowhere")

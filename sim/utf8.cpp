@@ -1,8 +1,8 @@
-#include "engine/tokenizer/utf8.hpp"
+#include "sim/utf8.hpp"
 
 #include <algorithm>
 
-namespace sluice::engine {
+namespace sluice::sim {
 namespace {
 
 /// What may follow a first byte: how many bytes, and the range of the second (the Unicode Standard,
@@ -94,4 +94,4 @@ std::string with_replacements(std::string_view bytes) {
   return text;
 }
 
-}  // namespace sluice::engine
+}  // namespace sluice::sim

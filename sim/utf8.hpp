@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace sluice::engine {
+namespace sluice::sim {
 
 struct CodePoint {
   char32_t value;
@@ -26,4 +26,4 @@ void append_utf8(std::string& text, char32_t value);
 /// begin none: as Unicode (chapter 3, "U+FFFD Substitution of Maximal Subparts") recommends.
 [[nodiscard]] std::string with_replacements(std::string_view bytes);
 
-}  // namespace sluice::engine
+}  // namespace sluice::sim
