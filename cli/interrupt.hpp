@@ -9,7 +9,8 @@ namespace sluice::cli {
 /// While it lives, SIGINT, SIGTERM and SIGUSR1 ask the program to stop. Until `will_save` there is
 /// nothing to keep, and the first one ends the program with exit code 75 and one line; afterwards
 /// it sets the flag. A second one, of whichever kind, ends the program at once with 128 and its
-/// number. One at a time.
+/// number. A reader of stdout that goes away does not end it: what cannot be written is said at the
+/// end, when all is saved. One at a time.
 class InterruptFlag {
  public:
   [[nodiscard]] InterruptFlag();
@@ -24,6 +25,7 @@ class InterruptFlag {
  private:
   static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
   struct sigaction before_[3]{};
+  struct sigaction pipe_before_ {};
 };
 
 /// What is said where a signal came before there was anything to save.

@@ -14,6 +14,7 @@
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/utf8.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -211,6 +212,9 @@ bool holds_more_than_one_document(const std::string& text) {
 
 RunConfig run_from_yaml(const std::string& text, const std::string& where) {
   RunConfig run;
+  if (const auto wrong = sim::first_not_utf8(text)) {
+    throw BadRequest(where + ": byte " + std::to_string(*wrong) + " is not UTF-8: convert it");
+  }
   try {
     if (holds_more_than_one_document(text)) {
       throw BadRequest(where + ": holds more than one document, or text that is not YAML");

@@ -229,12 +229,12 @@ void validate(const ModelShape& shape, const std::string& where) {
   constexpr std::int64_t kMost = std::int64_t{1} << 24;
   require_size(shape.layers, 1 << 16, where, "num_hidden_layers");
   require_size(shape.hidden, kMost, where, "hidden_size");
-  require_size(shape.intermediate, kMost, where, "intermediate_size");
-  if (shape.experts) {
+  if (shape.experts) {  // First: intermediate_size is made of them.
     require_size(shape.experts->count, 1 << 16, where, "num_experts");
     require_size(shape.experts->active, shape.experts->count, where, "num_experts_per_tok");
     require_size(shape.experts->intermediate, kMost, where, "moe_intermediate_size");
   }
+  require_size(shape.intermediate, kMost, where, "intermediate_size");
   require_size(shape.heads, 1 << 16, where, "num_attention_heads");
   require_size(shape.kv_heads, 1 << 16, where, "num_key_value_heads");
   require_size(shape.head_dim, 1 << 16, where, "head_dim");

@@ -14,6 +14,10 @@ REFUSALS = [
     (SMALL.replace("plan.keep: all", "model.num_hiden_layers: 3"), ["num_hiden_layers", "num_hidden_layers"]),
     (SMALL.replace("all: {plan.keep: all}", "a: {}\n      b: {}") + "design: paired\n", ["paired", "keep", "3"]),
     (SMALL + "repeats: 0\n", ["repeats", "at least 1"]),
+    (SMALL + "name: other\n", ["line 15", "name is given twice"]),
+    (SMALL.replace("values: [1, 2]", "values: [1, 2, 1]"), ["line 10", "level 1 is given twice"]),
+    (SMALL.replace("factors:", "factors:\n  more: {path: plan.weight_buffers, values: [3, 4]}"),
+     ["line 11", "more and buffers both set plan.weight_buffers"]),
 ]
 
 

@@ -119,6 +119,8 @@ def test_what_cannot_be_balanced_or_read_is_refused_by_name(run_sluice, refuses,
     refuses(["train", *flags, "router_aux_loss_coef=-1"], "router_aux_loss_coef")
     flags = small(tmp_path, {**QWEN, "decoder_sparse_step": 2})
     refuses(["train", *flags], "decoder_sparse_step", "experts in every block")
+    flags = small(tmp_path, {**QWEN, "num_experts_per_tok": 0})
+    refuses(["train", *flags], "num_experts_per_tok: 0 must be at least 1")
 
 
 def test_a_rehearsal_of_experts_stays_finite(run_sluice, validate, tmp_path):

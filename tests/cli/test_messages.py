@@ -38,6 +38,11 @@ def test_words_that_are_not_utf8_are_refused(tmp_path, words):
     assert code == 2 and "is not UTF-8" in err.decode()
 
 
+def test_a_run_that_is_not_utf8_is_refused_by_its_byte(refuses, tmp_path):
+    (tmp_path / "run.yaml").write_bytes(b"model: m\xff\n")
+    refuses(["predict", "run.yaml"], "run.yaml: byte 8 is not UTF-8")
+
+
 @pytest.mark.parametrize("words", [["trace"], ["ablate"], ["fit"]])
 def test_what_is_missing_is_named_as_the_usage_names_it(refuses, run_sluice, words):
     line = refuses(words, "is required").err

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from conftest import available_verbs
-from running import ATTEMPTS, PATIENCE, computed, handles, has_handled, steps_done, train, wait_until
+from running import ATTEMPTS, PATIENCE, computed, handles, has_handled, start, steps_done, train, wait_until
 from small_run import assert_nothing_unfinished, steps_in
 
 pytestmark = pytest.mark.skipif(
@@ -86,3 +86,14 @@ def test_a_second_signal_stops_at_once_and_nothing_is_torn(run_sluice, flags, tm
                         "--resume", "--json").json()  # fmt: skip
     assert result["resumed_after"] >= 5
     assert_nothing_unfinished(tmp_path / "run")
+
+
+def test_a_reader_that_goes_away_ends_no_run(flags, tmp_path):
+    """`sluice train ... | head -1`: the run is done and saved, and what could not be written is said."""
+    process = start(["train", *flags, "steps=40", "out=run"], tmp_path)
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=PATIENCE) == 4
+    err = process.stderr.read().splitlines()
+    assert len(err) == 1 and err[0].startswith("sluice: error: cannot write to standard output"), err
+    assert steps_in(tmp_path / "run") == [40]
