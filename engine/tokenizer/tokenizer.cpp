@@ -38,7 +38,6 @@ Tokenizer::Tokenizer(TokenizerParts parts)
       in_normalized_(looked_for(parts_, true)) {
   for (const auto& [text, id] : parts_.pairs->vocabulary()) tokens_[id] = {text, false};
   for (const AddedToken& token : parts_.added) tokens_[token.id] = {token.content, token.special};
-  for (const auto& [id, token] : tokens_) largest_id_ = std::max(largest_id_, id);
 }
 
 Tokenizer Tokenizer::from_file(const std::filesystem::path& file) {

@@ -60,7 +60,6 @@ class Tokenizer {
   /// own.
   [[nodiscard]] bool composes() const { return parts_.composes; }
 
-  [[nodiscard]] TokenId largest_id() const { return largest_id_; }
   /// Id of a token, added or not.
   [[nodiscard]] std::optional<TokenId> find(const std::string& token) const;
 
@@ -76,7 +75,6 @@ class Tokenizer {
   TokenizerParts parts_;
   AddedTokenFinder in_text_, in_normalized_;
   std::unordered_map<TokenId, Token> tokens_;
-  TokenId largest_id_ = 0;
   /// Of the text that is being cut: bytes of its normal form so far.
   std::int64_t done_ = 0;
   std::function<void()> tell_;  ///< Empty where nobody wants to know.

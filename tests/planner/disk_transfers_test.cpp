@@ -7,8 +7,8 @@
 
 #include "planner/disk_state.hpp"
 #include "planner/layout.hpp"
-#include "sim/simulate.hpp"
 #include "tests/planner/disk_jobs.hpp"
+#include "tests/planner/task_spans.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -17,19 +17,9 @@ using test::all_on_disk;
 using test::pieced_job;
 using test::random_disk_plan;
 using test::RoundCosts;
+using test::spans_of;
+using test::TaskSpans;
 using test::tiny_job;
-
-using Spans = std::map<std::string, sim::Timeline::Span>;
-
-/// When each task of the graph runs, by its id.
-Spans spans_of(const StepGraph& graph) {
-  const sim::Timeline timeline = sim::simulate(graph.graph);
-  Spans spans;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
-    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
-  }
-  return spans;
-}
 
 /// The parts of a transfer's id, `before`UNIT`between`PIECE[/...].
 struct TransferId {
@@ -99,7 +89,7 @@ TEST(DiskPlan, APieceIsReadAfterItsLastWriteAndUpdatedBetween) {
   const Job job = pieced_job();
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const StepGraph graph = build_step_graph(job, random_disk_plan(job, seed, ~0ull), RoundCosts());
-    const Spans spans = spans_of(graph);
+    const TaskSpans spans = spans_of(graph);
     int pieces = 0;
     for (const auto& [id, span] : spans) {
       const std::string step = id.substr(0, 2);
@@ -122,7 +112,7 @@ TEST(DiskPlan, APieceIsReadAfterItsLastWriteAndUpdatedBetween) {
 TEST(DiskPlan, ReadsRunAheadOfTheNorm) {
   const Job job = tiny_job();
   const StepGraph graph = build_step_graph(job, all_on_disk(job), RoundCosts());
-  const Spans spans = spans_of(graph);
+  const TaskSpans spans = spans_of(graph);
   EXPECT_LT(spans.at("s2/state/embed/read/p0/c0").end, spans.at("s2/grads").end);
   EXPECT_GE(spans.at("s2/update/embed/p0").start, spans.at("s2/grads").end);
 }
@@ -133,7 +123,7 @@ TEST(DiskPlan, AGradientWaitsThereForTheNormAndComesBackWithItsState) {
   plan.disk_buffer = kDiskBlock;
   const StepGraph graph = build_step_graph(job, plan, RoundCosts());
   for (const StepTask& task : graph.tasks) EXPECT_NE(task.kind, TaskKind::load_gradient);
-  const Spans spans = spans_of(graph);
+  const TaskSpans spans = spans_of(graph);
   int pieces = 0;
   for (const auto& [id, written] : spans) {
     const auto write = transfer_of(id, "s2/gradient/", "/write/");
@@ -155,7 +145,7 @@ TEST(DiskPlan, WeightsThereComeAheadOfTheirPassAndAfterTheirLastWrite) {
     Plan plan = all_on_disk(job, Tier::disk, Tier::host, Tier::disk);
     plan.disk_buffer = kDiskBlock;
     const StepGraph graph = build_step_graph(job, plan, RoundCosts());
-    const Spans spans = spans_of(graph);
+    const TaskSpans spans = spans_of(graph);
     const bool both = compute == ComputeType::fp32;
     const std::string last = both ? "/low" : "";
     int pieces = 0;
@@ -188,7 +178,7 @@ TEST(DiskPlan, ASumThatWaitsThereComesBackBeforeALaterRoundAddsToIt) {
   ASSERT_GT(plan.rounds, 1);
   plan.disk_buffer = kDiskBlock;
   const StepGraph graph = build_step_graph(job, plan, RoundCosts());
-  const Spans spans = spans_of(graph);
+  const TaskSpans spans = spans_of(graph);
   std::map<std::string, Bytes> moved;
   for (std::size_t i = 0; i < graph.tasks.size(); ++i) {
     moved[graph.graph.tasks()[i].id] = graph.tasks[i].bytes;

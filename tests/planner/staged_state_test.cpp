@@ -2,17 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "planner/layout.hpp"
 #include "planner/step_graph.hpp"
-#include "sim/simulate.hpp"
 #include "tests/planner/step_jobs.hpp"
+#include "tests/planner/task_spans.hpp"
 
 namespace sluice::planner {
 namespace {
 
 using test::RoundCosts;
+using test::spans_of;
 
 /// A job whose records outweigh its state.
 Job long_job() {
@@ -29,14 +28,6 @@ Plan staged_plan(const Job& job, Tier weights = Tier::hbm) {
                        .executor = Executor::gpu,
                        .when = When::after},
                       1);
-}
-
-std::map<std::string, sim::Timeline::Span> spans_of(const StepGraph& graph) {
-  const sim::Timeline timeline = sim::simulate(graph.graph);
-  std::map<std::string, sim::Timeline::Span> spans;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i)
-    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
-  return spans;
 }
 
 std::int64_t moved(const StepGraph& graph, TaskKind kind) {

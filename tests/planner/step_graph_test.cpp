@@ -2,13 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
 #include <set>
 
 #include "planner/layout.hpp"
 #include "planner/random_plan.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/step_jobs.hpp"
+#include "tests/planner/task_spans.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -98,10 +98,7 @@ TEST(StepGraph, WeightsOfAStreamedBlockCrossOncePerPassOfARound) {
 TEST(StepGraph, UpdatesWaitForTheNormWhereverItCounts) {
   const Job job = tiny_job();
   const StepGraph graph = build(job, uniform_plan(job, UnitPlan{}, 1));
-  const sim::Timeline timeline = sim::simulate(graph.graph);
-  std::map<std::string, sim::Timeline::Span> spans;
-  for (std::size_t i = 0; i < graph.tasks.size(); ++i)
-    spans[graph.graph.tasks()[i].id] = timeline.spans[i];
+  const test::TaskSpans spans = test::spans_of(graph);
   for (const char* unit : {"embed", "L0", "L3", "head"}) {
     EXPECT_GE(spans.at(std::string("s2/update/") + unit).start, spans.at("s2/grads").end);
   }
