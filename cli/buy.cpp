@@ -49,42 +49,48 @@ std::string step_text(const BuyRow& row) {
 
 std::string limit_text(const BuyRow& row) {
   std::string text = row.limit;
-  if (row.kind != planner::RowKind::resident_node && !row.next_limit.empty()) {
-    text += ", next " + row.next_limit;
+  if (row.fits && row.kind != planner::RowKind::resident_node) {
+    text += fmt::format(" at {:.0f} %", 100 * row.limit_share);
+    text += row.next_limit.empty() ? " of the step" : ", next " + row.next_limit;
   }
   if (!row.fits && !row.remedy.empty()) text += "; " + row.remedy;
   if (row.kind != planner::RowKind::resident_node && row.gpus > 1) {
     text += fmt::format("; uses 1 of {} GPUs", row.gpus);
   }
+  if (row.owned) text += "; yours";
   if (row.within_days == false) text += "; too slow";
   if (row.within_budget == false) text += "; too dear";
   return text;
 }
 
 std::string evidence_text(const BuyRow& row) {
-  if (!row.fits) return "";
-  if (row.kind == planner::RowKind::resident_node) return "roofline";
-  return fmt::format("{:.0f}/{:.0f}/{:.0f}", 100 * row.evidence.measured, 100 * row.evidence.fitted,
-                     100 * row.evidence.datasheet);
+  if (!row.fits) return "-";
+  if (row.kind == planner::RowKind::resident_node) return "roofline, " + row.nearest_case;
+  return fmt::format("{:.0f}/{:.0f}/{:.0f}, {}", 100 * row.evidence.measured,
+                     100 * row.evidence.fitted, 100 * row.evidence.datasheet, row.nearest_case);
 }
 
 std::string rows_table(const BuyReport& report) {
-  std::size_t wide = 7;
-  for (const BuyRow& row : report.rows) wide = std::max(wide, row.machine.size());
-  std::string text = fmt::format("{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8} {:>10}  {}\n",
-                                 "machine", wide, "step", "tokens/s", "days", "90 %", "buy USD",
-                                 "USD/h", "rent USD", "evidence", "limit");
+  std::size_t wide = 7, limit = 5;
+  for (const BuyRow& row : report.rows) {
+    wide = std::max(wide, row.machine.size());
+    if (row.fits) limit = std::max(limit, limit_text(row).size());
+  }
+  std::string text = fmt::format(
+      "{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8}  {:<{}}  {}\n", "machine", wide, "step",
+      "tokens/s", "days", "90 %", "buy USD", "USD/h", "rent USD", "limit", limit, "evidence");
   for (const BuyRow& row : report.rows) {
     const std::string interval =
         row.days ? fmt::format("{:.1f} to {:.1f}", *row.days_low, *row.days_high) : "-";
     text += fmt::format(
-        "{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8} {:>10}  {}\n", row.machine, wide,
+        "{:<{}}  {:>12} {:>9} {:>7} {:>13} {:>8} {:>7} {:>8}  {:<{}}  {}\n", row.machine, wide,
         step_text(row), row.fits ? fmt::format("{:.0f}", row.tokens_per_s) : "-",
         or_dash(row.days, 1), interval, or_dash(row.buy_usd, 0), or_dash(row.rent_usd_per_hour, 2),
-        or_dash(row.rent_usd, 0), evidence_text(row), limit_text(row));
+        or_dash(row.rent_usd, 0), limit_text(row), limit, evidence_text(row));
   }
   return text +
-         "evidence: % of the step that rests on measurements / fits / datasheets and rules\n";
+         "evidence: % of the step that rests on measured tasks / measured rates / datasheets and "
+         "rules, and the nearest\n          prediction that was held against a run\n";
 }
 
 std::string upgrades_table(const BuyReport& report) {
@@ -100,6 +106,8 @@ std::string upgrades_table(const BuyReport& report) {
     if (upgrade.speedup) effect += fmt::format(" ({:.2f} times as fast)", *upgrade.speedup);
     if (upgrade.days_saved) effect += fmt::format(", {:+.1f} days", -*upgrade.days_saved + 0.0);
     if (upgrade.price) effect += fmt::format(", {:.0f} USD", *upgrade.price);
+    if (upgrade.total) effect += fmt::format(" ({:.0f} with the machine)", *upgrade.total);
+    if (upgrade.within_budget == false) effect += "; too dear";
     text += fmt::format("  {}: {}\n    {}\n", upgrade.what, effect, upgrade.setting);
   }
   if (!idle.empty()) text += "  no effect: " + idle + "\n";
@@ -161,6 +169,7 @@ int run_buy(const Arguments& arguments) {
         "US dollars; several, separated by commas, are advised on in turn"},
        {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
        {"--rent", Takes::nothing, "price by the hour"},
+       {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/buy.schema.json)"}});
   BuyRequest request;
   if (const auto names = asked.value("--machines")) request.machines = split(*names, "--machines");
@@ -179,6 +188,7 @@ int run_buy(const Arguments& arguments) {
   }
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
+  request.owned = asked.has("--own");
   request.threads = std::max(1U, std::thread::hardware_concurrency());
   request.progress = show_progress;
   BuyReport report = planner::buy(asked.config, request);

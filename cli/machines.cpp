@@ -1,5 +1,6 @@
 // `sluice machines`: the catalogue of machines, where each number comes from, and what is
 // supported.
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <map>
@@ -7,6 +8,7 @@
 #include "cli/listing.hpp"
 #include "cli/machine_calibration.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/composed_machine.hpp"
 #include "planner/machine_list.hpp"
 #include "planner/parts.hpp"
 #include "planner/profile_file.hpp"
@@ -125,15 +127,44 @@ bool list_parts(const std::vector<std::string>& words) {
   return true;
 }
 
+/// What is left of the words without --gpu, --cpu, --ram and --ssd, which go to `parts`.
+Arguments without_parts(const Arguments& arguments, planner::PartFlags& parts) {
+  const std::map<std::string, std::optional<std::string>*> flags{
+      {"--gpu", &parts.gpu}, {"--cpu", &parts.cpu}, {"--ram", &parts.ram}, {"--ssd", &parts.ssd}};
+  Arguments rest;
+  for (std::size_t i = 0; i < arguments.strings.size(); ++i) {
+    const std::string& word = arguments.strings[i];
+    const std::size_t equals = word.find('=');
+    const auto flag = flags.find(word.substr(0, equals));
+    if (flag == flags.end()) {
+      rest.strings.push_back(word);
+    } else if (equals != std::string::npos) {
+      *flag->second = word.substr(equals + 1);
+    } else if (i + 1 < arguments.strings.size()) {
+      *flag->second = arguments.strings[++i];
+    } else {
+      throw BadRequest(word + ": a value is missing after it (sluice machines parts)");
+    }
+  }
+  return rest;
+}
+
 }  // namespace
 
 int run_machines(const Arguments& arguments) {
   if (change_calibration(arguments.strings)) return 0;
   if (list_parts(arguments.strings)) return 0;
-  const Listing listing = parse_listing(arguments, "machines", "NAME|FILE|here",
-                                        "list, parts (what composed machines take), show NAME with "
-                                        "its calibration, reset NAME (forget "
-                                        "that), or merge NAME FILE (add to it)");
+  planner::PartFlags parts;
+  Arguments words = without_parts(arguments, parts);
+  const auto is_name = [](const std::string& word) { return !word.starts_with("-"); };
+  if (parts.any() && std::ranges::count_if(words.strings, is_name) == 1) {
+    std::erase(words.strings, "show");  // The parts are what is shown.
+  }
+  Listing listing = parse_listing(words, "machines", "NAME|FILE|here",
+                                  "list, parts (what composed machines take), show NAME (or --gpu, "
+                                  "--cpu, --ram, --ssd, as runs take them) with its calibration, "
+                                  "reset NAME (forget that), or merge NAME FILE (add to it)");
+  if (parts.any()) listing.shown = composed_text(listing.shown, parts);
   if (listing.shown) {
     const MachineProfile machine = planner::find_machine(*listing.shown);
     if (listing.json) {

@@ -26,6 +26,7 @@ std::string phases_table(const planner::PhaseMemory& phases) {
                           margin_text(need), tier == Tier::disk ? "\n" : ",");
     }
   }
+  for (const std::string& lacking : phase_shortages(phases)) text += "  " + lacking + "\n";
   return text;
 }
 

@@ -43,7 +43,7 @@ int run_predict(const Arguments& arguments) {
   if (const auto path = request.value("--graph-out")) {
     planner::write_whole_file(*path, sim::write_graph(step.graph.graph));
   }
-  const planner::RunNeeds needs = run_needs(prediction, run.predictor, request.config.machine);
+  const planner::RunNeeds needs = run_needs(prediction, run.predictor, request.config);
   const planner::RunMoney money =
       planner::money_of(prediction, request.config.machine, tokens, prices);
   if (request.has("--json")) {

@@ -83,29 +83,38 @@ double normal_at(std::uint64_t seed, const char* name, std::uint64_t index) {
   return index % 2 == 0 ? pair.even : pair.odd;
 }
 
+void initialize_range(const planner::ModelShape& shape, const planner::TensorSpec& tensor,
+                      std::uint64_t seed, std::int64_t first, std::span<std::uint16_t> high,
+                      std::span<std::uint16_t> low) {
+  const auto set = [&](std::int64_t index, double value) {
+    const SplitMaster halves = split_master(static_cast<float>(value));
+    high[static_cast<std::size_t>(index - first)] = halves.high;
+    low[static_cast<std::size_t>(index - first)] = halves.low;
+  };
+  const std::int64_t end = first + std::ssize(high);
+  if (!tensor.decays) {
+    const double value = tensor.name.ends_with("norm.weight") ? 1 : 0;
+    for (std::int64_t i = first; i < end; ++i) set(i, value);
+    return;
+  }
+  const std::uint64_t stream = stream_of(tensor.name);
+  for (std::int64_t i = first; i < end; i += 2) {
+    const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i) / 2);
+    set(i, shape.init_std * pair.even);
+    if (i + 1 < end) set(i + 1, shape.init_std * pair.odd);
+  }
+}
+
 void initialize_unit(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed,
                      std::uint16_t* high, std::uint16_t* low) {
   const planner::UnitTensors tensors = planner::unit_tensors(shape, unit);
   std::fill_n(high, tensors.padded_size, std::uint16_t{0});
   std::fill_n(low, tensors.padded_size, std::uint16_t{0});
   for (const planner::TensorSpec& tensor : tensors.tensors) {
-    const auto set = [&](std::int64_t index, double value) {
-      const SplitMaster halves = split_master(static_cast<float>(value));
-      high[tensor.offset + index] = halves.high;
-      low[tensor.offset + index] = halves.low;
-    };
-    if (!tensor.decays) {
-      const double value = tensor.name.ends_with("norm.weight") ? 1 : 0;
-      for (std::int64_t i = 0; i < tensor.size(); ++i) set(i, value);
-      continue;
-    }
-    const std::uint64_t stream = stream_of(tensor.name);
     in_parallel(tensor.size(), [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; i += 2) {
-        const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i) / 2);
-        set(i, shape.init_std * pair.even);
-        if (i + 1 < end) set(i + 1, shape.init_std * pair.odd);
-      }
+      const auto count = static_cast<std::size_t>(end - begin);
+      initialize_range(shape, tensor, seed, begin, {high + tensor.offset + begin, count},
+                       {low + tensor.offset + begin, count});
     });
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "planner/shape.hpp"
 
@@ -12,6 +13,12 @@ namespace sluice::engine {
 /// norms 1, biases and padding 0.
 void initialize_unit(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed,
                      std::uint16_t* high, std::uint16_t* low);
+
+/// Elements [first, first + high.size()) of one tensor, `first` even, into `high` and `low`, which
+/// are equally long: the same bits as initialize_unit gives them.
+void initialize_range(const planner::ModelShape& shape, const planner::TensorSpec& tensor,
+                      std::uint64_t seed, std::int64_t first, std::span<std::uint16_t> high,
+                      std::span<std::uint16_t> low);
 
 /// Element `index` of the normal(0, 1) stream of tensor `name` under `seed`: Philox4x32-10 (Salmon
 /// et al., SC 2011) and the Box-Muller transform.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <thread>
 
 #include "engine/init.hpp"
 #include "engine/master_weights.hpp"
@@ -100,17 +99,28 @@ void TrainingState::clear_moments(std::size_t unit) {
 }
 
 void TrainingState::initialize(const InitialWeights& weights) {
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_moments(unit);
+  if (weights.alike_blocks) return initialize_alike(weights.seed);
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
+  const StatePieces pieces(shape_, {StatePart::weights});
+  planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
+    const StatePiece& piece = pieces[i];
+    const planner::TensorSpec& tensor = pieces.tensor(piece);
+    std::vector<std::uint16_t> high(static_cast<std::size_t>(piece.elements)), low(high.size());
+    initialize_range(shape_, tensor, weights.seed, piece.first, high, low);
+    write_halves(piece.unit, tensor.offset + piece.first, high, low);
+  });
+}
+
+void TrainingState::initialize_alike(std::uint64_t seed) {
   std::vector<std::uint16_t> high, low;
   for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    const auto padded = static_cast<std::size_t>(planner::unit_padded_size(shape_, unit));
-    const bool alike = weights.alike_blocks && unit > 1 && unit + 1 < units_.size();
-    if (!alike) {
-      high.resize(padded);
-      low.resize(padded);
-      initialize_unit(shape_, unit, weights.seed, high.data(), low.data());
+    if (unit <= 1 || unit + 1 == units_.size()) {
+      high.resize(static_cast<std::size_t>(planner::unit_padded_size(shape_, unit)));
+      low.resize(high.size());
+      initialize_unit(shape_, unit, seed, high.data(), low.data());
     }
     write_weights(unit, high, low);
-    clear_moments(unit);
   }
 }
 
@@ -131,7 +141,7 @@ void TrainingState::load(const LoadedState& from) {
   const StatePieces pieces(shape_, parts);
   std::mutex mutex;
   std::int64_t done = 0;
-  planner::parallel_for(pieces.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+  planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
     const StatePiece& piece = pieces[i];
     std::vector<float> values(static_cast<std::size_t>(piece.elements));
     from.source.read(piece.part, piece.unit, pieces.tensor(piece), piece.first, values);

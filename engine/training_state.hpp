@@ -99,6 +99,7 @@ class TrainingState : public StateSource {
   void clear_moments(std::size_t unit);
   void absorb(planner::Sha256& sha, std::size_t unit, const planner::TensorSpec& tensor,
               std::span<const Plane> planes, std::vector<std::byte>& buffer) const;
+  void initialize_alike(std::uint64_t seed);
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);
   /// Elements from `offset` of a unit's planes, [padded] each, wherever copies of them stay.

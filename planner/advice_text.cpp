@@ -3,6 +3,11 @@
 #include <cstdio>
 
 namespace sluice::planner {
+namespace {
+
+constexpr double kHoursUntil = 2;  ///< Days; less is said in hours.
+
+}  // namespace
 
 std::string decimal(double value, int digits) {
   char text[64];
@@ -19,13 +24,19 @@ std::string dollars(double value) {
 }
 
 std::string days_text(double days) {
-  return days < 2 ? decimal(days * 24, 1) + " hours" : decimal(days, days < 20 ? 1 : 0) + " days";
+  return days < kHoursUntil ? decimal(days * 24, 1) + " hours"
+                            : decimal(days, days < 20 ? 1 : 0) + " days";
+}
+
+std::string days_range(double low, double high) {
+  if ((low < kHoursUntil) != (high < kHoursUntil)) return days_text(low) + " to " + days_text(high);
+  const std::string first = days_text(low);
+  return first.substr(0, first.find(' ')) + " to " + days_text(high);
 }
 
 std::string time_text(const BuyRow& row) {
   if (!row.days) return decimal(row.tokens_per_s, 0) + " tokens/s";
-  return days_text(*row.days) + " (" + days_text(*row.days_low) + " to " +
-         days_text(*row.days_high) + ")";
+  return days_text(*row.days) + " (" + days_range(*row.days_low, *row.days_high) + ")";
 }
 
 std::string rent_text(const BuyRow& row) {

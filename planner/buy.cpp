@@ -14,6 +14,7 @@
 #include "planner/run_planning.hpp"
 #include "planner/run_step.hpp"
 #include "planner/units_text.hpp"
+#include "planner/upgrade_worth.hpp"
 #include "planner/upgrades.hpp"
 #include "sim/error.hpp"
 
@@ -62,9 +63,9 @@ std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
 
 /// Rates by the name elasticities go by, each with the facts that scale together: those of
 /// machine_resources, but the link each way by itself.
-std::vector<std::pair<std::string, std::vector<std::string>>> rates() {
+std::vector<std::pair<std::string, std::vector<std::string>>> rates(const Plan& plan) {
   std::vector<std::pair<std::string, std::vector<std::string>>> all;
-  for (const MachineResource& resource : machine_resources()) {
+  for (const MachineResource& resource : resources_of(plan)) {
     if (resource.kind != ResourceKind::rate) continue;
     if (resource.name != std::string("link")) {
       all.emplace_back(resource.name,
@@ -171,7 +172,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
     std::vector<Ordered> found(changes.size());
     parallel_for(changes.size(), request.threads, [&](std::size_t i) {
       found[i] = ordered(config, changes[i], planned, request.stop);
-      found[i].upgrade.price = request.prices.change(*parts, changes[i].parts);
+      add_price(found[i].upgrade, *parts, changes[i].parts, request);
     });
     // The best plan found for any of them, on the base and on each.
     const Plan* best = nullptr;
@@ -205,29 +206,10 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
   return before;
 }
 
-/// What upgrades do to the step and the days, best first.
-void judge_upgrades(BuyReport& report, const BuyRequest& request, std::optional<Duration> before,
-                    std::int64_t tokens_a_step) {
-  const auto days = [&](Duration step) {
-    return *request.tokens / static_cast<double>(tokens_a_step) * to_seconds(step).count() /
-           kSecondsPerDay;
-  };
-  for (Upgrade& upgrade : report.upgrades) {
-    if (!upgrade.fits) continue;
-    if (before) upgrade.speedup = to_seconds(*before) / to_seconds(upgrade.step);
-    if (!request.tokens) continue;
-    upgrade.days = days(upgrade.step);
-    if (before) upgrade.days_saved = days(*before) - *upgrade.days;
-  }
-  std::ranges::stable_sort(report.upgrades, [](const Upgrade& a, const Upgrade& b) {
-    if (a.fits != b.fits) return a.fits;
-    return a.fits && a.step < b.step;
-  });
-}
-
-std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machine) {
+std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machine,
+                                                    const Plan& plan) {
   std::vector<std::pair<std::string, Variant>> all;
-  for (const auto& [name, facts] : rates()) {
+  for (const auto& [name, facts] : rates(plan)) {
     Variant variant;
     for (const std::string& fact : facts) variant.facts.emplace_back(fact, "1.1x");
     all.emplace_back(name, variant);
@@ -251,7 +233,7 @@ void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& requ
   const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
   judge_upgrades(report, request, before, run.predictor.job().tokens());
   if (planned == nullptr) return;
-  const auto resources = nudges(run.predictor.machine());
+  const auto resources = nudges(run.predictor.machine(), planned->best.prediction.plan);
   std::vector<double> values(resources.size());
   parallel_for(resources.size(), request.threads, [&](std::size_t i) {
     const Variant& variant = resources[i].second;
@@ -283,7 +265,7 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector
     if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
   }
   RunConfig base = config;
-  if (base.machine == RunConfig().machine) {
+  if (base.machine == RunConfig().machine && !request.owned) {
     base.machine = advised_machine(report.rows, request).value_or(base.machine);
   }
   report.base = base.machine;

@@ -29,6 +29,7 @@ struct BuyRequest {
   std::optional<double> budget_usd;
   PriceList prices;
   Payment payment = Payment::buy;
+  bool owned = false;  ///< The machine that the run names is the user's: only orders for it cost.
   std::int64_t threads = 2;  ///< Machines predicted at a time; the report does not depend on it.
   /// Called after each machine, never two at a time: done, of, which.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
@@ -46,6 +47,7 @@ struct BuyRow {
   std::string machine = {};
   RowKind kind = RowKind::machine;
   bool fits = false;
+  bool owned = false;  ///< By the request; it is then neither bought nor rented.
   Duration step{0}, step_low{0}, step_high{0};
   double tokens_per_s = 0;
   std::optional<double> days = {}, days_low = {}, days_high = {};  ///< For the request's tokens.
@@ -56,6 +58,7 @@ struct BuyRow {
   std::optional<double> cost = {};  ///< US dollars: the price, or the rent for `days`.
   std::string limit =
       {};  ///< What bounds the step; where it does not fit, the tier and what it lacks.
+  double limit_share = 0;       ///< That bound over the step.
   std::string next_limit = {};  ///< What would bound it next, and how near that is.
   std::string remedy = {};      ///< Where it does not fit: what would help.
   std::int64_t gpus = 1;        ///< In the smallest host the GPU is sold in; the job uses one.
@@ -76,6 +79,9 @@ struct Upgrade {
       {};  ///< Step before over step after; none where it did not fit before.
   std::optional<double> days = {}, days_saved = {};  ///< For the request's tokens.
   std::optional<double> price = {};                  ///< US dollars of the parts that are new.
+  /// US dollars of the whole machine with it; none where the machine is owned, or has no price.
+  std::optional<double> total = {};
+  std::optional<bool> within_budget = {};  ///< `total`, or of an owned machine `price`.
 };
 
 struct BuyReport {
@@ -88,8 +94,9 @@ struct BuyReport {
   std::vector<std::string> verdict = {};  ///< Sentences, the conclusion first (planner/advice.hpp).
 };
 
-/// `config.machine` is the base of upgrades and elasticity; where it is the default ("here"), the
-/// machine the verdict is about. Throws BadRequest for an unknown machine.
+/// `config.machine` is the base of upgrades and elasticity, and a row; where it is the default
+/// ("here") and not owned, the machine the verdict is about. Throws BadRequest for an unknown
+/// machine.
 [[nodiscard]] BuyReport buy(const RunConfig& config, const BuyRequest& request);
 
 /// The rows of an earlier report under another budget or number of days.

@@ -6,7 +6,7 @@ namespace {
 constexpr double kSameSpeed = 1.1;  ///< Longer by less is not worth money.
 
 bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
-  if (!row.fits || row.kind == RowKind::resident_node) return false;
+  if (!row.fits || row.owned || row.kind == RowKind::resident_node) return false;
   if (!within) return true;
   if (request.days && row.days && *row.days > *request.days) return false;
   if (!request.budget_usd) return true;

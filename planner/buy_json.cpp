@@ -22,6 +22,7 @@ Json to_json(const BuyRow& row) {
   return {{"machine", row.machine},
           {"kind", to_string(row.kind)},
           {"fits", row.fits},
+          {"owned", row.owned},
           {"step_s", seconds_if(row.fits, row.step)},
           {"step_s_low", seconds_if(row.fits, row.step_low)},
           {"step_s_high", seconds_if(row.fits, row.step_high)},
@@ -37,6 +38,7 @@ Json to_json(const BuyRow& row) {
           {"rent_usd_per_hour", or_null(row.rent_usd_per_hour)},
           {"rent_usd", or_null(row.rent_usd)},
           {"limit", row.limit},
+          {"limit_share", row.limit_share},
           {"next_limit", row.next_limit},
           {"remedy", row.remedy},
           {"gpus", row.gpus},
@@ -60,7 +62,9 @@ Json to_json(const Upgrade& upgrade) {
           {"speedup", or_null(upgrade.speedup)},
           {"days", or_null(upgrade.days)},
           {"days_saved", or_null(upgrade.days_saved)},
-          {"price", or_null(upgrade.price)}};
+          {"price", or_null(upgrade.price)},
+          {"total", or_null(upgrade.total)},
+          {"within_budget", or_null(upgrade.within_budget)}};
 }
 
 }  // namespace

@@ -16,6 +16,10 @@
 namespace sluice::planner {
 namespace {
 
+void within_days(BuyRow& row, const BuyRequest& request) {
+  if (row.days && request.days) row.within_days = *row.days <= *request.days;
+}
+
 void add_money(BuyRow& row, const BuyRequest& request) {
   if (row.fits && request.tokens) {
     const double steps = *request.tokens / (row.tokens_per_s * to_seconds(row.step).count());
@@ -30,6 +34,7 @@ void add_money(BuyRow& row, const BuyRequest& request) {
       row.kind == RowKind::resident_node && !request.prices.machines.contains(row.machine)
           ? Price{}
           : request.prices.of(row.machine);
+  if (row.owned) return within_days(row, request);
   row.buy_usd = price.buy_usd;
   row.rent_usd_per_hour = price.rent_usd_per_hour;
   if (row.rent_usd_per_hour && row.days) {
@@ -42,7 +47,7 @@ void add_money(BuyRow& row, const BuyRequest& request) {
     row.price_date = price.date;
     row.price_source = price.source;
   }
-  if (row.days && request.days) row.within_days = *row.days <= *request.days;
+  within_days(row, request);
   if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
 }
 
@@ -146,13 +151,14 @@ class RowMaker {
     RunConfig config = config_;
     config.machine = machine;
     BuyRow row{.machine = machine, .kind = kind};
+    row.owned = request_.owned && machine == config_.machine;
     RunPlanning run = planning_of(config);
     run.search.effort = kCompareEffort;
     run.search.threads = 1;
     run.search.stop = request_.stop;
     const auto found = search(run.predictor, run.search);
     if (const auto* planned = std::get_if<Planned>(&found)) {
-      describe(row, planned->best.prediction, run.predictor);
+      describe(row, planned->best.prediction, run.predictor, config);
     } else {
       shortage = std::get<Infeasible>(found);
       row.limit =
@@ -165,16 +171,18 @@ class RowMaker {
     return row;
   }
 
-  static void describe(BuyRow& row, const Prediction& p, const Predictor& predictor) {
+  static void describe(BuyRow& row, const Prediction& p, const Predictor& predictor,
+                       const RunConfig& config) {
     row.fits = true;
     row.step = p.step;
     row.step_low = std::chrono::duration_cast<Duration>(p.step_low);
     row.step_high = std::chrono::duration_cast<Duration>(p.step_high);
     row.tokens_per_s = p.tokens_per_s;
     row.limit = to_string(p.bound.by);
+    row.limit_share = p.bound.time / to_seconds(p.step);
     row.next_limit = next_limit(p.bound, p.step);
     row.evidence = p.evidence;
-    const RunNeeds needs = run_needs(p, predictor, row.machine);
+    const RunNeeds needs = run_needs(p, predictor, config);
     row.nearest_case = needs.nearest_case;
     row.phases = needs.phases;
     row.wear = needs.wear;
@@ -191,6 +199,11 @@ std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request)
   std::vector<std::string> machines = request.machines;
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) machines.push_back(machine.name);
+  }
+  // The machine that is asked about is a row, too.
+  const bool named = request.owned || config.machine != RunConfig().machine;
+  if (named && std::ranges::find(machines, config.machine) == machines.end()) {
+    machines.push_back(config.machine);
   }
   for (const std::string& machine : machines) (void)find_machine(machine, config.backend);
   const RowMaker maker(config, request);

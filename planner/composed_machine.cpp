@@ -66,6 +66,19 @@ bool needs_c2c(const GpuPart& gpu) {
   return gpu.link == HostLink::c2c || gpu.link == HostLink::c2c_shared;
 }
 
+/// Boards that hold eight GPUs are servers'.
+void check_board(const GpuPart& gpu, const CpuPart& cpu) {
+  if (!goes_with(gpu, cpu)) {
+    std::string servers;
+    for (const CpuPart& other : cpu_parts()) {
+      if (other.server) servers += (servers.empty() ? "" : ", ") + other.name;
+    }
+    throw BadRequest("cpu: " + gpu.name + " is a module of nodes with " +
+                     std::to_string(gpu.node_gpus) + " GPUs, whose boards do not take " + cpu.name +
+                     ": one of " + servers);
+  }
+}
+
 void check_lanes(const GpuPart& gpu, const CpuPart& cpu, const SsdSet& ssd) {
   constexpr std::int64_t kGpuLanes = 16, kSsdLanes = 4;
   const std::int64_t left = cpu.lanes - (needs_c2c(gpu) ? 0 : kGpuLanes);
@@ -132,6 +145,11 @@ const Build* find_build(const std::string& name) {
   return found == builds().end() ? nullptr : &*found;
 }
 
+bool goes_with(const GpuPart& gpu, const CpuPart& cpu) {
+  if (needs_c2c(gpu) || cpu.c2c) return needs_c2c(gpu) == cpu.c2c;
+  return gpu.node_gpus == 1 || cpu.server;
+}
+
 void check_parts(const Composition& parts) {
   const GpuPart& gpu = find_gpu(parts.gpu);
   const CpuPart& cpu = find_cpu(parts.cpu);
@@ -141,6 +159,7 @@ void check_parts(const Composition& parts) {
                          : "gpu: " + gpu.name + " is no superchip, and " + cpu.name +
                                " comes only on one (gh200, gb200)");
   }
+  check_board(gpu, cpu);
   check_memory(cpu, parts.ram);
   check_lanes(gpu, cpu, parts.ssd);
 }

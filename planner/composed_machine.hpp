@@ -46,6 +46,9 @@ struct PartFlags {
 /// The shortest text that find_composition reads back.
 [[nodiscard]] std::string to_text(const Composition& parts);
 
+/// Is there a board for both? Superchips have their own CPU, GPUs sold in nodes a server's.
+[[nodiscard]] bool goes_with(const GpuPart& gpu, const CpuPart& cpu);
+
 /// Throws BadRequest naming what does not go together, with the valid values: modules of another
 /// kind, a count or a size the board does not take, a speed no such module has, more PCIe lanes
 /// than the CPU has, a GPU that needs another CPU.

@@ -4,6 +4,7 @@
 
 #include "planner/disk_shares.hpp"
 #include "planner/disk_state.hpp"
+#include "planner/steady_state.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -14,6 +15,8 @@ constexpr std::int64_t kRoundsUsual = 4;
 /// Of the time that is left, what a search of a roomier host may take: its plans are then simulated
 /// with their disk.
 constexpr double kInMemoryPart = 0.5;
+/// More buffers than two take at most so much off a step (405 B parameters: 1 %).
+constexpr double kBuffersGain = 1.1;
 
 /// Does every round move something from the disk or to it?
 bool rounds_use_disk(const Plan& plan) {
@@ -157,15 +160,22 @@ class DiskSearch {
     const std::size_t units = plan.units.size();
     const std::size_t count = pinned() ? 0 : shares_.fewest(plan, missing(prediction));
     bool any = false;
+    Plan before;
     for (std::size_t more = 0; more < 3 && count + more <= 3 * units; ++more) {
       for (const Placement placement : {Placement::last, Placement::even}) {
         const bool all_blocks = count + more + 2 >= units;
         if (placement == Placement::even && (pinned() || all_blocks)) continue;  // As the last.
         for (const std::int64_t buffers : {2, 3, 4}) {
           if (best_ && settings_.is_late()) return true;
+          const Plan moved = shares_.moved(plan, count + more, placement, buffers);
+          if (moved == before) break;  // There is no more to move.
+          if (buffers == 2) before = moved;
+          const Duration best = best_ ? best_->second : Duration(0);
           // What lacks memory lacks it with more buffers, too.
-          if (!fits(shares_.moved(plan, count + more, placement, buffers))) break;
+          if (!fits(moved)) break;
           any = true;
+          // Nor do more buffers make up for much.
+          if (best.count() > 0 && to_seconds(last_) > kBuffersGain * to_seconds(best)) break;
         }
       }
       if (any || pinned()) break;
@@ -176,19 +186,21 @@ class DiskSearch {
   bool fits(const Plan& plan) {
     if (!is_valid(plan, predictor_.job())) return false;
     ++considered_;
-    const PlanScore score = predictor_.score(plan);
-    if (score.step.count() == 0) {
-      note_shortage(plan);
+    StepGraph graph = build_step_graph(predictor_.job(), plan, predictor_.costs());
+    const Memory memory = memory_of(graph, predictor_.machine());
+    if (std::ranges::any_of(memory, [](const TierMemory& tier) { return !tier.fits(); })) {
+      note_shortage(memory);
       return false;
     }
     ++simulated_;
-    if (!best_ || score.step < best_->second) best_ = {plan, score.step};
+    const Duration step = simulate_steady(graph).period(*graph.graph.period());
+    last_ = step;
+    if (!best_ || step < best_->second) best_ = {plan, step};
     return true;
   }
 
-  void note_shortage(const Plan& plan) {
-    least_.memory = memory_of(build_step_graph(predictor_.job(), plan, predictor_.costs()),
-                              predictor_.machine());
+  void note_shortage(const Memory& memory) {
+    least_.memory = memory;
     least_.short_by = Bytes(0);
     for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
       const Bytes lacking = at(least_.memory, tier).missing();
@@ -214,6 +226,7 @@ class DiskSearch {
   Bytes most_{0};  ///< Host memory that the disk can take off it.
   double space_log10_ = 0;
   std::optional<std::pair<Plan, Duration>> best_;
+  Duration last_{0};  ///< Of the plan simulated last.
   Infeasible least_;
   std::int64_t considered_ = 0, simulated_ = 0;
 };

@@ -12,7 +12,7 @@ std::vector<Elasticity> elasticities(const Predictor& predictor, const Calibrati
   std::vector<Elasticity> all;
   const Duration before = predictor.score(plan).step;
   if (before.count() == 0) return all;
-  for (const MachineResource& resource : machine_resources()) {
+  for (const MachineResource& resource : resources_of(plan)) {
     if (resource.kind != ResourceKind::rate) continue;
     const Duration after =
         predictor_with_more(predictor, calibration, resource, kMore).score(plan).step;

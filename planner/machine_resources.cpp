@@ -1,7 +1,9 @@
 #include "planner/machine_resources.hpp"
 
 #include <algorithm>
+#include <string_view>
 
+#include "planner/disk_state.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_planning.hpp"
 #include "sim/error.hpp"
@@ -32,10 +34,22 @@ std::span<const MachineResource> machine_resources() {
        {"h2d", "d2h", "h2d_duplex", "d2h_duplex"}},
       {"dram", "host memory bandwidth", ResourceKind::rate, {"dram"}},
       {"cpu", "CPU optimizer speed", ResourceKind::rate, {"update", "cores"}},
+      {kDiskResource, "disk rate", ResourceKind::rate, {"disk_read", "disk_write", "disk_both"}},
       {"hbm", "device memory", ResourceKind::hbm},
       {"host", "host memory", ResourceKind::host},
   };
   return all;
+}
+
+std::vector<MachineResource> resources_of(const Plan& plan) {
+  const auto all = machine_resources();
+  std::vector<MachineResource> some(all.begin(), all.end());
+  if (!uses_disk(plan)) {
+    std::erase_if(some, [](const MachineResource& one) {
+      return one.name == std::string_view(kDiskResource);
+    });
+  }
+  return some;
 }
 
 const MachineResource& machine_resource(const std::string& name) {

@@ -21,8 +21,14 @@ struct MachineResource {
   std::vector<const char*> facts = {};  ///< Of the profile that scale together (set_fact).
 };
 
-/// compute, hbm_bandwidth, link, dram, cpu, hbm, host.
+/// The rates of the disk, which steps of plans that keep nothing there do not depend on.
+inline constexpr const char* kDiskResource = "disk";
+
+/// compute, hbm_bandwidth, link, dram, cpu, disk, hbm, host.
 [[nodiscard]] std::span<const MachineResource> machine_resources();
+/// Those that a step under the plan can depend on: without the disk where the plan has nothing
+/// there.
+[[nodiscard]] std::vector<MachineResource> resources_of(const Plan& plan);
 /// Throws BadRequest for an unknown name.
 [[nodiscard]] const MachineResource& machine_resource(const std::string& name);
 

@@ -18,8 +18,11 @@ namespace sluice::planner {
 /// matrix product buffers, the data file's window. Measured on the host backend (x86-64, OpenBLAS
 /// 0.3, one BLAS thread): 13 MiB for a small model, more as matrix products grow.
 inline constexpr Bytes kProcessBaseline = Bytes(32ll << 20);
-/// The same with a CUDA context and its libraries (datasheet-less: driver 550 class, estimated).
+/// The same with a CUDA context and its libraries (estimated): runs of 0.5 to 3 B on H200s held
+/// 0.33 to 0.51 GiB besides their arenas (experiments/results: gsm8k-3b, small-llama, rehearsal).
 inline constexpr Bytes kCudaProcessBaseline = Bytes(1ll << 30);
+/// Of these baselines, what a process that stands between two steps does not use itself.
+inline constexpr Bytes kProcessSpare = Bytes(19ll << 20), kCudaProcessSpare = Bytes(384ll << 20);
 [[nodiscard]] constexpr Bytes process_bytes(DeviceKind device) {
   return device == DeviceKind::cuda ? kCudaProcessBaseline : kProcessBaseline;
 }

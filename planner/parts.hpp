@@ -50,6 +50,7 @@ struct CpuPart {
   std::vector<std::int64_t> speeds;      ///< MT/s with one module a channel, with two.
   std::vector<std::int64_t> module_gib;  ///< Sizes of modules.
   bool c2c = false;                      ///< Joined to its GPU by NVLink-C2C.
+  bool server = false;                   ///< On boards of nodes with several GPU modules.
   std::string source;
 };
 

@@ -3,12 +3,29 @@
 #include <algorithm>
 
 #include "planner/disk_state.hpp"
+#include "planner/units_text.hpp"
 
 namespace sluice::planner {
 namespace {
 
-constexpr std::int64_t kStateBytes = 12;  ///< Master, m and v of a parameter.
-constexpr std::int64_t kLargestPiece = 1 << 30;
+constexpr std::int64_t kFolderBytes = 2;  ///< Of a parameter in a model's folder.
+
+/// What pieces of state take of host memory beyond the process' share.
+Bytes pieces_beyond_process(const Job& job, const MachineProfile& profile) {
+  const bool host = profile.device == DeviceKind::host;
+  std::int64_t largest = 0;
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    for (const TensorSpec& tensor : unit_tensors(job.model, unit).tensors) {
+      largest = std::max(largest, tensor.size());
+    }
+  }
+  const auto cores = static_cast<std::int64_t>(profile.cores.value);
+  const std::int64_t threads =
+      host ? std::clamp<std::int64_t>(cores, 1, kStateThreads) : kStateThreads;
+  const Bytes pieces(kStatePieceBytes * std::min(largest, kStatePiece) * threads);
+  const Bytes spare = host ? kProcessSpare : kCudaProcessSpare;
+  return pieces > spare ? pieces - spare : Bytes(0);
+}
 
 }  // namespace
 
@@ -29,24 +46,48 @@ Bytes checkpoint_bytes(const Job& job) {
   return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
 }
 
-PhaseMemory phase_memory(const Job& job, const Memory& step) {
-  std::int64_t largest = 0;
-  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    largest = std::max(largest, unit_padded_size(job.model, unit));
-  }
-  const Bytes window(std::min(kStateBytes * largest, kLargestPiece));
-  const Bytes checkpoint = checkpoint_bytes(job);
+PhaseMemory phase_memory(const Job& job, const Memory& step, const ResolvedMachine& machine,
+                         const SavingPlan& saving) {
+  const Bytes pieces = pieces_beyond_process(job, machine.profile);
+  const Bytes drive(static_cast<std::int64_t>(machine.profile.disk.value));
+  const Bytes lying = saving.checkpoint * std::min(saving.saves, saving.kept);
+  const Bytes folder(kFolderBytes * parameter_count(job.model));
+  const auto on_disk = [&](Phase phase) {
+    if (phase == Phase::load) return std::max(lying, folder);
+    return phase == Phase::step ? lying : saving.disk;
+  };
   PhaseMemory memory;
   for (const Phase phase : kPhases) {
     for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
       const TierMemory& used = at(step, tier);
       PhaseNeed& need = memory[static_cast<std::size_t>(phase)][static_cast<std::size_t>(tier)];
       need = {.peak = used.peak, .capacity = used.capacity};
-      if (phase != Phase::step && tier == Tier::host) need.peak += window;
-      if (tier == Tier::disk) need.peak += phase == Phase::save ? checkpoint * 2 : checkpoint;
+      if (phase != Phase::step && tier == Tier::host) need.peak += pieces;
+      if (tier != Tier::disk) continue;
+      need.peak += on_disk(phase);
+      need.capacity = std::max(drive, used.capacity);  // Of which a run may lend a part.
     }
   }
   return memory;
+}
+
+std::vector<std::string> phase_shortages(const PhaseMemory& memory) {
+  std::vector<std::string> all;
+  for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
+    const PhaseNeed& step = at(memory, Phase::step, tier);
+    const PhaseNeed& load = at(memory, Phase::load, tier);
+    const PhaseNeed& save = at(memory, Phase::save, tier);
+    if (!step.fits() || (load.fits() && save.fits())) continue;
+    std::string text = save.fits() ? "to load" : load.fits() ? "to save" : "to load and to save";
+    const PhaseNeed& most = save.peak > load.peak ? save : load;
+    text += ", " + std::string(to_string(tier)) + " is short by " +
+            format_bytes(most.peak - most.capacity) + ": ";
+    text += tier == Tier::disk
+                ? "keep the run's folder (out) on another drive, or take a larger one"
+                : "lend the plan that much less (--" + std::string(to_string(tier)) + ")";
+    all.push_back(std::move(text));
+  }
+  return all;
 }
 
 SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {

@@ -5,10 +5,12 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "planner/job.hpp"
 #include "planner/memory.hpp"
 #include "planner/plan.hpp"
+#include "planner/saving_plan.hpp"
 
 namespace sluice::planner {
 
@@ -30,11 +32,21 @@ using PhaseMemory = std::array<std::array<PhaseNeed, kTiers>, kPhases.size()>;  
 /// Master weights, m and v of every parameter: 12 bytes each in fp32.
 [[nodiscard]] Bytes checkpoint_bytes(const Job& job);
 
+/// Load and save pass state through host memory in pieces of so many elements, on at most so many
+/// threads, each of which holds kStatePieceBytes an element.
+inline constexpr std::int64_t kStatePiece = 1ll << 20, kStateThreads = 32, kStatePieceBytes = 12;
+
 /// The arenas have their addresses before the first kernel, so that every phase holds them whole.
-/// Load and save pass state through host memory beside them in pieces of at most a GiB (a rule:
-/// the largest unit's 12 bytes a parameter where that is less). Load reads a checkpoint that lies
-/// on the disk; save writes a second one before it drops the first.
-[[nodiscard]] PhaseMemory phase_memory(const Job& job, const Memory& step);
+/// Host memory: load and save hold the pieces besides, for which the process' share has room on a
+/// GPU. Disk: of the whole drive, beside the plan's file of state: to load, the model's folder (2
+/// bytes a parameter, a rule) or the checkpoints of earlier steps; between saves, those
+/// checkpoints; to save, all that lie there before an old one goes.
+[[nodiscard]] PhaseMemory phase_memory(const Job& job, const Memory& step,
+                                       const ResolvedMachine& machine, const SavingPlan& saving);
+
+/// What phases other than steps lack, a sentence a tier, each with what helps: "to save, disk is
+/// short by 130 GiB: ...". Steps' own shortages are those of plans.
+[[nodiscard]] std::vector<std::string> phase_shortages(const PhaseMemory& memory);
 
 /// Writes of the run to the SSD against its rating.
 struct SsdWear {

@@ -29,7 +29,8 @@ std::optional<NextBottleneck> next_after(const Relief& first, const PredictedSte
                                          const SearchSettings& settings, Replan replan) {
   constexpr double kMost = 4;
   const MachineResource& resource = machine_resource(first.resource);
-  Reliefs here(predictor, calibration, settings);
+  const std::size_t tasks = step.graph.tasks.size();
+  Reliefs here(predictor, calibration, settings, tasks);
   NextBottleneck next;
   Plan plan = step.prediction.plan;
   for (double factor = 2; !settings.is_late(); factor *= 2) {
@@ -39,7 +40,7 @@ std::optional<NextBottleneck> next_after(const Relief& first, const PredictedSte
     const Predictor there = predictor_with_more(predictor, calibration, resource, factor);
     const Calibration calibrated =
         rescaled(calibration, predictor.machine().profile, there.machine().profile);
-    Reliefs reliefs(there, calibrated, settings);
+    Reliefs reliefs(there, calibrated, settings, tasks);
     std::vector<Relief> all = reliefs.of_all(plan, relieved, kMore);
     const bool last = all.front().resource != first.resource || factor >= kMost;
     if (!last) continue;
@@ -68,7 +69,7 @@ PlanExplanation explain(const PredictedStep& step, const Predictor& predictor,
                               .step = p.step,
                               .next_bound = next_of(p.bound),
                               .waterfall = waterfall_above(p.stalls, p.bound)};
-  Reliefs reliefs(predictor, calibration, settings);
+  Reliefs reliefs(predictor, calibration, settings, step.graph.tasks.size());
   explanation.reliefs = reliefs.of_all(p.plan, p.step, kMore);
   if (replan == Replan::where_it_helps) {
     reliefs.keep_more_of(explanation.reliefs, p.memory);
@@ -104,6 +105,7 @@ PlanExplanation explain_better(const PredictedStep& better, const PlanExplanatio
   PlanExplanation explanation = explain(better, predictor, calibration, settings, Replan::never);
   for (Relief& relief : explanation.reliefs) {
     const auto searched = std::ranges::find(before.reliefs, relief.resource, &Relief::resource);
+    if (searched == before.reliefs.end()) continue;  // Only one of the plans uses the disk.
     if (searched->step <= relief.step) relief = *searched;
   }
   std::ranges::stable_sort(explanation.reliefs, {}, &Relief::step);

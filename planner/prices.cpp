@@ -6,6 +6,7 @@
 #include <cmath>
 #include <vector>
 
+#include "planner/catalogue.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -51,7 +52,41 @@ Price read_price(const YAML::Node& node, const std::string& where) {
   return price;
 }
 
-std::map<std::string, Price> read_section(const YAML::Node& section, const std::string& where) {
+/// A price under a name that nothing has would go unnoticed. Profiles of one's own are files.
+void require_machine(const std::string& name) {
+  if (name.ends_with(".json") || name == "here") return;
+  const std::size_t times = name.find("x-");
+  const bool node =
+      times != std::string::npos && times > 0 && name.find_first_not_of("0123456789") == times;
+  if (node) {
+    (void)find_gpu(name.substr(times + 2));
+  } else {
+    (void)find_machine(name);
+  }
+}
+
+void require_part(const std::string& name) {
+  const std::string kind = name.substr(0, name.find(' '));
+  const std::string what = name.substr(std::min(name.size(), kind.size() + 1));
+  if (kind == "gpu") {
+    (void)find_gpu(what);
+  } else if (kind == "cpu") {
+    (void)find_cpu(what);
+  } else if (kind == "ssd") {
+    (void)find_ssd(what);
+  } else {
+    try {
+      (void)parse_memory_kit("1x" + name);
+    } catch (const BadRequest&) {
+      throw BadRequest(
+          "is no part: write \"gpu NAME\", \"cpu NAME\", \"64 GiB DDR5-5600\" or "
+          "\"ssd NAME\" (sluice machines parts)");
+    }
+  }
+}
+
+std::map<std::string, Price> read_section(const YAML::Node& section, const std::string& where,
+                                          void (*require)(const std::string&)) {
   if (!section.IsMap()) fail(where, "must be a map of names");
   std::map<std::string, Price> prices;
   for (const auto& entry : section) {
@@ -61,6 +96,11 @@ std::map<std::string, Price> read_section(const YAML::Node& section, const std::
       prices[name] = read_price(entry.second, field);
     } catch (const YAML::Exception& error) {
       fail(field, error.msg);
+    }
+    try {
+      require(name);
+    } catch (const BadRequest& error) {
+      fail(field, error.what());
     }
   }
   return prices;
@@ -137,8 +177,8 @@ PriceList read_prices(const std::filesystem::path& file) {
     if (name != "prices" && name != "parts") {
       fail(where, name + ": unknown key" + sim::did_you_mean(name, {"prices", "parts"}));
     }
-    (name == "prices" ? list.machines : list.parts) =
-        read_section(section.second, where + ": " + name);
+    (name == "prices" ? list.machines : list.parts) = read_section(
+        section.second, where + ": " + name, name == "prices" ? require_machine : require_part);
   }
   return list;
 }

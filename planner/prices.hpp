@@ -39,8 +39,8 @@ struct PriceList {
   [[nodiscard]] std::optional<double> change(const Composition& from, const Composition& to) const;
 };
 
-/// Throws BadRequest naming the file and the field: unknown keys, no date, a price that is not
-/// positive.
+/// Throws BadRequest naming the file and the field: unknown keys, machines and parts that
+/// are not of the catalogue (profile files end in .json), no date, a price that is not positive.
 [[nodiscard]] PriceList read_prices(const std::filesystem::path& file);
 
 }  // namespace sluice::planner

@@ -4,6 +4,8 @@
 
 #include "planner/coarse_step.hpp"
 #include "planner/deadline.hpp"
+#include "planner/disk_state.hpp"
+#include "planner/less_on_disk.hpp"
 #include "planner/parallel_for.hpp"
 #include "planner/run_step.hpp"
 
@@ -36,12 +38,22 @@ void take(Relief& relief, const std::optional<ScoredPlan>& found) {
   relief.coarse = false;
 }
 
+/// With fewer, larger pieces on the disk: most of such a plan's tasks are theirs.
+Plan with_larger_pieces(const Plan& plan, const Job& job) {
+  constexpr std::int64_t kPiecesOfABlock = 4;
+  if (!uses_disk(plan)) return plan;
+  Plan coarser = plan;
+  const Bytes state = disk_element(job) * unit_padded_size(job.model, 1);
+  coarser.disk_buffer = std::max(plan.disk_buffer, Bytes(state.count() / kPiecesOfABlock));
+  return coarser;
+}
+
 std::string more_of(const Relief& relief) { return "10 % more " + relief.resource; }
 
 }  // namespace
 
 std::vector<Relief> Reliefs::of_all(const Plan& plan, Duration step, double factor) {
-  const auto resources = machine_resources();
+  const auto resources = resources_of(plan);
   const auto begin = Deadline::Clock::now();
   const auto coarse = coarse_step(predictor_, plan);
   coarse_took_ = Deadline::Clock::now() - begin;
@@ -82,7 +94,9 @@ void Reliefs::search_again(std::vector<Relief>& all, const Memory& memory, Durat
     const bool memory_felt = !rate && all[i].step < step;
     if (rate ? rate_chosen : memory_felt || !may_help(all[i], memory)) continue;
     rate_chosen = rate_chosen || rate;
-    if (leave_out("a search with " + more_of(all[i]))) continue;
+    const bool host = machine_resource(all[i].resource).kind == ResourceKind::host;
+    const bool quick = host && uses_disk(all[i].plan) && !settings_.is_late();
+    if (!quick && leave_out("a search with " + more_of(all[i]))) continue;
     chosen.push_back(i);
   }
   SearchSettings settings = settings_;
@@ -96,7 +110,7 @@ void Reliefs::search_again(std::vector<Relief>& all, const Memory& memory, Durat
 std::optional<Duration> Reliefs::coarse_step(const Predictor& predictor, const Plan& plan) const {
   // Records in numbered slots are those of single micro-batches.
   if (!hurried() || !plan.saved_records.empty()) return std::nullopt;
-  return CoarseSteps(predictor).step(plan, Duration(0)).step;
+  return CoarseSteps(predictor).step(with_larger_pieces(plan, predictor.job()), Duration(0)).step;
 }
 
 Relief Reliefs::as_is(const MachineResource& resource, const Plan& plan, Duration step,
@@ -121,6 +135,11 @@ Predictor Reliefs::with(const Relief& relief) const {
 
 void Reliefs::search_again(Relief& relief, SearchSettings settings) const {
   const Predictor there = with(relief);
+  if (uses_disk(relief.plan)) {
+    const bool host = machine_resource(relief.resource).kind == ResourceKind::host;
+    if (host) take(relief, less_on_disk(relief.plan, relief.step, there, settings_));
+    return;
+  }
   settings.effort =
       settings_.effort > 0 ? std::min(settings_.effort, kCompareEffort) : kCompareEffort;
   const auto found = search(there, settings);
@@ -129,10 +148,12 @@ void Reliefs::search_again(Relief& relief, SearchSettings settings) const {
   take(relief, ScoredPlan{planned->best.prediction.plan, planned->best.prediction.step});
 }
 
+bool Reliefs::costly() const { return tasks_ > static_cast<std::size_t>(kCompareEffort); }
+
 bool Reliefs::leave_out(const std::string& what) {
-  if (!settings_.until || *settings_.until - Deadline::Clock::now() > kSearchTakes * coarse_took_) {
-    return false;
-  }
+  const bool time =
+      !settings_.until || *settings_.until - Deadline::Clock::now() > kSearchTakes * coarse_took_;
+  if (time && !costly()) return false;
   if (std::ranges::find(left_out_, what) == left_out_.end()) left_out_.push_back(what);
   return true;
 }

@@ -29,13 +29,15 @@ inline constexpr double kMore = 1.1;
 /// Whether plans are looked for anew on each changed machine: a policy's plan stays what it is.
 enum class Replan { never, where_it_helps };
 
-/// Where the settings say until when, rates are tried by coarse simulation and searches that would
-/// come later are left out, and noted. The arguments must outlive it.
+/// Where the settings say until when, or the plan's graph has more tasks than a quick search may
+/// simulate, rates are tried by coarse simulation, and searches that would come later, or take
+/// longer, are left out and noted. More host memory for a plan that uses the disk takes off it what
+/// then has room, and is not searched with. The arguments must outlive it.
 class Reliefs {
  public:
   Reliefs(const Predictor& predictor, const Calibration& calibration,
-          const SearchSettings& settings)
-      : predictor_(predictor), calibration_(calibration), settings_(settings) {}
+          const SearchSettings& settings, std::size_t tasks)
+      : predictor_(predictor), calibration_(calibration), settings_(settings), tasks_(tasks) {}
 
   /// `factor` times as much of each with the plan as it is, most helpful first.
   [[nodiscard]] std::vector<Relief> of_all(const Plan& plan, Duration step, double factor);
@@ -55,7 +57,9 @@ class Reliefs {
   [[nodiscard]] const std::vector<std::string>& left_out() const { return left_out_; }
 
  private:
-  [[nodiscard]] bool hurried() const { return settings_.until.has_value(); }
+  /// One simulation takes longer than a quick search may.
+  [[nodiscard]] bool costly() const;
+  [[nodiscard]] bool hurried() const { return settings_.until.has_value() || costly(); }
   /// The plan's step by coarse simulation, where that is how rates are tried.
   [[nodiscard]] std::optional<Duration> coarse_step(const Predictor& predictor,
                                                     const Plan& plan) const;
@@ -71,6 +75,7 @@ class Reliefs {
   const Predictor& predictor_;
   const Calibration& calibration_;
   const SearchSettings& settings_;
+  std::size_t tasks_;                                   ///< Of the explained plan's graph.
   std::chrono::steady_clock::duration coarse_took_{0};  ///< One coarse simulation.
   std::vector<std::string> left_out_;
 };

@@ -7,9 +7,11 @@
 namespace sluice::planner {
 
 RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
-                   const std::string& machine) {
+                   const RunConfig& config) {
   const Job& job = predictor.job();
-  RunNeeds needs{.phases = phase_memory(job, prediction.memory),
+  const std::string& machine = config.machine;
+  const SavingPlan saving = plan_saving(config, job, prediction, predictor.machine());
+  RunNeeds needs{.phases = phase_memory(job, prediction.memory, predictor.machine(), saving),
                  .checkpoint = checkpoint_bytes(job),
                  .checkpoint_a_parameter = static_cast<double>(checkpoint_bytes(job).count()) /
                                            static_cast<double>(parameter_count(job.model)),

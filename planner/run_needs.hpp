@@ -19,8 +19,7 @@ struct RunNeeds {
   std::string nearest_case = {};
 };
 
-/// `machine` as find_machine takes it.
 [[nodiscard]] RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
-                                 const std::string& machine);
+                                 const RunConfig& config);
 
 }  // namespace sluice::planner

@@ -62,6 +62,10 @@ Calibration rescaled(const Calibration& calibration, const MachineProfile& measu
       factor = slower(measured.h2d, changed.h2d);
     } else if (name.starts_with("copy/d2h")) {
       factor = slower(measured.d2h, changed.d2h);
+    } else if (name.starts_with("copy/disk_read")) {
+      factor = slower(measured.disk_read, changed.disk_read);
+    } else if (name.starts_with("copy/disk_write")) {
+      factor = slower(measured.disk_write, changed.disk_write);
     } else if (name.starts_with("update/cpu")) {
       factor = slower_update(measured, changed);
     } else if (name.starts_with("update/device")) {

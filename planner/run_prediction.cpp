@@ -59,7 +59,9 @@ double parse_tokens(std::string text, const std::string& field) {
   }
   if (factor != 1) text.pop_back();
   const double count = parse_number(text, field) * factor;
+  constexpr double kMost = 1e18;
   if (count <= 0) throw BadRequest(field + ": must be above 0");
+  if (count > kMost) throw BadRequest(field + ": must be at most 1e18");
   return count;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/phase_memory.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -29,7 +31,7 @@ Bytes state_on_device(const Job& job, const Plan& plan) {
 SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction& prediction,
                        const ResolvedMachine& machine, std::optional<Bytes> host_available) {
   SavingPlan saving;
-  saving.checkpoint = Bytes(12 * prediction.parameters);
+  saving.checkpoint = checkpoint_bytes(job);
   if (config.save_every > 0) saving.saves = (config.steps - 1) / config.save_every;
   const std::int64_t all = saving.saves + 1;
   saving.kept =

@@ -54,7 +54,8 @@ void add_board(std::vector<PartChange>& changes, const Composition& parts) {
   const CpuPart* best = nullptr;
   double best_rate = 0;
   for (const CpuPart& cpu : cpu_parts()) {
-    if (cpu.c2c || now.c2c || cpu.cores < now.cores || cpu.pcie < now.pcie) continue;
+    if (!goes_with(find_gpu(parts.gpu), cpu)) continue;
+    if (now.c2c || cpu.cores < now.cores || cpu.pcie < now.pcie) continue;
     const MemoryKit full{.count = cpu.channels,
                          .module_gib = cpu.module_gib.back(),
                          .kind = cpu.memory,
@@ -163,7 +164,8 @@ std::optional<Composition> with_board_for(const Composition& parts, Bytes needed
   const CpuPart& now = find_cpu(parts.cpu);
   std::optional<Composition> best;
   for (const CpuPart& cpu : cpu_parts()) {
-    if (cpu.c2c || now.c2c || cpu.pcie < now.pcie || cpu.cores < now.cores) continue;
+    if (!goes_with(find_gpu(parts.gpu), cpu)) continue;
+    if (now.c2c || cpu.pcie < now.pcie || cpu.cores < now.cores) continue;
     if (best && cpu.channels >= find_cpu(best->cpu).channels) continue;
     Composition other = parts;
     other.cpu = cpu.name;

@@ -59,7 +59,8 @@ std::string to_text(const ValidatedCase& found) {
   std::string percent =
       std::to_string(std::abs(tenths) / 10) + "." + std::to_string(std::abs(tenths) % 10);
   return found.model + " on " + found.gpu + ", " + std::to_string(found.tokens) +
-         " tokens a step: measured " + (tenths < 0 ? "-" : "+") + percent + " % of the prediction";
+         " tokens a step: measured " + percent + " % " + (tenths < 0 ? "fewer" : "more") +
+         " tokens/s than predicted";
 }
 
 }  // namespace sluice::planner

@@ -26,7 +26,8 @@ struct ValidatedCase {
 /// parameters, tokens a step and sequence length by their ratios.
 [[nodiscard]] const ValidatedCase& nearest_case(const Job& job, const MachineProfile& machine);
 
-/// "qwen2.5-7b on h200, 32768 tokens a step: measured -10.3 % of the prediction".
+/// "qwen2.5-7b on h200, 32768 tokens a step: measured 10.3 % fewer tokens/s
+/// than predicted".
 [[nodiscard]] std::string to_text(const ValidatedCase& found);
 
 }  // namespace sluice::planner

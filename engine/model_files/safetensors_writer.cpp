@@ -4,9 +4,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <thread>
 
+#include "engine/model_files/state_pieces.hpp"
 #include "planner/parallel_for.hpp"
+#include "planner/phase_memory.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -71,14 +72,14 @@ std::string header_of(const OutFile& file, ElementType type) {
 
 FileRecord write_file(const StateFiles& wanted, const OutFile& file, const StateSource& source,
                       const std::function<void(std::int64_t)>& progress) {
-  constexpr std::int64_t kPiece = std::int64_t{1} << 20;
   WrittenFile out(wanted.folder / file.name);
   out.append(header_of(file, wanted.type));
   std::vector<float> values;
   std::vector<std::byte> bytes;
   for (const OutTensor& tensor : file.tensors) {
-    for (std::int64_t first = 0; first < tensor.spec.size(); first += kPiece) {
-      values.resize(static_cast<std::size_t>(std::min(kPiece, tensor.spec.size() - first)));
+    for (std::int64_t first = 0; first < tensor.spec.size(); first += planner::kStatePiece) {
+      values.resize(
+          static_cast<std::size_t>(std::min(planner::kStatePiece, tensor.spec.size() - first)));
       bytes.resize(values.size() * size_of(wanted.type));
       source.read(wanted.part, tensor.unit, tensor.spec, first, values);
       if (const auto lost = encode(wanted.type, values, bytes.data())) {
@@ -114,8 +115,8 @@ std::vector<FileRecord> write_state(const StateFiles& files, const planner::Mode
                                     const std::function<void(std::int64_t)>& progress) {
   const std::vector<OutFile> planned = files_of(files, shape);
   std::vector<FileRecord> records(planned.size());
-  const std::int64_t threads =
-      files.threads > 0 ? files.threads : std::thread::hardware_concurrency();
+  const std::int64_t most = state_threads();
+  const std::int64_t threads = files.threads > 0 ? std::min(files.threads, most) : most;
   planner::parallel_for(planned.size(), threads, [&](std::size_t i) {
     records[i] = write_file(files, planned[i], source, progress);
   });

@@ -20,7 +20,7 @@ struct StateFiles {
   StatePart part = StatePart::weights;
   ElementType type = ElementType::fp32;
   Bytes most{0};             ///< Bytes of tensors in a file; a larger tensor has a file to itself.
-  std::int64_t threads = 0;  ///< At most; 0: one a core.
+  std::int64_t threads = 0;  ///< At most, as state_threads() allows; 0: so many.
 };
 
 /// Writes `files` of `source`, several at a time, and for more than one a

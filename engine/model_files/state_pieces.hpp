@@ -18,7 +18,8 @@ struct StatePiece {
   std::int64_t elements;
 };
 
-/// Pieces of at most a million elements: part by part, units and tensors in canonical order.
+/// Pieces of at most planner::kStatePiece elements: part by part, units and tensors in canonical
+/// order.
 class StatePieces {
  public:
   StatePieces(const planner::ModelShape& shape, const std::vector<StatePart>& parts);
@@ -35,5 +36,9 @@ class StatePieces {
   std::vector<StatePiece> pieces_;
   std::int64_t elements_ = 0;
 };
+
+/// That load, initialize or save pieces at a time: one a core, at most planner::kStateThreads, so
+/// that what they hold between source and arenas is bounded (planner::PhaseMemory).
+[[nodiscard]] std::int64_t state_threads();
 
 }  // namespace sluice::engine

@@ -57,7 +57,7 @@ StepOutcome predict(const Words& words, std::optional<double> tokens,
     auto& [run, step, remedies] = std::get<planner::RunPrediction>(outcome);
     const planner::Prediction& prediction = step.prediction;
     std::string json =
-        to_json_text(prediction, remedies, run_needs(prediction, run.predictor, config.machine),
+        to_json_text(prediction, remedies, run_needs(prediction, run.predictor, config),
                      money_of(prediction, config.machine, tokens, prices));
     const bool fits = prediction.fits;
     return StepOutcome{std::move(json),

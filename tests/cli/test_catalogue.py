@@ -60,6 +60,16 @@ def test_a_shown_machine_is_a_profile_file(run_sluice, validate, tmp_path, name)
     assert document["facts"]["h2d_bytes_per_s"]["source"] in ("measured", "estimated")
 
 
+def test_a_machine_of_parts_is_shown(run_sluice, refuses):
+    parts = ("--gpu", "rtx-4090", "--ram=4x48 GiB DDR5-5600")
+    shown = run_sluice("machines", "show", *parts, "--json").json()
+    assert shown["name"] == "rtx-4090 + 4x48 GiB DDR5-5600"
+    assert run_sluice("machines", "show", "rtx-4090", "--ram", "4x48 GiB DDR5-5600", "--json").json() == shown
+    refuses(("machines", "show", "--gpu", "rtx-4090", "--ram", "3x48 GiB DDR5-5600"), "3 modules", "one of 1, 2, 4")
+    refuses(("machines", "show", "--gpu"), "--gpu", "a value is missing")
+    refuses(("machines", "show", "--gpu", "h200", "--cpu", "ryzen-9-9950x"), "h200", "one of xeon-8468")
+
+
 def test_init_writes_a_run_that_is_read_back(run_sluice, validate, refuses, tmp_path):
     (tmp_path / "text.txt").write_text("some text")
     words = ["init", "--model", "bytes-2m", "--data", "text.txt", "--hbm", "24 MiB"]

@@ -151,7 +151,8 @@ def test_buy_ranks_prices_and_says_what_helps(run_sluice, validate, tmp_path, ti
     assert h200["cost"] == pytest.approx(3.5 * 24 * h200["days"]) and h200["gpus"] == 8
     assert other["price"] is None and other["cost"] is None and node["rent_usd"] is None
     save = h200["phases"]["save"]["disk"]
-    assert save["peak_bytes"] == 2 * h200["phases"]["load"]["disk"]["peak_bytes"] > 0
+    # One checkpoint at the end has 12 bytes a parameter, the model's folder 2.
+    assert save["peak_bytes"] == 6 * h200["phases"]["load"]["disk"]["peak_bytes"] > 0
     assert h200["ssd_wear"]["steps"] is None and h200["nearest_case"]
     assert b["upgrades"] and set(b["elasticity"]) >= {"compute", "h2d", "d2h", "dram", "cpu", "hbm"}
     assert all(upgrade["orderable"] for upgrade in b["upgrades"])

@@ -1,5 +1,6 @@
 #include "planner/buy.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include "planner/advice.hpp"
 #include "planner/profile_file.hpp"
+#include "planner/upgrade_worth.hpp"
 #include "sim/error.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
@@ -161,6 +163,9 @@ TEST_F(Buy, VerdictComesFirstAndWeighsRentAgainstPrice) {
   EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Buy " + only));
   request.budget_usd = 5;
   EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Nothing that fits"));
+  request.prices.machines.clear();
+  EXPECT_THAT(buy(config_, request).verdict.front(),
+              testing::StartsWith("What is to be had within 5 USD cannot be said"));
   request.prices = {};
   request.budget_usd.reset();
   EXPECT_NE(buy(config_, request).verdict.back().find("No prices were given"), std::string::npos);
@@ -186,8 +191,115 @@ TEST(Verdict, AddsNothingThatIsDearerThanTheBudget) {
   };
   EXPECT_NE(said().find("a better card"), std::string::npos);
   request.budget_usd = 5000;
-  EXPECT_EQ(said().find("a better card"), std::string::npos);
+  EXPECT_NE(said().find("nothing: no order"), std::string::npos);
   EXPECT_NE(said().find("within 5,000 USD"), std::string::npos);
+}
+
+/// Prices of parts with which an rtx-4090 costs 3,150 USD and two more modules of memory 200.
+PriceList part_prices() {
+  PriceList prices;
+  const auto price = [&](const std::string& part, double usd) {
+    prices.parts[part] = {
+        .buy_usd = usd, .rent_usd_per_hour = {}, .date = "2026-01-31", .source = ""};
+  };
+  price("gpu rtx-4090", 1600);
+  price("cpu ryzen-9-9950x", 1200);
+  price("64 GiB DDR5-5600", 100);
+  price("ssd gen4", 150);
+  return prices;
+}
+
+TEST(UpgradeWorth, WhoOwnsNothingPaysForMachineAndOrder) {
+  const Composition now = find_composition("rtx-4090").value();
+  Composition more = now;
+  more.ram.count = 4;
+  BuyRequest request;
+  request.prices = part_prices();
+  Upgrade upgrade;
+  add_price(upgrade, now, more, request);
+  EXPECT_EQ(upgrade.price, 200);
+  EXPECT_EQ(upgrade.total, 3150 + 200);
+  EXPECT_EQ(asked_of_budget(upgrade, request), 3350);
+  request.owned = true;
+  Upgrade mine;
+  add_price(mine, now, more, request);
+  EXPECT_FALSE(mine.total.has_value());
+  EXPECT_EQ(asked_of_budget(mine, request), 200);
+  // A new part without a price: neither sum is known.
+  more.gpu = "rtx-5090";
+  Upgrade unknown;
+  request.owned = false;
+  add_price(unknown, now, more, request);
+  EXPECT_FALSE(unknown.price || unknown.total);
+  // A machine with a price of its own.
+  request.prices.machines["rtx-4090"].buy_usd = 5000;
+  request.prices.parts.erase("ssd gen4");
+  more.gpu = now.gpu;
+  Upgrade whole;
+  add_price(whole, now, more, request);
+  EXPECT_EQ(whole.total, 5200);
+}
+
+TEST_F(Buy, ABudgetIsForTheMachineAndItsOrderUnlessTheMachineIsOwned) {
+  config_.machine = "rtx-4090";
+  BuyRequest request;
+  request.machines = {"rtx-4090"};
+  request.tokens = 1e9;
+  request.prices = part_prices();
+  request.budget_usd = 3200;  // The machine, or the order, but not both.
+  const auto memory = [](const BuyReport& report) {
+    for (const Upgrade& one : report.upgrades) {
+      if (one.what.starts_with("+2 DIMMs")) return one;
+    }
+    return Upgrade{};
+  };
+  const BuyReport both = buy(config_, request);
+  EXPECT_EQ(memory(both).total, 3350);
+  EXPECT_EQ(memory(both).within_budget, false);
+  EXPECT_FALSE(both.rows.front().owned);
+  request.owned = true;
+  const BuyReport mine = buy(config_, request);
+  EXPECT_EQ(memory(mine).within_budget, true);
+  EXPECT_TRUE(mine.verdict.front().starts_with("Use what you have: rtx-4090"));
+  for (const BuyRow& row : machines_of(mine)) {
+    EXPECT_EQ(row.owned, row.machine == "rtx-4090");
+    EXPECT_FALSE(row.owned && (row.cost || row.buy_usd));
+  }
+}
+
+TEST_F(Buy, TheMachineAskedAboutIsARow) {
+  config_.machine = machine("mine", 1, 1 << 30);
+  const std::string other = machine("other", 1, 1 << 30);
+  BuyRequest request;
+  request.machines = {other};
+  EXPECT_EQ(machines_of(buy(config_, request)).size(), 2u);
+}
+
+TEST(Verdict, SaysWhatAnOrderCostsWithTheMachine) {
+  BuyReport report;
+  report.base = "mine";
+  BuyRow row;
+  row.machine = "mine";
+  row.fits = true;
+  report.rows = {row};
+  Upgrade order{.what = "+2 DIMMs"};
+  order.fits = true;
+  order.speedup = 1.5;
+  order.price = 200;
+  order.total = 3350;
+  report.upgrades = {order};
+  BuyRequest request;
+  request.budget_usd = 3200;
+  const auto said = [&] {
+    std::string all;
+    for (const std::string& sentence : verdict(report, request)) all += sentence + "\n";
+    return all;
+  };
+  EXPECT_THAT(said(), testing::HasSubstr("within 3,200 USD for machine and order together; beyond "
+                                         "it, +2 DIMMs: 1.50 times as fast for 200 USD (3,350 USD "
+                                         "with the machine)"));
+  request.budget_usd = 4000;
+  EXPECT_THAT(said(), testing::HasSubstr("What to add to mine: +2 DIMMs"));
 }
 
 TEST_F(Buy, DoesNotDependOnTheThreads) {
@@ -230,6 +342,22 @@ TEST_F(Buy, PricesNeedADateAndKnownKeys) {
   EXPECT_THROW((void)read_prices(write("c.yaml", "prices: {h200: {buy_usd: -1, date: x}}")),
                BadRequest);
   EXPECT_THROW((void)read_prices(write("d.yaml", "h200: 1")), BadRequest);
+  const auto refusal = [&](const std::string& text) {
+    try {
+      (void)read_prices(write("names.yaml", text));
+    } catch (const BadRequest& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal("prices: {rtx-409: {buy_usd: 1, date: d}}"),
+              testing::AllOf(testing::HasSubstr("prices.rtx-409"), testing::HasSubstr("rtx-4090")));
+  EXPECT_THAT(refusal("parts: {gpu rtx-409: {buy_usd: 1, date: d}}"),
+              testing::HasSubstr("did you mean \"rtx-4090\""));
+  EXPECT_THAT(refusal("parts: {64 GB: {buy_usd: 1, date: d}}"), testing::HasSubstr("is no part"));
+  EXPECT_EQ(refusal("prices: {8x-b200: {rent_usd_per_hour: 1, date: d}, mine.json: {buy_usd: 2, "
+                    "date: d}, rtx-4090 + 4x64 GiB DDR5-5600: {buy_usd: 3, date: d}}"),
+            "");
   EXPECT_THROW((void)read_prices(folder_ / "absent.yaml"), BadRequest);
 }
 

@@ -29,6 +29,14 @@ TEST(ComposedMachine, CatalogueSpansTheGenerations) {
   EXPECT_TRUE(links.contains("pcie4/3") && links.contains("c2c/5") && links.contains("pcie5/5"));
 }
 
+TEST(ComposedMachine, ModulesOfNodesNeedAServersBoard) {
+  EXPECT_TRUE(goes_with(find_gpu("h200"), find_cpu("xeon-8570")));
+  EXPECT_FALSE(goes_with(find_gpu("h200"), find_cpu("ryzen-9-9950x")));
+  EXPECT_TRUE(goes_with(find_gpu("h100-pcie"), find_cpu("ryzen-9-9950x")));
+  EXPECT_FALSE(goes_with(find_gpu("gh200"), find_cpu("epyc-9355")));
+  EXPECT_THROW((void)find_composition("h200 + ryzen-9-9950x"), BadRequest);
+}
+
 TEST(ComposedMachine, TextReadsBack) {
   for (const Build& build : builds()) {
     EXPECT_EQ(find_composition(to_text(build.parts)), build.parts) << build.name;

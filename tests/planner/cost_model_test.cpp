@@ -154,6 +154,19 @@ TEST(Rescaled, SamplesFollowTheFactsBehindThem) {
   EXPECT_EQ(result.at(CostKey{"forward/block|s"}).value, 0.25);
 }
 
+TEST(Rescaled, TransfersOfTheDiskFollowTheDisk) {
+  Calibration samples = one("copy/disk_read/1000", 1);
+  samples.merge(one("copy/disk_write/1000", 1));
+  MachineProfile faster = round_profile();
+  faster.disk_read = faster.disk_write = test::measured(1e6);
+  MachineProfile changed = faster;
+  changed.disk_read.value *= 2;
+  for (CurvePoint& point : changed.gemm) point.rate.value *= 4;
+  const Calibration result = rescaled(samples, faster, changed);
+  EXPECT_EQ(result.at(CostKey{"copy/disk_read/1000"}).value, 0.5);
+  EXPECT_EQ(result.at(CostKey{"copy/disk_write/1000"}).value, 1);
+}
+
 TEST(Rescaled, LimitedCopiesTakeTheirTimeAndLessOfOtherLanes) {
   Calibration samples = one("copy/d2h/1000", 1);
   samples.merge(one("interference/cpu/d2h/14", 0.8));

@@ -67,7 +67,7 @@ TEST(PlanExplanation, OnASlowLinkTheLinkIsRelaxedFirstAndOnAFastOneItIsNot) {
 
 TEST(PlanExplanation, EveryReliefIsWhatAPredictionFromScratchSays) {
   const Explained made(0.3);
-  ASSERT_EQ(made.explanation().reliefs.size(), machine_resources().size());
+  ASSERT_EQ(made.explanation().reliefs.size(), resources_of(made.step().prediction.plan).size());
   Duration before{0};
   for (const Relief& relief : made.explanation().reliefs) {
     const ResolvedMachine more =
@@ -98,7 +98,7 @@ TEST(PlanExplanation, OnceTimeIsOverRatesAreCoarseAndSearchesAreLeftOut) {
   late.until = std::chrono::steady_clock::now();
   const PlanExplanation hurried =
       explain(made.step(), made.predictor(), {}, late, Replan::where_it_helps);
-  ASSERT_EQ(hurried.reliefs.size(), machine_resources().size());
+  ASSERT_EQ(hurried.reliefs.size(), resources_of(made.step().prediction.plan).size());
   EXPECT_FALSE(hurried.left_out.empty());
   EXPECT_FALSE(hurried.next.has_value());
   EXPECT_TRUE(made.explanation().left_out.empty());

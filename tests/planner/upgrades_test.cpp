@@ -1,6 +1,7 @@
 // Orders that leave a machine whose parts go together, and what a run needs besides its steps.
 #include "planner/upgrades.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "planner/catalogue.hpp"
@@ -48,26 +49,72 @@ TEST(WithBoardFor, GoesToTheNarrowestBoardThatHoldsIt) {
   EXPECT_FALSE(with_board_for(parts, Bytes(1ll << 50)).has_value());
 }
 
-TEST(PhaseMemory, LoadAndSaveHoldTheArenasAndAWindow) {
+/// A machine of 1 TB whose run of `tiny_shape` saves once, at its end.
+struct PhasesOfTiny {
+  PhasesOfTiny() {
+    job.model = test::tiny_shape();
+    machine.profile.disk.value = 1e12;
+    at(step, Tier::hbm) = {.peak = Bytes(10), .capacity = Bytes(20), .parts = {}};
+    at(step, Tier::host) = {.peak = Bytes(100), .capacity = Bytes(1 << 30), .parts = {}};
+    at(step, Tier::disk) = {.peak = Bytes(1000), .capacity = Bytes(1 << 20), .parts = {}};
+    saving.checkpoint = saving.disk = checkpoint_bytes(job);
+    saving.kept = 1;
+  }
+  [[nodiscard]] PhaseMemory phases() const { return phase_memory(job, step, machine, saving); }
   Job job;
-  job.model = test::tiny_shape();
   Memory step;
-  at(step, Tier::hbm) = {.peak = Bytes(10), .capacity = Bytes(20), .parts = {}};
-  at(step, Tier::host) = {.peak = Bytes(100), .capacity = Bytes(1 << 30), .parts = {}};
-  at(step, Tier::disk) = {.peak = Bytes(0), .capacity = Bytes(1 << 20), .parts = {}};
-  const PhaseMemory memory = phase_memory(job, step);
+  ResolvedMachine machine;
+  SavingPlan saving;
+};
+
+TEST(PhaseMemory, EveryPhaseHoldsTheArenas) {
+  const PhasesOfTiny tiny;
+  const PhaseMemory memory = tiny.phases();
   EXPECT_EQ(at(memory, Phase::step, Tier::hbm).margin(), Bytes(10));
   EXPECT_EQ(at(memory, Phase::load, Tier::hbm).peak, Bytes(10));
-  std::int64_t largest = 0;
-  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
-    largest = std::max(largest, unit_tensors(job.model, unit).padded_size);
-  }
-  EXPECT_EQ(at(memory, Phase::save, Tier::host).peak, Bytes(100 + 12 * largest));
-  EXPECT_EQ(checkpoint_bytes(job), Bytes(12 * parameter_count(job.model)));
-  EXPECT_EQ(at(memory, Phase::save, Tier::disk).peak, checkpoint_bytes(job) * 2);
-  Job small = job;
+  EXPECT_EQ(at(memory, Phase::step, Tier::host).peak, Bytes(100));
+  EXPECT_EQ(checkpoint_bytes(tiny.job), Bytes(12 * parameter_count(tiny.job.model)));
+  Job small = tiny.job;
   small.optimizer.state = StateType::bf16;
-  EXPECT_EQ(checkpoint_bytes(small), Bytes(6 * parameter_count(job.model)));
+  EXPECT_EQ(checkpoint_bytes(small), Bytes(6 * parameter_count(tiny.job.model)));
+}
+
+TEST(PhaseMemory, TheShareOfAProcessOnAGpuHasRoomForPiecesOfState) {
+  PhasesOfTiny tiny;
+  tiny.job.model.hidden = 4096;  // Tensors of more than a piece.
+  tiny.job.model.vocab = 32000;
+  tiny.machine.profile.device = DeviceKind::cuda;
+  EXPECT_EQ(at(tiny.phases(), Phase::save, Tier::host).peak, Bytes(100));
+  // 12 bytes of 2^20 elements on each of 32 threads.
+  EXPECT_EQ(kCudaProcessSpare, Bytes(12 * kStatePiece * kStateThreads));
+  tiny.machine.profile.device = DeviceKind::host;
+  tiny.machine.profile.cores.value = 16;
+  const Bytes beyond = Bytes(16 * 12 * kStatePiece) - kProcessSpare;
+  EXPECT_EQ(at(tiny.phases(), Phase::load, Tier::host).peak, Bytes(100) + beyond);
+  EXPECT_EQ(at(tiny.phases(), Phase::step, Tier::host).peak, Bytes(100));
+}
+
+TEST(PhaseMemory, CheckpointsTakeOfTheDriveAndNotOfWhatIsLent) {
+  PhasesOfTiny tiny;
+  const Bytes checkpoint = checkpoint_bytes(tiny.job);
+  const PhaseMemory once = tiny.phases();
+  EXPECT_EQ(at(once, Phase::step, Tier::disk).peak, Bytes(1000));
+  EXPECT_EQ(at(once, Phase::load, Tier::disk).peak,
+            Bytes(1000 + 2 * parameter_count(tiny.job.model)));
+  EXPECT_EQ(at(once, Phase::save, Tier::disk).peak, Bytes(1000) + checkpoint);
+  EXPECT_EQ(at(once, Phase::save, Tier::disk).capacity, Bytes(1'000'000'000'000));
+  EXPECT_TRUE(phase_shortages(once).empty());
+  // Four saves before the end, of which the newest two stay: a third stands beside them.
+  tiny.saving.saves = 4;
+  tiny.saving.kept = 2;
+  tiny.saving.disk = checkpoint * 3;
+  tiny.machine.profile.disk.value = 1000 + 2.5 * static_cast<double>(checkpoint.count());
+  const PhaseMemory often = tiny.phases();
+  EXPECT_EQ(at(often, Phase::step, Tier::disk).peak, Bytes(1000) + checkpoint * 2);
+  EXPECT_EQ(at(often, Phase::load, Tier::disk).peak, Bytes(1000) + checkpoint * 2);
+  const std::vector<std::string> lacking = phase_shortages(often);
+  ASSERT_EQ(lacking.size(), 1);
+  EXPECT_THAT(lacking[0], testing::StartsWith("to save, disk is short by"));
 }
 
 TEST(SsdWear, CountsStepsThatWriteAndCheckpoints) {
