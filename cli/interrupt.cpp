@@ -35,13 +35,13 @@ InterruptFlag::InterruptFlag() {
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);
   }
+  // For good: what is still to be written when this ends is written by `main`.
   struct sigaction ignored {};
   ignored.sa_handler = SIG_IGN;
-  sigaction(SIGPIPE, &ignored, &pipe_before_);
+  sigaction(SIGPIPE, &ignored, nullptr);
 }
 
 InterruptFlag::~InterruptFlag() {
-  sigaction(SIGPIPE, &pipe_before_, nullptr);
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], &before_[i], nullptr);
   }

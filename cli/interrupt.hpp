@@ -25,7 +25,6 @@ class InterruptFlag {
  private:
   static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
   struct sigaction before_[3]{};
-  struct sigaction pipe_before_ {};
 };
 
 /// What is said where a signal came before there was anything to save.
