@@ -5,12 +5,14 @@
 
 #include "planner/advice_conclusion.hpp"
 #include "planner/advice_text.hpp"
+#include "planner/buy_choice.hpp"
 #include "planner/upgrade_worth.hpp"
 
 namespace sluice::planner {
 namespace {
 
-void compare_nodes(std::vector<std::string>& said, const BuyReport& report) {
+void compare_nodes(std::vector<std::string>& said, const BuyReport& report,
+                   const BuyRequest& request) {
   const BuyRow* best = nullptr;
   for (const BuyRow& row : report.rows) {
     if (row.kind != RowKind::resident_node || !row.fits) continue;
@@ -29,7 +31,16 @@ void compare_nodes(std::vector<std::string>& said, const BuyReport& report) {
   } else {
     text += "at most " + decimal(best->tokens_per_s, 0) + " tokens/s";
   }
-  if (best->rent_usd) text += ", from " + dollars(*best->rent_usd);
+  if (best->rent_usd && best->days_high) {
+    const double most = *best->rent_usd_per_hour * *best->days_high * kHoursPerDay;
+    text += ", " + dollars(*best->rent_usd) + " to " + dollars(most);
+    const BuyRow* alone = cheapest_to_rent(report.rows, request);
+    if (alone != nullptr && most <= *alone->rent_usd) {
+      text += ": cheaper, too";
+    } else if (alone != nullptr && *best->rent_usd < *alone->rent_usd) {
+      text += ": perhaps cheaper, too";
+    }
+  }
   said.push_back(text + (best->rent_usd_per_hour ? "." : "; no price of it is known."));
 }
 
@@ -139,7 +150,7 @@ void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
 
 std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& request) {
   std::vector<std::string> said = conclusion(report, request);
-  compare_nodes(said, report);
+  compare_nodes(said, report, request);
   say_what_binds(said, report);
   say_what_to_add(said, report, request);
   say_how_sure(said, report);

@@ -1,5 +1,6 @@
 """Facts about the tree: sizes of files, words that must not stand in it, a README in every folder."""
 
+import os
 import pathlib
 import re
 import subprocess
@@ -80,3 +81,9 @@ def test_file_names_are_snake_case_nouns():
         if not allowed.match(path.name) or path.stem in vague
     ]
     assert not broken, "\n".join(broken)
+
+
+def test_what_begins_with_an_interpreter_can_be_run():
+    scripts = [path for path in tracked() if path.is_file() and path.open("rb").read(2) == b"#!"]
+    assert scripts
+    assert [path.name for path in scripts if not os.access(path, os.X_OK)] == []

@@ -302,6 +302,36 @@ TEST(Verdict, SaysWhatAnOrderCostsWithTheMachine) {
   EXPECT_THAT(said(), testing::HasSubstr("What to add to mine: +2 DIMMs"));
 }
 
+TEST(Verdict, SaysWhereARentedNodeMayCostLess) {
+  BuyReport report;
+  BuyRow alone;
+  alone.machine = report.base = "alone";
+  alone.fits = true;
+  alone.days = alone.days_low = alone.days_high = 4;
+  alone.rent_usd_per_hour = 3;
+  alone.rent_usd = 3 * 24 * 4;
+  BuyRow node = alone;
+  node.machine = "8x-alone";
+  node.kind = RowKind::resident_node;
+  node.days = node.days_low = 0.5;
+  node.days_high = 1;
+  node.rent_usd_per_hour = 24;
+  node.rent_usd = 24 * 12;
+  report.rows = {node, alone};
+  const auto said = [&] {
+    std::string all;
+    for (const std::string& sentence : verdict(report, {})) all += sentence + "\n";
+    return all;
+  };
+  // 288 to 576 USD against 288.
+  EXPECT_THAT(said(), testing::HasSubstr("24.0 hours, 288 USD to 576 USD."));
+  report.rows[0].rent_usd = 144;
+  report.rows[0].rent_usd_per_hour = 12;
+  EXPECT_THAT(said(), testing::HasSubstr("144 USD to 288 USD: cheaper, too."));
+  report.rows[1].rent_usd = 200;
+  EXPECT_THAT(said(), testing::HasSubstr("144 USD to 288 USD: perhaps cheaper, too."));
+}
+
 TEST_F(Buy, DoesNotDependOnTheThreads) {
   BuyRequest request;
   request.machines = {"rtx-4090", "h200", "l40s"};
