@@ -26,7 +26,7 @@ std::uint64_t mixed(std::uint64_t x) {
   return x ^ (x >> 31);
 }
 
-constexpr std::size_t kReadBytes = std::size_t{64} << 10;
+constexpr std::size_t kTokenBuffer = std::size_t{64} << 10;
 
 }  // namespace
 
@@ -137,7 +137,7 @@ void ByteText::read_window(std::int64_t window, std::int32_t* inputs, std::int32
 
 std::string ByteText::hash() const {
   planner::Sha256 sha;
-  std::vector<std::byte> buffer(kReadBytes);
+  std::vector<std::byte> buffer(kTokenBuffer);
   std::int64_t at = 0;
   for (;;) {
     const ssize_t got = ::pread(descriptor_, buffer.data(), buffer.size(), at);
@@ -167,7 +167,7 @@ double unigram_entropy(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw BadRequest("data: cannot read " + file.string() + ": give a text file");
   std::array<std::int64_t, 256> counts{};
-  std::vector<char> buffer(kReadBytes);
+  std::vector<char> buffer(kTokenBuffer);
   while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())), in.gcount() > 0) {
     for (std::streamsize i = 0; i < in.gcount(); ++i) {
       ++counts[static_cast<unsigned char>(buffer[static_cast<std::size_t>(i)])];

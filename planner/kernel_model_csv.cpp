@@ -40,7 +40,7 @@ std::string read_text(const std::string& path) {
   return text;
 }
 
-std::string trimmed(std::string_view text) {
+std::string trimmed_cell(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return {};
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
@@ -63,7 +63,7 @@ std::vector<std::string> cells_of(const std::string& line) {
       cells.back() += line[i];
     }
   }
-  for (std::string& cell : cells) cell = trimmed(cell);
+  for (std::string& cell : cells) cell = trimmed_cell(cell);
   return cells;
 }
 
@@ -77,7 +77,7 @@ std::vector<CsvLine> read_csv(const std::string& path) {
   std::size_t number = 0;
   for (std::string line; std::getline(stream, line);) {
     ++number;
-    if (!trimmed(line).empty()) lines.push_back({number, cells_of(line)});
+    if (!trimmed_cell(line).empty()) lines.push_back({number, cells_of(line)});
   }
   return lines;
 }

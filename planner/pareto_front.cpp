@@ -15,7 +15,7 @@ namespace {
 /// What the next limit leaves above the least, of what the last plan took above it.
 constexpr double kShrink = 0.7;
 /// Above the least, of what the first plan took above it, where the least is next.
-constexpr double kNear = 0.02;
+constexpr double kNearLeast = 0.02;
 /// Batches beyond the run's.
 constexpr std::int64_t kMoreTokens = 4;
 
@@ -99,7 +99,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
     if (within == least) break;
     most = most.value_or(taken);
     const double above = kShrink * static_cast<double>((taken - least).count());
-    const bool near = above < kNear * static_cast<double>((*most - least).count());
+    const bool near = above < kNearLeast * static_cast<double>((*most - least).count());
     within = near ? least : least + Bytes(static_cast<std::int64_t>(above));
   }
   // What fits in less may keep more in more.

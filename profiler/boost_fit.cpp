@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array kWindows{0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05, 0.06, 0.08, 0.12};
 constexpr double kStep = 0.02, kMostGain = 0.8, kMostSpeed = 1.5;
-constexpr double kShortest = 250e-6;  ///< Seconds; hand-offs rule shorter tasks.
+constexpr double kShortestPass = 250e-6;  ///< Seconds; hand-offs rule shorter tasks.
 constexpr double kLargestMiss = 0.08;
 /// Rests of one point lie within a part of so many; a point has at least so many tasks.
 constexpr int kParts = 20;
@@ -39,7 +39,7 @@ std::vector<Point> points_of(const std::vector<std::vector<ComputeSpan>>& runs, 
       lane.idle_for(std::max(0.0, (span.start - before).count()));
       const double seconds = (span.end - span.start).count();
       const bool settled = (span.start - run.front().start).count() > 4 * window;
-      if (span.boosts && settled && seconds > kShortest) {
+      if (span.boosts && settled && seconds > kShortestPass) {
         auto& [times, rests] = bins[{span.group, static_cast<int>(lane.rest() * kParts)}];
         times.push_back(seconds);
         rests.push_back(lane.rest());

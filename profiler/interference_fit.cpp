@@ -13,7 +13,7 @@ using planner::CostModel;
 using LaneBoost = CostModel::LaneBoost;
 
 constexpr double kSlowest = 0.3;
-constexpr Seconds kShortest{250e-6};
+constexpr Seconds kShortestTask{250e-6};
 constexpr double kLeastShareVariance = 1e-3;
 
 /// Solves a small symmetric positive definite system in place (Gaussian elimination).
@@ -183,7 +183,7 @@ std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
         for (std::size_t i = 0; i < run.steps[s].size(); ++i) {
           const Recorder::Span& span = run.steps[s][i];
           const Seconds time = to_seconds(span.end - span.start);
-          if (graph.tasks[i].lane != on || time < kShortest) continue;
+          if (graph.tasks[i].lane != on || time < kShortestTask) continue;
           const std::string& key = graph.tasks[i].cost.name;
           const double speed = speeds.empty() ? 1 : speeds[s][i];
           OverlappedTask task{

@@ -19,7 +19,7 @@ using planner::ForwardGoal;
 using planner::Tier;
 
 constexpr std::int64_t kPart = 4;
-constexpr std::byte kPoison{0xFF};
+constexpr std::byte kUnwritten{0xFF};
 
 planner::Job routed_job(ComputeType compute) {
   planner::Job job = test::small_jobs().front().job;
@@ -95,7 +95,7 @@ std::map<int, Bytes> run_passes(const planner::Job& job, Tier tier, Passes& pass
   auto owned = std::make_unique<CountingDevice>(
       job, HostDeviceSettings{.arenas = sizes, .capacity = sizes, .h2d = fast, .d2h = fast});
   CountingDevice& device = *owned;
-  std::ranges::fill(device.arena(planner::Arena::device), kPoison);
+  std::ranges::fill(device.arena(planner::Arena::device), kUnwritten);
   load_forward_weights(job, graph, device, WavyWeights(), {});
   passes.place_on(device);
   ForwardSession session(ForwardGoal::next_token, graph, std::move(owned), passes);

@@ -36,7 +36,7 @@ ResolvedMachine large_host() {
 }
 
 /// Everything streamed, state on the host; what attention needs again is kept there, too.
-Plan streamed(const Job& job) {
+Plan streamed_plan(const Job& job) {
   return uniform_plan(job, {.keep = Keep::selective, .keep_tier = Tier::host}, 1);
 }
 
@@ -63,14 +63,14 @@ TEST(LongSequences, RecordsAndScratchOfHalfAMillionTokensAreExact) {
 TEST(LongSequences, A7BModelFits80GBInChunksAndOnlyInChunks) {
   for (const std::int64_t length : {std::int64_t{131072}, kHalfMillion}) {
     const Job job = job_of_length(length);
-    const Prediction fits = predict(job, streamed(job), large_host(), {});
+    const Prediction fits = predict(job, streamed_plan(job), large_host(), {});
     EXPECT_TRUE(fits.fits) << length;
     EXPECT_LT(at(fits.memory, Tier::hbm).peak, Bytes(80'000'000'000)) << length;
     EXPECT_GE(to_seconds(fits.step), fits.bound.time) << length;
   }
   Job whole = job_of_length(kHalfMillion);
   whole.mlp_chunk = kHalfMillion;
-  const Prediction large = predict(whole, streamed(whole), large_host(), {});
+  const Prediction large = predict(whole, streamed_plan(whole), large_host(), {});
   EXPECT_GT(at(large.memory, Tier::hbm).peak, Bytes(120'000'000'000));
 }
 
@@ -79,7 +79,7 @@ TEST(LongSequences, TheirRopeTablesCountOnAGpu) {
   const Job job = job_of_length(kHalfMillion);
   const Bytes tables(kHalfMillion * 2 * 64 * 4);
   const Predictor predictor(job, large_host(), {});
-  const StepGraph graph = build_step_graph(job, streamed(job), predictor.costs());
+  const StepGraph graph = build_step_graph(job, streamed_plan(job), predictor.costs());
   const Memory memory = memory_of(graph, large_host());
   const TierMemory& hbm = at(memory, Tier::hbm);
   EXPECT_EQ(hbm.peak, graph.layout.device_bytes + context_bytes(large_host().profile) + tables);

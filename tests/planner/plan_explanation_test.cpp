@@ -16,14 +16,14 @@ namespace {
 using test::round_machine;
 using test::tiny_job;
 
-constexpr std::int64_t kEffort = 30'000;
+constexpr std::int64_t kExplanationEffort = 30'000;
 
 /// A machine with `link` times the link rate of round_machine, and a search's plan on it.
 class Explained {
  public:
   explicit Explained(double link, Residency residency = Residency::host)
       : predictor_(tiny_job(), machine(link), {}, residency) {
-    settings_.effort = kEffort;
+    settings_.effort = kExplanationEffort;
     settings_.exhaustive = 1;
     auto found = search(predictor_, settings_);
     step_ = std::move(std::get<Planned>(found).best);

@@ -10,7 +10,7 @@
 namespace sluice::planner {
 namespace {
 
-Job job_of_length(std::int64_t length, const char* model = "qwen2.5-0.5b") {
+Job measured_job(std::int64_t length, const char* model = "qwen2.5-0.5b") {
   Job job;
   job.model = find_model(model);
   job.seq_len = length;
@@ -41,33 +41,32 @@ double predicted_ratio(const Calibration& calibration, const Job& job) {
 
 TEST(SiblingCostsOfOtherJobs, APassErrsAsItDidInAnotherJob) {
   Calibration calibration;
-  measure(calibration, job_of_length(1024), 1.5);
-  EXPECT_NEAR(predicted_ratio(calibration, job_of_length(2048)), 1.5, 1e-9);
+  measure(calibration, measured_job(1024), 1.5);
+  EXPECT_NEAR(predicted_ratio(calibration, measured_job(2048)), 1.5, 1e-9);
   const auto all =
-      with_siblings(job_of_length(2048), test::round_profile(DeviceKind::cuda), calibration);
-  EXPECT_EQ(all.at(compute_key(job_of_length(2048), Pass::block_forward, 1)).source,
-            kSiblingSource);
+      with_siblings(measured_job(2048), test::round_profile(DeviceKind::cuda), calibration);
+  EXPECT_EQ(all.at(compute_key(measured_job(2048), Pass::block_forward, 1)).source, kSiblingSource);
 }
 
 TEST(SiblingCostsOfOtherJobs, TheNearerShapeCountsMore) {
   Calibration calibration;
-  measure(calibration, job_of_length(512), 2);
-  measure(calibration, job_of_length(8192), 1);
-  EXPECT_GT(predicted_ratio(calibration, job_of_length(1024)), 1.7);
-  EXPECT_LT(predicted_ratio(calibration, job_of_length(4096)), 1.2);
+  measure(calibration, measured_job(512), 2);
+  measure(calibration, measured_job(8192), 1);
+  EXPECT_GT(predicted_ratio(calibration, measured_job(1024)), 1.7);
+  EXPECT_LT(predicted_ratio(calibration, measured_job(4096)), 1.2);
 }
 
 TEST(SiblingCostsOfOtherJobs, ItsOwnMeasurementIsKept) {
   Calibration calibration;
-  measure(calibration, job_of_length(512), 2);
-  measure(calibration, job_of_length(1024), 1.25);
-  EXPECT_NEAR(predicted_ratio(calibration, job_of_length(1024)), 1.25, 1e-9);
+  measure(calibration, measured_job(512), 2);
+  measure(calibration, measured_job(1024), 1.25);
+  EXPECT_NEAR(predicted_ratio(calibration, measured_job(1024)), 1.25, 1e-9);
 }
 
 TEST(SiblingCostsOfOtherJobs, OtherModelsTeachToo) {
   Calibration calibration;
-  measure(calibration, job_of_length(1024, "llama-3.1-8b"), 1.5);
-  EXPECT_NEAR(predicted_ratio(calibration, job_of_length(1024, "qwen2.5-7b")), 1.5, 1e-9);
+  measure(calibration, measured_job(1024, "llama-3.1-8b"), 1.5);
+  EXPECT_NEAR(predicted_ratio(calibration, measured_job(1024, "qwen2.5-7b")), 1.5, 1e-9);
 }
 
 }  // namespace

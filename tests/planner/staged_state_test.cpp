@@ -30,7 +30,7 @@ Plan staged_plan(const Job& job, Tier weights = Tier::hbm) {
                       1);
 }
 
-std::int64_t moved(const StepGraph& graph, TaskKind kind) {
+std::int64_t bytes_moved(const StepGraph& graph, TaskKind kind) {
   std::int64_t bytes = 0;
   for (const StepTask& task : graph.tasks) {
     if (task.step == 2 && task.kind == kind) bytes += task.bytes.count();
@@ -51,19 +51,20 @@ TEST(StagedState, CrossesTheLinkOnceEachWayAndTheGradientDoesNot) {
   const std::int64_t n = padded_parameters(job);
   const StepGraph resident = build_step_graph(job, staged_plan(job), RoundCosts());
   // Low halves, m and v come; they and the updated high halves go. The copy is current already.
-  EXPECT_EQ(moved(resident, TaskKind::load_state), 10 * n);
-  EXPECT_EQ(moved(resident, TaskKind::store_state), 12 * n);
-  EXPECT_EQ(moved(resident, TaskKind::store_gradient), 0);
-  EXPECT_EQ(moved(resident, TaskKind::load_weights), 0);
+  EXPECT_EQ(bytes_moved(resident, TaskKind::load_state), 10 * n);
+  EXPECT_EQ(bytes_moved(resident, TaskKind::store_state), 12 * n);
+  EXPECT_EQ(bytes_moved(resident, TaskKind::store_gradient), 0);
+  EXPECT_EQ(bytes_moved(resident, TaskKind::load_weights), 0);
   const StepGraph streamed = build_step_graph(job, staged_plan(job, Tier::host), RoundCosts());
-  EXPECT_EQ(moved(streamed, TaskKind::load_state), 12 * n);
-  EXPECT_EQ(moved(streamed, TaskKind::store_state), 12 * n);
-  EXPECT_GT(moved(streamed, TaskKind::load_weights), 0);
+  EXPECT_EQ(bytes_moved(streamed, TaskKind::load_state), 12 * n);
+  EXPECT_EQ(bytes_moved(streamed, TaskKind::store_state), 12 * n);
+  EXPECT_GT(bytes_moved(streamed, TaskKind::load_weights), 0);
   Job fp32 = job;
   fp32.compute = ComputeType::fp32;
   const StepGraph both = build_step_graph(fp32, staged_plan(fp32), RoundCosts());
-  EXPECT_EQ(moved(both, TaskKind::load_state), 8 * n) << "both halves of the weights are there";
-  EXPECT_EQ(moved(both, TaskKind::store_state), 12 * n);
+  EXPECT_EQ(bytes_moved(both, TaskKind::load_state), 8 * n)
+      << "both halves of the weights are there";
+  EXPECT_EQ(bytes_moved(both, TaskKind::store_state), 12 * n);
 }
 
 TEST(StagedState, IsThereBeforeTheNormIsKnown) {
