@@ -18,7 +18,7 @@ constexpr std::int64_t kTile = 128;
 
 /// Scratch of one run, and queries of a block that exceeds it (AttentionLimits).
 constexpr Bytes kUsualRun = Bytes(std::int64_t{1} << 30);
-constexpr std::int64_t kUsualQueries = 4096;
+constexpr std::int64_t kUsualQueries = 12288;
 
 /// What a plan may take beside what grows with the shape: counters and alignment. cuDNN 9.19 takes
 /// 256 bytes on compute capability 9.0, 128 on 8.0.
@@ -155,6 +155,17 @@ Bytes attention_sum_traffic(const AttentionShape& shape, GradientOrder order,
   std::int64_t keys = 0;
   for (const AttentionBlock& block : attention_blocks(shape, part)) keys += block.keys;
   return Bytes(kBytes * shape.sequences * shape.heads * keys * shape.head_dim);
+}
+
+std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape, GradientOrder order,
+                                           const AttentionLimits& limits) {
+  if (order != GradientOrder::fixed) return 0;
+  const AttentionShape part =
+      attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
+  if (!shares_keys_between_runs(shape, part)) return 0;
+  std::int64_t keys = 0;
+  for (const AttentionBlock& block : attention_blocks(shape, part)) keys += block.keys;
+  return shape.sequences * shape.heads * keys;
 }
 
 std::int64_t attention_runs_in_flight(const AttentionShape& shape, const AttentionShape& part,

@@ -40,8 +40,8 @@ enum class GradientOrder {
 /// How the backward pass is cut. The default is part of what fixes a job's bits: where one group of
 /// heads needs more than `run`, its gradients of keys and values are sums over runs.
 struct AttentionLimits {
-  /// Scratch of one run; none: 1 GiB, or what 4096 queries of one head need where that is more, so
-  /// that adding up gradients of keys and values stays a small part of a block's time.
+  /// Scratch of one run; none: 1 GiB, or what 12288 queries of one head need where that is more, so
+  /// that the product of the queries' gradients has work for most of a GPU.
   std::optional<Bytes> run = std::nullopt;
   /// Runs that may use the GPU at one time, each with its scratch: 1 or 2. Changes no bits.
   std::int64_t in_flight = 2;
@@ -95,6 +95,12 @@ struct AttentionBlock {
 [[nodiscard]] Bytes attention_sum_traffic(const AttentionShape& shape,
                                           GradientOrder order = GradientOrder::fixed,
                                           const AttentionLimits& limits = {});
+/// Keys that runs of one head read, over all runs. In a fixed order the queries' gradients are a
+/// product of its own, whose tiles of 128 queries each go through all keys: a run has too few of
+/// them to fill a GPU, so that it takes a time for each key, however few queries it has.
+[[nodiscard]] std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape,
+                                                         GradientOrder order = GradientOrder::fixed,
+                                                         const AttentionLimits& limits = {});
 /// How many runs of `part`, or groups of runs that add to the same gradients, use the GPU at a
 /// time.
 [[nodiscard]] std::int64_t attention_runs_in_flight(const AttentionShape& shape,

@@ -30,6 +30,7 @@ struct AttentionWork {
   /// What a CUDA device reads and writes to add up gradients of keys and values over runs
   /// (planner/attention_shape.hpp).
   Bytes sums{0};
+  std::int64_t narrow_keys = 0;  ///< Keys that runs of one head read (narrow_run_time).
 };
 
 /// FLOPs that the arithmetic needs (planner/work.cpp has the equations).

@@ -96,6 +96,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
       parts.add_rate(flops(a).count(), attention_rate(profile_, a));
       if (profile_.device == DeviceKind::cuda) {
         parts.add_rate(static_cast<double>(a.sums.count()), profile_.hbm_bandwidth);
+        parts.add(narrow_run_time(a), kNarrowRunDeviation, Evidence::fitted);
       }
     }
     if (work.parameters > 0 && profile_.device_update.value > 0) {

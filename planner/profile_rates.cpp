@@ -49,6 +49,13 @@ Fact gemm_rate(const MachineProfile& profile, Flops flops) {
   return between(below->rate, above->rate, share);
 }
 
+Seconds narrow_run_time(const AttentionWork& attention) {
+  constexpr Seconds kPerKey(11.5e-9);
+  constexpr double kHeadDim = 128;
+  return kPerKey * static_cast<double>(attention.narrow_keys) *
+         (static_cast<double>(attention.head_dim) / kHeadDim);
+}
+
 Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
   Fact rate = attention.backward ? profile.attention_backward : profile.attention_forward;
   if (!(rate.value > 0)) return gemm_rate(profile, flops(attention));

@@ -20,6 +20,9 @@ import whole
 from whole import side
 
 torch = side.torch
+# Heads that share keys have no memory-efficient kernel of PyTorch's in fp32: repeated, they have.
+if hasattr(getattr(side.transformers.integrations, "sdpa_attention", None), "use_gqa_in_sdpa"):
+    side.transformers.integrations.sdpa_attention.use_gqa_in_sdpa = lambda *_, **__: False
 PIECE = 2048
 
 

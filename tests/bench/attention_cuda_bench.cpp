@@ -1,11 +1,15 @@
 // cuDNN's causal attention in TFLOP/s, its scratch memory, and the device memory that the library
 // itself takes. Forward counts 4 s^2 d h b / 2 FLOPs, backward 2.5 times as many.
+//   attention_cuda_bench              sequences of 1024 to 32768 tokens
+//   attention_cuda_bench LENGTH...    one of LENGTH tokens, heads of Qwen2.5-7B, in blocks of
+//   queries
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
 #include <bit>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <random>
@@ -94,7 +98,7 @@ struct Case {
 };
 
 void measure(const Cudnn& cudnn, AttentionShape shape, const Case& variant, cudaStream_t stream) {
-  constexpr int kRepeats = 20;
+  const int repeats = shape.length > 65536 ? 2 : 20;
   shape.qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
   shape.out_row = shape.heads * shape.head_dim;
   const std::int64_t tokens = shape.sequences * shape.length;
@@ -117,11 +121,11 @@ void measure(const Cudnn& cudnn, AttentionShape shape, const Case& variant, cuda
   const auto column = [](const DeviceMemory& memory, std::int64_t element) {
     return static_cast<void*>(static_cast<std::uint16_t*>(memory.get()) + element);
   };
-  const Times forward = time_of(stream, kRepeats, [&] {
+  const Times forward = time_of(stream, repeats, [&] {
     attention.forward(stream, qkv.get(), column(qkv, k_column), column(qkv, v_column), out.get(),
                       static_cast<float*>(lse.get()), scratch.get());
   });
-  const Times backward = time_of(stream, kRepeats, [&] {
+  const Times backward = time_of(stream, repeats, [&] {
     attention.backward(stream, qkv.get(), column(qkv, k_column), column(qkv, v_column), out.get(),
                        static_cast<const float*>(lse.get()), d_out.get(), d_qkv.get(),
                        column(d_qkv, k_column), column(d_qkv, v_column), scratch.get());
@@ -134,7 +138,7 @@ void measure(const Cudnn& cudnn, AttentionShape shape, const Case& variant, cuda
                 times.host.count() * 1e6);
   };
   const auto count = [](std::int64_t number) { return static_cast<long long>(number); };
-  std::printf("(%lld, %lld, %lld/%lld, %lld)%s %s: %s\n", count(shape.sequences),
+  std::printf("(%lld, %lld, %lld/%lld, %lld)%s %s: %.100s\n", count(shape.sequences),
               count(shape.length), count(shape.heads), count(shape.kv_heads), count(shape.head_dim),
               shape.window ? (" window " + std::to_string(*shape.window)).c_str() : "",
               variant.name, attention.engines().c_str());
@@ -147,7 +151,27 @@ void measure(const Cudnn& cudnn, AttentionShape shape, const Case& variant, cuda
       count((free_ready - free_memory()).count()));
 }
 
-void run() {
+/// Blocks of so many queries of one head, one and two in flight.
+void measure_blocks(const Cudnn& cudnn, std::int64_t length, cudaStream_t stream) {
+  const AttentionShape shape{
+      .sequences = 1, .length = length, .heads = 28, .kv_heads = 4, .head_dim = 128};
+  measure(cudnn, shape, {.name = "fixed, as jobs do", .options = {}}, stream);
+  for (const std::int64_t queries : {2048, 4096, 8192, 12288, 16384}) {
+    AttentionShape block = shape;
+    block.heads = block.kv_heads = 1;
+    block.queries = queries;
+    const Bytes limit = planner::attention_backward_run_bound(block, GradientOrder::fixed);
+    for (const std::int64_t in_flight : {1, 2}) {
+      const std::string name = "fixed, " + std::to_string(queries) + " queries, " +
+                               std::to_string(in_flight) + " in flight";
+      measure(cudnn, shape,
+              {.name = name.c_str(), .options = {.limits = {.run = limit, .in_flight = in_flight}}},
+              stream);
+    }
+  }
+}
+
+void run(const std::vector<std::int64_t>& lengths) {
   check_cuda(cudaSetDevice(0), "the device");
   cudaStream_t stream = nullptr;
   check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
@@ -155,6 +179,8 @@ void run() {
   const Cudnn cudnn;
   std::printf("cuDNN %zu; its handle takes %lld B of device memory\n", cudnn.version(),
               static_cast<long long>((free_before - free_memory()).count()));
+  for (const std::int64_t length : lengths) measure_blocks(cudnn, length, stream);
+  if (!lengths.empty()) return;
   const AttentionShape shapes[] = {
       {.sequences = 4, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
       {.sequences = 16, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
@@ -186,7 +212,9 @@ void run() {
 }  // namespace
 }  // namespace sluice::engine
 
-int main() {
+int main(int argc, char** argv) {
+  std::vector<std::int64_t> lengths;
+  for (int i = 1; i < argc; ++i) lengths.push_back(std::atoll(argv[i]));
   try {
     const sluice::engine::cuda::DeviceQuery query = sluice::engine::cuda::query_devices();
     if (query.devices.empty()) {
@@ -194,7 +222,7 @@ int main() {
       return 0;
     }
     std::printf("%s\n", query.devices.front().name.c_str());
-    sluice::engine::run();
+    sluice::engine::run(lengths);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "attention_cuda_bench: %s\n", error.what());
     return 1;

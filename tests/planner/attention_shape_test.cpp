@@ -124,14 +124,24 @@ TEST(AttentionWorkspace, Llama32768RunsThreeBlocksOfQueriesAHead) {
   EXPECT_EQ(attention_blocks(llama_shape(32768), part).size(), 3);
 }
 
-TEST(AttentionWorkspace, BlocksHave4096QueriesWhereAGibibyteHoldsFewer) {
-  for (const std::int64_t length : {131072, 524160}) {
-    EXPECT_EQ(jobs_part(llama_shape(length)).queries, 4096) << length;
-    const std::int64_t run = std::int64_t{4096} * (4 + 2 * length) + kConstant;
+TEST(AttentionWorkspace, BlocksHave12288QueriesWhereAGibibyteHoldsFewer) {
+  for (const std::int64_t length : {65536, 131072}) {
+    const std::int64_t queries = jobs_part(llama_shape(length)).queries.value();
+    EXPECT_LE(queries, 12288) << length;  // As equal as tiles of 128 allow.
+    EXPECT_GT(queries, 10752) << length;
+    const std::int64_t run = queries * (4 + 2 * length) + kConstant;
     const std::int64_t sums = std::int64_t{4} * 4 * length * kHeadDim;
     EXPECT_EQ(attention_workspace_bound(llama_shape(length)), Bytes(2 * (run + sums))) << length;
   }
-  EXPECT_EQ(attention_run_limit(llama_shape(65536), GradientOrder::fixed), kGibibyte);
+  EXPECT_EQ(jobs_part(llama_shape(131072)).queries, 12032);
+  EXPECT_EQ(attention_run_limit(llama_shape(32768), GradientOrder::fixed), kGibibyte);
+}
+
+TEST(AttentionWorkspace, RunsOfOneHeadReadAllKeysThatABlockSees) {
+  EXPECT_EQ(attention_keys_of_narrow_runs(llama_shape(8192)), 0);
+  EXPECT_EQ(attention_keys_of_narrow_runs(llama_shape(16384)), 32 * 16384);
+  EXPECT_EQ(attention_keys_of_narrow_runs(llama_shape(32768)), 32 * (11008 + 22016 + 32768));
+  EXPECT_EQ(attention_keys_of_narrow_runs(llama_shape(32768), GradientOrder::any), 0);
 }
 
 TEST(AttentionWorkspace, ARunHasFewerScoresThan32BitsCount) {
@@ -147,10 +157,11 @@ TEST(AttentionWorkspace, ARunHasFewerScoresThan32BitsCount) {
 TEST(AttentionWorkspace, GrowsLinearlyOnceLimited) {
   for (std::int64_t length = 16384; length <= 1 << 20; length *= 2) {
     const Bytes sums(std::int64_t{16} * length * kHeadDim);
-    const Bytes block(std::int64_t{4096} * (4 + 2 * length) + kConstant);
+    const Bytes block(std::int64_t{12288} * (4 + 2 * length) + kConstant);
     EXPECT_LE(attention_workspace_bound(llama_shape(length)),
               (std::max(kGibibyte, block) + sums) * 2)
         << length;
+    EXPECT_LE(attention_workspace_bound(llama_shape(length)), (Bytes(4'300'000'000) + sums) * 2);
   }
 }
 

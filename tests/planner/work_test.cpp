@@ -83,6 +83,7 @@ TEST(Work, BlocksOfQueriesPayForTheSumsTheyAddTo) {
   // the rest, a head. Of keys, 3968 x (1 + 2 + ... + 132) + 524288.
   const std::int64_t keys = std::int64_t{3968} * 132 * 133 / 2 + job.seq_len;
   EXPECT_EQ(work.sums, Bytes(job.micro_batch * 32 * keys * 128 * 20));
+  EXPECT_EQ(work.narrow_keys, job.micro_batch * 32 * keys);
 }
 
 TEST(Work, ALastShorterLossChunkIsCounted) {
