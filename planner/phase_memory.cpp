@@ -83,7 +83,8 @@ std::vector<std::string> phase_shortages(const PhaseMemory& memory) {
     text += ", " + std::string(to_string(tier)) + " is short by " +
             format_bytes(most.peak - most.capacity) + ": ";
     text += tier == Tier::disk
-                ? "keep the run's folder (out) on another drive, or take a larger one"
+                ? "keep the run's folder (out) and the state's file (--disk-path) on "
+                  "two drives, or take a larger one"
                 : "lend the plan that much less (--" + std::string(to_string(tier)) + ")";
     all.push_back(std::move(text));
   }
