@@ -20,9 +20,13 @@ import whole
 from whole import side
 
 torch = side.torch
-# Heads that share keys have no memory-efficient kernel of PyTorch's in fp32: repeated, they have.
-if hasattr(getattr(side.transformers.integrations, "sdpa_attention", None), "use_gqa_in_sdpa"):
-    side.transformers.integrations.sdpa_attention.use_gqa_in_sdpa = lambda *_, **__: False
+try:
+    # Heads that share keys have no memory-efficient kernel of PyTorch's in fp32; repeated, they have.
+    from transformers.integrations import sdpa_attention
+
+    sdpa_attention.use_gqa_in_sdpa = lambda *_, **__: False
+except ImportError:
+    pass  # An older transformers repeats them anyway.
 PIECE = 2048
 
 
@@ -94,6 +98,7 @@ def main():
 
     first = tokens[: arguments.seq_len + 1]
     pieces = loss_in_pieces(load(model, folder, torch.float32), first)
+    print(f"loss      {step['loss']:.6f} of {pieces:.6f} in pieces", flush=True)
     loss, gradient = step_as_a_whole(load(model, folder, torch.float32), first)
     loss16, gradient16 = step_as_a_whole(load(model, folder, torch.bfloat16), first)
     norm, apart = float(gradient.norm()), float((gradient16 - gradient).norm() / gradient.norm())
