@@ -11,8 +11,8 @@
 namespace sluice::planner {
 
 FileDescriptor::FileDescriptor(const std::filesystem::path& path, int flags,
-                               std::filesystem::path known_as)
-    : name_(known_as.empty() ? path : std::move(known_as)) {
+                               const std::filesystem::path& known_as)
+    : name_(known_as.empty() ? path : known_as) {
   if ((flags & O_CREAT) != 0 && path.has_parent_path()) {
     std::error_code error;
     std::filesystem::create_directories(path.parent_path(), error);

@@ -12,7 +12,7 @@ class FileDescriptor {
   /// Makes the folder of `path` when it creates. Errors name `known_as` where it is given: the file
   /// that one in the making is for. Throws EnvironmentError.
   [[nodiscard]] FileDescriptor(const std::filesystem::path& path, int flags,
-                               std::filesystem::path known_as = {});
+                               const std::filesystem::path& known_as = {});
   ~FileDescriptor();
   FileDescriptor(const FileDescriptor&) = delete;  // Two owners would close it twice.
   FileDescriptor& operator=(const FileDescriptor&) = delete;

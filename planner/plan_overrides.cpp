@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 
 #include "planner/choice.hpp"
 #include "planner/run_config.hpp"
@@ -65,6 +66,7 @@ constexpr std::array kUnitFields = {
 
 [[noreturn]] void refuse_unit_field(const std::string& name, const std::string& field) {
   std::vector<std::string> known;
+  known.reserve(std::size(kUnitFields));
   for (const UnitField& each : kUnitFields) known.emplace_back(each.name);
   throw BadRequest("plan." + name + ": unknown field of a layer" + sim::did_you_mean(field, known));
 }

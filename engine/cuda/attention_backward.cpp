@@ -89,6 +89,7 @@ std::vector<AttentionBackward::Block> AttentionBackward::blocks_of(
     }
   });
   std::vector<Block> blocks;
+  blocks.reserve(built.size());
   for (std::optional<Block>& block : built) blocks.push_back(std::move(*block));
   return blocks;
 }
