@@ -24,8 +24,9 @@ constexpr std::int64_t kUsualQueries = 12288;
 /// 256 bytes on compute capability 9.0, 128 on 8.0.
 constexpr Bytes kFixedScratch = Bytes(std::int64_t{1} << 16);
 
-/// The product that makes the queries' gradients, in a fixed order, addresses its operands with 32
-/// bits (cuDNN 9.19, compute capability 9.0): the gradients of a run's scores stay below 2^31.
+/// The product that makes the queries' gradients, in a fixed order, fails where keys span 2^31
+/// elements (docs/design/attention.md). Its other operand, a run's scores, stays below that as
+/// well.
 constexpr std::int64_t kMostScores = std::numeric_limits<std::int32_t>::max();
 
 /// Gradients of scores that one run keeps: of tiles of 64 queries by 128 keys.
