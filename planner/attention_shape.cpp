@@ -146,27 +146,31 @@ Bytes attention_backward_sums(const AttentionShape& shape, const AttentionShape&
   return Bytes(kArrays * 4 * round_up(shape.length * shape.head_dim, 64));
 }
 
-Bytes attention_sum_traffic(const AttentionShape& shape, GradientOrder order,
-                            const AttentionLimits& limits) {
-  const AttentionShape part =
-      attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
-  if (!shares_keys_between_runs(shape, part)) return Bytes(0);
-  // Of keys and of values: a run's bf16 are read, the fp32 sum is read and written, 2 + 4 + 4.
-  constexpr std::int64_t kBytes = 20;
-  std::int64_t keys = 0;
-  for (const AttentionBlock& block : attention_blocks(shape, part)) keys += block.keys;
-  return Bytes(kBytes * shape.sequences * shape.heads * keys * shape.head_dim);
-}
+namespace {
 
-std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape, GradientOrder order,
-                                           const AttentionLimits& limits) {
-  if (order != GradientOrder::fixed) return 0;
+/// Keys that runs which share them read, over all runs; 0 where every run covers whole groups.
+std::int64_t shared_keys(const AttentionShape& shape, GradientOrder order,
+                         const AttentionLimits& limits) {
   const AttentionShape part =
       attention_backward_part(shape, order, attention_run_limit(shape, order, limits));
   if (!shares_keys_between_runs(shape, part)) return 0;
   std::int64_t keys = 0;
   for (const AttentionBlock& block : attention_blocks(shape, part)) keys += block.keys;
   return shape.sequences * shape.heads * keys;
+}
+
+}  // namespace
+
+Bytes attention_sum_traffic(const AttentionShape& shape, GradientOrder order,
+                            const AttentionLimits& limits) {
+  // Of keys and of values: a run's bf16 are read, the fp32 sum is read and written, 2 + 4 + 4.
+  constexpr std::int64_t kBytes = 20;
+  return Bytes(kBytes * shape.head_dim * shared_keys(shape, order, limits));
+}
+
+std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape, GradientOrder order,
+                                           const AttentionLimits& limits) {
+  return order == GradientOrder::fixed ? shared_keys(shape, order, limits) : 0;
 }
 
 std::int64_t attention_runs_in_flight(const AttentionShape& shape, const AttentionShape& part,
