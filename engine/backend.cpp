@@ -47,7 +47,9 @@ std::unique_ptr<Device> make_device(const planner::Job& job,
   return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
 }
 
-std::shared_ptr<void> keep_host_memory() { return cuda::keep_pinned_memory(); }
+std::shared_ptr<void> keep_host_memory(Bytes at_least) {
+  return cuda::keep_pinned_memory(at_least);
+}
 
 std::string numerics_id(const planner::Job& job, const planner::ResolvedMachine& machine) {
   return machine.profile.device == planner::DeviceKind::cuda ? cuda::numerics_id(job)

@@ -29,8 +29,9 @@ void require_backend(planner::DeviceKind device);
                                    const std::filesystem::path& folder);
 
 /// While what it returns lives, a device's host arena takes over the pages of one that is gone: for
-/// processes that run many plans. Null where this build's backends have no use for it.
-[[nodiscard]] std::shared_ptr<void> keep_host_memory();
+/// processes that run many plans, of which the largest takes `at_least`. Null where this build's
+/// backends have no use for it.
+[[nodiscard]] std::shared_ptr<void> keep_host_memory(Bytes at_least = Bytes(0));
 
 /// The numerics id of runs of `job` on the machine's backend here; throws as make_device.
 [[nodiscard]] std::string numerics_id(const planner::Job& job,

@@ -21,7 +21,9 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& job, const Arena
   return std::make_unique<CudaDevice>(job, settings);
 }
 
-std::shared_ptr<void> keep_pinned_memory() { return std::make_shared<KeptPinnedMemory>(); }
+std::shared_ptr<void> keep_pinned_memory(Bytes at_least) {
+  return std::make_shared<KeptPinnedMemory>(at_least);
+}
 
 Bytes kept_pinned_memory() { return KeptPinnedMemory::held(); }
 

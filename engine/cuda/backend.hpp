@@ -21,9 +21,9 @@ void require_backend();
                                                           bool staged,
                                                           std::optional<BytesPerSecond> paced);
 
-/// While what it returns lives, pinned memory of devices that are gone waits for the next
-/// (KeptPinnedMemory). Null in a build without CUDA.
-[[nodiscard]] std::shared_ptr<void> keep_pinned_memory();
+/// While what it returns lives, pinned memory of devices that are gone waits for the next, and
+/// `at_least` from the first on (KeptPinnedMemory). Null in a build without CUDA.
+[[nodiscard]] std::shared_ptr<void> keep_pinned_memory(Bytes at_least);
 /// Of it, what waits now.
 [[nodiscard]] Bytes kept_pinned_memory();
 

@@ -23,7 +23,7 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& /*job*/,
   refuse();
 }
 
-std::shared_ptr<void> keep_pinned_memory() { return nullptr; }
+std::shared_ptr<void> keep_pinned_memory(Bytes) { return nullptr; }
 
 Bytes kept_pinned_memory() { return Bytes(0); }
 

@@ -5,13 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <mutex>
 #include <string>
 #include <utility>
 
 #include "engine/cuda/check.hpp"
+#include "engine/even_memory.hpp"
 #include "engine/parallel_memory.hpp"
 
 namespace sluice::engine {
@@ -58,9 +57,13 @@ Keeper& keeper() {
 
 }  // namespace
 
-KeptPinnedMemory::KeptPinnedMemory() {
-  const std::lock_guard lock(keeper().mutex);
-  ++keeper().wanted;
+KeptPinnedMemory::KeptPinnedMemory(Bytes at_least) {
+  {
+    const std::lock_guard lock(keeper().mutex);
+    ++keeper().wanted;
+  }
+  // Made and given back: it stays.
+  if (at_least > held()) const PinnedMemory first(at_least, "host arenas of all plans");
 }
 
 KeptPinnedMemory::~KeptPinnedMemory() {
@@ -91,6 +94,15 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
     return;
   }
   map_and_touch(what);
+  pin_whole();
+}
+
+PinnedMemory::PinnedMemory(std::span<std::byte> memory)
+    : data_(memory.data()), size_(memory.size()), mapped_(memory.size()), owned_(false) {
+  pin_whole();
+}
+
+void PinnedMemory::pin_whole() {
   // One registration: a copy that crosses from one into the next is an invalid argument.
   const cudaError_t status = cudaHostRegister(data_, mapped_, kRegister);
   if (status != cudaSuccess) {
@@ -103,15 +115,9 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
 }
 
 void PinnedMemory::map_and_touch(const char* what) {
-  void* mapping = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapping == MAP_FAILED) {
-    throw EnvironmentError("cannot map " + std::to_string(size_) + " bytes for the " + what + ": " +
-                           std::strerror(errno));
-  }
-  data_ = static_cast<std::byte*>(mapping);
-  madvise(data_, mapped_, MADV_HUGEPAGE);  // Advice: without huge pages it is only slower to pin.
-  zero_in_parallel(data_, mapped_);
+  const std::span<std::byte> memory = EvenMemory(mapped_, what).release();
+  data_ = memory.data();
+  mapped_ = memory.size();
 }
 
 void PinnedMemory::pin_part(std::span<std::byte> part) {
@@ -129,12 +135,12 @@ void PinnedMemory::pin_part(std::span<std::byte> part) {
 }
 
 PinnedMemory::~PinnedMemory() {
-  if (whole_) {
+  if (whole_ && owned_) {
     keeper().give({data_, mapped_});
     return;
   }
   for (std::byte* const start : registered_) cudaHostUnregister(start);
-  munmap(data_, mapped_);
+  if (owned_) munmap(data_, mapped_);
 }
 
 }  // namespace sluice::engine

@@ -13,14 +13,16 @@ namespace sluice::engine {
 
 enum class Pinning { wanted, none };
 
-/// Anonymous memory of `bytes`, touched by several threads at once and then registered with the
-/// CUDA runtime (quicker than cudaHostAlloc, at the same copy speed). Aligned to a page. Where it
+/// Anonymous memory of `bytes` (engine/even_memory.hpp), touched by several threads at once and then
+/// registered with the CUDA runtime (quicker than cudaHostAlloc, at the same copy speed). Where it
 /// cannot be registered, or is not to be, it is ordinary memory, but for the ranges that `pin_part`
 /// names.
 class PinnedMemory {
  public:
   /// Throws EnvironmentError naming `what` and the size where the system has no such memory.
   PinnedMemory(Bytes bytes, const char* what, Pinning pinning = Pinning::wanted);
+  /// Registers memory that another owns, from a page's start, and unregisters it.
+  explicit PinnedMemory(std::span<std::byte> memory);
   ~PinnedMemory();
   PinnedMemory(const PinnedMemory&) = delete;  // Addresses inside are held by bound tasks.
   PinnedMemory& operator=(const PinnedMemory&) = delete;
@@ -35,11 +37,13 @@ class PinnedMemory {
 
  private:
   void map_and_touch(const char* what);
+  void pin_whole();
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t mapped_ = 0;
   bool whole_ = false;
+  bool owned_ = true;
   std::vector<std::byte*> registered_;  ///< Starts of registered ranges.
   std::set<std::byte*> pages_;          ///< Pinned in parts.
   std::string refusal_;
@@ -47,10 +51,12 @@ class PinnedMemory {
 
 /// While one lives, the largest memory that was pinned as a whole and then given back stays pinned,
 /// and the next that fits into it takes it over, zeroed: pinning 100 GiB takes tens of seconds, so
-/// a process that runs many plans pins once.
+/// a process that runs many plans pins once. Plans that use the same memory also compare better:
+/// other pages may be slower ones.
 class KeptPinnedMemory {
  public:
-  KeptPinnedMemory();
+  /// `at_least` is pinned now, if it can be.
+  explicit KeptPinnedMemory(Bytes at_least = Bytes(0));
   ~KeptPinnedMemory();
   KeptPinnedMemory(const KeptPinnedMemory&) = delete;  // Counts itself.
   KeptPinnedMemory& operator=(const KeptPinnedMemory&) = delete;

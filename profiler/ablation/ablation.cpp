@@ -170,8 +170,19 @@ class Ablation {
       throw BadRequest("no cell is a run: " + refused->name + ": " + refused->reason);
   }
 
+  /// Of the cells that run: all of them then use the same memory, which need not be equally quick
+  /// everywhere.
+  [[nodiscard]] Bytes largest_host_arena() const {
+    Bytes largest{0};
+    for (const Turn& turn : turns_of(cells_.size(), experiment_)) {
+      if (!lacks(turn)) continue;
+      largest = std::max(largest, planned_[turn.cell].step->graph.layout.host_bytes);
+    }
+    return largest;
+  }
+
   void run_cells() {
-    const auto pinned_once = engine::keep_host_memory();
+    const auto pinned_once = engine::keep_host_memory(largest_host_arena());
     const std::vector<Turn> turns = turns_of(cells_.size(), experiment_);
     Seconds left{0};
     for (const Turn& turn : turns) left = left + (lacks(turn) ? time_of(turn.cell) : Seconds(0));

@@ -3,17 +3,36 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
+#include "engine/even_memory.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {
 
-/// Zeroed and not yet touched: who touches a page first decides the NUMA node it lies on.
+/// Host memory as training has it (engine/even_memory.hpp), of which the probe's loads take parts
+/// that nobody gives back: the first GiB that a process is given may all lie on the nearer of two
+/// NUMA nodes.
+class ProbeMemory {
+ public:
+  /// Looks at `surveyed` of memory, of which `bytes` stay. Throws EnvironmentError.
+  ProbeMemory(Bytes bytes, Bytes surveyed);
+  /// From a huge page's start; empty where less is left.
+  [[nodiscard]] std::span<std::byte> take(std::size_t bytes);
+  [[nodiscard]] const std::optional<engine::MemoryKinds>& kinds() const { return memory_.kinds(); }
+
+ private:
+  engine::EvenMemory memory_;
+  std::size_t taken_ = 0;
+};
+
+/// Zeroed and not yet touched: who touches a page first decides the NUMA node it lies on. Present
+/// where it is of `supply`, which then outlives it.
 class AlignedMemory {
  public:
   /// Throws EnvironmentError naming the size where the system refuses.
-  explicit AlignedMemory(Bytes bytes);
+  explicit AlignedMemory(Bytes bytes, ProbeMemory* supply = nullptr);
   ~AlignedMemory();
   AlignedMemory(const AlignedMemory&) = delete;  // One mapping, one owner.
   AlignedMemory& operator=(const AlignedMemory&) = delete;
@@ -24,7 +43,7 @@ class AlignedMemory {
   }
 
  private:
-  std::byte* mapping_ = nullptr;
+  std::byte* mapping_ = nullptr;  ///< Null where another owns it.
   std::size_t mapped_ = 0;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;

@@ -31,13 +31,13 @@ void CopyBench::paced(const engine::LinkPace& pace) {
   engine::paced_copy(source_, destination_, pace);
 }
 
-UpdateBench::UpdateBench(std::int64_t parameters, int threads)
+UpdateBench::UpdateBench(std::int64_t parameters, int threads, ProbeMemory* supply)
     : parameters_(parameters),
-      high_(Bytes(2 * parameters)),
-      low_(Bytes(2 * parameters)),
-      m_(Bytes(4 * parameters)),
-      v_(Bytes(4 * parameters)),
-      gradient_(Bytes(4 * parameters)),
+      high_(Bytes(2 * parameters), supply),
+      low_(Bytes(2 * parameters), supply),
+      m_(Bytes(4 * parameters), supply),
+      v_(Bytes(4 * parameters), supply),
+      gradient_(Bytes(4 * parameters), supply),
       pool_(threads) {
   const auto fill = [this](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -102,7 +102,8 @@ std::int64_t tiles_of(std::int64_t floats) { return (floats + kTileFloats - 1) /
 
 }  // namespace
 
-DramBench::DramBench(Bytes bytes, int threads) : a_(bytes), b_(bytes), c_(bytes), pool_(threads) {
+DramBench::DramBench(Bytes bytes, int threads, ProbeMemory* supply)
+    : a_(bytes, supply), b_(bytes, supply), c_(bytes, supply), pool_(threads) {
   const auto count = static_cast<std::int64_t>(a_.as<float>().size());
   auto tile = [&](std::int64_t block) {
     const std::int64_t end = std::min((block + 1) * kTileFloats, count);

@@ -32,7 +32,7 @@ class CopyBench {
 /// lines, as a unit's do: elsewhere the optimizer takes its slow path.
 class UpdateBench {
  public:
-  UpdateBench(std::int64_t parameters, int threads);
+  UpdateBench(std::int64_t parameters, int threads, ProbeMemory* supply = nullptr);
   void update() { update(pool_.threads()); }
   void update(int threads);  ///< On at most the constructor's threads.
   [[nodiscard]] std::int64_t parameters() const { return parameters_; }
@@ -46,9 +46,10 @@ class UpdateBench {
 /// What host memory gives to plain loops: the yardstick of the optimizer.
 class DramBench {
  public:
-  DramBench(Bytes bytes, int threads);  ///< Three arrays of `bytes` each.
-  void read(int threads);               ///< Reads one array.
-  void triad(int threads);              ///< a = b + s c, stores past the caches.
+  /// Three arrays of `bytes` each.
+  DramBench(Bytes bytes, int threads, ProbeMemory* supply = nullptr);
+  void read(int threads);   ///< Reads one array.
+  void triad(int threads);  ///< a = b + s c, stores past the caches.
   [[nodiscard]] double read_bytes() const {
     return static_cast<double>(a_.as<float>().size_bytes());
   }

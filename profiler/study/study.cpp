@@ -255,7 +255,7 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   std::optional<engine::Ledger> ledger;
   if (settings.replay.empty()) ledger.emplace(settings.ledger);
   if (!settings.record.empty()) std::filesystem::create_directories(settings.record);
-  const auto pinned_once = engine::keep_host_memory();
+  const auto pinned_once = engine::keep_host_memory(settings.pin);
   Study study(settings);
   for (const StudyRun& run : runs) study.examine(run);
   for (const StudyRun& run : runs) {

@@ -1,6 +1,7 @@
 // Calibrates on a few runs, predicts others, then runs them (profiler/study/study.hpp):
 //   prediction_study RUNS [--ledger FILE] [--json FILE] [--commit COMMIT] [--steps N] [--bursts N]
-//     [--burst-seconds S] [--warm-up-seconds S] [--record DIR | --replay DIR] [--misses N]
+//     [--burst-seconds S] [--warm-up-seconds S] [--pin SIZE] [--record DIR | --replay DIR]
+//     [--misses N]
 // RUNS: experiments/prediction_study/*.runs. Exit 2 for what cannot be read, 3 where a run does not
 // fit, 4 where the backend is not there or a predicted run did not run.
 #include <CLI/CLI.hpp>
@@ -9,6 +10,7 @@
 #include <cstdlib>
 
 #include "planner/store.hpp"
+#include "planner/units_text.hpp"
 #include "profiler/study/study.hpp"
 #include "sim/error.hpp"
 #include "sim/version.hpp"
@@ -31,6 +33,8 @@ int main(int count, char** words) {
       ->check(CLI::PositiveNumber);
   app.add_option("--warm-up-seconds", warm_up, "of steps before each burst, not looked at (0)")
       ->check(CLI::NonNegativeNumber);
+  std::string pin;
+  app.add_option("--pin", pin, "so much host memory first, for all runs: what the largest takes");
   auto* record = app.add_option("--record", settings.record, "keep every task's times in a folder");
   app.add_option("--replay", settings.replay, "run nothing: judge today's model by such a folder")
       ->excludes(record)
@@ -45,6 +49,7 @@ int main(int count, char** words) {
     std::fflush(stdout);
   };
   try {
+    if (!pin.empty()) settings.pin = planner::parse_bytes(pin, "--pin");
     const auto study = profiler::read_study(runs);
     const auto results = profiler::run_study(study, settings);
     std::printf("\n%s", profiler::study_text(results).c_str());

@@ -36,6 +36,7 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .rounds = 2,
             .parameters = std::int64_t{64} << 20,
             .dram = 512_MiB,
+            .survey = Bytes(0),
             .disk = {.folder = ".", .file = 1_GiB, .budget = Seconds(1)}};
   }
   return {.copy_size = Seconds(0.15),
@@ -46,6 +47,7 @@ ProbeBudget budget_of(ProbeDepth depth) {
           .rounds = 5,
           .parameters = std::int64_t{128} << 20,
           .dram = 1_GiB,
+          .survey = 128_GiB,
           .disk = {.folder = ".", .file = 4_GiB, .budget = Seconds(4)}};
 }
 
@@ -166,6 +168,7 @@ void GpuProbe::peak() {
 }
 
 CudaProbe GpuProbe::run() {
+  host_memory();
   copies();
   memory();
   products();
@@ -178,6 +181,7 @@ CudaProbe GpuProbe::run() {
   // Libraries and their kernels are loaded now; what the probe itself holds goes first.
   link_.reset();
   update_.reset();
+  memory_.reset();
   product_bench_.reset();
   engine::check_cuda(cudaDeviceSynchronize(), "the device");
   const double left = static_cast<double>(device_room().free.count());

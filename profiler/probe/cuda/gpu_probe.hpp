@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ProbeBudget {
   int rounds;
   std::int64_t parameters;  ///< Of the CPU optimizer.
   Bytes dram;               ///< An array of the triad.
+  Bytes survey;             ///< Of host memory, at most.
   DiskBenchOptions disk;
 };
 
@@ -37,6 +39,10 @@ class GpuProbe {
   }
   void name_machine();
   void capacities();
+  void host_memory();
+  [[nodiscard]] Bytes copy_buffer() const;
+  [[nodiscard]] Bytes dram_array() const;
+  [[nodiscard]] std::int64_t updated_parameters() const;
   void copies();
   void copies_in_company();
   void memory();
@@ -58,6 +64,7 @@ class GpuProbe {
   DeviceRoom first_room_{};
   double best_product_ = 0;
   std::vector<std::int64_t> threads_;
+  std::optional<ProbeMemory> memory_;  ///< Before what takes of it.
   std::unique_ptr<LinkBench> link_;
   std::unique_ptr<ProductBench> product_bench_;
   std::unique_ptr<UpdateBench> update_;

@@ -16,11 +16,7 @@ using planner::Source;
 }  // namespace
 
 void GpuProbe::company() {
-  const Bytes host(static_cast<std::int64_t>(result_.profile.host.value));
-  // 16 bytes a parameter, of at most an eighth of the memory.
-  const std::int64_t parameters =
-      std::max<std::int64_t>(std::min(budget_.parameters, host.count() / 128), 1 << 20);
-  update_ = std::make_unique<UpdateBench>(parameters, static_cast<int>(cores_));
+  update_ = std::make_unique<UpdateBench>(updated_parameters(), static_cast<int>(cores_), &*memory_);
   const CompanyLoads loads{*link_, *product_bench_, *update_};
   auto samples =
       measure_companies(loads, contention_companies(threads_), budget_.rounds, budget_.window);

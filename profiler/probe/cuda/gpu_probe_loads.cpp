@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "planner/host_memory.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
@@ -44,14 +45,47 @@ const Fact& fastest(const std::vector<Fact>& rates) {
 
 }  // namespace
 
-void GpuProbe::copies() {
+Bytes GpuProbe::copy_buffer() const {
   const Bytes eighth(first_room_.free.count() / 8);
   const Bytes host_eighth(static_cast<std::int64_t>(result_.profile.host.value) / 8);
   Bytes buffer = 1_GiB;
   while (buffer > 64_MiB && (buffer > eighth || buffer > host_eighth)) {
     buffer = Bytes(buffer.count() / 4);
   }
-  link_ = std::make_unique<LinkBench>(buffer);
+  return buffer;
+}
+
+Bytes GpuProbe::dram_array() const {
+  const Bytes sixteenth(static_cast<std::int64_t>(result_.profile.host.value) / 16);
+  return std::min(budget_.dram, sixteenth);
+}
+
+std::int64_t GpuProbe::updated_parameters() const {
+  // 16 bytes a parameter, of at most an eighth of the memory.
+  const std::int64_t most = static_cast<std::int64_t>(result_.profile.host.value) / 128;
+  return std::max<std::int64_t>(std::min(budget_.parameters, most), 1 << 20);
+}
+
+void GpuProbe::host_memory() {
+  // The last term: each part's last huge page.
+  const Bytes parts(2 * copy_buffer().count() + 3 * dram_array().count() +
+                    16 * updated_parameters() + (32_MiB).count());
+  const Bytes available = planner::host_memory().available;
+  const Bytes surveyed = std::min(budget_.survey, Bytes(available.count() / 8 * 7));
+  memory_.emplace(parts, surveyed);
+  if (const auto& kinds = memory_->kinds()) {
+    say("memory latency",
+        fmt::format("{:.0f} ns a load in {:.0f} %, {:.0f} ns in {:.0f} % of {}: two NUMA nodes that "
+                    "the system does not show; training and this probe spread memory over both",
+                    1e9 * kinds->quick.count(), 100 * (1 - kinds->slow_share),
+                    1e9 * kinds->slow.count(), 100 * kinds->slow_share,
+                    planner::format_bytes(std::max(parts, surveyed))));
+  }
+}
+
+void GpuProbe::copies() {
+  const Bytes buffer = copy_buffer();
+  link_ = std::make_unique<LinkBench>(buffer, &*memory_);
   if (const auto refusal = link_->refusal()) {
     result_.warnings.push_back({"pinned memory", Verdict::warn,
                                 planner::format_bytes(buffer) + " cannot be pinned: " + *refusal,
@@ -115,8 +149,7 @@ void GpuProbe::copies_in_company() {
 }
 
 void GpuProbe::memory() {
-  const Bytes sixteenth(static_cast<std::int64_t>(result_.profile.host.value) / 16);
-  DramBench bench(std::min(budget_.dram, sixteenth), static_cast<int>(cores_));
+  DramBench bench(dram_array(), static_cast<int>(cores_), &*memory_);
   std::string text;
   Fact best = {.value = 0, .deviation = 0, .count = 0, .source = Source::measured, .note = {}};
   std::vector<std::int64_t> counts = {1};

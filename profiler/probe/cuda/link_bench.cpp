@@ -5,7 +5,6 @@
 
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/staged_copies.hpp"
-#include "profiler/probe/aligned_memory.hpp"
 #include "profiler/probe/sampling.hpp"
 
 namespace sluice::profiler {
@@ -20,10 +19,12 @@ void fill_with_noise(std::span<std::byte> bytes) {
 
 }  // namespace
 
-LinkBench::LinkBench(Bytes buffer)
+LinkBench::LinkBench(Bytes buffer, ProbeMemory* supply)
     : buffer_(buffer),
-      down_host_(buffer, "probe's copies to the device"),
-      up_host_(buffer, "probe's copies from the device"),
+      down_memory_(buffer, supply),
+      up_memory_(buffer, supply),
+      down_host_(down_memory_.as<std::byte>()),
+      up_host_(up_memory_.as<std::byte>()),
       down_device_(allocate_device(buffer)),
       up_device_(random_bf16(buffer.count() / 2)) {
   fill_with_noise(down_host_.bytes());

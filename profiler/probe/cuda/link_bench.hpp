@@ -9,6 +9,7 @@
 
 #include "engine/cuda/pinned_memory.hpp"
 #include "planner/cost.hpp"
+#include "profiler/probe/aligned_memory.hpp"
 #include "profiler/probe/contention_grid.hpp"
 #include "profiler/probe/cuda/resources.hpp"
 #include "profiler/probe/cuda/steady_load.hpp"
@@ -24,7 +25,7 @@ class LinkBench {
  public:
   /// Throws EnvironmentError where there is no such memory. Where it cannot be pinned, see
   /// refusal().
-  explicit LinkBench(Bytes buffer);
+  explicit LinkBench(Bytes buffer, ProbeMemory* supply = nullptr);
 
   /// Why host memory is not pinned; copies are then what the driver makes of pageable memory.
   [[nodiscard]] std::optional<std::string> refusal() const;
@@ -42,7 +43,8 @@ class LinkBench {
   void copy(CopyDirection direction, std::int64_t offset, Bytes bytes, cudaStream_t stream) const;
 
   Bytes buffer_;
-  engine::PinnedMemory down_host_, up_host_;
+  AlignedMemory down_memory_, up_memory_;
+  engine::PinnedMemory down_host_, up_host_;  ///< Of these.
   DeviceMemory down_device_, up_device_;
 };
 
