@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "cli/end_hashes.hpp"
 #include "cli/amount_bar.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_log.hpp"
@@ -230,6 +231,9 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
   if (options.checkpoint && any) saves.save_last(*session, run.result.final_validation());
   metrics.flush();
   log.finish();
+  // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
+  EndHashes hashes(session->state(),
+                   run.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
   if (const auto step = run.result.median_step()) {
     ledger.append(engine::LedgerMeasurement{
         .prediction = promise, .steps = run.result.steps, .median_step = *step});
@@ -239,8 +243,9 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
     std::fprintf(stderr, "sluice: warning: %s\n", run.result.disk_failure->c_str());
   }
   if (session->disk() != nullptr) run.disk_written = session->disk()->written();
-  run.weights_sha256 = session->state().weights_sha256();
-  run.state_sha256 = session->state().state_sha256();
+  engine::StateHashes last = hashes.wait();
+  run.weights_sha256 = std::move(last.weights);
+  run.state_sha256 = std::move(last.moments);
   keep_trace(run, parts, recorder);
 }
 

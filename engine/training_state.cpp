@@ -7,7 +7,6 @@
 #include "engine/init.hpp"
 #include "engine/master_weights.hpp"
 #include "engine/model_files/state_pieces.hpp"
-#include "planner/hash.hpp"
 #include "planner/parallel_for.hpp"
 #include "sim/error.hpp"
 
@@ -16,7 +15,6 @@ namespace {
 
 constexpr std::int64_t kHalfBytes = 2;
 constexpr std::int64_t kMomentBytes = 4;
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;
 
 DiskPlane disk_plane(Plane plane) {
   switch (plane) {
@@ -206,47 +204,6 @@ void TrainingState::read(StatePart part, std::size_t unit, const planner::Tensor
   read_plane(unit, Plane::high, kHalfBytes * offset, std::as_writable_bytes(std::span(high)));
   read_plane(unit, Plane::low, kHalfBytes * offset, std::as_writable_bytes(std::span(low)));
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = join_master({high[i], low[i]});
-}
-
-void TrainingState::absorb(planner::Sha256& sha, std::size_t unit,
-                           const planner::TensorSpec& tensor, std::span<const Plane> planes,
-                           std::vector<std::byte>& buffer) const {
-  for (const Plane plane : planes) {
-    const std::int64_t begin = element_bytes(plane) * tensor.offset;
-    const std::int64_t bytes = element_bytes(plane) * tensor.size();
-    for (std::int64_t at = 0; at < bytes;) {
-      const auto part =
-          static_cast<std::size_t>(std::min<std::int64_t>(bytes - at, std::ssize(buffer)));
-      const std::span<std::byte> window = std::span(buffer).first(part);
-      read_plane(unit, plane, begin + at, window);
-      sha.update(window);
-      at += static_cast<std::int64_t>(part);
-    }
-  }
-}
-
-std::string TrainingState::weights_sha256() const {
-  constexpr std::array kWeights = {Plane::high, Plane::low};
-  planner::Sha256 sha;
-  std::vector<std::byte> buffer(kReadBytes);
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (const planner::TensorSpec& tensor : planner::unit_tensors(shape_, unit).tensors) {
-      absorb(sha, unit, tensor, kWeights, buffer);
-    }
-  }
-  return sha.hex();
-}
-
-std::string TrainingState::state_sha256() const {
-  constexpr std::array kMoments = {Plane::m, Plane::v};
-  planner::Sha256 sha;
-  std::vector<std::byte> buffer(kReadBytes);
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    for (const planner::TensorSpec& tensor : planner::unit_tensors(shape_, unit).tensors) {
-      absorb(sha, unit, tensor, kMoments, buffer);
-    }
-  }
-  return sha.hex();
 }
 
 }  // namespace sluice::engine

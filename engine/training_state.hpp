@@ -12,7 +12,6 @@
 #include "engine/device.hpp"
 #include "engine/disk/disk_store.hpp"
 #include "engine/model_files/state_source.hpp"
-#include "planner/hash.hpp"
 #include "planner/shape.hpp"
 #include "planner/step_graph.hpp"
 
@@ -59,6 +58,13 @@ struct LoadedState {
   std::function<void(std::int64_t done, std::int64_t all)> progress = nullptr;
 };
 
+/// What identifies a trained state (docs/numerics.md).
+struct StateHashes {
+  std::string weights, moments;  ///< 64 hexadecimal digits each.
+};
+/// Bytes hashed of all; called from one thread at a time. May be empty.
+using HashProgress = std::function<void(std::int64_t done, std::int64_t all)>;
+
 /// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
 class TrainingState : public StateSource {
  public:
@@ -79,6 +85,8 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::string weights_sha256() const;
   /// Likewise: of every tensor m, then v.
   [[nodiscard]] std::string state_sha256() const;
+  /// Both on threads of their own, and what they hash is read ahead of them.
+  [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
   /// Of this state, as its devices hold it.
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
@@ -97,8 +105,6 @@ class TrainingState : public StateSource {
   void write_plane(std::size_t unit, Plane plane, std::int64_t offset,
                    std::span<const std::byte> in);
   void clear_moments(std::size_t unit);
-  void absorb(planner::Sha256& sha, std::size_t unit, const planner::TensorSpec& tensor,
-              std::span<const Plane> planes, std::vector<std::byte>& buffer) const;
   void initialize_alike(std::uint64_t seed);
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);

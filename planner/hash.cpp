@@ -55,9 +55,9 @@ void sha256_blocks_portable(std::uint32_t* state, const std::uint8_t* blocks, st
   }
 }
 
-void Sha256::absorb(const std::uint8_t* block) {
+void Sha256::absorb(const std::uint8_t* blocks, std::size_t count) {
   static const auto kBlocks = has_sha_ni() ? sha256_blocks_ni : sha256_blocks_portable;
-  kBlocks(state_.data(), block, 1);
+  kBlocks(state_.data(), blocks, count);
 }
 
 Sha256& Sha256::update(std::span<const std::byte> bytes) {
@@ -71,10 +71,14 @@ Sha256& Sha256::update(std::span<const std::byte> bytes) {
     data += taken;
     left -= taken;
     if (filled_ < block_.size()) return *this;
-    absorb(block_.data());
+    absorb(block_.data(), 1);
     filled_ = 0;
   }
-  for (; left >= block_.size(); data += block_.size(), left -= block_.size()) absorb(data);
+  // All whole blocks in one call: the state stays in registers between them.
+  const std::size_t whole = left / block_.size();
+  absorb(data, whole);
+  data += whole * block_.size();
+  left %= block_.size();
   std::copy_n(data, left, block_.begin());
   filled_ = left;
   return *this;
