@@ -52,8 +52,8 @@ void print_table(const sim::TaskGraph& graph, const sim::Timeline& timeline) {
   const Seconds makespan = to_seconds(timeline.makespan);
   const sim::Bounds bounds = sim::bounds(graph);
   std::printf("tasks      %zu\nmakespan   %s\n", graph.tasks().size(), seconds(makespan).c_str());
-  if (graph.period()) {
-    std::printf("period     %s\n", seconds(to_seconds(timeline.period(*graph.period()))).c_str());
+  if (const auto period = sim::period_of(graph, timeline)) {
+    std::printf("period     %s\n", seconds(to_seconds(*period)).c_str());
   }
   std::printf("bound      %s (chain %s, lane %s, link %s)\n", seconds(bounds.bound()).c_str(),
               seconds(bounds.chain).c_str(), seconds(bounds.lane).c_str(),

@@ -46,7 +46,9 @@ std::string bounds_text(const TaskGraph& graph, const Bounds& bounds) {
 std::string write_result(const TaskGraph& graph, const Timeline& timeline) {
   const Bounds bounds = sim::bounds(graph);
   std::string text = "{\"makespan_s\": " + json_seconds(timeline.makespan);
-  if (graph.period()) text += ",\n \"period_s\": " + json_seconds(timeline.period(*graph.period()));
+  if (const auto period = period_of(graph, timeline)) {
+    text += ",\n \"period_s\": " + json_seconds(*period);
+  }
   text += ",\n \"bound_s\": " + json_number(bounds.bound().count());
   text += ",\n \"bounds\": " + bounds_text(graph, bounds);
   text += ",\n \"lanes\": " + by_name(graph.lanes(), [&timeline](std::size_t i) {

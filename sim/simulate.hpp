@@ -27,7 +27,7 @@ struct Timeline {
   std::vector<Amount> pool_peak;
   Duration makespan{0};
 
-  /// end(last) - end(first) of the graph's period.
+  /// end(last) - end(first) of the graph's period; negative where the first ends last.
   [[nodiscard]] Duration period(const Period& period) const {
     return spans[index(period.last)].end - spans[index(period.first)].end;
   }
@@ -53,6 +53,10 @@ void validate(const TaskGraph& graph);
 /// The overload on TaskGraph validates and freezes first.
 [[nodiscard]] Timeline simulate(const TaskGraph& graph);
 [[nodiscard]] Timeline simulate(const FrozenGraph& graph);
+
+/// The timeline's period of a graph that names one. Throws BadRequest where it names first the task
+/// that ends last.
+[[nodiscard]] std::optional<Duration> period_of(const TaskGraph& graph, const Timeline& timeline);
 
 [[nodiscard]] Bounds bounds(const TaskGraph& graph);
 

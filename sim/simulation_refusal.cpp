@@ -52,4 +52,14 @@ void Simulation::report_stuck() const {
   throw BadRequest("deadlock");
 }
 
+std::optional<Duration> period_of(const TaskGraph& graph, const Timeline& timeline) {
+  if (!graph.period()) return std::nullopt;
+  const Duration period = timeline.period(*graph.period());
+  if (period >= Duration(0)) return period;
+  const std::string& first = graph.task(graph.period()->first).id;
+  const std::string& last = graph.task(graph.period()->last).id;
+  throw BadRequest("period: task \"" + first + "\" ends after \"" + last +
+                   "\": name them [first, last], the one that ends first first");
+}
+
 }  // namespace sluice::sim

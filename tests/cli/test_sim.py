@@ -83,6 +83,9 @@ def test_refusals(refuses, tmp_path):
     refuses(["sim", graph_file(tmp_path, '{"lanes": [,]}')], "g.json", "line 1, column 12")
     refuses(["sim", tmp_path / "absent.json"], "absent.json", "No such file")
     refuses(["sim", graph_file(tmp_path, EXAMPLE), "--set", "links.dran=2x"], '"dram"')
+    backward = graph_file(tmp_path, {**EXAMPLE, "period": ["fwd0", "load0"]})
+    for json_flag in ([], ["--json"]):
+        refuses(["sim", backward, *json_flag], "period: ", '"fwd0"', '"load0"')
     refuses(["sim", graph_file(tmp_path, EXAMPLE), "--sett", "links.dram=2x"], "--set")
     refuses(["sim", graph_file(tmp_path, EXAMPLE), "--set", "pools.weight_buffer=0.25x"],
             "load0", "weight_buffer")
