@@ -111,6 +111,11 @@ KernelShape shape_of(const CostRequest& request) {
     }
     shape.size[i] = static_cast<double>(*request.sizes[i]);
   }
+  if (!shares_heads_evenly(request.kind, shape)) {
+    throw BadRequest("--kv-heads: " + std::to_string(*request.sizes[3]) + " must divide --heads " +
+                     std::to_string(*request.sizes[2]) +
+                     ": each serves as many heads as any other");
+  }
   return shape;
 }
 

@@ -90,6 +90,10 @@ KernelShape shape_of(const AttentionWork& attention) {
            static_cast<double>(attention.window.value_or(0))}};
 }
 
+bool shares_heads_evenly(KernelKind kind, const KernelShape& shape) {
+  return kind != KernelKind::attention || std::fmod(shape.size[2], shape.size[3]) == 0;
+}
+
 std::span<const KernelColumn> kernel_columns(KernelKind kind) {
   if (kind == KernelKind::gemm) return kGemmColumns;
   return kAttentionColumns;

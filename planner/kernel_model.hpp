@@ -25,6 +25,8 @@ struct KernelShape {
 };
 [[nodiscard]] KernelShape shape_of(const Gemm& gemm);
 [[nodiscard]] KernelShape shape_of(const AttentionWork& attention);
+/// Whether key-value heads divide heads, where the kind has any.
+[[nodiscard]] bool shares_heads_evenly(KernelKind kind, const KernelShape& shape);
 
 /// Names of a shape's sizes, as tables of measurements head them; `optional` ones may be absent.
 struct KernelColumn {

@@ -32,12 +32,23 @@ std::optional<double> cell_number(const std::string& text) {
 }
 
 std::optional<std::size_t> KernelHeader::find(const std::string& name) const {
-  for (std::size_t i = 0; i < line_.cells.size(); ++i) {
-    if (line_.cells[i] == name) return i;
-  }
   const char* other = other_name(name);
-  return other != nullptr ? find(other) : std::nullopt;
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < line_.cells.size(); ++i) {
+    const std::string& cell = line_.cells[i];
+    if (cell != name && (other == nullptr || cell != other)) continue;
+    if (found) refuse_doubled(line_.cells[*found], cell);
+    found = i;
+  }
+  return found;
 }
+
+void KernelHeader::refuse_doubled(const std::string& first, const std::string& second) const {
+  throw BadRequest(at_line(file_, line_.number) + ", column " + second + ": " +
+                   (first == second ? "is there twice" : "says what column " + first + " does") +
+                   ": remove or rename one of the two");
+}
+
 std::size_t KernelHeader::at(const std::string& name, const std::string& fix) const {
   if (const auto found = find(name)) return *found;
   throw BadRequest(at_line(file_, line_.number) + ", column " + name +
@@ -94,6 +105,11 @@ KernelShape read_shape(const std::string& file, const CsvLine& line, KernelKind 
   }
   // 0 key-value heads: as many as heads.
   if (kind == KernelKind::attention && shape.size[3] == 0) shape.size[3] = shape.size[2];
+  if (!shares_heads_evenly(kind, shape)) {
+    refuse_cell(file, line, columns[3].name, line.cells[*places[3]],
+                "must divide the row's heads, " + line.cells[*places[2]] +
+                    ": correct the cell or remove the line");
+  }
   return shape;
 }
 

@@ -18,6 +18,7 @@ class KernelHeader {
  public:
   KernelHeader(const std::string& file, const CsvLine& line) : file_(file), line_(line) {}
 
+  /// Throws BadRequest where two columns have that name, or another name for the same.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
   /// Throws BadRequest with `fix` where the column is absent.
   [[nodiscard]] std::size_t at(const std::string& name, const std::string& fix) const;
@@ -25,6 +26,8 @@ class KernelHeader {
   [[nodiscard]] std::vector<std::optional<std::size_t>> sizes(KernelKind kind) const;
   /// Throws BadRequest where `line` has more or fewer cells than the header.
   void check_cells(const CsvLine& line) const;
+  /// Throws BadRequest: of what two columns of the header say, only one can be taken.
+  [[noreturn]] void refuse_doubled(const std::string& first, const std::string& second) const;
 
  private:
   const std::string& file_;

@@ -15,11 +15,15 @@ struct TimeColumn {
 };
 
 std::optional<TimeColumn> time_column(const KernelHeader& header) {
+  std::optional<TimeColumn> found;
   for (const auto& [name, seconds] : {std::pair{"latency", 1e-3}, std::pair{"latency_ms", 1e-3},
                                       std::pair{"latency_s", 1.0}, std::pair{"time_s", 1.0}}) {
-    if (const auto place = header.find(name)) return TimeColumn{*place, name, seconds};
+    const auto place = header.find(name);
+    if (!place) continue;
+    if (found) header.refuse_doubled(found->name, name);
+    found = TimeColumn{*place, name, seconds};
   }
-  return std::nullopt;
+  return found;
 }
 
 bool is_modelled(const KernelHeader& header, const CsvLine& line) {

@@ -137,6 +137,9 @@ def test_cost_of_a_table_is_a_table(run_sluice, tmp_path):
     assert (tmp_path / "costs.csv").read_text() == out
 
 
+ATTENTION = ["--batch-size", "1", "--seq-len", "512", "--head-dim", "64"]
+
+
 @pytest.mark.parametrize(
     "words, texts",
     [
@@ -154,12 +157,16 @@ def test_cost_of_a_table_is_a_table(run_sluice, tmp_path):
         (["cost", "gemm", "--machine", "h200", "--m", "1", "--n", "1"], ["--k is missing"]),
         (["cost", "gemm", "--machine", "h200", "--m", "0", "--n", "1", "--k", "1"], ["--m: 0 must be positive"]),
         (["cost", "gemm", "--machine", "h200", "--m", str(2**63 - 1), "--n", "1", "--k", "1"], ["--m: ", "must be at most"]),
+        (["cost", "attention", "--machine", "h200", *ATTENTION, "--heads", "8", "--kv-heads", "3"], ["--kv-heads: 3 must divide --heads 8"]),
+        (["cost", "attention", "--machine", "h200", *ATTENTION, "--heads", "8", "--kv-heads", "16"], ["--kv-heads: 16"]),
+        (["fit", "kernels", "twice.csv", "--kind", "gemm", "-o", "k.json"], ["twice.csv: line 1, column n: is there twice"]),
         (["cost", "gemm", "--machine", "h200", "bad.csv"], ["bad.csv: line 3, column n"]),
         (["cost", "gemm", "--machine", "h200", "few.csv", "--m", "1"], ["not both"]),
     ],
 )
 def test_refusals_name_the_fix(refuses, tmp_path, words, texts):
     (tmp_path / "bad.csv").write_text("m,n,k,latency\n1,2,3,1\n1,x,3,1\n")
+    (tmp_path / "twice.csv").write_text("m,n,k,n,latency\n1,2,3,4,1\n")
     (tmp_path / "few.csv").write_text("m,n,k,latency\n1,2,3,1\n")
     (tmp_path / "far.txt").write_text("9\n")
     refuses(words, *texts, cwd=tmp_path)

@@ -87,6 +87,27 @@ TEST_F(KernelTableFile, RefusalsNameFileLineColumnAndFix) {
                  "is a folder");
 }
 
+TEST_F(KernelTableFile, RefusesTwoColumnsThatSayTheSame) {
+  EXPECT_REFUSED(gemms("m,n,n,k,latency\n1,2,2,3,1\n"), "t.csv: line 1, column n: is there twice");
+  EXPECT_REFUSED(gemms("m,n,k,latency,latency\n1,2,3,1,1\n"), "column latency: is there twice");
+  EXPECT_REFUSED(gemms("m,n,k,latency,time_s\n1,2,3,1,1\n"),
+                 "column time_s: says what column latency does: remove or rename");
+  EXPECT_REFUSED(split("m,k,k,n\n1,2,2,3\n"), "s.txt: line 1, column k: is there twice");
+  EXPECT_EQ(gemms("m,n,k,x,x,latency\n1,2,3,4,5,1\n").rows.size(), 1u) << "read by nothing";
+}
+
+TEST_F(KernelTableFile, RefusesHeadsThatKeyValueHeadsDoNotDivide) {
+  const std::string header = "batch_size,isl,heads,kv_heads,head_dim\n";
+  const auto attention = [&](const std::string& text) {
+    return read_kernel_table(write("a.csv", header + text), KernelKind::attention,
+                             Latency::optional);
+  };
+  EXPECT_REFUSED(attention("1,512,8,3,64\n"),
+                 "line 2, column num_key_value_heads: \"3\" must divide the row's heads, 8");
+  EXPECT_REFUSED(attention("1,512,8,16,64\n"), "\"16\" must divide");
+  EXPECT_EQ(attention("1,512,8,8,64\n1,512,8,2,64\n1,512,8,0,64\n").rows.size(), 3u);
+}
+
 TEST_F(KernelTableFile, RefusesDamagedGzip) {
   const std::string path =
       write("t.csv.gz", std::string("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbage", 17));
