@@ -31,6 +31,16 @@ std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
   }
   return found;
 }
+/// What a run folder's run.yaml says of its training step's plan is passed over; words are not.
+void refuse_plans(const planner::RunArguments& request, const std::string& verb) {
+  for (const std::string& path : request.stated) {
+    const std::string first = path.substr(0, path.find('.'));
+    if (first != "plan" && first != "policy") continue;
+    throw BadRequest(path + ": is of a training step, and " + verb +
+                     " makes forward passes alone, with a plan of its own: leave it out");
+  }
+}
+
 
 }  // namespace
 
@@ -52,6 +62,7 @@ ForwardSubject::ForwardSubject(const Arguments& arguments, const ForwardVerb& ve
   if (config.model.empty()) {
     throw BadRequest(verb.name + ": give a model folder, a run folder or a checkpoint first (" +
                      verb.usage + ")");
+  refuse_plans(request_, verb.name);
   }
   if (!named) word_ = config.model;
   config.plan.reset();

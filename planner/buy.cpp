@@ -275,6 +275,12 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector
 }
 
 BuyReport buy(const RunConfig& config, const BuyRequest& request) {
+  const bool plan = config.plan.has_value();
+  if (plan || config.policy) {
+    throw BadRequest(std::string(plan ? "--plan" : "--policy") +
+                     ": buy looks for a plan on every machine; sluice predict says what a given " +
+                     (plan ? "plan" : "policy") + " does on one");
+  }
   return advise(config, request, buy_rows(config, request));
 }
 

@@ -71,7 +71,10 @@ class Reader {
     while (next_ < arguments_.size()) read_one();
     if (result_.has("--help")) return std::move(result_);
     if (result_.run_file) result_.config = read_run(*result_.run_file);
-    for (const auto& [path, value] : overrides_) apply(path, value);
+    for (const auto& [path, value] : overrides_) {
+      apply(path, value);
+      result_.stated.push_back(path);
+    }
     if (parts_.any()) put_together();
     settle(result_.config);
     return std::move(result_);

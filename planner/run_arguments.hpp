@@ -23,6 +23,7 @@ struct RunArguments {
   RunConfig config;
   std::optional<std::filesystem::path> run_file;          ///< The RUN.yaml, if one was named.
   std::map<std::string, std::vector<std::string>> flags;  ///< By name; empty strings for no value.
+  std::vector<std::string> stated;  ///< Paths of the run that words state, whatever the file says.
   [[nodiscard]] bool has(const std::string& flag) const { return flags.contains(flag); }
   /// The last value given.
   [[nodiscard]] std::optional<std::string> value(const std::string& flag) const;

@@ -159,6 +159,10 @@ def test_refusals_name_what_is_wrong(refuses, tmp_path, model):
     refuses(["eval", model, *MACHINE, "--data", "one.txt"], "one.txt", "fewer than two tokens")
     refuses(["eval", model, *MACHINE, "--data", "text.txt", "--stride", "40", "--seq-len", "32"], "--stride", "32")
     refuses(["eval", "bytes-2m", *MACHINE, "--data", "text.txt", "--seq-len", "64"], "bytes-2m", "no weights")
+    for words in (["--plan", "gone.json"], ["--policy", "resident"], ["--set", "plan.rounds=1"], ["plan=gone.json"]):
+        refuses(["eval", model, *MACHINE, "--data", "text.txt", *words], "plan" if "--policy" not in words else "policy",
+                "eval makes forward passes alone")
+        refuses(["generate", model, *MACHINE, "--prompt", "a", *words], "generate makes forward passes alone")
     refuses(["generate", model, *MACHINE], "prompt", "--prompt")
     refuses(["generate", model, *MACHINE, "--prompt", ""], "prompt", "no token")
     refuses(["generate", model, *MACHINE, "--prompt", "a", "--max-new-tokens", "0"], "--max-new-tokens")

@@ -202,6 +202,8 @@ def test_wrong_requests_are_refused(refuses, tmp_path, tiny):
     refuses(["buy", *tiny, "--machines", "h200,,l40s"], "--machines")
     refuses(["buy", *tiny, "--tokens", "0"], "--tokens")
     refuses(["buy", *tiny, "--machines", "h20"], "h200")
+    refuses(["buy", *tiny, "--plan", "p.json"], "--plan", "on every machine", "sluice predict")
+    refuses(["buy", *tiny, "--policy", "resident"], "--policy", "on every machine", "sluice predict")
     bad = tmp_path / "bad.yaml"
     bad.write_text("prices: {h200: {buy_usd: 1}}")
     refuses(["buy", *tiny, "--prices", bad], "date")
