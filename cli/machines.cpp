@@ -10,6 +10,7 @@
 #include "planner/catalogue.hpp"
 #include "planner/composed_machine.hpp"
 #include "planner/machine_list.hpp"
+#include "planner/part_list.hpp"
 #include "planner/parts.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
@@ -90,8 +91,13 @@ bool change_calibration(const std::vector<std::string>& words) {
 }
 
 /// `parts`: what --gpu, --cpu, --ram and --ssd take.
-bool list_parts(const std::vector<std::string>& words) {
+bool list_parts(std::vector<std::string> words) {
+  const bool json = std::erase(words, "--json") > 0;
   if (words != std::vector<std::string>{"parts"}) return false;
+  if (json) {
+    std::cout << planner::part_list_json();
+    return true;
+  }
   const auto joined = [](const std::vector<std::int64_t>& numbers) {
     std::string text;
     for (const std::int64_t number : numbers)

@@ -50,6 +50,21 @@ def test_parts_are_listed_and_the_catalogue_spans_them(run_sluice):
         assert word in text
 
 
+def test_parts_as_json_are_those_of_the_text(run_sluice, validate):
+    document = run_sluice("machines", "parts", "--json").json()
+    validate(document, "part-list")
+    assert run_sluice("machines", "--json", "parts").json() == document
+    text = run_sluice("machines", "parts").out
+    for kind in ("gpus", "cpus", "ssds"):
+        names = [part["name"] for part in document[kind]]
+        assert names and all(f"\n{name} " in text for name in names)
+    gen4 = next(part for part in document["ssds"] if part["name"] == "gen4")
+    assert gen4["pcie"] == 4 and gen4["read_bytes_per_s"] > gen4["write_bytes_per_s"] > 1e9
+    cpu = next(part for part in document["cpus"] if part["name"] == "ryzen-9-9950x")
+    assert cpu["memory"] == "DDR5" and cpu["cores"] == 16 and 2 in cpu["modules"]
+    assert 32 * 2**30 in cpu["module_bytes"] and max(cpu["transfers_per_s"]) >= 5600e6
+
+
 @pytest.mark.parametrize("name", ["here", "h200", "rtx-4090"])
 def test_a_shown_machine_is_a_profile_file(run_sluice, validate, tmp_path, name):
     document = run_sluice("machines", "show", name, "--json").json()

@@ -1,0 +1,11 @@
+// The parts of composed machines as `sluice machines parts --json` lists them.
+#pragma once
+
+#include <string>
+
+namespace sluice::planner {
+
+/// docs/schemas/part-list.schema.json; pretty-printed, one newline at the end.
+[[nodiscard]] std::string part_list_json();
+
+}  // namespace sluice::planner
