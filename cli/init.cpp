@@ -9,6 +9,7 @@
 #include "cli/prediction_table.hpp"
 #include "cli/progress_line.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/data_file.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 
@@ -115,6 +116,9 @@ int run_init(const Arguments& arguments) {
   if (!config.dataset_dir && !std::filesystem::exists(*config.data)) {
     throw BadRequest("data: there is no file " + config.data->string());
   }
+  const bool beside =
+      config.dataset_dir && std::filesystem::is_regular_file(*config.dataset_dir / *config.data);
+  if (!beside) planner::require_data_file(*config.data);
   fill_sizes(config);
   fill_recipe(config);
   (void)to_job(config);

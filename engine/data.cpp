@@ -12,6 +12,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "planner/data_file.hpp"
 #include "planner/hash.hpp"
 #include "sim/error.hpp"
 
@@ -105,9 +106,7 @@ ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std:
     throw BadRequest("data: cannot read " + file.string() + ": " + std::strerror(errno) +
                      " (give the path of a text file)");
   }
-  if (!S_ISREG(status.st_mode)) {
-    throw BadRequest("data: " + file.string() + " is not a file: give the path of a text file");
-  }
+  planner::require_data_file(file);
   cut(file, status.st_size, "bytes");
   window_.resize(static_cast<std::size_t>(seq_len) + 1);
   descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);

@@ -7,6 +7,7 @@
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/record_file.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "planner/data_file.hpp"
 #include "engine/token_text.hpp"
 #include "sim/error.hpp"
 
@@ -98,6 +99,7 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
     return open_bytes(run, dataset);
   }
+  planner::require_data_file(dataset.file);
   const path tokenizer = *folder / "tokenizer.json";
   if (!std::filesystem::is_regular_file(dataset.file)) {
     throw BadRequest("data: there is no file " + dataset.file.string() +

@@ -4,6 +4,7 @@ import json
 
 import pytest
 import yaml
+from conftest import available_verbs
 
 
 def test_models_lists_the_catalogue(run_sluice, validate):
@@ -98,6 +99,20 @@ def test_init_writes_a_run_that_is_read_back(run_sluice, validate, refuses, tmp_
     run_sluice("init", "RUN.yaml", "seq_len=32", "-o", "second.yaml", cwd=tmp_path)
     second = yaml.safe_load((tmp_path / "second.yaml").read_text())
     assert second["seq_len"] == 32 and second["batch_size"] == run["batch_size"]
+
+
+def test_init_refuses_a_folder_as_data_as_train_does(refuses, run_sluice, tmp_path):
+    (tmp_path / "texts").mkdir()
+    line = "data: texts is not a file: give the path of a text or JSONL file"
+    refuses(["init", "--model", "bytes-2m", "--data", "texts"], line, cwd=tmp_path)
+    assert not (tmp_path / "RUN.yaml").exists()
+    # A folder beside it is no obstacle to a file of a data set's folder.
+    (tmp_path / "set" / "texts").parent.mkdir()
+    (tmp_path / "set" / "texts").write_text("some text")
+    run_sluice("init", "--model", "bytes-2m", "--data", "texts", "dataset_dir=set", cwd=tmp_path)
+    if "train" in available_verbs():
+        refuses(["train", "--model", "bytes-2m", "--data", "texts", "--seq-len", "32", "--batch-size", "4"], line,
+                cwd=tmp_path)
 
 
 @pytest.mark.parametrize(
