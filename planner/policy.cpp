@@ -95,6 +95,8 @@ std::vector<std::string> policy_changes(const RunConfig& config) {
   note(before.optimizer.clip != after.optimizer.clip,
        after.optimizer.clip ? "optimizer.clip " + std::to_string(*after.optimizer.clip)
                             : "optimizer.clip off");
+  note(before.compute != after.compute,
+       after.compute == ComputeType::bf16 ? "compute bf16" : "compute fp32");
   note(before.gradient_wire != after.gradient_wire,
        after.gradient_wire == GradientWire::bf16 ? "gradient_wire bf16" : "gradient_wire fp32");
   note(before.batch_size != after.batch_size, "batch_size " + std::to_string(after.batch_size));
@@ -104,6 +106,22 @@ std::vector<std::string> policy_changes(const RunConfig& config) {
   note(after.sequence_chunk.has_value() && before.sequence_chunk != after.sequence_chunk,
        "sequence_chunk " + std::to_string(after.sequence_chunk.value_or(0)));
   return changes;
+}
+
+std::vector<std::string> policy_notes(const RunConfig& config) {
+  if (!config.policy) return {};
+  std::vector<std::string> notes;
+  try {
+    for (const std::string& change : policy_changes(config)) {
+      const std::string path = change.substr(0, change.find(' '));
+      if (!config.stated.contains(path)) continue;
+      notes.push_back("policy " + *config.policy + " states " + change +
+                      ", which holds over the run's own " + path);
+    }
+  } catch (const BadRequest&) {
+    return {};  // Whoever needs the run whole says what it lacks.
+  }
+  return notes;
 }
 
 PolicyPlan policy_plan(const RunConfig& config, const Job& job) {

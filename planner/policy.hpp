@@ -28,8 +28,12 @@ struct PolicyPlan {
 [[nodiscard]] RunConfig stated_with_policy(RunConfig config);
 /// What a policy that sizes its job by the machine makes of it: sequences, micro-batch and chunks.
 [[nodiscard]] Job with_policy(Job job, const RunConfig& config);
-/// "optimizer.state bf16 (policy ml_dataflow)": what the policy made of the job.
+/// "optimizer.state bf16": what the policy made of the job, each beginning with its path.
 [[nodiscard]] std::vector<std::string> policy_changes(const RunConfig& config);
+
+/// A line for each of these changes of something that the run states itself; none where the run is
+/// not whole yet.
+[[nodiscard]] std::vector<std::string> policy_notes(const RunConfig& config);
 
 /// The plan of the run's policy, with the run's pins. `job` is to_job's. Throws BadRequest.
 [[nodiscard]] PolicyPlan policy_plan(const RunConfig& config, const Job& job);

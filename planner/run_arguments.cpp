@@ -4,6 +4,7 @@
 #include <array>
 
 #include "planner/composed_machine.hpp"
+#include "planner/policy.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -77,6 +78,9 @@ class Reader {
     }
     if (parts_.any()) put_together();
     settle(result_.config);
+    for (std::string& note : policy_notes(result_.config)) {
+      result_.config.notes.push_back(std::move(note));
+    }
     return std::move(result_);
   }
 

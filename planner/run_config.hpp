@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -124,6 +125,7 @@ struct RunConfig {
   CostSwitches terms;  ///< `set term.NAME = off` turns a term of the model of time off.
   /// What to say of keys that were accepted and change nothing here.
   std::vector<std::string> notes;
+  std::set<std::string> stated;  ///< Paths that file or words set, whatever the value.
 };
 
 /// batch_size from gradient_accumulation, where that is given. Throws BadRequest where both are and

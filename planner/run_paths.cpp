@@ -242,7 +242,10 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
     return;
   }
   for (const RunPath& known : kPaths) {
-    if (path == known.path) return known.set(config, value, path);
+    if (path != known.path) continue;
+    known.set(config, value, path);
+    config.stated.insert(path);
+    return;
   }
   if (set_foreign_key(config, path, value)) return;
   std::vector<std::string> known = run_paths();

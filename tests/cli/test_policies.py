@@ -42,6 +42,16 @@ def test_a_policy_of_ones_own(run_sluice, refuses, tmp_path):
     refuses(["predict", *RUN, "--policy", "megatrian"], "megatrian", "nor a FILE.yaml")
 
 
+@pytest.mark.parametrize("own", [["optimizer.clip=0.5"], ["max_grad_norm=2"], []])
+@pytest.mark.parametrize("json_flag", [["--json"], []])
+def test_what_a_policy_states_over_the_runs_own_is_said(run_sluice, tmp_path, own, json_flag):
+    file = tmp_path / "mine.yaml"
+    file.write_text("name: mine\njob: {optimizer.clip: off, loss_chunk: 1024}\nplan: {keep: all}\n")
+    err = run_sluice("predict", *RUN, "--policy", file, *own, "loss_chunk=1024", *json_flag).err
+    said = f"sluice: note: policy {file} states optimizer.clip off, which holds over the run's own optimizer.clip\n"
+    assert err == (said if own else "")
+
+
 def test_bf16_state_takes_half_the_bytes_of_fp32_and_is_the_jobs_alone(run_sluice):
     args = ["predict", *RUN, "--policy", "zero-infinity", "--json"]
     usual = run_sluice(*args).json()
