@@ -57,9 +57,11 @@ engine::LedgerPrediction promise_of(const planner::Prediction& prediction) {
 
 /// Runs the steps and fills in what they came to.
 void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile& metrics,
-               profiler::LaneMeter& meter, const InterruptFlag& interrupt, bool json) {
+               profiler::LaneMeter& meter, const InterruptFlag& interrupt,
+               engine::RunBeginning& beginning, bool json) {
   const Seconds predicted = to_seconds(run.predicted.prediction.step);
   run.step_times.reserve(static_cast<std::size_t>(run.config.steps));
+  beginning.begun();
   interrupt.will_save();
   SteadyClock::time_point before = SteadyClock::now();
   run.steps =
@@ -106,7 +108,7 @@ void keep_trace(Rehearsed& run, const planner::ResolvedMachine& machine,
 /// The steps themselves: predicted in the ledger first, then measured.
 void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
              const planner::HostWindow& window, const engine::RunFolder& folder,
-             const InterruptFlag& interrupt, bool json) {
+             const InterruptFlag& interrupt, engine::RunBeginning& beginning, bool json) {
   const planner::StepGraph& graph = run.predicted.graph;
   engine::Ledger ledger(folder.ledger());
   const std::string promise = ledger.append(promise_of(run.predicted.prediction));
@@ -129,7 +131,7 @@ void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
   if (rehearsal.disk() != nullptr) tell_of_page_cache(*rehearsal.disk());
   engine::MetricsFile metrics(folder.metrics());
   try {
-    run_steps(run, rehearsal, metrics, meter, interrupt, json);
+    run_steps(run, rehearsal, metrics, meter, interrupt, beginning, json);
   } catch (const engine::Diverged& error) {
     const std::string unit = error.gradient_unit()
                                  ? planner::unit_name(run.job.model, *error.gradient_unit()) + ": "
@@ -182,6 +184,7 @@ int rehearse(planner::RunArguments request, const InterruptFlag& interrupt) {
                 .step_times = {},
                 .values = {},
                 .measured_trace = std::nullopt};
+  engine::RunBeginning beginning(folder);
   (void)write_before(folder, run.config, run.predicted);
   if (!json) {
     print(prediction_table(prediction, job, machine.profile.name));
@@ -191,7 +194,7 @@ int rehearse(planner::RunArguments request, const InterruptFlag& interrupt) {
         planner::format_bytes(window.bytes()), planner::format_bytes(run.host_needed),
         planner::format_bytes(in_flight), plan.description));
   }
-  execute(run, machine, window, folder, interrupt, json);
+  execute(run, machine, window, folder, interrupt, beginning, json);
   run.ended = planner::utc_now();
   if (run.measured_trace) {
     const std::string trace = sim::write_trace(*run.measured_trace);

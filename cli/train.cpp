@@ -181,6 +181,7 @@ int run_train(const Arguments& arguments) {
   const RunStart start = find_start(identity, resumed);
   const engine::RunFolder folder = resumed ? engine::RunFolder::to_continue(*resumed)
                                            : engine::RunFolder(config.out, job.model.name);
+  engine::RunBeginning beginning(folder);
   engine::sweep_checkpoints(folder.checkpoints());
   TrainedRun run{.config = config,
                  .job = job,
@@ -224,7 +225,8 @@ int run_train(const Arguments& arguments) {
              .folder = folder,
              .start = start,
              .identity = identity,
-             .interrupt = interrupt},
+             .interrupt = interrupt,
+             .beginning = beginning},
             {.json = json, .checkpoint = saves});
   if (run.result.interrupted && run.result.steps == start.step()) {
     std::fputs(kNothingToSave, stderr);

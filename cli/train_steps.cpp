@@ -198,7 +198,11 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
   RunSaves saves(run, parts, progress, *session);
   run.metrics.reserve(static_cast<std::size_t>(config.steps));
   const engine::TrainingReports reports{
-      .begins = [&] { parts.interrupt.will_save(); },
+      .begins =
+          [&] {
+            parts.beginning.begun();
+            parts.interrupt.will_save();
+          },
       .measure = [&](engine::StepMetrics& line) { log.measure(line); },
       .step =
           [&](const engine::StepMetrics& line) {

@@ -32,6 +32,7 @@ struct TrainParts {
   const RunStart& start;
   const RunIdentity& identity;
   const InterruptFlag& interrupt;
+  engine::RunBeginning& beginning;
 };
 
 /// Trains and fills in what `run` lacks. Throws what training throws; where a run diverges the line

@@ -40,6 +40,14 @@ RunFolder::RunFolder(const std::optional<std::filesystem::path>& out, const std:
 
 RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code error;
+  for (std::filesystem::path at = std::filesystem::absolute(path_).lexically_normal();
+       !std::filesystem::exists(at, error) && at.has_relative_path(); at = at.parent_path()) {
+    if (at.has_filename()) made_.push_back(at);
+  }
+  for (std::filesystem::directory_iterator entry(path_, error), end; !error && entry != end;
+       entry.increment(error)) {
+    before_.insert(entry->path().filename());
+  }
   std::filesystem::create_directories(path_, error);
   if (error) {
     throw EnvironmentError("cannot make the run folder " + path_.string() + ": " + error.message());
@@ -51,6 +59,19 @@ RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
   }
   device_ = found.st_dev;
   number_ = found.st_ino;
+}
+
+void RunFolder::take_back() const {
+  std::error_code ignored;  // Whatever went wrong before this is what is to be said.
+  for (const std::filesystem::path& file :
+       {run_yaml(), plan(), predicted_trace(), measured_trace(), metrics(), ledger()}) {
+    if (!before_.contains(file.filename())) std::filesystem::remove(file, ignored);
+  }
+  if (!before_.contains(tensorboard().filename())) {
+    std::filesystem::remove_all(tensorboard(), ignored);
+  }
+  // Of folders, remove takes the empty ones alone.
+  for (const std::filesystem::path& folder : made_) std::filesystem::remove(folder, ignored);
 }
 
 void RunFolder::require_there() const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,10 @@ class RunFolder {
   /// file system that was unmounted leaves an empty folder of the one below.
   void require_there() const;
 
+  /// Removes what the run has written, and the folders that were made for it; what was there before
+  /// stays, and so does what others have put there since.
+  void take_back() const;
+
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::filesystem::path run_yaml() const { return path_ / "run.yaml"; }
   [[nodiscard]] std::filesystem::path plan() const { return path_ / "plan.json"; }
@@ -42,7 +47,28 @@ class RunFolder {
   explicit RunFolder(std::filesystem::path path);
 
   std::filesystem::path path_;
-  std::uint64_t device_ = 0, number_ = 0;  ///< Of the folder in its file system.
+  std::vector<std::filesystem::path> made_;  ///< It and folders above it, the innermost first.
+  std::set<std::filesystem::path> before_;   ///< What was in it.
+  std::uint64_t device_ = 0, number_ = 0;    ///< Of the folder in its file system.
+};
+
+/// A start of a run, which may still fail: then its folder is as it was before.
+class RunBeginning {
+ public:
+  /// `folder` must outlive it, and what has files open there must not.
+  explicit RunBeginning(const RunFolder& folder) : folder_(folder) {}
+  ~RunBeginning() {
+    if (!begun_) folder_.take_back();
+  }
+  RunBeginning(const RunBeginning&) = delete;  // One start, one folder.
+  RunBeginning& operator=(const RunBeginning&) = delete;
+
+  /// Steps run from now on: whatever happens, the folder stays.
+  void begun() { begun_ = true; }
+
+ private:
+  const RunFolder& folder_;
+  bool begun_ = false;
 };
 
 }  // namespace sluice::engine

@@ -91,6 +91,30 @@ def test_a_folder_that_is_not_the_model_is_refused(refuses, flags, tmp_path, wha
     refuses(["train", *flags], "model", str(tmp_path / "model"), text)
 
 
+def test_a_start_that_fails_leaves_the_runs_folder_as_it_was(refuses, run_sluice, flags, tmp_path):
+    """What is no number is found while weights are read, long after the folder was made."""
+    what, text = REFUSALS["a value that is none"]
+    tensors = tensors_of(CONFIG)
+    what(tensors, CONFIG)
+    write_model(tmp_path / "model", CONFIG)
+    save(tensors, tmp_path / "model" / "model.safetensors")
+    (tmp_path / "mine").mkdir()
+    refuses(["train", *flags, "--out", "mine/deep/run"], text)
+    assert list((tmp_path / "mine").iterdir()) == []
+    refuses(["train", *flags], text)
+    assert not (tmp_path / "runs").exists()
+    (tmp_path / "mine" / "notes").write_text("of last year")
+    (tmp_path / "mine" / "plan.json").write_text("{}")
+    refuses(["train", *flags, "--out", "mine"], text)
+    assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["notes", "plan.json"]
+    save(tensors_of(CONFIG), tmp_path / "model" / "model.safetensors")
+    run_sluice("train", *flags, "--out", "mine")
+    before = {path: path.read_bytes() for path in (tmp_path / "mine").rglob("*") if path.is_file()}
+    refuses(["train", *flags, "--out", "mine"], "already holds a run")
+    refuses(["train", *flags, "--out", "mine", "--resume"], "raise steps")
+    assert {path: path.read_bytes() for path in (tmp_path / "mine").rglob("*") if path.is_file()} == before
+
+
 @pytest.mark.parametrize(
     "name, text",
     [
