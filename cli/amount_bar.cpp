@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "planner/units_text.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 
@@ -33,7 +34,7 @@ void AmountBar::show(std::int64_t done, std::int64_t all) {
     draw(done, all, elapsed);
   } else if (elapsed - said_ >= line_every_ && done < all) {
     said_ = elapsed;
-    std::fprintf(stderr, "sluice: %s\n", amount_text(what_, done, all, elapsed).c_str());
+    sim::tell(amount_text(what_, done, all, elapsed));
   }
 }
 

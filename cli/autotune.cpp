@@ -26,6 +26,7 @@
 #include "profiler/verification.hpp"
 #include "sim/error.hpp"
 #include "sim/version.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -70,7 +71,7 @@ class Tracing {
     if (device != planner::DeviceKind::cuda) return;
     auto opened = profiler::cupti::Collector::open();
     if (const auto* absence = std::get_if<profiler::cupti::Absence>(&opened)) {
-      std::fputs(("sluice: " + absence->line + "\n").c_str(), stderr);
+      sim::tell(absence->line);
     } else {
       collector_ = std::move(std::get<0>(opened));
     }

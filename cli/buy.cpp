@@ -14,6 +14,7 @@
 #include "cli/parse_run.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/message_line.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -151,7 +152,8 @@ void show_progress(std::size_t done, std::size_t of, const std::string& machine)
   if (done == of) {
     std::fputs("\r\033[K", stderr);
   } else {
-    std::fprintf(stderr, "\r\033[K%zu of %zu machines: %s", done, of, machine.c_str());
+    std::fprintf(stderr, "\r\033[K%zu of %zu machines: %s", done, of,
+                 sim::message_line(machine).c_str());
   }
   std::fflush(stderr);
 }

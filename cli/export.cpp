@@ -11,6 +11,7 @@
 #include "engine/model_files/exported_model.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -65,8 +66,7 @@ std::unique_ptr<engine::Checkpoint> checkpoint_of_request(const ExportRequest& r
     return std::make_unique<engine::Checkpoint>(folder);
   }
   auto found = engine::newest_checkpoint(checkpoints, [](const std::string& reason) {
-    std::fprintf(stderr, "sluice: warning: a checkpoint is torn and left aside: %s\n",
-                 reason.c_str());
+    sim::warn("a checkpoint is torn and left aside: " + reason);
   });
   if (!found) {
     throw BadRequest(checkpoints.string() +

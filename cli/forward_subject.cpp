@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "cli/parse_run.hpp"
@@ -12,6 +11,7 @@
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -21,8 +21,7 @@ using std::filesystem::path;
 
 std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
   auto found = engine::newest_checkpoint(run / "checkpoints", [](const std::string& reason) {
-    std::fprintf(stderr, "sluice: warning: a checkpoint is torn and left aside: %s\n",
-                 reason.c_str());
+    sim::warn("a checkpoint is torn and left aside: " + reason);
   });
   if (!found) {
     throw BadRequest((run / "checkpoints").string() +
@@ -31,6 +30,7 @@ std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
   }
   return found;
 }
+
 /// What a run folder's run.yaml says of its training step's plan is passed over; words are not.
 void refuse_plans(const planner::RunArguments& request, const std::string& verb) {
   for (const std::string& path : request.stated) {
@@ -40,7 +40,6 @@ void refuse_plans(const planner::RunArguments& request, const std::string& verb)
                      " makes forward passes alone, with a plan of its own: leave it out");
   }
 }
-
 
 }  // namespace
 
@@ -62,8 +61,8 @@ ForwardSubject::ForwardSubject(const Arguments& arguments, const ForwardVerb& ve
   if (config.model.empty()) {
     throw BadRequest(verb.name + ": give a model folder, a run folder or a checkpoint first (" +
                      verb.usage + ")");
-  refuse_plans(request_, verb.name);
   }
+  refuse_plans(request_, verb.name);
   if (!named) word_ = config.model;
   config.plan.reset();
   config.policy.reset();

@@ -8,6 +8,7 @@
 
 #include "cli/parse.hpp"
 #include "planner/run_arguments.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 
@@ -27,7 +28,7 @@ enum class Terms {
   if (!run.has("--help")) {
     if (terms == Terms::all) require_all_terms(run.config.terms);
     for (const std::string& note : run.config.notes) {
-      std::cerr << "sluice: note: " << note << '\n';
+      sim::note(note);
     }
     return run;
   }

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string>
 
+#include "sim/message_line.hpp"
+
 namespace sluice::cli {
 
 /// One line on a terminal, overwritten; nothing elsewhere. Gone when this goes.
@@ -18,7 +20,7 @@ class ProgressLine {
 
   void show(const std::string& text) const {
     if (!shown_) return;
-    std::fprintf(stderr, "\r\033[K%s", text.c_str());
+    std::fprintf(stderr, "\r\033[K%s", sim::message_line(text).c_str());
     std::fflush(stderr);
   }
 

@@ -1,7 +1,5 @@
 #include "cli/run_files.hpp"
 
-#include <cstdio>
-
 #include "cli/train_steps.hpp"
 #include "profiler/recorder.hpp"
 #include "profiler/trace_export.hpp"
@@ -9,6 +7,7 @@
 #include "sim/simulate.hpp"
 #include "sim/trace_file.hpp"
 #include "sim/trace_json.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 
@@ -49,7 +48,7 @@ void write_after(const engine::RunFolder& folder, const planner::RunPlanning& pl
     }
     planner::write_whole_file(folder.report(), profiler::report_html(report));
   } catch (const Error& error) {
-    std::fprintf(stderr, "sluice: warning: the run's report was not written: %s\n", error.what());
+    sim::warn(std::string("the run's report was not written: ") + error.what());
   }
 }
 

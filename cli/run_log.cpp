@@ -1,10 +1,10 @@
 #include "cli/run_log.hpp"
 
 #include <array>
-#include <cstdio>
 #include <vector>
 
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -84,7 +84,7 @@ void RunLog::guarded(const Write& write) {
 
 void RunLog::finish() const {
   if (failure_.empty()) return;
-  std::fprintf(stderr, "sluice: warning: TensorBoard's file is not whole: %s\n", failure_.c_str());
+  sim::warn("TensorBoard's file is not whole: " + failure_);
 }
 
 }  // namespace sluice::cli

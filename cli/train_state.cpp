@@ -2,14 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cstdio>
-
 #include "cli/amount_bar.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -49,8 +48,7 @@ std::unique_ptr<engine::Checkpoint> checkpoint_of(const path& checkpoints) {
   std::string first_torn;
   auto found = engine::newest_checkpoint(checkpoints, [&first_torn](const std::string& reason) {
     if (first_torn.empty()) first_torn = reason;
-    std::fprintf(stderr, "sluice: warning: a checkpoint is torn and left aside: %s\n",
-                 reason.c_str());
+    sim::warn("a checkpoint is torn and left aside: " + reason);
   });
   if (!found && !first_torn.empty()) {
     throw BadRequest("--resume: no checkpoint in " + checkpoints.string() +
@@ -143,11 +141,11 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
 
 void tell_of_page_cache(const engine::DiskStore& disk) {
   if (disk.direct()) return;
-  std::fprintf(stderr,
-               "sluice: warning: disk at %s: its file system refuses O_DIRECT, so what lies there "
-               "goes through the page cache: one more copy of every byte, and memory that the plan "
-               "does not count; name a folder on another file system with --disk-path\n",
-               disk.folder().c_str());
+  sim::warn(
+      "disk at " + disk.folder().string() +
+      ": its file system refuses O_DIRECT, so what lies there goes through the page cache: "
+      "one more copy of every byte, and memory that the plan does not count; name a folder on "
+      "another file system with --disk-path");
 }
 
 engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,

@@ -1,11 +1,10 @@
 #include "cli/train_steps.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
-#include "cli/end_hashes.hpp"
 #include "cli/amount_bar.hpp"
+#include "cli/end_hashes.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_log.hpp"
 #include "engine/backend.hpp"
@@ -15,6 +14,7 @@
 #include "engine/saving.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/version.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -106,10 +106,10 @@ class RunSaves {
       const std::string& what = report.folder ? report.warning : report.failure;
       if (what.empty()) continue;
       progress_.finish();
-      std::fprintf(stderr, "sluice: warning: %s%lld%s: %s\n",
-                   report.folder ? "after the checkpoint of step " : "the checkpoint of step ",
-                   static_cast<long long>(report.step), report.folder ? "" : " was not written",
-                   what.c_str());
+      const std::string step = std::to_string(report.step);
+      sim::warn((report.folder ? "after the checkpoint of step " + step
+                               : "the checkpoint of step " + step + " was not written") +
+                ": " + what);
     }
   }
 
@@ -231,20 +231,20 @@ void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& opt
                            : std::string("; there is no checkpoint before it")));
   }
   progress.finish();
+  // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
+  EndHashes hashes(session->state(),
+                   run.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
   const bool any = run.result.steps > start.step();
   if (options.checkpoint && any) saves.save_last(*session, run.result.final_validation());
   metrics.flush();
   log.finish();
-  // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
-  EndHashes hashes(session->state(),
-                   run.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
   if (const auto step = run.result.median_step()) {
     ledger.append(engine::LedgerMeasurement{
         .prediction = promise, .steps = run.result.steps, .median_step = *step});
   }
   if (run.result.disk_failure && run.result.steps == config.steps) {
     // All steps are done and saved: the next run will say the same before it begins.
-    std::fprintf(stderr, "sluice: warning: %s\n", run.result.disk_failure->c_str());
+    sim::warn(*run.result.disk_failure);
   }
   if (session->disk() != nullptr) run.disk_written = session->disk()->written();
   engine::StateHashes last = hashes.wait();

@@ -1,13 +1,13 @@
 #include "engine/backend.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engine/cuda/backend.hpp"
 #include "engine/host/host_device.hpp"
 #include "engine/numerics_id.hpp"
 #include "planner/host_memory.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -19,7 +19,7 @@ void require_host_memory(Bytes needed) {
   if (!short_of) return;
   if (short_of->certain) throw EnvironmentError(short_of->line);
   // The system may still find some: caches, swap, a virtual machine that grows.
-  std::fprintf(stderr, "sluice: warning: %s\n", short_of->line.c_str());
+  sim::warn(short_of->line);
 }
 
 }  // namespace

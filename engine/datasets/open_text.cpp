@@ -1,15 +1,15 @@
 #include "engine/datasets/open_text.hpp"
 
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "engine/datasets/dataset_info.hpp"
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/record_file.hpp"
 #include "engine/model_files/model_folder.hpp"
-#include "planner/data_file.hpp"
 #include "engine/token_text.hpp"
+#include "planner/data_file.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
@@ -52,11 +52,10 @@ RecordFormat guessed_format(const path& file) {
     return Reading::stops;
   });
   if (found) return *found;
-  std::fprintf(stderr,
-               "sluice: warning: %s: its first record has none of text, messages, conversations, "
-               "or instruction and output: it is read as plain text (state data_format, or its "
-               "columns in a dataset_info.json)\n",
-               file.c_str());
+  sim::warn(file.string() +
+            ": its first record has none of text, messages, conversations, or instruction and "
+            "output: it is read as plain text (state data_format, or its columns in a "
+            "dataset_info.json)");
   return text;
 }
 
@@ -99,8 +98,8 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
     return open_bytes(run, dataset);
   }
-  planner::require_data_file(dataset.file);
   const path tokenizer = *folder / "tokenizer.json";
+  planner::require_data_file(dataset.file);
   if (!std::filesystem::is_regular_file(dataset.file)) {
     throw BadRequest("data: there is no file " + dataset.file.string() +
                      " (give the path of a text or JSONL file, or a name in a dataset_info.json)");

@@ -32,6 +32,17 @@ def test_ids_that_end_lines_do_not_end_the_message(tmp_path):
     assert code == 2 and len(err.decode().splitlines()) == 1 and "\x1b" not in err.decode()
 
 
+@trains
+def test_a_warning_is_one_line_whatever_a_folder_is_called(tmp_path):
+    torn = tmp_path / "ru\nn\x1b[31m" / "checkpoints" / "step-1" / "checkpoint.json"
+    torn.parent.mkdir(parents=True)
+    torn.write_text("{")
+    err, code = said(["export", "ru\nn\x1b[31m", "-o", "model"], tmp_path)
+    warning, error = err.splitlines()
+    assert code == 2 and error.startswith(b"sluice: error: ru n [31m/checkpoints holds no intact checkpoint")
+    assert warning.startswith(b"sluice: warning: a checkpoint is torn and left aside: ru n [31m/checkpoints/step-1/")
+
+
 @pytest.mark.parametrize("words", [[b"sim", b"\xff.json"], [b"predict", b"--model", b"m\xff"], [b"p\xc3"]])
 def test_words_that_are_not_utf8_are_refused(tmp_path, words):
     err, code = said(words, tmp_path)
