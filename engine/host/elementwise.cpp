@@ -18,7 +18,7 @@ ElementwisePath named(std::string_view name, bool supported, ElementwisePath pat
   return path;
 }
 
-const ElementwisePath& fastest() {
+const ElementwisePath& fastest_elementwise() {
   static const ElementwisePath& path = []() -> const ElementwisePath& {
     for (const ElementwisePath& candidate : elementwise_paths()) {
       if (candidate.supported) return candidate;
@@ -39,9 +39,10 @@ std::span<const ElementwisePath> elementwise_paths() {
 }
 
 const Elementwise& elementwise(planner::ComputeType compute) {
-  return compute == planner::ComputeType::bf16 ? *fastest().bf16 : *fastest().fp32;
+  return compute == planner::ComputeType::bf16 ? *fastest_elementwise().bf16
+                                               : *fastest_elementwise().fp32;
 }
 
-const PlainKernels& plain_kernels() { return *fastest().plain; }
+const PlainKernels& plain_kernels() { return *fastest_elementwise().plain; }
 
 }  // namespace sluice::engine

@@ -18,7 +18,7 @@ namespace {
 
 using Wall = std::chrono::steady_clock;
 
-constexpr std::uint64_t kSeed = 1;
+constexpr std::uint64_t kRowSeed = 1;
 /// Small enough that the loss stays near where random weights have it.
 constexpr double kLearningRate = 1e-5;
 
@@ -124,11 +124,11 @@ MeasuredRow run_row(PromisedRow& row) {
   const std::int64_t steps = request.config.steps;
   // A step is explained with the two before it.
   Recorder recorder(row.step.graph, {.first = request.warm_up - 1, .count = steps});
-  engine::SyntheticTokens tokens(row.job.model.vocab, kSeed);
+  engine::SyntheticTokens tokens(row.job.model.vocab, kRowSeed);
   engine::Session session(
       row.job, row.step.graph,
       engine::make_device(row.job, row.machine, row.step.graph.layout, prediction.plan.threads),
-      tokens, [](std::int64_t) { return kLearningRate; }, {kSeed, /*alike_blocks=*/true},
+      tokens, [](std::int64_t) { return kLearningRate; }, {kRowSeed, /*alike_blocks=*/true},
       &recorder);
   measured.ready = Wall::now() - begin;
   std::optional<Wall::time_point> last;

@@ -15,11 +15,11 @@ using test::all_on_disk;
 using test::disk_machine;
 using test::tiny_job;
 
-constexpr std::int64_t kEffort = 30'000;
+constexpr std::int64_t kReliefEffort = 30'000;
 
 SearchSettings short_search() {
   SearchSettings settings;
-  settings.effort = kEffort;
+  settings.effort = kReliefEffort;
   settings.exhaustive = 1;
   return settings;
 }
