@@ -70,12 +70,17 @@ def handles(process, number):
     return _holds(_status(process).get("SigCgt", "0"), number)
 
 
+def asleep(process):
+    """Whether all of its threads sleep."""
+    threads = pathlib.Path(f"/proc/{process.pid}/task").glob("*/status")
+    return all(_fields(path).get("State", "S")[0] == "S" for path in threads)
+
+
 def has_handled(process, number):
     """Whether a signal that was sent is no longer on its way, and no thread may still be in its handler: all sleep."""
     status = _status(process)
     pending = any(_holds(status.get(mask, "0"), number) for mask in ("SigPnd", "ShdPnd"))
-    threads = pathlib.Path(f"/proc/{process.pid}/task").glob("*/status")
-    return not pending and all(_fields(path).get("State", "S")[0] == "S" for path in threads)
+    return not pending and asleep(process)
 
 
 def computed(process):

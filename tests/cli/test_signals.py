@@ -6,7 +6,7 @@ import signal
 
 import pytest
 from conftest import available_verbs
-from running import ATTEMPTS, PATIENCE, computed, handles, has_handled, start, steps_done, train, wait_until
+from running import ATTEMPTS, PATIENCE, asleep, computed, handles, has_handled, start, steps_done, train, wait_until
 from small_run import assert_nothing_unfinished, steps_in
 
 pytestmark = pytest.mark.skipif(
@@ -65,15 +65,17 @@ def test_a_second_signal_stops_at_once_and_nothing_is_torn(run_sluice, flags, tm
     checkpoints = tmp_path / "run" / "checkpoints"
     assert wait_until(process, lambda: (checkpoints / "step-5").exists())
     # The next save meets a pipe where its file should be, and waits in open() for a reader.
-    stop = False
-    while not stop:
+    step = None
+    while step is None:
         for partial in checkpoints.glob(".step-*.partial"):
             try:
                 os.mkfifo(partial / "v.safetensors")
-                stop = True
+                step = int(partial.name.removeprefix(".step-").removesuffix(".partial"))
             except OSError:
                 pass
         assert process.poll() is None
+    # On its way there a signal would have the writer give up. Once the next save waits for it, nothing does any more.
+    assert wait_until(process, lambda: steps_done(tmp_path / "run") >= step + 5 and asleep(process))
     process.send_signal(signal.SIGTERM)
     # Sent before the first was handled, the second would come first. The first's save waits for the writer, for good.
     assert wait_until(process, lambda: has_handled(process, signal.SIGTERM))
