@@ -34,8 +34,8 @@ std::size_t whole_pages(std::size_t bytes) {
 /// Addresses for `bytes` from a huge page's start, of which nothing is present.
 std::byte* map_aligned(std::size_t bytes, int protection) {
   const std::size_t with_slack = bytes + kHugePage;
-  void* mapping = mmap(nullptr, with_slack, protection,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* mapping =
+      mmap(nullptr, with_slack, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) return nullptr;
   auto* const start = static_cast<std::byte*>(mapping);
   const std::size_t before =
@@ -77,8 +77,7 @@ bool several_numa_nodes() {
 
 EvenMemory::EvenMemory(std::size_t bytes, const char* what, const Latency& latency)
     : size_(whole_pages(bytes)),
-      piece_(std::max(kLeastPiece,
-                      (size_ / kMostPieces + kHugePage - 1) / kHugePage * kHugePage)) {
+      piece_(std::max(kLeastPiece, (size_ / kMostPieces + kHugePage - 1) / kHugePage * kHugePage)) {
   map(what);
   if (latency) {
     survey(latency);

@@ -24,12 +24,13 @@ struct MemoryKinds {
 };
 
 /// The two groups of `latencies` that differ most (least squares within them), where the slower
-/// one's mean is at least 1.3 times the other's and either has a twentieth of all: else memory is of
-/// one kind, and nothing is returned. On an H200's virtual host 0.13 and 0.31 us, in two processes.
+/// one's mean is at least 1.3 times the other's and either has a twentieth of all: else memory is
+/// of one kind, and nothing is returned. On an H200's virtual host 0.13 and 0.31 us, in two
+/// processes.
 [[nodiscard]] std::optional<MemoryKinds> kinds_of(std::span<const Seconds> latencies);
 
-/// Pieces in an order in which every stretch has, to within a piece, the share of slow ones that all
-/// have; those of one kind stay in their order. order[place] is a piece.
+/// Pieces in an order in which every stretch has, to within a piece, the share of slow ones that
+/// all have; those of one kind stay in their order. order[place] is a piece.
 [[nodiscard]] std::vector<std::size_t> even_order(const std::vector<bool>& is_slow);
 
 }  // namespace sluice::engine

@@ -13,10 +13,10 @@ namespace sluice::engine {
 
 enum class Pinning { wanted, none };
 
-/// Anonymous memory of `bytes` (engine/even_memory.hpp), touched by several threads at once and then
-/// registered with the CUDA runtime (quicker than cudaHostAlloc, at the same copy speed). Where it
-/// cannot be registered, or is not to be, it is ordinary memory, but for the ranges that `pin_part`
-/// names.
+/// Anonymous memory of `bytes` (engine/even_memory.hpp), touched by several threads at once and
+/// then registered with the CUDA runtime (quicker than cudaHostAlloc, at the same copy speed).
+/// Where it cannot be registered, or is not to be, it is ordinary memory, but for the ranges that
+/// `pin_part` names.
 class PinnedMemory {
  public:
   /// Throws EnvironmentError naming `what` and the size where the system has no such memory.

@@ -48,7 +48,7 @@ struct StudySettings {
   /// Where positive, a burst has fewer steps if they take longer than this, but no fewer than four.
   Seconds burst{0};
   Seconds warm_up{0};  ///< Steps before a burst, not looked at: until a GPU's clocks have settled.
-  Bytes pin{0};  ///< Of host memory before the first run, which all runs then use.
+  Bytes pin{0};        ///< Of host memory before the first run, which all runs then use.
   std::int64_t bursts = 1;            ///< Of each run, with all their steps.
   std::filesystem::path record = {};  ///< Where not empty, what was measured goes to this folder.
   /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and

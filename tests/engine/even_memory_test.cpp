@@ -23,7 +23,8 @@ std::vector<Seconds> latencies(std::initializer_list<double> nanoseconds) {
 TEST(MemoryKinds, TwoNodesAreTwoKinds) {
   const auto kinds = kinds_of(latencies({126, 125, 310, 134, 162, 325, 441, 122}));
   ASSERT_TRUE(kinds);
-  EXPECT_EQ(kinds->is_slow, (std::vector<bool>{false, false, true, false, false, true, true, false}));
+  EXPECT_EQ(kinds->is_slow,
+            (std::vector<bool>{false, false, true, false, false, true, true, false}));
   EXPECT_NEAR(kinds->slow_share, 3.0 / 8, 1e-12);
   EXPECT_NEAR(kinds->quick.count(), 133.8e-9, 1e-12);
   EXPECT_NEAR(kinds->slow.count(), 358.7e-9, 1e-10);

@@ -16,7 +16,8 @@ using planner::Source;
 }  // namespace
 
 void GpuProbe::company() {
-  update_ = std::make_unique<UpdateBench>(updated_parameters(), static_cast<int>(cores_), &*memory_);
+  update_ =
+      std::make_unique<UpdateBench>(updated_parameters(), static_cast<int>(cores_), &*memory_);
   const CompanyLoads loads{*link_, *product_bench_, *update_};
   auto samples =
       measure_companies(loads, contention_companies(threads_), budget_.rounds, budget_.window);

@@ -75,11 +75,11 @@ void GpuProbe::host_memory() {
   memory_.emplace(parts, surveyed);
   if (const auto& kinds = memory_->kinds()) {
     say("memory latency",
-        fmt::format("{:.0f} ns a load in {:.0f} %, {:.0f} ns in {:.0f} % of {}: two NUMA nodes that "
-                    "the system does not show; training and this probe spread memory over both",
-                    1e9 * kinds->quick.count(), 100 * (1 - kinds->slow_share),
-                    1e9 * kinds->slow.count(), 100 * kinds->slow_share,
-                    planner::format_bytes(std::max(parts, surveyed))));
+        fmt::format(
+            "{:.0f} ns a load in {:.0f} %, {:.0f} ns in {:.0f} % of {}: two NUMA nodes that "
+            "the system does not show; training and this probe spread memory over both",
+            1e9 * kinds->quick.count(), 100 * (1 - kinds->slow_share), 1e9 * kinds->slow.count(),
+            100 * kinds->slow_share, planner::format_bytes(std::max(parts, surveyed))));
   }
 }
 
