@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <vector>
 
 #include "planner/cost_model.hpp"
 
@@ -30,28 +31,75 @@ double relative_deviation(const CalibrationSample& sample) {
          std::sqrt(static_cast<double>(std::max<std::int64_t>(1, sample.count)));
 }
 
+namespace {
+
+struct Sized {
+  double size, seconds, weight;
+};
+
+/// seconds = fixed + each * size.
+struct Line {
+  double fixed = 0, each = 0;
+  [[nodiscard]] double at(double size) const { return fixed + each * size; }
+};
+
+/// Least squares of relative errors, neither number negative: what is off by a millisecond of a
+/// hundred says nothing of tasks of one.
+Line relative_line(const std::vector<Sized>& samples) {
+  // With u = 1 / seconds and v = size / seconds the line is fixed * u + each * v = 1.
+  double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
+  for (const Sized& sample : samples) {
+    const double u = 1 / sample.seconds, v = sample.size / sample.seconds, w = sample.weight;
+    uu += w * u * u, uv += w * u * v, vv += w * v * v, u1 += w * u, v1 += w * v;
+  }
+  const double spread = uu * vv - uv * uv;
+  if (spread > 1e-9 * uu * vv) {
+    const Line line{(u1 * vv - v1 * uv) / spread, (v1 * uu - u1 * uv) / spread};
+    if (line.fixed >= 0 && line.each > 0) return line;
+    if (line.each <= 0) return {u1 / uu, 0};
+  }
+  return {0, v1 / vv};
+}
+
+/// Relative; by its median, so that one sample that is far off does not count.
+double usual_miss(const std::vector<Sized>& samples, const Line& line) {
+  std::vector<double> misses;
+  misses.reserve(samples.size());
+  for (const Sized& s : samples) misses.push_back(std::abs(line.at(s.size) / s.seconds - 1));
+  const auto middle = misses.begin() + static_cast<std::ptrdiff_t>(misses.size() / 2);
+  std::ranges::nth_element(misses, middle);
+  return *middle;
+}
+
+}  // namespace
+
 std::optional<SizedTime> from_family(const Calibration& calibration, const CostKey& wanted) {
+  constexpr double kLeastDeviation = 0.02;
+  constexpr int kRounds = 3;
   const auto key = sized(wanted.name);
   if (!key) return std::nullopt;
-  const double size = key->size;
-  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, deviation = 0;
+  std::vector<Sized> samples;
+  double deviation = kLeastDeviation;
   for (auto it = calibration.lower_bound(CostKey{std::string(key->before)});
        it != calibration.end() && it->first.name.starts_with(key->before); ++it) {
     const auto other = sized(it->first.name);
-    if (!other || !other->same_family(*key)) continue;
-    const double x = other->size, y = it->second.value;
-    n += 1, sx += x, sy += y, sxx += x * x, sxy += x * y;
+    if (!other || !other->same_family(*key) || !(it->second.value > 0)) continue;
+    samples.push_back({other->size, it->second.value, 1});
     deviation = std::max(deviation, relative_deviation(it->second));
   }
-  if (n == 0) return std::nullopt;
-  const double spread = n * sxx - sx * sx;
-  double seconds = sy / sx * size;
-  if (n >= 2 && spread > 1e-9 * n * sxx) {
-    const double slope = (n * sxy - sx * sy) / spread;
-    const double line = (sy - slope * sx) / n + slope * size;
-    if (slope > 0 && line > 0) seconds = line;
+  if (samples.empty()) return std::nullopt;
+  Line line = relative_line(samples);
+  for (int round = 0; round < kRounds && samples.size() > 2; ++round) {
+    // Cauchy's weights: samples that miss by more than is usual count less, one that is inferred
+    // from tasks beside a full memory may be far off.
+    const double usual = std::max(kLeastDeviation, usual_miss(samples, line));
+    for (Sized& sample : samples) {
+      const double miss = (line.at(sample.size) / sample.seconds - 1) / usual;
+      sample.weight = 1 / (1 + miss * miss);
+    }
+    line = relative_line(samples);
   }
-  return SizedTime{seconds, std::max(deviation, 0.02)};
+  return SizedTime{line.at(key->size), std::max(deviation, usual_miss(samples, line))};
 }
 
 bool is_rate(const CostKey& key) {

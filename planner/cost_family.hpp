@@ -27,8 +27,9 @@ struct SizedTime {
   double relative_deviation;
 };
 
-/// Seconds of `key` from the samples of its family: the least-squares line where sizes differ, else
-/// in proportion. None for a key without size, or without samples.
+/// Seconds of `key` from the samples of its family: a fixed time and one in proportion to size,
+/// neither negative, by least squares of relative errors in which samples that are far off count
+/// little. None for a key without size, or without samples.
 [[nodiscard]] std::optional<SizedTime> from_family(const Calibration& calibration,
                                                    const CostKey& key);
 
