@@ -85,16 +85,27 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
           switches)) {
   validate(job_);
   pass_times_ = planner::pass_times(job_, *costs_);
-  bound_ = bound_of(job_, *costs_, machine_, residency_);
+  bound_ = bound_on(machine_);
+}
+
+Bound Predictor::bound_on(const ResolvedMachine& machine) const {
+  const Bound bound = bound_of(job_, *costs_, machine, residency_);
   // Bounds of links and memory count the bytes of fp32 state and dense blocks.
-  if (!job_.executable()) bound_ = only(bound_, BoundBy::compute);
+  return job_.executable() ? bound : only(bound, BoundBy::compute);
+}
+
+Bound Predictor::bound_with(const Memory& memory) const {
+  if (planner::fits(memory)) return bound_;
+  ResolvedMachine roomier = machine_;
+  roomier.hbm = std::max(roomier.hbm, at(memory, Tier::hbm).peak);
+  roomier.host = std::max(roomier.host, at(memory, Tier::host).peak);
+  return bound_on(roomier);
 }
 
 Predictor Predictor::with_host(Bytes host) const {
   Predictor other = *this;
   other.machine_.host = host;
-  other.bound_ = bound_of(job_, *costs_, other.machine_, residency_);
-  if (!job_.executable()) other.bound_ = only(other.bound_, BoundBy::compute);
+  other.bound_ = bound_on(other.machine_);
   return other;
 }
 
@@ -119,8 +130,8 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   if (machine_.profile.peak_bf16.value > 0) {
     p.mfu = p.model_flops.count() / machine_.profile.peak_bf16.value;
   }
-  p.bound = bound_;
   p.memory = memory_of(step.graph, machine_);
+  p.bound = bound_with(p.memory);
   p.fits = fits(p.memory);
   p.busy = busy_shares(step.graph, step.times);
   p.stalls = stall_times(step.graph, step.times);

@@ -34,7 +34,7 @@ struct Prediction {
   double tokens_per_s = 0;
   FlopsPerSecond model_flops{0};
   std::optional<double> mfu;  ///< None where the profile has no dense bf16 peak.
-  Bound bound;
+  Bound bound;  ///< Where the plan does not fit: of a machine with the memory that it takes.
   Memory memory;
   std::vector<std::pair<std::string, double>> busy;  ///< Share of the period, by lane.
   StallTimes stalls;
@@ -91,6 +91,10 @@ class Predictor {
   [[nodiscard]] Residency residency() const { return residency_; }
 
  private:
+  [[nodiscard]] Bound bound_on(const ResolvedMachine& machine) const;
+  /// Of plans that take as much memory, whether the machine has it or not.
+  [[nodiscard]] Bound bound_with(const Memory& memory) const;
+
   Job job_;
   ResolvedMachine machine_;
   Residency residency_;

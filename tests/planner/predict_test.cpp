@@ -70,6 +70,27 @@ TEST(Prediction, NoPlanBeatsTheBound) {
   }
 }
 
+TEST(Prediction, APlanThatDoesNotFitIsBoundedWithTheMemoryThatItTakes) {
+  const Job job = tiny_job();
+  UnitPlan resident{.weights = Tier::hbm, .gradients = Tier::hbm, .state = Tier::hbm};
+  resident.executor = Executor::gpu;
+  resident.when = When::after;
+  const Plan plan = uniform_plan(job, resident, 2);
+  ResolvedMachine machine = round_machine(DeviceKind::cuda);
+  machine.profile.h2d = machine.profile.d2h = test::measured(1e6);
+  machine.hbm = machine.host = Bytes(64ll << 30);
+  const Prediction roomy = predict(job, plan, machine, {});
+  ASSERT_TRUE(roomy.fits);
+  machine.hbm = Bytes(1 << 16);
+  const Prediction p = predict(job, plan, machine, {});
+  ASSERT_FALSE(p.fits);
+  EXPECT_EQ(p.step, roomy.step) << "nothing streams either way";
+  // What fits there would stream, which takes longer than this plan, which does not.
+  EXPECT_GT(Predictor(job, machine, {}).bound().time, to_seconds(p.step));
+  EXPECT_LE(p.bound.time, to_seconds(p.step));
+  EXPECT_GE(p.bound_ratio(), 1);
+}
+
 TEST(Prediction, MemoryPartsSumToThePeakOfEachTier) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const Job job = job_of(seed);
