@@ -13,6 +13,7 @@
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/ablation/ablation.hpp"
+#include "profiler/ablation/ablation_estimate.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"

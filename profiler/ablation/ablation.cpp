@@ -1,16 +1,13 @@
 #include "profiler/ablation/ablation.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <random>
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/search.hpp"
 #include "planner/search_effort.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
@@ -23,18 +20,6 @@
 
 namespace sluice::profiler {
 namespace {
-
-void write_models(const std::vector<Cell>& cells) {
-  for (const Cell& cell : cells) {
-    if (cell.model_text) planner::write_whole_file(cell.config.model, *cell.model_text);
-  }
-}
-
-/// "predicted 3.41 s", or why there is no prediction.
-std::string outcome_text(const CellRecord& record) {
-  if (record.status != CellStatus::fits) return record.reason;
-  return "predicted " + planner::format_seconds(record.prediction->step);
-}
 
 /// A run of a cell that is still to be done.
 struct Turn {
@@ -117,7 +102,7 @@ class Ablation {
     const bool known = before && (experiment_.on == Ground::simulation || done(cell));
     if (known) {
       planned_[cell.index].record = std::move(*before);
-      say(cell, "done before: " + outcome_text(planned_[cell.index].record));
+      say(cell, "done before: " + planned_[cell.index].record.outcome());
       return;
     }
     planned_[cell.index] = plan_cell(cell, prepared, cell.name(experiment_),
@@ -129,7 +114,7 @@ class Ablation {
     }
     if (experiment_.on == Ground::device && record.status == CellStatus::fits) promise(cell);
     write_cell(file(cell), record);
-    say(cell, outcome_text(record));
+    say(cell, record.outcome());
   }
 
   /// Into the ledger, before anything runs; what the engine does not execute is refused here.
@@ -247,26 +232,6 @@ class Ablation {
   GpuSensors sensors_;
 };
 
-/// A folder that goes when it is left.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "sluice-XXXXXX").string();
-    if (::mkdtemp(path.data()) == nullptr) throw EnvironmentError("cannot make " + path);
-    path_ = path;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 std::size_t AblationResult::missing() const {
@@ -281,36 +246,6 @@ AblationResult run_ablation(const Experiment& experiment, const AblationOptions&
     planner::Store::of_user().save(planner::here_estimate());
   }
   return Ablation(experiment, options).run();
-}
-
-AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare& share,
-                                   const std::function<void(const std::string&)>& say) {
-  const TemporaryFolder folder;
-  const std::vector<Cell> cells = cells_of(experiment, folder.path());
-  write_models(cells);
-  AblationEstimate estimate;
-  // A look is never longer than what it stands for.
-  const std::int64_t asked = planner::search_effort(experiment.effort, "effort");
-  const std::int64_t effort = std::min(planner::kQuickEffort, asked);
-  estimate.effort = std::max(1.0, static_cast<double>(asked) / static_cast<double>(effort));
-  for (const Cell& cell : cells) {
-    if (!share.holds(cell.index)) continue;
-    const std::string name = cell.name(experiment);
-    const auto begin = std::chrono::steady_clock::now();
-    const CellRecord& record = estimate.cells.emplace_back(
-        plan_cell(cell, prepare_cell(cell, experiment), name, effort).record);
-    const Seconds look = std::chrono::steady_clock::now() - begin;
-    estimate.search = estimate.search + look * (record.optimality_gap ? estimate.effort : 1.0);
-    say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name,
-                    outcome_text(record)));
-    estimate.disk = estimate.disk + bytes_of_results(record, experiment);
-    if (experiment.on == Ground::device && record.status == CellStatus::fits) {
-      const auto steps =
-          static_cast<double>(experiment.repeats * (experiment.warm_up + experiment.steps + 1));
-      estimate.device = estimate.device + record.prediction->step * steps;
-    }
-  }
-  return estimate;
 }
 
 }  // namespace sluice::profiler

@@ -36,16 +36,4 @@ struct AblationResult {
 [[nodiscard]] AblationResult run_ablation(const Experiment& experiment,
                                           const AblationOptions& options);
 
-/// What running it would take.
-struct AblationEstimate {
-  std::vector<CellRecord> cells;  ///< Predicted after a quick search.
-  Seconds device{0};              ///< Steps of all runs of the share's cells.
-  Seconds search{0};  ///< Of all searches on this computer, as long as the quick ones were.
-  double effort = 1;  ///< Of each search, beside the quick one's.
-  Bytes disk{0};      ///< Of the results.
-};
-[[nodiscard]] AblationEstimate estimate_ablation(
-    const Experiment& experiment, const CellShare& share,
-    const std::function<void(const std::string&)>& say);
-
 }  // namespace sluice::profiler

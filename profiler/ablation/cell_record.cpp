@@ -7,6 +7,7 @@
 #include "planner/choice.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/store.hpp"
+#include "planner/units_text.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::profiler {
@@ -66,6 +67,11 @@ std::vector<Seconds> CellRecord::all_steps() const {
     all.insert(all.end(), sample.steps.begin(), sample.steps.end());
   }
   return all;
+}
+
+std::string CellRecord::outcome() const {
+  if (status != CellStatus::fits) return reason;
+  return "predicted " + planner::format_seconds(prediction->step);
 }
 
 CellPrediction to_cell_prediction(const planner::Prediction& prediction) {

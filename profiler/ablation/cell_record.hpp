@@ -60,6 +60,8 @@ struct CellRecord {
   std::vector<CellSample> samples;
 
   [[nodiscard]] std::vector<Seconds> all_steps() const;
+  /// "predicted 3.41 s", or why there is no prediction.
+  [[nodiscard]] std::string outcome() const;
 };
 
 [[nodiscard]] CellPrediction to_cell_prediction(const planner::Prediction& prediction);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue.hpp"
+#include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -150,6 +151,12 @@ CellShare parse_share(const std::string& text) {
   const std::int64_t parts = planner::parse_count(text.substr(slash + 1), "--cells");
   if (part < 1 || parts < part) throw BadRequest(form);
   return {static_cast<std::size_t>(part), static_cast<std::size_t>(parts)};
+}
+
+void write_models(const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells) {
+    if (cell.model_text) planner::write_whole_file(cell.config.model, *cell.model_text);
+  }
 }
 
 }  // namespace sluice::profiler

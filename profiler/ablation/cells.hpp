@@ -28,6 +28,9 @@ struct Cell {
 [[nodiscard]] std::vector<Cell> cells_of(const Experiment& experiment,
                                          const std::filesystem::path& models);
 
+/// Writes the config.json of every cell whose model has fields of its own.
+void write_models(const std::vector<Cell>& cells);
+
 /// A part of the cells, for jobs that share the work: "2/8" is every eighth, from the second.
 struct CellShare {
   std::size_t part = 1, parts = 1;

@@ -1,0 +1,69 @@
+#include "profiler/ablation/ablation_estimate.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "planner/search.hpp"
+#include "planner/search_effort.hpp"
+#include "profiler/ablation/ablation_files.hpp"
+#include "profiler/ablation/cell_plan.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+/// A folder that goes when it is left.
+class TemporaryFolder {
+ public:
+  TemporaryFolder() {
+    std::string path = (std::filesystem::temp_directory_path() / "sluice-XXXXXX").string();
+    if (::mkdtemp(path.data()) == nullptr) throw EnvironmentError("cannot make " + path);
+    path_ = path;
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare& share,
+                                   const std::function<void(const std::string&)>& say) {
+  const TemporaryFolder folder;
+  const std::vector<Cell> cells = cells_of(experiment, folder.path());
+  write_models(cells);
+  AblationEstimate estimate;
+  // A look is never longer than what it stands for.
+  const std::int64_t asked = planner::search_effort(experiment.effort, "effort");
+  const std::int64_t effort = std::min(planner::kQuickEffort, asked);
+  estimate.effort = std::max(1.0, static_cast<double>(asked) / static_cast<double>(effort));
+  for (const Cell& cell : cells) {
+    if (!share.holds(cell.index)) continue;
+    const std::string name = cell.name(experiment);
+    const auto begin = std::chrono::steady_clock::now();
+    const CellRecord& record = estimate.cells.emplace_back(
+        plan_cell(cell, prepare_cell(cell, experiment), name, effort).record);
+    const Seconds look = std::chrono::steady_clock::now() - begin;
+    estimate.search = estimate.search + look * (record.optimality_gap ? estimate.effort : 1.0);
+    say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name, record.outcome()));
+    estimate.disk = estimate.disk + bytes_of_results(record, experiment);
+    if (experiment.on == Ground::device && record.status == CellStatus::fits) {
+      const auto steps =
+          static_cast<double>(experiment.repeats * (experiment.warm_up + experiment.steps + 1));
+      estimate.device = estimate.device + record.prediction->step * steps;
+    }
+  }
+  return estimate;
+}
+
+}  // namespace sluice::profiler
