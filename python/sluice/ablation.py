@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from .catalogue import Record
 from .frames import Rows, frame
+from .run_words import number
 from .sources import text_of
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def ablate(
     changes = [(path, str(value)) for path, value in (baseline or {}).items()]
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
         models = os.path.join(folder, "models")
-        core = _core.Ablation(text, where, changes, effort or 0.0, models)
+        core = _core.Ablation(text, where, changes, number("effort", effort) or 0.0, models)
         cells: Rows[Cell] = Rows()
         for index in range(len(core)):
             fields = core.predict(index)

@@ -10,7 +10,7 @@ from typing import Any
 from . import _core
 from .catalogue import Machine, Record
 from .frames import Rows
-from .run_words import RunWords, path_text, token_count
+from .run_words import RunWords, names, number, path_text, token_count
 
 
 class Advice(Record):
@@ -44,7 +44,7 @@ def buy(
     batch_size: int | None = None,
     micro_batch: int | None = None,
     run: Mapping[str, Any] | str | os.PathLike[str] | None = None,
-    machines: Sequence[str] = (),
+    machines: str | Sequence[str] = (),
     tokens: str | float | None = None,
     days: float | None = None,
     budget_usd: float | None = None,
@@ -56,7 +56,8 @@ def buy(
     """Ranks machines for a run, and upgrades of one.
 
     Args:
-        machine: the base of upgrades and elasticity. machines: which to rank; the whole catalogue by default.
+        machine: the base of upgrades and elasticity. machines: which to rank, a list or text
+            separated by commas; the whole catalogue by default.
         tokens: to train on, a number or ``"10B"``. days: to train in. budget_usd: US dollars.
         prices: file of dated prices; none is ever guessed. rent: price by the hour.
         The run is stated as for :func:`sluice.predict`.
@@ -73,6 +74,12 @@ def buy(
         set,
     )  # fmt: skip
     report = _core.buy(
-        words.words, list(machines), token_count(tokens), days, budget_usd, path_text(prices), rent
+        words.words,
+        names("machines", machines),
+        token_count(tokens),
+        number("days", days),
+        number("budget_usd", budget_usd),
+        path_text("prices", prices),
+        bool(rent),
     )
     return Advice(json.loads(report))

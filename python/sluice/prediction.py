@@ -6,13 +6,13 @@ import json
 import os
 import pathlib
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from . import _core
 from .catalogue import Machine, Record
 from .errors import DoesNotFit
-from .run_words import RunWords, path_text, token_count
+from .run_words import RunWords, joined_names, number, path_text, token_count
 from .trace import Trace
 
 
@@ -195,7 +195,7 @@ def predict(
         },
         set,
     )  # fmt: skip
-    return _result(_core.predict(words.words, token_count(tokens), path_text(prices)), Prediction)
+    return _result(_core.predict(words.words, token_count(tokens), path_text("prices", prices)), Prediction)
 
 
 def plan(
@@ -208,8 +208,8 @@ def plan(
     run: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     effort: float | None = None,
     seconds: float | None = None,
-    front: str | None = None,
-    free: str | None = None,
+    front: str | Sequence[str] | None = None,
+    free: str | Sequence[str] | None = None,
     hide_link: bool = False,
     set: Mapping[str, Any] | None = None,
     **settings: Any,
@@ -221,8 +221,8 @@ def plan(
             plan everywhere.
         seconds: in place of ``effort``, about so many seconds by the clock for all of it; what is found then depends
             on the machine, and ``explanation["left_out"]`` lists what there was no time for.
-        front: then plans that trade step time for ``"hbm,host,tokens"``, any of (the result's ``fronts``).
-        free: job sizes to choose too, ``"micro_batch,loss_chunk"``: they change bits.
+        front: then plans that trade step time for ``"hbm,host,tokens"``, any of (the result's ``fronts``); or a list.
+        free: job sizes to choose too, ``"micro_batch,loss_chunk"`` or a list: they change bits.
         hide_link: then the batch size at which no copy is waited for.
         The run is stated as for :func:`predict`.
 
@@ -237,4 +237,12 @@ def plan(
         },
         set,
     )  # fmt: skip
-    return _result(_core.plan(words.words, effort, seconds, front, free, hide_link), PlanResult)
+    outcome = _core.plan(
+        words.words,
+        number("effort", effort),
+        number("seconds", seconds),
+        joined_names("front", front),
+        joined_names("free", free),
+        bool(hide_link),
+    )
+    return _result(outcome, PlanResult)

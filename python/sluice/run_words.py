@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import pathlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _core
 from .catalogue import Machine
+from .errors import BadRequest
 
 # Arguments that stand for a flag; every other one is a key of RUN.yaml.
 _FLAGS = {
@@ -33,8 +34,43 @@ def token_count(tokens: str | float | None) -> float | None:
     return None if tokens is None else _core.parse_tokens(str(tokens))
 
 
-def path_text(path: str | os.PathLike[str] | None) -> str | None:
-    return None if path is None else os.fspath(path)
+def path_text(name: str, path: str | os.PathLike[str] | None) -> str | None:
+    """Of argument `name`; BadRequest where it is no path."""
+    if path is None or isinstance(path, str):
+        return path
+    if isinstance(path, os.PathLike) and isinstance(where := os.fspath(path), str):
+        return where
+    raise _refusal(name, path, "a path")
+
+
+def number(name: str, value: Any) -> float | None:
+    """Of argument `name`, which may be a number's text too; BadRequest where it is neither."""
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError):
+        raise _refusal(name, value, "a number") from None
+
+
+def names(name: str, value: Any) -> list[str]:
+    """Of argument `name`: text separated by commas, or an iterable of such; BadRequest where it is neither."""
+    if isinstance(value, (str, os.PathLike)):
+        return str(os.fspath(value)).split(",")
+    wanted = "names: text separated by commas, or a list"
+    if isinstance(value, Mapping) or not isinstance(value, Iterable):
+        raise _refusal(name, value, wanted)
+    texts = list(value)
+    if not all(isinstance(text, (str, os.PathLike)) for text in texts):
+        raise _refusal(name, value, wanted)
+    return [str(os.fspath(text)) for text in texts]
+
+
+def joined_names(name: str, value: Any) -> str | None:
+    """As :func:`names`, in one text."""
+    return None if value is None else ",".join(names(name, value))
+
+
+def _refusal(name: str, value: Any, wanted: str) -> BadRequest:
+    return BadRequest(f"{name}: {value!r} must be {wanted}")
 
 
 class RunWords:
@@ -46,11 +82,13 @@ class RunWords:
         self.machine = settings.get("machine")
         if isinstance(run, Mapping):
             settings = {**run, **{k: v for k, v in settings.items() if v is not None}}
-        elif run is not None:
-            self.words.append(os.fspath(run))
+        elif (file := path_text("run", run)) is not None:
+            self.words.append(file)
         for key, value in settings.items():
             if value is not None:
                 self._add(key, value)
+        if sets is not None and not isinstance(sets, Mapping):
+            raise _refusal("set", sets, 'a mapping of paths to values, such as {"machine.h2d": "0.5x"}')
         for path, value in (sets or {}).items():
             self.words += ["--set", f"{path}={self._text(path, value)}"]
 

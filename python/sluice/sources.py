@@ -15,6 +15,8 @@ def text_of(source: Mapping[str, Any] | str | os.PathLike[str], what: str) -> tu
     """The text, and where it is from: a path, or `what` for a mapping. Raises BadRequest."""
     if isinstance(source, Mapping):
         return json.dumps(source), what
+    if not isinstance(source, (str, os.PathLike)):
+        raise BadRequest(f"{what}: {source!r} must be a mapping or a file's path")
     where = os.fspath(source)
     try:
         return pathlib.Path(where).read_text(), where

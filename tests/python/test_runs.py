@@ -137,6 +137,43 @@ def test_refusals_are_value_errors_in_the_programs_words(cli, settings, text):
     assert str(raised.value).split(":")[-1] in printed
 
 
+@pytest.mark.parametrize("front", [["hbm", "tokens"], ("hbm", "tokens"), "hbm,tokens"])
+def test_lists_are_what_text_with_commas_is(front):
+    axes = [found["axis"] for found in sluice.plan(**RUN, effort="0.01", front=front).fronts]
+    assert axes == ["hbm", "tokens"]
+    as_text, as_list = (sluice.plan(**RUN, effort=0.01, free=free) for free in ("loss_chunk", ["loss_chunk"]))
+    assert as_text.plan_hash == as_list.plan_hash
+    ranked = [sluice.buy(**RUN, machines=machines).rows for machines in ("h200,rtx-4090", ["h200", "rtx-4090"])]
+    assert [row.machine for row in ranked[0]] == [row.machine for row in ranked[1]]
+
+
+@pytest.mark.parametrize(
+    "call, text",
+    [
+        (lambda: sluice.plan(**RUN, front=5), "front: 5 must be names"),
+        (lambda: sluice.plan(**RUN, front=["hbm", 5]), "front: "),
+        (lambda: sluice.plan(**RUN, front=["hmb"]), "hbm"),
+        (lambda: sluice.plan(**RUN, free={"loss_chunk": 1}), "free: "),
+        (lambda: sluice.plan(**RUN, effort=[1]), r"effort: \[1\] must be a number"),
+        (lambda: sluice.plan(**RUN, seconds="soon"), "seconds: 'soon' must be a number"),
+        (lambda: sluice.buy(**RUN, machines=7), "machines: 7"),
+        (lambda: sluice.buy(**RUN, machines=[7]), "machines: "),
+        (lambda: sluice.buy(**RUN, days=["30"]), "days: "),
+        (lambda: sluice.buy(**RUN, budget_usd={}), "budget_usd: "),
+        (lambda: sluice.buy(**RUN, prices=1), "prices: 1 must be a path"),
+        (lambda: sluice.predict(**RUN, prices=[1]), "prices: "),
+        (lambda: sluice.predict(**RUN, tokens=[1]), "tokens"),
+        (lambda: sluice.predict(**RUN, set=["machine.h2d=1"]), "set: "),
+        (lambda: sluice.predict(run=5), "run: 5 must be a path"),
+        (lambda: sluice.ablate(5), "experiment: 5"),
+        (lambda: sluice.simulate(5), "graph: 5"),
+    ],
+)
+def test_arguments_of_another_kind_are_named(call, text):
+    with pytest.raises(ValueError, match=text):
+        call()
+
+
 def test_other_threads_run_during_a_search_and_ctrl_c_ends_it():
     ticks = []
     done = threading.Event()
