@@ -277,9 +277,10 @@ BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector
 BuyReport buy(const RunConfig& config, const BuyRequest& request) {
   const bool plan = config.plan.has_value();
   if (plan || config.policy) {
-    throw BadRequest(std::string(plan ? "--plan" : "--policy") +
-                     ": buy looks for a plan on every machine; sluice predict says what a given " +
-                     (plan ? "plan" : "policy") + " does on one");
+    const std::string what = plan ? "plan" : "policy";
+    throw BadRequest("--" + what + ": buy looks for a plan on every machine (--" + what +
+                     "= leaves a run's own out); sluice predict says what a given " + what +
+                     " does on one");
   }
   return advise(config, request, buy_rows(config, request));
 }
