@@ -103,7 +103,7 @@ std::int64_t CoarseSteps::times_fewer(const Plan& plan) const {
 
 Bytes CoarseSteps::chunk(const Plan& plan) const {
   const Bytes weights(unit_padded_size(predictor_->job().model, 1) * 2);
-  return plan.copy_chunk.count() > 0 ? std::max(plan.copy_chunk, weights / 4) : Bytes(0);
+  return plan.copy_chunk.count() > 0 ? std::max(plan.copy_chunk, weights / 2) : Bytes(0);
 }
 
 CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
@@ -118,14 +118,10 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   coarse.activation_buffers = (plan.activation_buffers + count - 1) / count + (count > 1 ? 1 : 0);
   coarse.copy_chunk = chunk(plan);
   const TogetherCosts costs(predictor_->costs(), parts, job);
-  GraphWriter writer(job, costs, plan.threads);
+  GraphWriter writer(job, costs, plan.threads, GraphDetail::timing);
   StepEmitter emitter(writer, job, coarse);
-  emitter.emit(1);
-  const sim::TaskId second = emitter.emit(2);
-  const sim::TaskId third = emitter.emit(3);
-  StepGraph graph = std::move(writer.graph());
-  graph.graph.set_period({second, third});
-  const Duration period = simulate_steady(graph).period({second, third});
+  StepGraph graph = three_steps(writer, emitter);
+  const Duration period = simulate_steady(graph).period(*graph.graph.period());
   if (period >= limit) return {.step = period};
   const MachineProfile& profile = predictor_->machine().profile;
   const Layout layout = lay_out(graph);

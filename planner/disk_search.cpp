@@ -186,7 +186,7 @@ class DiskSearch {
   bool fits(const Plan& plan) {
     if (!is_valid(plan, predictor_.job())) return false;
     ++considered_;
-    StepGraph graph = build_step_graph(predictor_.job(), plan, predictor_.costs());
+    StepGraph graph = build_timing_graph(predictor_.job(), plan, predictor_.costs());
     const Memory memory = memory_of(graph, predictor_.machine());
     if (std::ranges::any_of(memory, [](const TierMemory& tier) { return !tier.fits(); })) {
       note_shortage(memory);

@@ -26,22 +26,28 @@ CopyDirection direction_of(LaneKind lane) {
   throw std::logic_error("contract broken: a copy runs on a lane of copies");
 }
 
+}  // namespace
+
 /// A copy from one range to another that moves `bytes`.
-StepTask copy_task(const TaskPlace& place, Range source, Range destination, Bytes bytes) {
+StepTask GraphWriter::copy_task(const TaskPlace& place, Range source, Range destination,
+                                Bytes bytes, const CostKey& key) const {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.bytes = bytes;
-  task.cost = copy_key(direction_of(place.lane), bytes);
+  if (names_tasks()) task.cost = key;
   task.accesses = {
       {Role::source, source.tensor, source.offset, source.bytes, Mode::read},
       {Role::destination, destination.tensor, destination.offset, destination.bytes, Mode::write}};
   return task;
 }
 
-}  // namespace
-
-const TaskCost& GraphWriter::copy_cost(CopyDirection direction, Bytes bytes) {
-  const CostKey key = copy_key(direction, bytes);
-  return cached(key, [&] { return costs_.copy(key, direction, bytes); });
+const GraphWriter::PricedCopy& GraphWriter::priced_copy(CopyDirection direction, Bytes bytes) {
+  auto found = copies_.find({direction, bytes});
+  if (found == copies_.end()) {
+    const CostKey key = copy_key(direction, bytes);
+    PricedCopy priced{key, timed(costs_.copy(key, direction, bytes))};
+    found = copies_.emplace(std::pair(direction, bytes), std::move(priced)).first;
+  }
+  return found->second;
 }
 
 GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range source,
@@ -53,15 +59,17 @@ GraphWriter::CopyTasks GraphWriter::add_copy(const TaskPlace& place, Range sourc
   const Bytes step = chunk.count() > 0 ? chunk : source.bytes;
   const CopyDirection direction = direction_of(place.lane);
   CopyTasks copied{sim::TaskId{}, sim::TaskId{}, 0};
+  TaskPlace chunk_place = place;
   for (Bytes done{0}; done < source.bytes; done += step, ++copied.chunks) {
     const Bytes bytes = std::min(step, source.bytes - done);
-    TaskPlace chunk_place = place;
+    const PricedCopy& priced = priced_copy(direction, bytes);
     const int number = first_chunk + copied.chunks;
-    chunk_place.id += "/c" + std::to_string(number);
-    StepTask task = copy_task(place, {source.tensor, source.offset + done, bytes},
-                              {destination.tensor, destination.offset + done, bytes}, bytes);
+    StepTask task =
+        copy_task(place, {source.tensor, source.offset + done, bytes},
+                  {destination.tensor, destination.offset + done, bytes}, bytes, priced.key);
     task.chunk = number;
-    copied.last = add(chunk_place, std::move(task), copy_cost(direction, bytes), after);
+    if (names_tasks()) chunk_place.id = place.id + "/c" + std::to_string(number);
+    copied.last = add(chunk_place, std::move(task), priced.timed, after);
     if (copied.chunks == 0) copied.first = copied.last;
   }
   return copied;
@@ -71,9 +79,10 @@ sim::TaskId GraphWriter::add_selected_copy(const TaskPlace& place, Range source,
                                            Bytes expected, Access selection) {
   check(source.bytes == destination.bytes && expected.count() > 0 && expected <= source.bytes,
         "a copy's ranges have one size, and parts of it are moved");
-  StepTask task = copy_task(place, source, destination, expected);
+  const PricedCopy& priced = priced_copy(direction_of(place.lane), expected);
+  StepTask task = copy_task(place, source, destination, expected, priced.key);
   task.accesses.push_back(selection);
-  return add(place, std::move(task), copy_cost(direction_of(place.lane), expected), {});
+  return add(place, std::move(task), priced.timed, {});
 }
 
 void GraphWriter::acquire(const CopyTasks& tasks, sim::PoolId pool) {

@@ -14,28 +14,11 @@ std::size_t class_representative(const Job& job, std::size_t unit) {
   return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
 }
 
-sim::Task sim_task(const TaskCost& cost, const std::map<std::string, sim::LinkId>& links) {
-  sim::Task task;
-  task.latency = cost.latency;
-  task.boosts = cost.boosts;
-  if (cost.amount.count() == 0) {
-    task.work = Seconds(0);
-    return task;
-  }
-  sim::Flow flow{.amount = cost.amount, .cap = cost.cap, .weight = cost.weight, .uses = {}};
-  for (const auto& [name, per_unit] : cost.uses) {
-    const auto link = links.find(name);
-    check(link != links.end(), "every link that a cost uses is a link of its machine");
-    flow.uses.push_back({link->second, per_unit});
-  }
-  task.work = std::move(flow);
-  return task;
-}
-
 }  // namespace
 
-GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads)
-    : job_(job), costs_(costs) {
+GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
+                         GraphDetail detail)
+    : job_(job), costs_(costs), detail_(detail) {
   if (device() == DeviceKind::cuda) result_.rope_tables = rope_table_bytes(job);
   for (std::size_t lane = 0; lane <= static_cast<std::size_t>(LaneKind::launch); ++lane) {
     result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
@@ -54,6 +37,25 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
     check(on && from, "interference names lanes of the step graph");
     result_.graph.add_interference({*on, *from, each.factor});
   }
+}
+
+sim::Task GraphWriter::timed(const TaskCost& cost) const {
+  sim::Task task;
+  task.latency = cost.latency;
+  task.boosts = cost.boosts;
+  if (cost.amount.count() == 0) {
+    task.work = Seconds(0);
+    return task;
+  }
+  sim::Flow flow{.amount = cost.amount, .cap = cost.cap, .weight = cost.weight, .uses = {}};
+  flow.uses.reserve(cost.uses.size());
+  for (const auto& [name, per_unit] : cost.uses) {
+    const auto link = links_.find(name);
+    check(link != links_.end(), "every link that a cost uses is a link of its machine");
+    flow.uses.push_back({link->second, per_unit});
+  }
+  task.work = std::move(flow);
+  return task;
 }
 
 TensorIndex GraphWriter::add_tensor(StepTensor tensor) {
@@ -79,7 +81,10 @@ sim::PoolId GraphWriter::add_pool(std::string name, Bytes capacity) {
 
 void GraphWriter::begin_step(int step) {
   step_ = step;
-  if (step == 2) result_.tasks_per_step = result_.tasks.size();
+  if (step != 2) return;
+  result_.tasks_per_step = result_.tasks.size();
+  // Steps are as long as the first one.
+  result_.tasks.reserve(3 * result_.tasks_per_step);
 }
 
 sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
@@ -90,18 +95,17 @@ sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
   const std::int64_t position = place.micro_batch % job_.chunks_per_sequence();
   auto known = passes_.find({pass, representative, position});
   if (known == passes_.end()) {
-    known = passes_
-                .emplace(std::tuple(pass, representative, position),
-                         PassWork{work_of(job_, pass, representative, position),
-                                  compute_key(job_, pass, representative, position)})
-                .first;
+    PassWork priced{work_of(job_, pass, representative, position),
+                    compute_key(job_, pass, representative, position),
+                    {}};
+    priced.timed = cached(priced.key, [&] { return costs_.compute(priced.key, priced.work); });
+    known = passes_.emplace(std::tuple(pass, representative, position), std::move(priced)).first;
   }
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.work = known->second.work;
-  task.cost = known->second.key;
+  if (names_tasks()) task.cost = known->second.key;
   task.accesses = std::move(accesses);
-  const TaskCost& cost = cached(task.cost, [&] { return costs_.compute(task.cost, task.work); });
-  return add(place, std::move(task), cost, after);
+  return add(place, std::move(task), known->second.timed, after);
 }
 
 sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t parameters,
@@ -124,19 +128,19 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   task.cost =
       on_device ? device_update_key(job_, parameters) : cpu_update_key(job_, threads, parameters);
   task.accesses = std::move(accesses);
-  const TaskCost& cost = cached(task.cost, [&] {
+  const sim::Task& timed = cached(task.cost, [&] {
     return on_device ? costs_.compute(task.cost, task.work)
                      : costs_.cpu_update(task.cost, task.work);
   });
-  return add(place, std::move(task), cost, after);
+  return add(place, std::move(task), timed, after);
 }
 
 sim::TaskId GraphWriter::add_launch(const TaskPlace& place, std::int64_t kernels) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.work.kernels = kernels;
   task.cost.name = "launch/" + std::to_string(kernels);
-  const TaskCost cost = costs_.launch(task.cost, task.work);
-  return add(place, std::move(task), cost, {});
+  const sim::Task& timed = cached(task.cost, [&] { return costs_.launch(task.cost, task.work); });
+  return add(place, std::move(task), timed, {});
 }
 
 sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens,
@@ -145,35 +149,39 @@ sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens,
   task.cost.name = "data/" + std::to_string(job_.tokens());
   task.accesses.push_back({Role::tokens, tokens.tensor, tokens.offset, tokens.bytes, Mode::write});
   const TaskCost cost = costs_.data(task.cost, job_.tokens());
-  return add(place, std::move(task), cost, after);
+  return add(place, std::move(task), timed(cost), after);
 }
 
 sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> accesses) {
   StepTask task{.kind = place.kind, .lane = place.lane};
   task.cost.name = "grads";
   task.accesses = std::move(accesses);
-  return add(place, std::move(task), TaskCost{}, {});
+  return add(place, std::move(task), timed(TaskCost{}), {});
 }
 
-std::vector<sim::TaskId> GraphWriter::essential_edges(
-    sim::TaskId task, LaneKind lane, const std::vector<sim::TaskId>& before) const {
+std::vector<sim::TaskId> GraphWriter::essential_edges(sim::TaskId task, LaneKind lane) const {
   // A lane is serial: of the tasks of one lane only the latest matters, and of the task's own lane
   // none.
   std::array<std::optional<sim::TaskId>, kLaneKinds> latest;
-  for (const sim::TaskId each : before) {
+  std::size_t count = 0;
+  for (const sim::TaskId each : before_) {
     check(each < task, "a step graph's edges point forward");
-    const auto other = static_cast<std::size_t>(result_.tasks[index(each)].lane);
-    if (!latest[other] || *latest[other] < each) latest[other] = each;
+    const LaneKind other = lanes_[index(each)];
+    if (other == lane) continue;
+    auto& last = latest[static_cast<std::size_t>(other)];
+    if (!last) ++count;
+    if (!last || *last < each) last = each;
   }
   std::vector<sim::TaskId> edges;
-  for (std::size_t other = 0; other < kLaneKinds; ++other) {
-    if (latest[other] && other != static_cast<std::size_t>(lane)) edges.push_back(*latest[other]);
+  edges.reserve(count);
+  for (const auto& last : latest) {
+    if (last) edges.push_back(*last);
   }
   std::sort(edges.begin(), edges.end());
   return edges;
 }
 
-sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const TaskCost& cost,
+sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const sim::Task& timed,
                              const std::vector<sim::TaskId>& after) {
   const auto id = sim::TaskId(static_cast<std::uint32_t>(result_.tasks.size()));
   task.step = step_;
@@ -181,16 +189,17 @@ sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const TaskCo
   task.unit = place.unit;
   task.micro_batch = place.micro_batch;
   task.first = place.first;
-  std::vector<sim::TaskId> before = after;
-  dependencies_.add(id, task.lane, task.accesses, before);
+  before_.assign(after.begin(), after.end());
+  dependencies_.add(id, task.lane, task.accesses, before_);
   for (const Access& access : task.accesses)
     last_access_[static_cast<std::size_t>(access.tensor)] = id;
-  sim::Task timed = sim_task(cost, links_);
-  timed.id = "s" + std::to_string(step_) + "/" + place.id;
-  timed.lane = sim::LaneId(static_cast<std::uint32_t>(place.lane));
-  timed.after = essential_edges(id, place.lane, before);
-  result_.graph.add_task(std::move(timed));
+  sim::Task added = timed;
+  if (names_tasks()) added.id = "s" + std::to_string(step_) + "/" + place.id;
+  added.lane = sim::LaneId(static_cast<std::uint32_t>(place.lane));
+  added.after = essential_edges(id, place.lane);
+  result_.graph.add_task(std::move(added));
   result_.tasks.push_back(std::move(task));
+  lanes_.push_back(place.lane);
   return id;
 }
 

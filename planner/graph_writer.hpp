@@ -32,10 +32,15 @@ struct TaskPlace {
   std::int64_t first_parameter = 0;  ///< Of an update.
 };
 
+/// What a graph says of its tasks beyond what time and memory need: their ids and what calibration
+/// knows them by. A search, which looks at thousands of graphs, asks for `timing` alone.
+enum class GraphDetail : std::uint8_t { full, timing };
+
 class GraphWriter {
  public:
   /// `threads`: of the CPU optimizer.
-  GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads);
+  GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
+              GraphDetail detail = GraphDetail::full);
 
   TensorIndex add_tensor(StepTensor tensor);
   sim::PoolId add_pool(std::string name, Bytes capacity);
@@ -76,27 +81,43 @@ class GraphWriter {
 
   [[nodiscard]] StepGraph& graph() { return result_; }
   [[nodiscard]] DeviceKind device() const { return costs_.device(); }
+  /// Whether tasks have ids; where not, those of their places are of no use.
+  [[nodiscard]] bool names_tasks() const { return detail_ == GraphDetail::full; }
 
  private:
-  sim::TaskId add(const TaskPlace& place, StepTask task, const TaskCost& cost,
+  /// `timed`: a task of its cost; id, lane and edges are written.
+  sim::TaskId add(const TaskPlace& place, StepTask task, const sim::Task& timed,
                   const std::vector<sim::TaskId>& after);
-  /// The cost that `price` gives of the first task with that key.
+  /// A task of the cost that `price` gives of the first one with that key.
   template <class Price>
-  const TaskCost& cached(const CostKey& key, Price price);
-  const TaskCost& copy_cost(CopyDirection direction, Bytes bytes);
-  std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane,
-                                           const std::vector<sim::TaskId>& before) const;
+  const sim::Task& cached(const CostKey& key, Price price);
+  [[nodiscard]] sim::Task timed(const TaskCost& cost) const;
+  /// What calibration knows a copy by, and a task of its cost.
+  struct PricedCopy {
+    CostKey key;
+    sim::Task timed;
+  };
+  const PricedCopy& priced_copy(CopyDirection direction, Bytes bytes);
+  [[nodiscard]] StepTask copy_task(const TaskPlace& place, Range source, Range destination,
+                                   Bytes bytes, const CostKey& key) const;
+  /// Of the tasks in `before_` those that a task of `lane` must wait for.
+  std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane) const;
 
   const Job& job_;
   const CostModel& costs_;
+  GraphDetail detail_;
   StepGraph result_;
   DataDependencies dependencies_;
   std::map<std::string, sim::LinkId> links_;
-  std::map<std::string, TaskCost> cost_cache_;
+  std::map<std::string, sim::Task> cost_cache_;
+  std::map<std::pair<CopyDirection, Bytes>, PricedCopy> copies_;
+  std::vector<sim::TaskId> before_;  ///< What the task that is added waits for, repeated and all.
+  std::vector<LaneKind> lanes_;      ///< By task.
   std::vector<std::optional<sim::TaskId>> last_access_;
   struct PassWork {
     Work work;
     CostKey key;
+    sim::Task timed;
   };
   /// By pass, kind of unit and place in the sequence.
   std::map<std::tuple<Pass, std::size_t, std::int64_t>, PassWork> passes_;
@@ -104,9 +125,9 @@ class GraphWriter {
 };
 
 template <class Price>
-const TaskCost& GraphWriter::cached(const CostKey& key, Price price) {
+const sim::Task& GraphWriter::cached(const CostKey& key, Price price) {
   auto found = cost_cache_.find(key.name);
-  if (found == cost_cache_.end()) found = cost_cache_.emplace(key.name, price()).first;
+  if (found == cost_cache_.end()) found = cost_cache_.emplace(key.name, timed(price())).first;
   return found->second;
 }
 

@@ -148,7 +148,7 @@ PredictedStep Predictor::predict(const Plan& plan) const {
 }
 
 PlanScore Predictor::score(const Plan& plan, std::optional<Duration> enough) const {
-  StepGraph graph = build_step_graph(job_, plan, *costs_);
+  StepGraph graph = build_timing_graph(job_, plan, *costs_);
   const Memory memory = memory_of(graph, machine_);
   PlanScore score;
   score.hbm = at(memory, Tier::hbm).peak;

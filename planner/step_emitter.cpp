@@ -22,6 +22,7 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
   gradient_slot_.assign(plan.units.size(), 0);
   state_slot_.assign(plan.units.size(), 0);
   disk_slot_.assign(plan.units.size(), 0);
+  first_item_.assign(plan.units.size(), 0);
   std::int64_t streamed_gradients = 0, staged_gradients = 0, rotating = 0, on_disk = 0;
   for (std::size_t unit = 0; unit <= head(); ++unit) {
     const UnitPlan& choice = plan.units[unit];
@@ -34,6 +35,7 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
   for (std::size_t unit = head() - 1; unit >= 1; --unit) {
     if (stores_gradient(plan.units[unit])) gradient_slot_[unit] = streamed_gradients++;
     if (plan.units[unit].keep_tier != Tier::host || in_slots()) continue;
+    first_item_[unit] = offloaded_.size();
     for (std::int64_t m = 0; m < plan.micro_batches_per_round; ++m) {
       offloaded_.push_back({unit, static_cast<std::size_t>(m)});
     }
@@ -43,12 +45,11 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
 
 TaskPlace StepEmitter::pass_place(TaskKind kind, LaneKind lane, const char* pass, std::size_t unit,
                                   int round, std::int64_t micro_batch) const {
-  return {kind,
-          lane,
-          round_id(round) + pass + "/" + name(unit) + "/m" + std::to_string(micro_batch),
-          round,
-          static_cast<int>(unit),
-          static_cast<int>(micro_batch)};
+  TaskPlace place{kind, lane, {}, round, static_cast<int>(unit), static_cast<int>(micro_batch)};
+  if (writer_.names_tasks()) {
+    place.id = round_id(round) + pass + "/" + name(unit) + "/m" + std::to_string(micro_batch);
+  }
+  return place;
 }
 
 void StepEmitter::plan_uses() {
@@ -169,6 +170,7 @@ void StepEmitter::emit_load(std::size_t index) {
 }
 
 std::string StepEmitter::load_id(const UnitUse& use) const {
+  if (!writer_.names_tasks()) return {};
   return round_id(use.round) + "load/" + name(use.unit) +
          (use.direction == Direction::forward ? "/fwd" : "/bwd");
 }

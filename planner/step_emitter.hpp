@@ -117,7 +117,10 @@ class StepEmitter {
   [[nodiscard]] std::vector<Access> document_accesses(std::int64_t micro_batch) const;
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
   [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
-  [[nodiscard]] std::string name(std::size_t unit) const { return unit_name(job_.model, unit); }
+  /// Empty where the graph has no names.
+  [[nodiscard]] std::string name(std::size_t unit) const {
+    return writer_.names_tasks() ? unit_name(job_.model, unit) : std::string();
+  }
   [[nodiscard]] Bytes gradient_bytes(std::size_t unit) const {
     return job_.gradient_element() * tensors_.units[unit].parameters;
   }
@@ -142,9 +145,14 @@ class StepEmitter {
   const Plan& plan_;
   StepTensors tensors_;
   BlockRecord record_;
-  std::vector<UnitUse> uses_;                        ///< Of one step.
-  std::vector<std::vector<std::size_t>> offloaded_;  ///< Per item of a round's backward: {unit, m}.
-  std::vector<sim::TaskId> use_ends_;  ///< Last compute task of every use so far, all steps.
+  std::vector<UnitUse> uses_;  ///< Of one step.
+  /// A record on the host.
+  struct OffloadedRecord {
+    std::size_t unit, number;  ///< The number is of the micro-batch in its round.
+  };
+  std::vector<OffloadedRecord> offloaded_;  ///< In the order of a round's backward pass.
+  std::vector<std::size_t> first_item_;     ///< By unit: of its records in that list.
+  std::vector<sim::TaskId> use_ends_;       ///< Last compute task of every use so far, all steps.
   std::vector<std::int64_t>
       gradient_slot_;                     ///< Of a unit: in the gradient ring, or the host stage.
   std::vector<std::int64_t> state_slot_;  ///< Of a unit that rotates: in the state ring.

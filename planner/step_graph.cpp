@@ -95,12 +95,26 @@ const char* to_string(Arena arena) {
   return "?";
 }
 
-StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+namespace {
+
+StepGraph written(const Job& job, const Plan& plan, const CostModel& costs, GraphDetail detail) {
   validate(job);
   validate(plan, job);
-  GraphWriter writer(job, costs, plan.threads);
+  GraphWriter writer(job, costs, plan.threads, detail);
   StepEmitter emitter(writer, job, plan);
   return three_steps(writer, emitter);
+}
+
+}  // namespace
+
+StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+  return written(job, plan, costs, GraphDetail::full);
+}
+
+StepGraph build_timing_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+  StepGraph graph = written(job, plan, costs, GraphDetail::timing);
+  graph.layout = lay_out(graph);
+  return graph;
 }
 
 StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {

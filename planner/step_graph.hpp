@@ -171,6 +171,10 @@ struct StepGraph {
 
 /// The graph with costs from `costs`, no arena laid out: enough to simulate.
 [[nodiscard]] StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
+/// Laid out, but tasks have no ids and no cost keys: enough to simulate and to say what memory it
+/// takes.
+[[nodiscard]] StepGraph build_timing_graph(const Job& job, const Plan& plan,
+                                           const CostModel& costs);
 /// The same, and lays out every arena.
 [[nodiscard]] StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
 

@@ -5,6 +5,9 @@
 namespace sluice::planner {
 namespace {
 
+/// Of a pass, about.
+constexpr std::size_t kMostAccesses = 10;
+
 template <class Item>
 void extend(std::vector<Item>& items, const std::vector<Item>& more) {
   items.insert(items.end(), more.begin(), more.end());
@@ -31,7 +34,9 @@ void StepEmitter::emit_forward(const UnitUse& use) {
   }
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
-    std::vector<Access> accesses{weights_access(use)};
+    std::vector<Access> accesses;
+    accesses.reserve(kMostAccesses);
+    accesses.push_back(weights_access(use));
     if (block) {
       accesses.push_back(input_access(unit, m, Mode::read, Role::input));
       if (kept > record_.input_bytes) {
@@ -69,7 +74,10 @@ void StepEmitter::emit_loss(const UnitUse& use) {
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
     const bool first = micro == 0;
-    std::vector<Access> accesses{weights_access(use), gradient_access(use.unit, first)};
+    std::vector<Access> accesses;
+    accesses.reserve(kMostAccesses);
+    accesses.push_back(weights_access(use));
+    accesses.push_back(gradient_access(use.unit, first));
     if (tied) {
       const UnitUse& embed = uses_.front();
       accesses.push_back(weights_access(embed));
@@ -135,8 +143,10 @@ void StepEmitter::emit_backward(const UnitUse& use) {
     const std::int64_t micro = micro_batch(use.round, m);
     const bool first = micro == 0;
     const TensorIndex record = record_for_backward(use, m);
-    std::vector<Access> read{weights_access(use),
-                             {Role::input, record, Bytes(0), record_.input_bytes, Mode::read}};
+    std::vector<Access> read;
+    read.reserve(kMostAccesses);
+    read.push_back(weights_access(use));
+    read.push_back({Role::input, record, Bytes(0), record_.input_bytes, Mode::read});
     if (kept > record_.input_bytes) {
       read.push_back(
           {Role::record, record, record_.input_bytes, kept - record_.input_bytes, Mode::read});

@@ -1,6 +1,4 @@
 // Activation records that wait on the host between a block's forward and backward pass.
-#include <algorithm>
-
 #include "planner/step_emitter.hpp"
 
 namespace sluice::planner {
@@ -22,8 +20,7 @@ void StepEmitter::emit_record_save(std::size_t unit, int round, std::int64_t m) 
 }
 
 void StepEmitter::emit_record_load(std::size_t item, int round) {
-  const std::size_t unit = offloaded_[item][0];
-  const std::size_t number = offloaded_[item][1];
+  const auto [unit, number] = offloaded_[item];
   const Bytes kept = record_.kept(plan_.units[unit].keep);
   const std::int64_t micro = micro_batch(round, static_cast<std::int64_t>(number));
   writer_.add_copy(
@@ -38,8 +35,7 @@ TensorIndex StepEmitter::record_for_backward(const UnitUse& use, std::int64_t m)
   if (plan_.units[use.unit].keep_tier != Tier::host)
     return tensors_.units[use.unit].records[number];
   // Items are in the order of the backward pass; this one was fetched, and the next may come.
-  const auto own = std::find(offloaded_.begin(), offloaded_.end(), std::vector{use.unit, number});
-  const auto item = static_cast<std::size_t>(own - offloaded_.begin());
+  const std::size_t item = first_item_[use.unit] + number;
   while (next_item_ < offloaded_.size() &&
          next_item_ < item + static_cast<std::size_t>(plan_.activation_buffers)) {
     emit_record_load(next_item_++, use.round);
