@@ -1,6 +1,7 @@
 #include "planner/coarse_ranking.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -14,12 +15,16 @@ namespace {
 constexpr double kLeastGain = 2e-4;
 /// So near the bound a plan is as good as the best.
 constexpr double kNear = 1e-3;
+/// How much slower than one that fits plans are that are not looked at again.
+constexpr double kSlow = 1.05;
 /// Plans that are simulated before the best so far prunes again.
 constexpr std::size_t kBatch = 8;
 
 bool is_more_promising(const GuidedPlan& a, const GuidedPlan& b) {
   return a.estimate.expected < b.estimate.expected;
 }
+
+bool has_fixed_ends(const RelaxedNode& node) { return node.embed || node.head; }
 
 bool is_faster(const GuidedPlan& a, const GuidedPlan& b) { return a.coarse < b.coarse; }
 
@@ -32,8 +37,13 @@ CoarseRanking::CoarseRanking(const Predictor& predictor, const SearchSettings& s
       estimator_(predictor),
       steps_(predictor) {}
 
+bool CoarseRanking::allow(std::int64_t tasks) {
+  later_ = std::max<std::int64_t>(0, settings_.effort - tasks);
+  return later_ > 0;
+}
+
 bool CoarseRanking::is_spent() const {
-  return effort_ <= floor_ || (!ranked_.empty() && settings_.is_late());
+  return left() <= floor_ || (!ranked_.empty() && settings_.is_late());
 }
 
 bool CoarseRanking::is_near() const {
@@ -73,6 +83,19 @@ void CoarseRanking::drop_costly(std::int64_t tasks) {
   });
 }
 
+std::vector<GuidedPlan> CoarseRanking::take_larger(const GuidedPlan& from) {
+  const auto fits = [&](const GuidedPlan& each) {
+    const Bytes more = std::max(each.estimate.hbm_at_least - from.estimate.hbm_at_least,
+                                each.estimate.hbm_at_most - from.estimate.hbm_at_most);
+    return from.hbm + more <= predictor_.machine().hbm;
+  };
+  const auto larger = std::stable_partition(waiting_.begin(), waiting_.end(), fits);
+  std::vector<GuidedPlan> taken(std::make_move_iterator(larger),
+                                std::make_move_iterator(waiting_.end()));
+  waiting_.erase(larger, waiting_.end());
+  return taken;
+}
+
 std::vector<GuidedPlan> CoarseRanking::take_waiting() {
   std::stable_sort(waiting_.begin(), waiting_.end(), is_more_promising);
   return std::exchange(waiting_, {});
@@ -98,6 +121,28 @@ std::vector<GuidedPlan> CoarseRanking::take_misses(std::int64_t rounds, std::siz
   std::stable_sort(misses.begin(), misses.end(), is_faster);
   if (misses.size() > most) misses.resize(most);
   return misses;
+}
+
+bool CoarseRanking::fixed_ends_are_slow(std::int64_t rounds) const {
+  const auto least = least_of_fixed_ends_.find(rounds);
+  const GuidedPlan* fits = best(rounds);
+  return fits != nullptr && least != least_of_fixed_ends_.end() &&
+         to_seconds(least->second) > kSlow * to_seconds(fits->coarse);
+}
+
+CoarseRanking::SketchKind CoarseRanking::kind_of(const RelaxedNode& node) {
+  return {node.rounds, has_fixed_ends(node), node.gradients_apart};
+}
+
+Bytes CoarseRanking::more_of_host(std::int64_t rounds) const {
+  const auto more = more_of_host_.find(rounds);
+  return more == more_of_host_.end() || best(rounds) != nullptr ? Bytes(0) : more->second;
+}
+
+Bytes CoarseRanking::reserve_to_fit(const RelaxedNode& node) const {
+  const auto miss = nearest_misses_.find(kind_of(node));
+  if (miss == nearest_misses_.end() || best(node.rounds) != nullptr) return Bytes(0);
+  return miss->second.reserve + miss->second.over + miss->second.over / 8;
 }
 
 void CoarseRanking::forget_misses() {
@@ -144,8 +189,12 @@ void CoarseRanking::simulate(const std::vector<GuidedPlan*>& batch) {
   });
   for (const GuidedPlan* each : batch) {
     effort_ -= tasks_of(*each);
-    const auto [least, first] = least_by_rounds_.try_emplace(each->plan.rounds, each->coarse);
-    if (!first) least->second = std::min(least->second, each->coarse);
+    const auto note = [each](std::map<std::int64_t, Duration>& all) {
+      const auto [least, first] = all.try_emplace(each->plan.rounds, each->coarse);
+      if (!first) least->second = std::min(least->second, each->coarse);
+    };
+    note(least_by_rounds_);
+    if (each->sketch.from && has_fixed_ends(*each->sketch.from)) note(least_of_fixed_ends_);
     if (each->coarse < limit) rank(*each);
   }
 }
@@ -155,9 +204,18 @@ void CoarseRanking::rank(const GuidedPlan& plan) {
     const Bytes over = plan.hbm - predictor_.machine().hbm;
     least_over_ = least_over_ ? std::min(*least_over_, over) : over;
     misses_.push_back(plan);
+    if (!plan.sketch.from) return;
+    const NearMiss miss{over, plan.sketch.from->reserve};
+    const auto [nearest, first] = nearest_misses_.try_emplace(kind_of(*plan.sketch.from), miss);
+    if (!first && over < nearest->second.over) nearest->second = miss;
     return;
   }
-  if (plan.host > predictor_.machine().host) return;
+  if (plan.host > predictor_.machine().host) {
+    const Bytes more = plan.host - plan.estimate.host_at_least;
+    const auto [least, first] = more_of_host_.try_emplace(plan.plan.rounds, more);
+    if (!first) least->second = std::min(least->second, more);
+    return;
+  }
   ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), plan, is_faster), plan);
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "planner/coarse_step.hpp"
@@ -32,8 +33,11 @@ class CoarseRanking {
 
   /// No plan is faster.
   void set_bound(Seconds bound) { bound_ = bound; }
-  /// Tasks that may still be simulated.
-  [[nodiscard]] std::int64_t left() const { return effort_; }
+  /// Lets `tasks` be simulated in all, at most as many as the search may; true where those are
+  /// more.
+  bool allow(std::int64_t tasks);
+  /// Tasks that may still be simulated of those allowed.
+  [[nodiscard]] std::int64_t left() const { return effort_ - later_; }
   /// Of what is left, `tasks` are for later.
   void reserve(std::int64_t tasks) { floor_ = tasks; }
   /// Effort or time is over.
@@ -46,6 +50,9 @@ class CoarseRanking {
   [[nodiscard]] bool is_waiting() const { return !waiting_.empty(); }
   /// Lets gathered plans of more than so many tasks go, which may come again.
   void drop_costly(std::int64_t tasks);
+  /// Gathered plans that by what `from` took of the device would exceed its memory, which are then
+  /// no longer gathered.
+  [[nodiscard]] std::vector<GuidedPlan> take_larger(const GuidedPlan& from);
   /// What was gathered, the most promising first, which is then no longer gathered.
   [[nodiscard]] std::vector<GuidedPlan> take_waiting();
   void wait(std::vector<GuidedPlan> plans) { waiting_ = std::move(plans); }
@@ -62,12 +69,21 @@ class CoarseRanking {
   /// The least coarse step of a number of rounds, fitting or not; the longest there is where none
   /// was simulated.
   [[nodiscard]] Duration least(std::int64_t rounds) const;
+  /// Whether sketches of that number of rounds whose embedding or head was fixed were all much
+  /// slower than a plan of it that fits.
+  [[nodiscard]] bool fixed_ends_are_slow(std::int64_t rounds) const;
   /// Plans that exceeded the device's memory since they were forgotten; of those that are faster
   /// than all that fit of `rounds` (0: of all) the `most` fastest.
   [[nodiscard]] std::vector<GuidedPlan> take_misses(std::int64_t rounds, std::size_t most);
   /// What the one that exceeded it least lacked.
   [[nodiscard]] const std::optional<Bytes>& least_over() const { return least_over_; }
   void forget_misses();
+  /// Memory to set aside for a sketch of the node's kind so that its plan may fit, by the one so
+  /// far that exceeded the device's least; nothing where a plan of its rounds fits or none was
+  /// simulated.
+  [[nodiscard]] Bytes reserve_to_fit(const RelaxedNode& node) const;
+  /// How much more of the host than estimated plans took that exceeded it.
+  [[nodiscard]] Bytes more_of_host(std::int64_t rounds) const;
   [[nodiscard]] const PlanEstimator& estimator() const { return estimator_; }
 
  private:
@@ -80,14 +96,22 @@ class CoarseRanking {
 
   const Predictor& predictor_;
   const SearchSettings& settings_;
-  std::int64_t effort_, floor_ = 0;
+  std::int64_t effort_, later_ = 0, floor_ = 0;
   Seconds bound_{0};
   PlanEstimator estimator_;
   CoarseSteps steps_;
   std::vector<GuidedPlan> waiting_, ranked_, misses_;
   std::set<std::string> seen_;
-  std::map<std::int64_t, Duration> least_by_rounds_;
+  std::map<std::int64_t, Duration> least_by_rounds_, least_of_fixed_ends_;
   std::optional<Bytes> least_over_;
+  struct NearMiss {
+    Bytes over, reserve;
+  };
+  /// Of sketches: rounds, whether their ends were fixed and gradients apart from records.
+  using SketchKind = std::tuple<std::int64_t, bool, bool>;
+  [[nodiscard]] static SketchKind kind_of(const RelaxedNode& node);
+  std::map<SketchKind, NearMiss> nearest_misses_;
+  std::map<std::int64_t, Bytes> more_of_host_;
 };
 
 }  // namespace sluice::planner

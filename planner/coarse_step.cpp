@@ -17,6 +17,8 @@ namespace {
 
 /// Micro-batches that stay apart, so that copies still overlap with parts of a block's pass.
 constexpr std::int64_t kApart = 2, kApartWithCopies = 4;
+/// Of blocks over all micro-batches.
+constexpr std::int64_t kFewPasses = 256;
 /// Slots for each micro-batch of those that go together, at least.
 constexpr std::int64_t kSlotsOfOne = 4;
 
@@ -103,7 +105,11 @@ std::int64_t CoarseSteps::times_fewer(const Plan& plan) const {
 
 Bytes CoarseSteps::chunk(const Plan& plan) const {
   const Bytes weights(unit_padded_size(predictor_->job().model, 1) * 2);
-  return plan.copy_chunk.count() > 0 ? std::max(plan.copy_chunk, weights / 2) : Bytes(0);
+  if (plan.copy_chunk.count() == 0) return Bytes(0);
+  // Where passes are few, copies weigh more and cost less.
+  const Job& job = predictor_->job();
+  const bool few = job.model.layers * job.micro_batches() < kFewPasses;
+  return std::max(plan.copy_chunk, weights / (few ? 4 : 2));
 }
 
 CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {

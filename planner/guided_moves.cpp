@@ -46,7 +46,6 @@ void GuidedSearch::climb() {
     if (to_seconds(each.coarse) > kHigh * to_seconds(ranked.front().coarse)) break;
     hills.push_back(each.plan.rounds);
   }
-  const auto is_over = [this] { return ranking_.is_spent() || ranking_.is_near(); };
   for (const std::int64_t rounds : hills) {
     if (hills.size() == 1) break;
     const std::int64_t share = ranking_.left() / static_cast<std::int64_t>(hills.size() + 1);
@@ -57,7 +56,16 @@ void GuidedSearch::climb() {
     }
     ranking_.reserve(0);
   }
-  for (std::size_t rank = 0; rank < kImproved && rank < ranked.size() && !is_over();) {
+  climb_from_best();
+  if (is_over()) return;
+  sketch_slower({0.95, 0.88, 0.8});
+  ranking_.play(Follow::all);
+  repair();
+  climb_from_best();
+}
+
+void GuidedSearch::climb_from_best() {
+  for (std::size_t rank = 0; rank < kImproved && rank < ranking_.ranked().size() && !is_over();) {
     rank = improve(rank) ? 0 : rank + 1;
   }
 }
@@ -65,8 +73,15 @@ void GuidedSearch::climb() {
 bool GuidedSearch::improve(std::size_t rank, std::int64_t rounds) {
   const GuidedPlan from = ranking_.ranked()[rank];
   for (PlanSketch& moved : moves(from.sketch, from.plan.rounds)) ranking_.add(std::move(moved));
-  const bool better = ranking_.play(Follow::first, rounds);
-  return repair(rounds) || better;
+  // What would need more memory than there is comes last, for it is of use only repaired.
+  std::vector<GuidedPlan> larger = ranking_.take_larger(from);
+  const auto try_waiting = [&] {
+    const bool better = ranking_.play(Follow::first, rounds);
+    return repair(rounds) || better;
+  };
+  if (try_waiting()) return true;
+  ranking_.wait(std::move(larger));
+  return try_waiting();
 }
 
 /// Of plans that would be the best but for a little memory, some that need so much less. True where
@@ -88,7 +103,7 @@ std::vector<GuidedPlan> GuidedSearch::smaller(const GuidedPlan& miss) {
   if (miss.sketch.from) {
     RelaxedNode node = *miss.sketch.from;
     node.reserve += over + over / 8;
-    if (auto sketch = sketch_near(node, miss.sketch.rest)) {
+    if (auto sketch = sketch_near(relaxation_, node, miss.sketch.rest)) {
       sketch->record_order = miss.sketch.record_order;
       sketch->residency_order = miss.sketch.residency_order;
       ranking_.add(std::move(*sketch));
@@ -97,7 +112,8 @@ std::vector<GuidedPlan> GuidedSearch::smaller(const GuidedPlan& miss) {
   for (PlanSketch& moved : moves(miss.sketch, miss.plan.rounds)) ranking_.add(std::move(moved));
   std::vector<GuidedPlan> plans = ranking_.take_waiting();
   std::erase_if(plans, [&](const GuidedPlan& each) {
-    return !each.sketch.from && miss.estimate.hbm_at_least - each.estimate.hbm_at_least < over;
+    if (each.sketch.from) return each.estimate.hbm_at_most > miss.estimate.hbm_at_most;
+    return miss.estimate.hbm_at_least - each.estimate.hbm_at_least < over;
   });
   if (plans.size() > kSmaller) plans.resize(kSmaller);
   return plans;

@@ -1,6 +1,7 @@
 #include "planner/guided_search.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -13,6 +14,10 @@ namespace {
 constexpr double kWorthwhile = 0.985;
 /// A plan may turn out the best whose coarse time is at most so much of the best one's.
 constexpr double kPerhapsBest = 1.02;
+/// Tasks simulated before a search begins anew from what it found, and how many times more then.
+constexpr std::int64_t kFirstTasks = 300'000, kTimesMore = 4;
+/// Beyond so many a search is ended by the clock or has nothing left to try.
+constexpr std::int64_t kMostTasks = 1'000'000'000'000;
 /// Memory set aside at the first look at a number of rounds, in sizes of its rings.
 constexpr double kFirstSlack = 1.3;
 
@@ -59,7 +64,8 @@ Plan GuidedSearch::usual_plan() const {
   plan.weight_buffers = std::min<std::int64_t>(3, job.model.layers);
   plan.prefetch_depth = plan.weight_buffers - 1;
   plan.gradient_buffers = 2;
-  plan.threads = usual_threads(predictor_);
+  const GuidedPlan* best = ranking_.best();
+  plan.threads = best == nullptr ? usual_threads(predictor_) : best->plan.threads;
   plan.copy_chunk = usual_chunk(predictor_);
   return plan;
 }
@@ -75,6 +81,14 @@ void GuidedSearch::add_uniform() {
     sketch.records = {{choice.unit, layers}};
     ranking_.add(std::move(sketch));
   }
+}
+
+/// The best plan with every core for CPU updates.
+void GuidedSearch::add_threads() {
+  if (ranking_.ranked().empty()) return;
+  PlanSketch sketch = ranking_.ranked().front().sketch;
+  sketch.rest.threads = cores_of(predictor_);
+  ranking_.add(std::move(sketch));
 }
 
 /// The best plan's blocks in every other order.
@@ -96,7 +110,7 @@ void GuidedSearch::add_orders() {
 void GuidedSearch::look_at_nodes() {
   const std::int64_t affordable = ranking_.left() / 4;
   for (const Node& node : nodes_) {
-    if (!is_worthwhile(node)) break;
+    if (!is_worthwhile(node)) continue;
     const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
     sketch_with(node, kFirstSlack, few_records(node));
     sketch_with(node, kFirstSlack, per_round);
@@ -108,8 +122,11 @@ void GuidedSearch::look_at_nodes() {
   });
 }
 
-void GuidedSearch::sketch_nodes() {
+/// Once begun anew also as if links and CPU were slower.
+void GuidedSearch::sketch_nodes(bool begun_anew) {
   look_at_nodes();
+  add_threads();
+  ranking_.play(Follow::all);
   for (const Node& node : nodes_) {
     if (ranking_.is_near()) break;
     if (!is_worthwhile(node)) continue;
@@ -120,6 +137,10 @@ void GuidedSearch::sketch_nodes() {
   }
   add_orders();
   add_uniform();
+  ranking_.play(Follow::all);
+  repair();
+  if (!begun_anew || ranking_.ranked().empty() || is_over()) return;
+  sketch_slower({0.9});
   ranking_.play(Follow::all);
   repair();
 }
@@ -133,10 +154,23 @@ bool GuidedSearch::is_worthwhile(const Node& node) const {
 
 std::vector<GuidedPlan> GuidedSearch::run() {
   if (nodes_.empty()) return {};
-  sketch_nodes();
+  std::string sketched;
+  // With little effort first, then with more as long as there is: so more effort starts from what
+  // less of it finds.
+  bool more = true;
+  for (std::int64_t tasks = kFirstTasks; more; tasks *= kTimesMore) {
+    more = tasks <= kMostTasks && ranking_.allow(tasks);
+    if (!more) ranking_.allow(std::numeric_limits<std::int64_t>::max());
+    if (is_over()) break;
+    const std::int64_t left = ranking_.left();
+    sketch_nodes(tasks > kFirstTasks);
+    if (sketched.empty() && !ranking_.ranked().empty()) {
+      sketched = plan_hash(ranking_.ranked().front().plan);
+    }
+    if (!ranking_.ranked().empty()) climb();
+    if (ranking_.left() == left) break;  // Nothing is left to try.
+  }
   if (ranking_.ranked().empty()) return {};
-  const std::string sketched = plan_hash(ranking_.ranked().front().plan);
-  climb();
   std::vector<GuidedPlan> plans = ranking_.ranked();
   // Coarse times are near, not exact: what all moves came from is tried beside what became of it,
   // and the best of every other number of rounds.

@@ -2,6 +2,7 @@
 // far it is from the best.
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -29,9 +30,11 @@ class GuidedSearch {
   void relax();
   [[nodiscard]] Plan usual_plan() const;
   void look_at_nodes();
-  void sketch_nodes();
+  void sketch_nodes(bool begun_anew);
+  [[nodiscard]] bool is_over() const { return ranking_.is_spent() || ranking_.is_near(); }
   [[nodiscard]] bool is_worthwhile(const Node& node) const;
   void add_orders();
+  void add_threads();
   void add_uniform();
 
   // planner/guided_sketches.cpp: plans near a relaxation's optimum.
@@ -43,12 +46,18 @@ class GuidedSearch {
                    Bytes extra = Bytes(0));
   void sketch_relaxed(RelaxedNode reserved, double slack, std::int64_t activation_buffers,
                       Bytes extra);
-  [[nodiscard]] std::optional<PlanSketch> sketch_near(const RelaxedNode& node,
+  /// Sketched with the rings of `usual` set aside.
+  void add_near(const PlanRelaxation& relaxation, RelaxedNode reserved, const Plan& usual,
+                double slack, Bytes extra);
+  [[nodiscard]] std::optional<PlanSketch> sketch_near(const PlanRelaxation& relaxation,
+                                                      const RelaxedNode& node,
                                                       const Plan& usual) const;
+  void sketch_slower(std::initializer_list<double> paces);
   [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
 
   // planner/guided_moves.cpp: sketches made better.
   void climb();
+  void climb_from_best();
   /// True where the best of this number of rounds, or 0: of all, became better.
   bool improve(std::size_t rank, std::int64_t rounds = 0);
   bool repair(std::int64_t rounds = 0);

@@ -102,6 +102,7 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
     sketch_relaxed(reserved, slack, activation_buffers, extra);
   };
   sketch(node.node);
+  if (ranking_.fixed_ends_are_slow(node.node.rounds)) return;
   const std::size_t head = unit_count(predictor_.job().model) - 1;
   RelaxedNode streamed = node.node;
   streamed.embed = streamed_choice(relaxation_.residency_choices(0, node.node.rounds));
@@ -111,10 +112,15 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
 
 void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
                                   std::int64_t activation_buffers, Bytes extra) {
-  const Job& job = predictor_.job();
-  const double block = static_cast<double>(parameters_of_block(job));
   Plan usual = usual_plan();
   usual.activation_buffers = activation_buffers;
+  add_near(relaxation_, reserved, usual, slack, extra);
+}
+
+void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserved,
+                            const Plan& usual, double slack, Bytes extra) {
+  const Job& job = predictor_.job();
+  const double block = static_cast<double>(parameters_of_block(job));
   const double weight = static_cast<double>(job.weight_element().count());
   const Bytes free =
       predictor_.machine().hbm - outside_arena_bytes(job, predictor_.machine().profile);
@@ -123,31 +129,61 @@ void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
   reserved.reserve =
       Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
       extra;
-  std::optional<PlanSketch> sketch = sketch_near(reserved, usual);
+  std::optional<PlanSketch> sketch = sketch_near(relaxation, reserved, usual);
   if (!sketch) return;
   const bool offloads =
       std::any_of(sketch->records.begin(), sketch->records.end(),
                   [](const BlockCount& c) { return c.choice.keep_tier == Tier::host; });
   if (offloads) {
     reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
-    sketch = sketch_near(reserved, usual);
+    sketch = sketch_near(relaxation, reserved, usual);
     if (!sketch) return;
+  }
+  const Bytes to_fit = ranking_.reserve_to_fit(reserved);
+  if (to_fit > reserved.reserve) {
+    reserved.reserve = to_fit;
+    if (auto smaller = sketch_near(relaxation, reserved, usual)) sketch = std::move(smaller);
   }
   ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
 }
 
+/// No schedule keeps links and CPU as busy as the relaxation does. The best plan's number of rounds
+/// sketched as if each of them were slower, with its buffers.
+void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
+  const GuidedPlan best = ranking_.ranked().front();
+  Plan usual = usual_plan();
+  usual.weight_buffers = best.plan.weight_buffers;
+  usual.prefetch_depth = best.plan.prefetch_depth;
+  usual.gradient_buffers = best.plan.gradient_buffers;
+  usual.activation_buffers = best.plan.activation_buffers;
+  usual.copy_chunk = best.plan.copy_chunk;
+  RelaxedNode node;
+  node.rounds = best.plan.rounds;
+  for (const double pace : paces) {
+    for (const PlanRelaxation::Pace& each :
+         {PlanRelaxation::Pace{pace, 1, 1}, PlanRelaxation::Pace{1, pace, 1},
+          PlanRelaxation::Pace{1, 1, pace}, PlanRelaxation::Pace{pace, pace, 1},
+          PlanRelaxation::Pace{pace, pace, pace}}) {
+      const PlanRelaxation slower = relaxation_.at_pace(each);
+      for (const double slack : {0.4, 1.0}) add_near(slower, node, usual, slack, Bytes(0));
+    }
+  }
+}
+
 /// None where no plan has that much memory left.
-std::optional<PlanSketch> GuidedSearch::sketch_near(const RelaxedNode& node,
+std::optional<PlanSketch> GuidedSearch::sketch_near(const PlanRelaxation& relaxation,
+                                                    const RelaxedNode& node,
                                                     const Plan& usual) const {
-  const RelaxedPlan relaxed = relaxation_.solve(node);
+  const RelaxedPlan relaxed = relaxation.solve(node);
   if (!relaxed.feasible) return std::nullopt;
-  PlanSketch sketch = sketch_of(relaxation_, node, relaxed, usual);
-  // Whole counts may need a little more of the host than the relaxed ones.
+  PlanSketch sketch = sketch_of(relaxation, node, relaxed, usual);
+  // Whole counts may need a little more of the host than the relaxed ones, and layouts than both.
+  const Bytes more = ranking_.more_of_host(node.rounds);
   const auto exceeds_host = [&] {
     Plan plan = to_plan(sketch);
     if (pins_) pins_(plan);
     return is_valid(plan, predictor_.job()) &&
-           ranking_.estimator().estimate(plan).host_at_least > predictor_.machine().host;
+           ranking_.estimator().estimate(plan).host_at_least + more > predictor_.machine().host;
   };
   for (std::int64_t i = 0; i < predictor_.job().model.layers && exceeds_host(); ++i) {
     if (!lighten_host(sketch)) break;

@@ -102,6 +102,14 @@ UseSum PlanRelaxation::base() const {
   return sum;
 }
 
+PlanRelaxation PlanRelaxation::at_pace(const Pace& pace) const {
+  PlanRelaxation slower = *this;
+  slower.h2d_rate_ *= pace.h2d;
+  slower.d2h_rate_ *= pace.d2h;
+  slower.update_rate_ *= pace.update;
+  return slower;
+}
+
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   auto limits = rows(node.rounds, node.reserve);
   if (node.gradients_apart) {

@@ -173,6 +173,13 @@ class PlanRelaxation {
  public:
   PlanRelaxation(const Predictor& predictor, const PlanPins& pins);
 
+  /// Parts of their fastest rates that links and CPU updates are let have.
+  struct Pace {
+    double h2d = 1, d2h = 1, update = 1;
+  };
+  /// For sketches: what it says bounds no plan.
+  [[nodiscard]] PlanRelaxation at_pace(const Pace& pace) const;
+
   [[nodiscard]] const std::vector<std::int64_t>& rounds() const { return rounds_; }
   /// Choices for a node's number of rounds.
   [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds) const;
