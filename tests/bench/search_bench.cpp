@@ -1,14 +1,17 @@
 // How far from optimal plans are after how much searching, for docs/design/search.md:
-// search_bench [EFFORT...], each as --effort has it. Times are of the search alone, on two threads.
+// search_bench [ONLY] [EFFORT|SECONDSs...], each as --effort or --seconds has it (0.2, 5s); ONLY is
+// a part of "MODEL MACHINE HBM". Times are of the search alone, on two threads.
 #include <fmt/format.h>
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
 #include <string>
 #include <vector>
 
 #include "planner/run_planning.hpp"
+#include "planner/search_effort.hpp"
 #include "planner/units_text.hpp"
 
 namespace {
@@ -38,7 +41,25 @@ constexpr std::array kCases{
     // Little on the host, or none that would do.
     Case{"qwen2.5-14b", "h200"}, Case{"llama-3.1-70b", "rtx-4090"}, Case{"llama-3.1-405b", "h200"}};
 
-void report(const Case& each, double effort) {
+/// What ends a search: effort, or the clock.
+struct Budget {
+  double amount = 1;
+  bool seconds = false;
+};
+
+/// Of the seconds of `sluice plan --seconds`, what its search has.
+constexpr double kSearchPart = 0.8;
+
+Budget budget_of(const std::string& text) {
+  return {std::stod(text), !text.empty() && text.back() == 's'};
+}
+
+std::string name_of(const Case& each) {
+  return fmt::format("{:15} {:9} {:7}", each.model, each.machine,
+                     each.hbm != nullptr ? each.hbm : "");
+}
+
+void report(const Case& each, const Budget& budget) {
   RunConfig config;
   config.model = each.model;
   config.machine = each.machine;
@@ -47,9 +68,16 @@ void report(const Case& each, double effort) {
   if (each.host != nullptr) set_path(config, "limits.host", each.host);
   if (each.hbm != nullptr) set_path(config, "limits.hbm", each.hbm);
   RunPlanning run = planning_of(config);
-  run.search.effort = static_cast<std::int64_t>(effort * static_cast<double>(kUsualEffort));
   run.search.threads = 2;
   const auto start = std::chrono::steady_clock::now();
+  if (budget.seconds) {
+    const std::chrono::duration<double> part(kSearchPart * budget.amount);
+    run.search.effort = search_effort(1e6, "effort");
+    run.search.until =
+        start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(part);
+  } else {
+    run.search.effort = search_effort(budget.amount, "effort");
+  }
   const std::clock_t cpu = std::clock();
   const auto found = search_or_remedy(run.predictor, run.calibration, run.search);
   const double wall =
@@ -65,17 +93,27 @@ void report(const Case& each, double effort) {
     result = fmt::format("{} short by {}, {} remedies", to_string(lacking.tier),
                          format_bytes(lacking.short_by), lacking.remedies.size());
   }
-  fmt::print("{:15} {:9} {:7} effort {:4.2f}  {:5.2f} s, CPU {:5.2f} s  {}\n", each.model,
-             each.machine, each.hbm != nullptr ? each.hbm : "", effort, wall, busy, result);
+  fmt::print("{} {} {:4.2f}  {:5.2f} s, CPU {:5.2f} s  {}\n", name_of(each),
+             budget.seconds ? "seconds" : "effort", budget.amount, wall, busy, result);
+  std::fflush(stdout);
 }
 
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::vector<double> efforts;
-  for (int i = 1; i < count; ++i) efforts.push_back(std::stod(arguments[i]));
-  if (efforts.empty()) efforts = {0.1, 1};
+  std::vector<Budget> budgets;
+  std::string only;
+  for (int i = 1; i < count; ++i) {
+    const std::string text = arguments[i];
+    if (text.find_first_not_of("0123456789.s") == text.npos) {
+      budgets.push_back(budget_of(text));
+    } else {
+      only = text;
+    }
+  }
+  if (budgets.empty()) budgets = {{0.1}, {1}};
   for (const Case& each : kCases) {
-    for (const double effort : efforts) report(each, effort);
+    if (name_of(each).find(only) == std::string::npos) continue;
+    for (const Budget& budget : budgets) report(each, budget);
   }
 }
