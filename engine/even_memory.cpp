@@ -75,16 +75,25 @@ bool several_numa_nodes() {
 
 }  // namespace
 
-EvenMemory::EvenMemory(std::size_t bytes, const char* what, const Latency& latency)
+EvenMemory::EvenMemory(std::size_t bytes)
     : size_(whole_pages(bytes)),
       piece_(std::max(kLeastPiece, (size_ / kMostPieces + kHugePage - 1) / kHugePage * kHugePage)) {
+}
+
+EvenMemory::EvenMemory(std::size_t bytes, const char* what, Order order) : EvenMemory(bytes) {
   map(what);
-  if (latency) {
-    survey(latency);
-  } else if (!several_numa_nodes()) {
+  if (order == Order::as_found || several_numa_nodes()) return;
+  {
     const StayOnCore here;
     survey(load_latency);
   }
+  if (kinds_) reorder();
+}
+
+EvenMemory::EvenMemory(std::size_t bytes, const char* what, const Latency& latency)
+    : EvenMemory(bytes) {
+  map(what);
+  survey(latency);
   if (kinds_) reorder();
 }
 
@@ -142,7 +151,6 @@ void EvenMemory::reorder() {
     if (mmap(part.data(), part.size(), PROT_READ | PROT_WRITE,
              MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) {
       const int error = errno;
-      munmap(data_, size_);
       throw EnvironmentError("cannot map " + std::to_string(part.size()) +
                              " bytes of host memory again: " + std::strerror(error));
     }

@@ -20,9 +20,12 @@ class EvenMemory {
  public:
   using Latency = std::function<Seconds(std::span<const std::byte>)>;
 
+  enum class Order { even, as_found };
+
   /// Throws EnvironmentError naming `what` and the size where the system has no such memory.
-  /// `latency` of a piece: load_latency on the calling thread's core, unless a test has its own.
-  EvenMemory(std::size_t bytes, const char* what, const Latency& latency = {});
+  EvenMemory(std::size_t bytes, const char* what, Order order = Order::even);
+  /// `latency` of a piece, in place of load_latency on the calling thread's core.
+  EvenMemory(std::size_t bytes, const char* what, const Latency& latency);
   ~EvenMemory();
   EvenMemory(EvenMemory&& other) noexcept;
   EvenMemory& operator=(EvenMemory&&) = delete;
@@ -40,6 +43,7 @@ class EvenMemory {
   std::span<std::byte> release();
 
  private:
+  explicit EvenMemory(std::size_t bytes);
   void map(const char* what);
   void survey(const Latency& latency);
   void reorder();

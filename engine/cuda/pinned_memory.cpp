@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "engine/cuda/check.hpp"
-#include "engine/even_memory.hpp"
 #include "engine/parallel_memory.hpp"
 
 namespace sluice::engine {
@@ -82,7 +81,7 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   mapped_ = std::max(page, (size_ + page - 1) / page * page);
   if (pinning == Pinning::none) {
-    map_and_touch(what);
+    map_and_touch(what, EvenMemory::Order::even);
     return;
   }
   if (const Range kept = keeper().take(mapped_); kept.data != nullptr) {
@@ -93,7 +92,14 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
     zero_in_parallel(data_, size_);
     return;
   }
-  map_and_touch(what);
+  map_and_touch(what, EvenMemory::Order::even);
+  pin_whole();
+  if (whole_ || !reordered_) return;
+  // Uneven memory that is pinned is quicker than even memory that is not, should a driver refuse
+  // what consists of many mappings.
+  munmap(data_, mapped_);
+  refusal_.clear();
+  map_and_touch(what, EvenMemory::Order::as_found);
   pin_whole();
 }
 
@@ -114,8 +120,10 @@ void PinnedMemory::pin_whole() {
   whole_ = true;
 }
 
-void PinnedMemory::map_and_touch(const char* what) {
-  const std::span<std::byte> memory = EvenMemory(mapped_, what).release();
+void PinnedMemory::map_and_touch(const char* what, EvenMemory::Order order) {
+  EvenMemory mapping(mapped_, what, order);
+  reordered_ = mapping.kinds().has_value();
+  const std::span<std::byte> memory = mapping.release();
   data_ = memory.data();
   mapped_ = memory.size();
 }

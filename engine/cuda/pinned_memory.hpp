@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/even_memory.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {
@@ -36,7 +37,7 @@ class PinnedMemory {
   void pin_part(std::span<std::byte> part);
 
  private:
-  void map_and_touch(const char* what);
+  void map_and_touch(const char* what, EvenMemory::Order order);
   void pin_whole();
 
   std::byte* data_ = nullptr;
@@ -44,6 +45,7 @@ class PinnedMemory {
   std::size_t mapped_ = 0;
   bool whole_ = false;
   bool owned_ = true;
+  bool reordered_ = false;
   std::vector<std::byte*> registered_;  ///< Starts of registered ranges.
   std::set<std::byte*> pages_;          ///< Pinned in parts.
   std::string refusal_;
