@@ -93,7 +93,8 @@ struct TaskCost {
   Rate cap{0};       ///< Uncontended rate, amount per second.
   double weight = 1;
   std::vector<std::pair<std::string, double>> uses;  ///< Link name, units per unit of amount.
-  bool boosts = false;  ///< Bound by products: faster after the lane rested, where that is known.
+  /// Share of what the lane gains by rest, where that is known (boost_share); 0 without products.
+  double boosts = 0;
   Evidence evidence = Evidence::datasheet;
   double relative_deviation = 0;  ///< Standard deviation over value.
 };

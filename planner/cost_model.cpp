@@ -112,7 +112,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     cost.relative_deviation = parts.relative_deviation();
   }
   if (profile_.device == DeviceKind::host) share_cores(cost, 1);
-  cost.boosts = boost_.has_value() && !(work.gemms.empty() && work.attention.empty());
+  if (boost_) cost.boosts = boost_share(profile_, work, Seconds(cost.amount.count()));
   return cost;
 }
 

@@ -39,6 +39,16 @@ std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
   return CostModel::LaneBoost{gain, most, Seconds(window)};
 }
 
+double boost_share(const MachineProfile& profile, const Work& work, Seconds sustained) {
+  constexpr double kNoBoost = 0.25;
+  if (work.gemms.empty() && work.attention.empty()) return 0;
+  if (!(sustained.count() > 0) || !(profile.hbm_bandwidth.value > 0)) return 1;
+  const double element_wise =
+      static_cast<double>(work.streamed.count()) / profile.hbm_bandwidth.value;
+  // As the simulator keeps it: single precision, so that a graph read from a file is the same.
+  return static_cast<float>(std::clamp(1 - element_wise / sustained.count() / kNoBoost, 0.0, 1.0));
+}
+
 double least_share(const std::optional<CostModel::LaneBoost>& boost) {
   return boost ? 1 / std::min(boost->most, 1 + boost->gain) : 1;
 }

@@ -21,6 +21,14 @@ struct BoostKeys {
 [[nodiscard]] std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
                                                              const Calibration& calibration);
 
+/// The share of a boost that a pass of `work` takes, which lasts `sustained` on a lane that never
+/// rests: all where products and attention take its time, none where a quarter of it or more goes
+/// to element-wise kernels at the device's bandwidth. Those draw little power, so that the pass
+/// keeps most of its clock anyway. 0 without products. Of passes of 0.5 B to 8 B on three H200
+/// (gains of 1 to 19 %): experiments/results/2026-11-23-prediction-study-even.
+[[nodiscard]] double boost_share(const MachineProfile& profile, const Work& work,
+                                 Seconds sustained);
+
 /// Least share of its sustained time that work may take which the lane does without a pause, or
 /// with any: 1 where there is no boost.
 [[nodiscard]] double least_share(const std::optional<CostModel::LaneBoost>& boost);

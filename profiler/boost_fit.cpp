@@ -25,31 +25,33 @@ constexpr double kLeastExplained = 0.2;
 /// Median time and rest at the start of a group's tasks of one run after about the same rest.
 struct Point {
   std::size_t group;
-  double seconds, rest;
+  double seconds, rest, share;
 };
 
 std::vector<Point> points_of(const std::vector<std::vector<ComputeSpan>>& runs, double window) {
   std::vector<Point> points;
   for (const std::vector<ComputeSpan>& run : runs) {
     if (run.empty()) continue;
-    std::map<std::pair<std::size_t, int>, std::pair<std::vector<double>, std::vector<double>>> bins;
+    std::map<std::pair<std::size_t, int>, std::array<std::vector<double>, 3>> bins;
     sim::LaneRest lane(0, 1, window);
     Seconds before = run.front().start;
     for (const ComputeSpan& span : run) {
       lane.idle_for(std::max(0.0, (span.start - before).count()));
       const double seconds = (span.end - span.start).count();
       const bool settled = (span.start - run.front().start).count() > 4 * window;
-      if (span.boosts && settled && seconds > kShortestPass) {
-        auto& [times, rests] = bins[{span.group, static_cast<int>(lane.rest() * kParts)}];
+      if (span.boosts > 0 && settled && seconds > kShortestPass) {
+        auto& [times, rests, shares] = bins[{span.group, static_cast<int>(lane.rest() * kParts)}];
         times.push_back(seconds);
         rests.push_back(lane.rest());
+        shares.push_back(span.boosts);
       }
       lane.run_for(seconds);
       before = span.end;
     }
     for (const auto& [bin, values] : bins) {
-      if (values.first.size() < kTasks) continue;
-      points.push_back({bin.first, median(values.first), median(values.second)});
+      const auto& [times, rests, shares] = values;
+      if (times.size() < kTasks) continue;
+      points.push_back({bin.first, median(times), median(rests), median(shares)});
     }
   }
   std::ranges::stable_sort(points, {}, &Point::group);
@@ -97,7 +99,7 @@ double miss(const std::vector<Point>& points, double gain, double most, double w
     for (std::size_t i = first; i < last; ++i) {
       sim::LaneRest lane(gain, most, window);
       lane.set_rest(points[i].rest);
-      logs.push_back(std::log(lane.work_in(points[i].seconds)));
+      logs.push_back(std::log(lane.of_share(points[i].share).work_in(points[i].seconds)));
     }
     const double centre = median(logs);
     for (const double value : logs) {
@@ -165,7 +167,9 @@ std::optional<BoostFit> fit_boost(const std::vector<std::vector<ComputeSpan>>& r
   return fit;
 }
 
-std::vector<ComputeSpan> compute_spans(const planner::StepGraph& graph, const MeasuredRun& run,
+std::vector<ComputeSpan> compute_spans(const planner::StepGraph& graph,
+                                       const planner::MachineProfile& profile,
+                                       const MeasuredRun& run,
                                        std::vector<planner::CostKey>& groups) {
   std::vector<ComputeSpan> spans;
   for (std::size_t s = 0; s < run.steps.size(); ++s) {
@@ -178,7 +182,7 @@ std::vector<ComputeSpan> compute_spans(const planner::StepGraph& graph, const Me
       span.start = to_seconds(step[i].start.time_since_epoch());
       span.end = to_seconds(step[i].end.time_since_epoch());
       span.group = static_cast<std::size_t>(known - groups.begin());
-      span.boosts = !(task.work.gemms.empty() && task.work.attention.empty());
+      span.boosts = planner::boost_share(profile, task.work, span.end - span.start);
       span.step = s;
       span.task = i;
       if (known == groups.end()) groups.push_back(task.cost);
@@ -190,6 +194,7 @@ std::vector<ComputeSpan> compute_spans(const planner::StepGraph& graph, const Me
 }
 
 std::vector<std::vector<double>> boost_speeds(const planner::StepGraph& graph,
+                                              const planner::MachineProfile& profile,
                                               const MeasuredRun& run,
                                               const planner::CostModel::LaneBoost& boost) {
   std::vector<std::vector<double>> speeds;
@@ -197,11 +202,11 @@ std::vector<std::vector<double>> boost_speeds(const planner::StepGraph& graph,
   std::vector<planner::CostKey> groups;
   sim::LaneRest lane(boost.gain, boost.most, boost.window.count());
   std::optional<Seconds> before;
-  for (const ComputeSpan& span : compute_spans(graph, run, groups)) {
+  for (const ComputeSpan& span : compute_spans(graph, profile, run, groups)) {
     if (before) lane.idle_for(std::max(0.0, (span.start - *before).count()));
     const double seconds = (span.end - span.start).count();
-    if (span.boosts && seconds > 0) {
-      speeds[span.step][span.task] = lane.work_in(seconds) / seconds;
+    if (span.boosts > 0 && seconds > 0) {
+      speeds[span.step][span.task] = lane.of_share(span.boosts).work_in(seconds) / seconds;
     }
     lane.run_for(seconds);
     before = span.end;

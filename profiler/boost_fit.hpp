@@ -15,7 +15,8 @@ namespace sluice::profiler {
 struct ComputeSpan {
   Seconds start{0}, end{0};
   std::size_t group = 0;  ///< Tasks of one group would take one time if the lane never rested.
-  bool boosts = true;     ///< Bound by products; others keep the lane busy and say nothing.
+  /// Share of the boost (planner/lane_boost.hpp); those of none keep the lane busy and say nothing.
+  double boosts = 1;
   std::size_t step = 0, task = 0;  ///< Of the measured run.
 };
 
@@ -38,12 +39,13 @@ struct BoostFit {
 /// Spans of a measured run's compute lane; equal cost keys get equal groups across calls that share
 /// `groups`.
 [[nodiscard]] std::vector<ComputeSpan> compute_spans(const planner::StepGraph& graph,
+                                                     const planner::MachineProfile& profile,
                                                      const MeasuredRun& run,
                                                      std::vector<planner::CostKey>& groups);
 
 /// By step and task of `run`: how much faster than sustained it ran for the rest before it.
 [[nodiscard]] std::vector<std::vector<double>> boost_speeds(
-    const planner::StepGraph& graph, const MeasuredRun& run,
+    const planner::StepGraph& graph, const planner::MachineProfile& profile, const MeasuredRun& run,
     const planner::CostModel::LaneBoost& boost);
 
 /// The fit as calibration keeps it (planner/lane_boost.hpp).

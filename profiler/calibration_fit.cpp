@@ -55,43 +55,6 @@ planner::CalibrationSample sample_of(const std::string& profile_hash, const Cost
   return sample;
 }
 
-/// Factors of the pairs that the profile states by threads come from the runs of each thread count,
-/// the others from all runs: a fit looks at all pairs at once, and those of the other kind are
-/// left.
-void take_interference(CalibrationFit& fit, const planner::MachineProfile& profile,
-                       const std::vector<planner::StepGraph>& graphs,
-                       std::span<const MeasuredRun> runs, const std::string& source) {
-  const std::string profile_hash = planner::profile_hash(profile);
-  const auto take = [&](const std::vector<TimedRun>& timed, std::int64_t threads) {
-    const planner::ProfileCostModel model(profile, fit.calibration);
-    const auto left = [&](const LaneFactor& factor) {
-      return planner::stated_by_threads(profile, planner::to_string(factor.on),
-                                        planner::to_string(factor.from)) != (threads > 0);
-    };
-    const std::vector<LaneFactor> priors = prior_factors(model, threads);
-    if (std::ranges::all_of(priors, left)) return;
-    for (const LaneFactor& factor : fit_interference(timed, priors, model.boost())) {
-      if (left(factor)) continue;
-      fit.interference.push_back(factor);
-      if (factor.count == 0) continue;
-      const CostKey key = planner::interference_key(planner::to_string(factor.on),
-                                                    planner::to_string(factor.from), threads);
-      auto sample = sample_of(profile_hash, key, factor.factor, source);
-      sample.deviation = factor.deviation;
-      sample.count = factor.count;
-      fit.calibration[key] = std::move(sample);
-    }
-  };
-  std::vector<TimedRun> all;
-  std::map<std::int64_t, std::vector<TimedRun>> by_threads;
-  for (std::size_t r = 0; r < runs.size(); ++r) {
-    all.push_back({graphs[r], runs[r]});
-    by_threads[runs[r].plan.threads].push_back({graphs[r], runs[r]});
-  }
-  take(all, 0);
-  for (const auto& [threads, timed] : by_threads) take(timed, threads);
-}
-
 void take_boost(CalibrationFit& fit, const planner::MachineProfile& profile,
                 const std::vector<planner::StepGraph>& graphs, std::span<const MeasuredRun> runs,
                 const std::string& source) {
@@ -100,7 +63,7 @@ void take_boost(CalibrationFit& fit, const planner::MachineProfile& profile,
   std::vector<CostKey> groups;
   std::vector<std::vector<ComputeSpan>> spans;
   for (std::size_t r = 0; r < runs.size(); ++r) {
-    spans.push_back(compute_spans(graphs[r], runs[r], groups));
+    spans.push_back(compute_spans(graphs[r], profile, runs[r], groups));
   }
   fit.boost = fit_boost(spans);
   if (fit.boost) add_boost(fit.calibration, planner::profile_hash(profile), *fit.boost, source);
@@ -204,6 +167,39 @@ double improve(planner::Calibration& calibration, const planner::MachineProfile&
 
 }  // namespace
 
+std::vector<LaneFactor> learn_interference(planner::Calibration& calibration,
+                                           const planner::MachineProfile& profile,
+                                           std::span<const TimedRun> runs,
+                                           const std::string& source) {
+  std::vector<LaneFactor> learnt;
+  const std::string profile_hash = planner::profile_hash(profile);
+  const auto take = [&](const std::vector<TimedRun>& timed, std::int64_t threads) {
+    const planner::ProfileCostModel model(profile, calibration);
+    const auto left = [&](const LaneFactor& factor) {
+      return planner::stated_by_threads(profile, planner::to_string(factor.on),
+                                        planner::to_string(factor.from)) != (threads > 0);
+    };
+    const std::vector<LaneFactor> priors = prior_factors(model, threads);
+    if (std::ranges::all_of(priors, left)) return;
+    for (const LaneFactor& factor : fit_interference(timed, priors, profile, model.boost())) {
+      if (left(factor)) continue;
+      learnt.push_back(factor);
+      if (factor.count == 0) continue;
+      const CostKey key = planner::interference_key(planner::to_string(factor.on),
+                                                    planner::to_string(factor.from), threads);
+      auto sample = sample_of(profile_hash, key, factor.factor, source);
+      sample.deviation = factor.deviation;
+      sample.count = factor.count;
+      calibration[key] = std::move(sample);
+    }
+  };
+  std::map<std::int64_t, std::vector<TimedRun>> by_threads;
+  for (const TimedRun& run : runs) by_threads[run.run.plan.threads].push_back(run);
+  take({runs.begin(), runs.end()}, 0);
+  for (const auto& [threads, timed] : by_threads) take(timed, threads);
+  return learnt;
+}
+
 CalibrationFit fit_calibration(const planner::Job& job, const planner::MachineProfile& profile,
                                const planner::Calibration& start, std::span<const MeasuredRun> runs,
                                const CalibrationOptions& options) {
@@ -218,7 +214,12 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
   }
 
   if (options.boost) take_boost(fit, profile, graphs, runs, options.source);
-  take_interference(fit, profile, graphs, runs, options.source);
+  if (options.interference) {
+    std::vector<TimedRun> timed;
+    timed.reserve(runs.size());
+    for (std::size_t r = 0; r < runs.size(); ++r) timed.push_back({graphs[r], runs[r]});
+    fit.interference = learn_interference(fit.calibration, profile, timed, options.source);
+  }
   if (profile.device == planner::DeviceKind::cuda) {
     take_copies_alone(fit.calibration, profile_hash, measured, options.source);
   }

@@ -24,9 +24,20 @@ struct CalibrationFit {
 
 struct CalibrationOptions {
   int iterations = 5;
-  bool boost = true;  ///< Fitted from `runs` where neither profile nor calibration has it.
+  bool boost = true;         ///< Fitted from `runs` where neither profile nor calibration has it.
+  bool interference = true;  ///< Fitted from `runs`; otherwise as `start` has it.
   std::string source = "autotune";
 };
+
+/// How lanes slow each other, from all `runs` together, which may be of different jobs: one run
+/// tells little of it. Factors of the pairs that the profile states by threads come from the runs
+/// of each thread count, the others from all runs: a fit looks at all pairs at once, and those of
+/// the other kind are left. What is learnt goes to `calibration`, whose factors are what they are
+/// held to.
+std::vector<LaneFactor> learn_interference(planner::Calibration& calibration,
+                                           const planner::MachineProfile& profile,
+                                           std::span<const TimedRun> runs,
+                                           const std::string& source);
 
 /// Measured durations hold contention and interference, so a cost alone is found by fixed point:
 ///   base[key] <- base[key] x measured(key) / simulated(key),

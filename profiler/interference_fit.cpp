@@ -157,6 +157,7 @@ std::vector<Recorder::Span> lane_spans(const planner::StepGraph& graph, const Me
 
 std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
                                          const std::vector<LaneFactor>& priors,
+                                         const planner::MachineProfile& profile,
                                          const std::optional<LaneBoost>& boost) {
   std::vector<LaneFactor> fitted = priors;
   for (const planner::LaneKind on : {planner::LaneKind::compute, planner::LaneKind::cpu}) {
@@ -177,7 +178,7 @@ std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
       }
       std::vector<std::vector<double>> speeds;
       if (boost && on == planner::LaneKind::compute) {
-        speeds = boost_speeds(graph, run, *boost);
+        speeds = boost_speeds(graph, profile, run, *boost);
       }
       for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
         for (std::size_t i = 0; i < run.steps[s].size(); ++i) {

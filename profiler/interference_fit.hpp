@@ -47,9 +47,11 @@ struct TimedRun {
 
 /// Factors on the compute and cpu lanes from all `runs`; `priors` names the pairs that are
 /// fitted. Tasks shorter than a quarter of a millisecond are left out: hand-offs rule them.
-/// What rest sped up counts as long as it would be sustained.
+/// What rest sped up, by the `boost` and shares of `profile`, counts as long as it would be
+/// sustained.
 [[nodiscard]] std::vector<LaneFactor> fit_interference(
     const std::vector<TimedRun>& runs, const std::vector<LaneFactor>& priors,
-    const std::optional<planner::CostModel::LaneBoost>& boost = std::nullopt);
+    const planner::MachineProfile& profile,
+    const std::optional<planner::CostModel::LaneBoost>& boost);
 
 }  // namespace sluice::profiler

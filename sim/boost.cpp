@@ -5,6 +5,12 @@
 
 namespace sluice::sim {
 
+LaneRest LaneRest::of_share(double share) const {
+  LaneRest rest(gain_ * share, 1 + (most_ - 1) * share, window_);
+  rest.rest_ = rest_;
+  return rest;
+}
+
 void LaneRest::idle_for(double time) { rest_ = 1 - (1 - rest_) * std::exp(-time / window_); }
 
 void LaneRest::run_for(double time) { rest_ *= std::exp(-time / window_); }

@@ -8,8 +8,9 @@ namespace sluice::sim {
 /// average of its idleness,
 ///   dr/dt = (i - r) / window,   i = 1 while it idles, 0 while a task of it runs, in its latency
 ///   too,
-/// a task that boosts runs at speed min(most, 1 + gain x r); 1 is the speed of a lane that never
-/// rests. While a task runs r decays as e^(-t / window), so that both directions have closed forms.
+/// a task of which the share b boosts (0 to 1: what it draws less leaves its clocks up as it is)
+/// runs at speed 1 + b x (min(most, 1 + gain x r) - 1); 1 is the speed of a lane that never rests.
+/// While a task runs r decays as e^(-t / window), so that both directions have closed forms.
 ///
 /// Resting never pays: the integral of r over any time is at most what the lane idled (from r = 0),
 /// so that an idle second buys at most `gain` <= 1 seconds. A lane's time is therefore at least its
@@ -20,6 +21,9 @@ class LaneRest {
  public:
   /// 0 <= gain <= 1, most >= 1, window > 0. All times are in the unit of `window`.
   LaneRest(double gain, double most, double window) : gain_(gain), most_(most), window_(window) {}
+
+  /// The same rest, for a task of which `share` boosts.
+  [[nodiscard]] LaneRest of_share(double share) const;
 
   [[nodiscard]] double rest() const { return rest_; }
   void set_rest(double rest) { rest_ = rest; }

@@ -48,9 +48,11 @@ AloneTime alone_time(const TaskGraph& graph, const Task& task, double best_facto
 
 Seconds rested_time(const TaskGraph& graph, const Task& task, double best_factor) {
   const Seconds alone = alone_time(graph, task, best_factor).time;
-  const Boost* boost = task.boosts ? graph.boost_of(task.lane) : nullptr;
+  const Boost* boost = task.boosts > 0 ? graph.boost_of(task.lane) : nullptr;
   if (boost == nullptr) return alone;
-  LaneRest lane(boost->gain, boost->most, boost->window.count());
+  // As the simulation has the share, which is rounded.
+  LaneRest lane = LaneRest(boost->gain, boost->most, boost->window.count())
+                      .of_share(static_cast<float>(task.boosts));
   lane.set_rest(1);
   return task.latency + Seconds(lane.time_for((alone - task.latency).count()));
 }

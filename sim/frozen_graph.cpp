@@ -51,7 +51,7 @@ void FrozenGraph::copy_tasks(const TaskGraph& graph) {
     FrozenTask& record = tasks_[i];
     record.lane = static_cast<std::uint32_t>(index(task.lane));
     record.next_in_lane = kNone;
-    record.boosts = task.boosts && graph.boost_of(task.lane) != nullptr ? 1 : 0;
+    record.boosts = graph.boost_of(task.lane) != nullptr ? static_cast<float>(task.boosts) : 0.0F;
     record.predecessors = static_cast<std::uint32_t>(task.after.size());
     record.latency_ns = task.latency.count() * kNanosecondsPerSecond;
     record.uses = static_cast<std::uint32_t>(uses_.size());

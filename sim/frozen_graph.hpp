@@ -28,7 +28,7 @@ struct alignas(64) FrozenTask {
   std::uint32_t successors;
   std::uint32_t acquires;
   std::uint32_t releases;
-  std::uint32_t boosts;  ///< 1 where its lane's rest speeds it up.
+  float boosts;  ///< Share of its lane's boost; 0 where there is none.
 };
 
 struct FrozenUse {

@@ -112,8 +112,15 @@ class GraphReader {
     task.work = read_work(json);
     task.acquire = read_holds(json, "acquire");
     task.release = read_holds(json, "release");
-    task.boosts = json.find_boolean("boosts").value_or(false);
+    task.boosts = read_boosts(json);
     graph_.add_task(std::move(task));
+  }
+
+  /// A share, or whether it has all of it.
+  static double read_boosts(const JsonObject& json) {
+    if (!json.has("boosts")) return 0;
+    if (!json.value("boosts").is_boolean()) return *json.find_number("boosts");
+    return *json.find_boolean("boosts") ? 1 : 0;
   }
 
   std::variant<Seconds, Flow> read_work(const JsonObject& json) {

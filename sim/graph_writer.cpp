@@ -81,7 +81,7 @@ std::string task_text(const TaskGraph& graph, const Task& task) {
   }
   if (!task.acquire.empty()) text += ", \"acquire\": " + holds_text(graph, task.acquire);
   if (!task.release.empty()) text += ", \"release\": " + holds_text(graph, task.release);
-  if (task.boosts) text += ", \"boosts\": true";
+  if (task.boosts > 0) text += ", \"boosts\": " + json_number(task.boosts);
   return text + "}";
 }
 

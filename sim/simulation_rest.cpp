@@ -20,15 +20,16 @@ void Simulation::bring_rest_up_to_now(std::uint32_t lane, bool ran) {
 
 /// What `passed` nanoseconds have done since the lane was last looked at, at a rate of 1.
 double Simulation::progress(std::uint32_t lane, double passed) const {
-  const bool boosts = graph_.task(lanes_[lane].task).boosts != 0;
-  return boosts ? rests_[lane]->rest.work_in(passed) : passed;
+  const double share = graph_.task(lanes_[lane].task).boosts;
+  return share > 0 ? rests_[lane]->rest.of_share(share).work_in(passed) : passed;
 }
 
 /// Nanoseconds from now on until the lane's task ends, at its rate of now.
 double Simulation::time_left(std::uint32_t lane) const {
   const LaneState& state = lanes_[lane];
   const double work = state.remaining / state.rate;
-  return graph_.task(state.task).boosts != 0 ? rests_[lane]->rest.time_for(work) : work;
+  const double share = graph_.task(state.task).boosts;
+  return share > 0 ? rests_[lane]->rest.of_share(share).time_for(work) : work;
 }
 
 }  // namespace sluice::sim

@@ -79,7 +79,7 @@ struct Task {
   std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
   std::vector<Hold> acquire = {};
   std::vector<Hold> release = {};
-  bool boosts = false;  ///< Faster after its lane rested, where the lane has a boost.
+  double boosts = 0;  ///< Share of its lane's boost that it takes, 0 to 1, where the lane has one.
 };
 
 /// Start of the span named by `period` to its end: end(last) - end(first).

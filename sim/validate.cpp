@@ -153,9 +153,11 @@ void validate(const TaskGraph& graph) {
       check(index(before) < graph.tasks().size(), "predecessors are tasks of their graph");
     }
     require_finite_not_negative(task.latency.count(), name + ": latency");
+    require_finite_not_negative(task.boosts, name + ": boosts");
+    if (task.boosts > 1) refuse(name + ": boosts", "must be at most 1, the whole of its lane's");
     if (const auto* flow = std::get_if<Flow>(&task.work)) {
       validate_flow(graph, *flow, name);
-      if (task.boosts && !flow->uses.empty()) {
+      if (task.boosts > 0 && !flow->uses.empty()) {
         refuse(name, "boosts and uses links, whose capacity rest cannot raise; drop one");
       }
     } else {

@@ -54,32 +54,26 @@ class Study {
     taught_.emplace_back(predictor, std::move(bursts));
   }
 
-  /// What rest does to the device's clocks shows in all teaching runs together; where it was not
-  /// known, costs are then learnt again.
-  void settle_boost() {
-    if (taught_.empty() || !costs_.lacks_boost()) return;
+  /// What rest does to the device's clocks, and how lanes slow each other, shows in all teaching
+  /// runs together; costs are then learnt again.
+  void settle() {
+    if (taught_.empty()) return;
+    std::vector<planner::StepGraph> graphs;
+    std::vector<const MeasuredRun*> bursts;
     std::vector<planner::CostKey> groups;
     std::vector<std::vector<ComputeSpan>> spans;
-    for (const auto& [predictor, bursts] : taught_) {
-      for (const MeasuredRun& burst : bursts) {
-        const auto graph =
-            planner::build_step_graph(predictor.job(), burst.plan, predictor.costs());
-        spans.push_back(compute_spans(graph, burst, groups));
+    for (const auto& [predictor, measured] : taught_) {
+      for (const MeasuredRun& burst : measured) {
+        graphs.push_back(planner::build_step_graph(predictor.job(), burst.plan, predictor.costs()));
+        bursts.push_back(&burst);
+        spans.push_back(compute_spans(graphs.back(), predictor.machine().profile, burst, groups));
       }
     }
-    const auto fit = fit_boost(spans);
-    if (!fit) {
-      settings_.say("clocks after rest: not fitted, for rest hardly varies or explains little");
-      return;
-    }
-    settings_.say(fmt::format(
-        "clocks after rest: gain {:.2f} +- {:.2f}, most {:.2f} +- {:.2f}, window {}; passes of one "
-        "kind differ by {:.1f} % with it, {:.1f} % without",
-        fit->boost.gain, fit->gain_deviation, fit->boost.most, fit->most_deviation,
-        planner::format_seconds(fit->boost.window), 100 * fit->residual,
-        100 * fit->residual_without));
-    costs_.begin_anew(*fit);
-    for (const auto& [predictor, bursts] : taught_) costs_.learn(predictor, bursts);
+    std::vector<TimedRun> timed;
+    timed.reserve(graphs.size());
+    for (std::size_t i = 0; i < graphs.size(); ++i) timed.push_back({graphs[i], *bursts[i]});
+    costs_.begin_anew(costs_.lacks_boost() ? boost_of(spans) : std::nullopt, timed);
+    for (const auto& [predictor, measured] : taught_) costs_.learn_costs(predictor, measured);
   }
 
   void promise(const StudyRun& run, engine::Ledger* ledger) {
@@ -153,6 +147,22 @@ class Study {
   }
 
  private:
+  [[nodiscard]] std::optional<BoostFit> boost_of(
+      const std::vector<std::vector<ComputeSpan>>& spans) const {
+    const auto fit = fit_boost(spans);
+    if (!fit) {
+      settings_.say("clocks after rest: not fitted, for rest hardly varies or explains little");
+      return std::nullopt;
+    }
+    settings_.say(fmt::format(
+        "clocks after rest: gain {:.2f} +- {:.2f}, most {:.2f} +- {:.2f}, window {}; passes of one "
+        "kind differ by {:.1f} % with it, {:.1f} % without",
+        fit->boost.gain, fit->gain_deviation, fit->boost.most, fit->most_deviation,
+        planner::format_seconds(fit->boost.window), 100 * fit->residual,
+        100 * fit->residual_without));
+    return fit;
+  }
+
   struct Promised {
     const StudyRun* run;
     Predictor predictor;
@@ -261,7 +271,7 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   for (const StudyRun& run : runs) {
     if (run.calibrates) study.calibrate(run);
   }
-  study.settle_boost();
+  study.settle();
   for (const StudyRun& run : runs) {
     if (run.calibrates) continue;
     if (!settings.replay.empty() && !has_record(settings.replay, run.name)) {

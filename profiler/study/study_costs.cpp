@@ -24,6 +24,7 @@ planner::RunPlanning StudyCosts::planning_of(const StudyRun& run) {
     probed_ = planner::as_probed(run.config).profile;
     calibration_ =
         planner::rescaled(planning.calibration, planning.predictor.machine().profile, probed_);
+    given_ = calibration_;
     profile_ = profile;
     started_ = true;
   } else if (profile != profile_) {
@@ -43,23 +44,37 @@ planner::Predictor StudyCosts::predictor(const planner::RunPlanning& planning) c
   return {p.job(), p.machine(), calibration(p), p.residency()};
 }
 
-void StudyCosts::learn(const planner::Predictor& predictor,
-                       const std::vector<MeasuredRun>& bursts) {
+void StudyCosts::learn(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts,
+                       bool interference) {
   const auto& profile = predictor.machine().profile;
   // Runs may teach on changed machines: what is kept is of the one probed.
-  calibration_ = planner::rescaled(
-      fit_calibration(predictor.job(), profile, calibration(predictor), bursts, {.boost = false})
-          .calibration,
-      profile, probed_);
+  calibration_ =
+      planner::rescaled(fit_calibration(predictor.job(), profile, calibration(predictor), bursts,
+                                        {.boost = false, .interference = interference})
+                            .calibration,
+                        profile, probed_);
+}
+
+void StudyCosts::learn(const planner::Predictor& predictor,
+                       const std::vector<MeasuredRun>& bursts) {
+  learn(predictor, bursts, true);
+}
+
+void StudyCosts::learn_costs(const planner::Predictor& predictor,
+                             const std::vector<MeasuredRun>& bursts) {
+  learn(predictor, bursts, false);
 }
 
 bool StudyCosts::lacks_boost() const {
   return probed_.device == planner::DeviceKind::cuda && !planner::lane_boost(probed_, calibration_);
 }
 
-void StudyCosts::begin_anew(const BoostFit& boost) {
-  calibration_.clear();
-  add_boost(calibration_, planner::profile_hash(probed_), boost, "study");
+void StudyCosts::begin_anew(const std::optional<BoostFit>& boost,
+                            const std::vector<TimedRun>& runs) {
+  planner::Calibration known = given_;
+  if (boost) add_boost(known, planner::profile_hash(probed_), *boost, "study");
+  learn_interference(known, probed_, runs, "study");
+  calibration_ = std::move(known);
 }
 
 }  // namespace sluice::profiler

@@ -1,11 +1,13 @@
 // What a study knows of its machine's costs: the profile it was probed with, and what runs taught.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/run_planning.hpp"
 #include "profiler/boost_fit.hpp"
+#include "profiler/interference_fit.hpp"
 #include "profiler/measured_run.hpp"
 #include "profiler/study/study.hpp"
 
@@ -25,17 +27,24 @@ class StudyCosts {
   [[nodiscard]] planner::Predictor predictor(const planner::RunPlanning& planning) const;
   [[nodiscard]] planner::Calibration calibration(const planner::Predictor& predictor) const;
 
+  /// Costs, and how lanes slow each other in this run.
   void learn(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts);
+  /// Costs alone.
+  void learn_costs(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts);
 
   /// Of a GPU whose clocks after rest nothing says.
   [[nodiscard]] bool lacks_boost() const;
-  /// Forgets all that was learnt, for the boost.
-  void begin_anew(const BoostFit& boost);
+  /// Forgets all that was learnt here, for the boost, if it was fitted, and for how lanes slow each
+  /// other in all of `runs`.
+  void begin_anew(const std::optional<BoostFit>& boost, const std::vector<TimedRun>& runs);
 
  private:
+  void learn(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts,
+             bool interference);
+
   Backend backend_;
   planner::MachineProfile probed_;
-  planner::Calibration calibration_;  ///< Of that.
+  planner::Calibration given_, calibration_;  ///< Of that: at first, and with what was learnt.
   std::string profile_;
   bool started_ = false;
 };

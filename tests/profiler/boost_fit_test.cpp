@@ -70,7 +70,7 @@ TEST(BoostFit, RefusesWhereRestExplainsLittle) {
 
 TEST(BoostFit, TasksThatDoNotBoostKeepTheLaneBusyAndSayNothing) {
   auto run = made_run(0.02, 0, 1);
-  for (ComputeSpan& span : run) span.boosts = false;
+  for (ComputeSpan& span : run) span.boosts = 0;
   EXPECT_FALSE(fit_boost({run}));
 }
 

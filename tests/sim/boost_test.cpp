@@ -19,7 +19,7 @@ System after_pause(double pause, double work) {
   System system({"compute", "h2d"});
   system.graph.add_boost({*system.graph.find_lane("compute"), kGain, kMost, Seconds(kWindow)});
   system.fixed("load", "h2d", pause).fixed("gemm", "compute", work, {"load"});
-  system.graph.mutable_tasks().back().boosts = true;
+  system.graph.mutable_tasks().back().boosts = 1;
   return system;
 }
 
@@ -103,7 +103,7 @@ TEST(Boost, AfterAShortRestItIsAsFastAsTheRestAllows) {
 
 TEST(Boost, TouchesOnlyTasksThatBoost) {
   System system = after_pause(10, 0.04);
-  system.graph.mutable_tasks().back().boosts = false;
+  system.graph.mutable_tasks().back().boosts = 0;
   EXPECT_EQ(gemm_seconds(system), 0.04);
 }
 
@@ -131,6 +131,18 @@ TEST(Boost, ChainsAreBoundedByTasksAtFullRest) {
   EXPECT_NEAR(bound.lane.count(), 10, 1e-9);
 }
 
+TEST(Boost, ATaskOfAShareGainsThatShare) {
+  System system = after_pause(10, 0.011);  // Short enough to run at its most throughout.
+  system.graph.mutable_tasks().back().boosts = 0.5;
+  EXPECT_NEAR(gemm_seconds(system), 0.011 / (1 + 0.5 * (kMost - 1)), 2e-9);
+  const TaskGraph read = read_graph(write_graph(system.graph), "g.json");
+  EXPECT_EQ(read.tasks().back().boosts, 0.5);
+  EXPECT_EQ(outcome(read), outcome(system.graph));
+  system.graph.mutable_tasks().back().boosts = 1.5;
+  EXPECT_NE(refusal([&] { validate(system.graph); }).find("boosts: must be at most 1"),
+            std::string::npos);
+}
+
 TEST(Boost, IsWrittenAndReadWithTheGraph) {
   const TaskGraph graph = after_pause(0.01, 0.02).graph;
   const TaskGraph read = read_graph(write_graph(graph), "g.json");
@@ -153,7 +165,7 @@ TEST(Boost, RefusesWhatItCannotMean) {
   EXPECT_NE(refused({LaneId(0), 0.5, 1.2, Seconds(0)}).find("window"), std::string::npos);
   System system({"compute"}, {{"link", 1}});
   system.flow("t", "compute", {.amount = 1, .uses = {{"link", 1}}});
-  system.graph.mutable_tasks().back().boosts = true;
+  system.graph.mutable_tasks().back().boosts = 1;
   EXPECT_NE(refusal([&] { validate(system.graph); }).find("boosts and uses links"),
             std::string::npos);
 }

@@ -69,7 +69,7 @@ class Generator {
     }
     if (options_.boost && below(2) == 0) {
       const auto* with_links = std::get_if<Flow>(&task.work);
-      task.boosts = with_links == nullptr || with_links->uses.empty();
+      if (with_links == nullptr || with_links->uses.empty()) task.boosts = 0.25 * (below(4) + 1);
     }
     graph_.add_task(std::move(task));
   }

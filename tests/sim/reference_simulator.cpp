@@ -121,25 +121,27 @@ class Reference {
     return static_cast<std::size_t>(&item - items_.data());
   }
 
-  /// What `ns` at a rate of 1 do: the integral of the speed min(most, 1 + gain x rest).
+  /// What `ns` at a rate of 1 do: the integral of the speed, of whose gain the task has a share.
   Real work_in(std::size_t i, Real ns) const {
     const Task& task = graph_.tasks()[i];
     const Boost* boost = graph_.boost_of(task.lane);
-    if (!task.boosts || boost == nullptr) return ns;
+    if (task.boosts == 0 || boost == nullptr) return ns;
+    const Real share = task.boosts, gain = share * boost->gain,
+               most = 1 + share * (static_cast<Real>(boost->most) - 1);
     const Real window = static_cast<Real>(boost->window.count()) * 1e9L;
     const Real rest = rest_[index(task.lane)];
     const Real enough = (static_cast<Real>(boost->most) - 1) / boost->gain;
     const Real fast = rest > enough ? std::min(ns, window * std::log(rest / enough)) : 0;
     const Real left = std::min(rest, enough);
     const Real slow = ns - fast;
-    return boost->most * fast + slow + boost->gain * left * window * (1 - std::exp(-slow / window));
+    return most * fast + slow + gain * left * window * (1 - std::exp(-slow / window));
   }
 
   /// The time that makes work_in `work`, by bisection: work takes from work / most to work.
   Real time_for(std::size_t i, Real work) const {
     const Task& task = graph_.tasks()[i];
     const Boost* boost = graph_.boost_of(task.lane);
-    if (!task.boosts || boost == nullptr || !(work < kInfinity)) return work;
+    if (task.boosts == 0 || boost == nullptr || !(work < kInfinity)) return work;
     Real low = work / boost->most, high = work;
     for (int step = 0; step < 60; ++step) {
       const Real middle = low + (high - low) / 2;
