@@ -1,9 +1,8 @@
 // Pinned memory: what is kept between devices, memory of many mappings, and copies at a set pace.
-#include "engine/cuda/pinned_memory.hpp"
-
 #include <chrono>
 #include <numeric>
 
+#include "engine/cuda/pinned_memory.hpp"
 #include "engine/cuda/stream_pacer.hpp"
 #include "engine/even_memory.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
