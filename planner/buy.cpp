@@ -140,7 +140,7 @@ Ordered ordered(const RunConfig& config, const PartChange& change, const Planned
                 const std::stop_token& stop) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
   RunPlanning run = machine_with(config, change);
-  run.search.effort = kCompareEffort;
+  run.search.effort = kAdviceEffort;
   run.search.threads = 1;
   run.search.stop = stop;
   const auto found = search(run.predictor, run.search);
@@ -225,7 +225,7 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
   require_all_terms(config.terms);
   RunPlanning run = planning_of(config);
-  run.search.effort = kCompareEffort;
+  run.search.effort = kAdviceEffort;
   run.search.stop = request.stop;
   const auto found = search(run.predictor, run.search);
   const auto* planned = std::get_if<Planned>(&found);

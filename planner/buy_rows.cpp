@@ -153,7 +153,7 @@ class RowMaker {
     BuyRow row{.machine = machine, .kind = kind};
     row.owned = request_.owned && machine == config_.machine;
     RunPlanning run = planning_of(config);
-    run.search.effort = kCompareEffort;
+    run.search.effort = kAdviceEffort;
     run.search.threads = 1;
     run.search.stop = request_.stop;
     const auto found = search(run.predictor, run.search);

@@ -12,6 +12,9 @@ namespace sluice::planner {
 /// Of the searches that compare runs with one another: which is faster shows long before which plan
 /// is best.
 inline constexpr std::int64_t kCompareEffort = 150'000;
+/// Of the searches for each machine and order that advice names: a search of a twentieth of the
+/// usual effort was up to 20 % short of the best plan, one of a fifth 2 %.
+inline constexpr std::int64_t kAdviceEffort = 600'000;
 
 /// Predicted; none where nothing fits. A search that found a plan ends with the deadline. Throws
 /// BadRequest as planning_of and the policy do.
