@@ -17,6 +17,7 @@
 #include "profiler/measuring_session.hpp"
 #include "profiler/row/driver_memory.hpp"
 #include "profiler/study/study_costs.hpp"
+#include "profiler/study/study_passes.hpp"
 #include "profiler/study/study_record.hpp"
 #include "sim/error.hpp"
 
@@ -50,7 +51,7 @@ class Study {
     settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
                               planner::format_seconds(before), planner::format_seconds(took),
                               100 * (before / took - 1)));
-    explain(predictor, bursts.front());
+    explain(run.name, predictor, bursts.front());
     taught_.emplace_back(predictor, std::move(bursts));
   }
 
@@ -140,7 +141,7 @@ class Study {
           "{} {}: {} predicted, {} measured ({:+.1f} %)", replays() ? "replayed" : "ran",
           result.name, planner::format_seconds(result.point.predicted),
           planner::format_seconds(result.point.measured), 100 * result.point.error()));
-      explain(each.predictor, bursts.front());
+      explain(each.run->name, each.predictor, bursts.front());
       results.push_back(result);
     }
     return results;
@@ -172,7 +173,12 @@ class Study {
   };
 
   /// Where the time of a run went that was not promised.
-  void explain(const Predictor& predictor, const MeasuredRun& run) const {
+  void explain(const std::string& name, const Predictor& predictor, const MeasuredRun& run) const {
+    if (!settings_.passes.empty()) {
+      append_passes(settings_.passes, name,
+                    planner::build_step_graph(predictor.job(), run.plan, predictor.costs()),
+                    predictor.machine().profile, run);
+    }
     if (settings_.misses == 0) return;
     const planner::MachineProfile& profile = predictor.machine().profile;
     const RunResidual missed = residual(

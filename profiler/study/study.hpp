@@ -54,6 +54,7 @@ struct StudySettings {
   /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and
   /// today's model is judged by them. No ledger is written.
   std::filesystem::path replay = {};
+  std::filesystem::path passes = {};  ///< Where not empty, append_passes() of every run.
   int misses = 0;  ///< Of each run, so many costs that were missed by most are named.
   std::function<void(const std::string&)> say = [](const std::string&) {};
 };

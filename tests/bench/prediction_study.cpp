@@ -1,7 +1,7 @@
 // Calibrates on a few runs, predicts others, then runs them (profiler/study/study.hpp):
 //   prediction_study RUNS [--ledger FILE] [--json FILE] [--commit COMMIT] [--steps N] [--bursts N]
 //     [--burst-seconds S] [--warm-up-seconds S] [--pin SIZE] [--record DIR | --replay DIR]
-//     [--misses N]
+//     [--misses N] [--passes FILE]
 // RUNS: experiments/prediction_study/*.runs. Exit 2 for what cannot be read, 3 where a run does not
 // fit, 4 where the backend is not there or a predicted run did not run.
 #include <CLI/CLI.hpp>
@@ -39,6 +39,7 @@ int main(int count, char** words) {
   app.add_option("--replay", settings.replay, "run nothing: judge today's model by such a folder")
       ->excludes(record)
       ->check(CLI::ExistingDirectory);
+  app.add_option("--passes", settings.passes, "append rest and time of every pass to a file");
   app.add_option("--misses", settings.misses, "name so many costs missed by most, of each run (0)")
       ->check(CLI::NonNegativeNumber);
   CLI11_PARSE(app, count, words);

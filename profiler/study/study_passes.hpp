@@ -1,0 +1,20 @@
+// The passes of measured runs and the rest before each: what a boost is found in.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "planner/step_graph.hpp"
+#include "profiler/measured_run.hpp"
+
+namespace sluice::profiler {
+
+/// Appends a line for each pass with products of at least a quarter of a millisecond: run, cost,
+/// rest of the compute lane over the last 35 ms (sim/boost.hpp) at its start, seconds, bytes of
+/// element-wise kernels. Read by experiments/prediction_study/passes.py.
+/// Throws EnvironmentError naming the file.
+void append_passes(const std::filesystem::path& file, const std::string& name,
+                   const planner::StepGraph& graph, const planner::MachineProfile& profile,
+                   const MeasuredRun& run);
+
+}  // namespace sluice::profiler
