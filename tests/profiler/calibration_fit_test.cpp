@@ -13,6 +13,7 @@ namespace sluice::profiler {
 namespace {
 
 using planner::Calibration;
+using planner::CostKey;
 using planner::MachineProfile;
 
 /// A machine whose real costs differ from what its profile says: every fifth of the way from 0.6 to
@@ -72,6 +73,35 @@ struct Fabricated : testing::Test {
   std::vector<planner::Plan> unseen{test::small_plan(job, 2, 2), test::small_plan(job, 4, 1)};
   Calibration hidden = hidden_costs(job, machine, {tuned[0], tuned[1], unseen[0], unseen[1]});
 };
+
+TEST_F(Fabricated, InterferenceIsThatOfAllRunsOrAsGiven) {
+  std::vector<MeasuredRun> runs;
+  std::vector<planner::StepGraph> graphs;
+  for (const auto& plan : tuned) {
+    runs.push_back(run_on(job, machine, hidden, plan));
+    graphs.push_back(planner::build_step_graph(job, plan, planner::ProfileCostModel(machine, {})));
+  }
+  Calibration known;
+  std::vector<TimedRun> timed{{graphs[0], runs[0]}, {graphs[1], runs[1]}};
+  const auto together = learn_interference(known, machine, timed, "test");
+  const CostKey key = planner::interference_key("compute", "cpu");
+  ASSERT_TRUE(known.contains(key));
+  for (const LaneFactor& factor : together) {
+    if (factor.on != planner::LaneKind::compute || factor.from != planner::LaneKind::cpu) continue;
+    EXPECT_EQ(factor.factor, known.at(key).value);
+    std::int64_t alone = 0;  // Tasks that either run by itself has to show.
+    for (const TimedRun& run : timed) {
+      Calibration one;
+      static_cast<void>(learn_interference(one, machine, std::span(&run, 1), "test"));
+      alone += one.at(key).count;
+    }
+    EXPECT_EQ(known.at(key).count, alone);
+  }
+  known.at(key).value = 0.6;
+  const auto fit = fit_calibration(job, machine, known, runs, {.interference = false});
+  EXPECT_EQ(fit.calibration.at(key).value, 0.6);
+  EXPECT_TRUE(fit.interference.empty());
+}
 
 TEST_F(Fabricated, CalibrationMeetsTheStepTimesItWasFittedTo) {
   std::vector<MeasuredRun> runs;
