@@ -36,8 +36,7 @@ struct CriticalCost {
 /// By how much one cost differs from run to run, beyond what its tasks differ by within a run: all
 /// costs of a lane together, for one clock, one host and its neighbours are behind them. Of
 /// updates, passes and copies in 127 runs on three H200 hosts, of which 90, 94 and 95 % are inside
-/// (experiments/results/2026-11-23-prediction-study-even); updates in memory that is not spread
-/// evenly differ by 11 %.
+/// (experiments/results/2026-11-23-prediction-study-even).
 [[nodiscard]] constexpr double run_deviation(LaneKind lane) {
   switch (lane) {
     case LaneKind::cpu:

@@ -157,9 +157,9 @@ class Ablation {
 
   /// Of the cells that run: all of them then use the same memory, which need not be equally quick
   /// everywhere.
-  [[nodiscard]] Bytes largest_host_arena() const {
+  [[nodiscard]] Bytes largest_host_arena(const std::vector<Turn>& turns) const {
     Bytes largest{0};
-    for (const Turn& turn : turns_of(cells_.size(), experiment_)) {
+    for (const Turn& turn : turns) {
       if (!lacks(turn)) continue;
       largest = std::max(largest, planned_[turn.cell].step->graph.layout.host_bytes);
     }
@@ -167,8 +167,8 @@ class Ablation {
   }
 
   void run_cells() {
-    const auto pinned_once = engine::keep_host_memory(largest_host_arena());
     const std::vector<Turn> turns = turns_of(cells_.size(), experiment_);
+    const auto pinned_once = engine::keep_host_memory(largest_host_arena(turns));
     Seconds left{0};
     for (const Turn& turn : turns) left = left + (lacks(turn) ? time_of(turn.cell) : Seconds(0));
     for (const Turn& turn : turns) {
