@@ -12,8 +12,9 @@ namespace sluice::planner {
 /// Of the searches that compare runs with one another: which is faster shows long before which plan
 /// is best.
 inline constexpr std::int64_t kCompareEffort = 150'000;
-/// Of the searches for each machine and order that advice names: a search of a twentieth of the
-/// usual effort was up to 20 % short of the best plan, one of a fifth 2 %.
+/// Of the searches for each machine and order that advice names: of a twentieth of the usual effort
+/// they were 10 and 17 % short of the usual one on two cards, of a fifth 2 and 1 %
+/// (experiments/results/2026-11-23-buy-advice/efforts.output).
 inline constexpr std::int64_t kAdviceEffort = 600'000;
 
 /// Predicted; none where nothing fits. A search that found a plan ends with the deadline. Throws
