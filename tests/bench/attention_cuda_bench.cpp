@@ -6,90 +6,27 @@
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "engine/cuda/attention.hpp"
 #include "engine/cuda/device_query.hpp"
-#include "sim/error.hpp"
+#include "tests/bench/cuda_bench.hpp"
 
 namespace sluice::engine {
 namespace {
 
-void check_cuda(cudaError_t status, const char* what) {
-  if (status == cudaSuccess) return;
-  throw EnvironmentError(std::string(what) + ": " + cudaGetErrorString(status));
-}
-
-struct FreeDevice {
-  void operator()(void* memory) const { cudaFree(memory); }
-};
-using DeviceMemory = std::unique_ptr<void, FreeDevice>;
-
-DeviceMemory allocate(Bytes bytes) {
-  void* memory = nullptr;
-  check_cuda(cudaMalloc(&memory, static_cast<std::size_t>(bytes.count())), "device memory");
-  return DeviceMemory(memory);
-}
-
-/// `count` elements of bf16: a million standard normal values, repeated.
-DeviceMemory random_bf16(std::int64_t count) {
-  constexpr std::int64_t kPattern = std::int64_t{1} << 20;
-  std::mt19937 random(1);
-  std::normal_distribution<float> normal;
-  std::vector<std::uint16_t> pattern(kPattern);
-  for (std::uint16_t& value : pattern) {
-    value = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(normal(random)) >> 16U);
-  }
-  DeviceMemory memory = allocate(Bytes(2 * count));
-  for (std::int64_t begin = 0; begin < count; begin += kPattern) {
-    const std::int64_t length = std::min(kPattern, count - begin);
-    check_cuda(cudaMemcpy(static_cast<std::uint16_t*>(memory.get()) + begin, pattern.data(),
-                          static_cast<std::size_t>(2 * length), cudaMemcpyHostToDevice),
-               "a copy to the device");
-  }
-  return memory;
-}
+using namespace bench;
 
 Bytes free_memory() {
   std::size_t free = 0;
   std::size_t total = 0;
   check_cuda(cudaMemGetInfo(&free, &total), "the device's free memory");
   return Bytes(static_cast<std::int64_t>(free));
-}
-
-/// Of one pass: on the device, and of the host to issue it.
-struct Times {
-  Seconds device, host;
-};
-
-/// Mean over `repeats` runs after one that is not counted.
-template <class Work>
-Times time_of(cudaStream_t stream, int repeats, const Work& work) {
-  cudaEvent_t begin = nullptr;
-  cudaEvent_t end = nullptr;
-  check_cuda(cudaEventCreate(&begin), "an event");
-  check_cuda(cudaEventCreate(&end), "an event");
-  work();
-  check_cuda(cudaEventRecord(begin, stream), "an event");
-  const auto host_begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeats; ++i) work();
-  const Seconds host = std::chrono::steady_clock::now() - host_begin;
-  check_cuda(cudaEventRecord(end, stream), "an event");
-  check_cuda(cudaEventSynchronize(end), "the kernels");
-  float milliseconds = 0;
-  check_cuda(cudaEventElapsedTime(&milliseconds, begin, end), "an event");
-  cudaEventDestroy(begin);
-  cudaEventDestroy(end);
-  return {.device = Seconds(std::chrono::duration<double, std::milli>(milliseconds)) / repeats,
-          .host = host / repeats};
 }
 
 struct Case {
