@@ -1,5 +1,6 @@
 #include "planner/linear_program.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -8,6 +9,8 @@ namespace sluice::planner {
 namespace {
 
 constexpr double kTiny = 1e-10;
+/// Of coefficients near one.
+constexpr double kLeastPivot = 1e-9, kSlack = 1e-9;
 /// Pivots before Bland's rule takes over, and at all.
 constexpr int kQuickPivots = 400, kMostPivots = 4000;
 
@@ -30,11 +33,12 @@ class Tableau {
       at(row, artificial(row)) = 1;
       at(row, width_ - 1) = sign * from.limit;
       // A slack that may be basic saves an artificial.
-      basis_.push_back(!from.equal && from.limit >= 0 ? variables_ + row : artificial(row));
+      started_.push_back(from.equal || from.limit < 0);
+      basis_.push_back(started_.back() ? artificial(row) : variables_ + row);
     }
   }
 
-  std::optional<LinearSolution> solve() {
+  LinearSolution solve() {
     for (std::size_t column = 0; column < width_; ++column) {
       double sum = 0;
       for (std::size_t row = 0; row < count_; ++row) {
@@ -43,7 +47,7 @@ class Tableau {
       objective(column) = column >= artificial(0) && column + 1 < width_ ? 0 : sum;
     }
     pivot_until_least();
-    if (-objective(width_ - 1) > 1e-7) return std::nullopt;
+    if (-objective(width_ - 1) > 1e-7) return refutation();
     for (std::size_t column = 0; column < width_; ++column) {
       objective(column) = column < variables_ ? program_.cost[column] : 0;
     }
@@ -74,19 +78,29 @@ class Tableau {
         least = objective(column);
       }
       if (entering == width_) return;
-      std::size_t leaving = count_;
-      double ratio = std::numeric_limits<double>::infinity();
-      for (std::size_t row = 0; row < count_; ++row) {
-        if (at(row, entering) <= kTiny) continue;
-        const double here = at(row, width_ - 1) / at(row, entering);
-        if (here < ratio - kTiny || (here < ratio + kTiny && basis_[row] < basis_[leaving])) {
-          ratio = here;
-          leaving = row;
-        }
-      }
+      const std::size_t leaving = leaving_row(entering, pivots >= kQuickPivots);
       if (leaving == count_) return;
       pivot(leaving, entering);
     }
+  }
+
+  /// Of the rows that `entering` may grow to, the one with the largest pivot, for what is divided
+  /// by a tiny one drowns in rounding (Harris' test); in fear of cycles that of the least variable.
+  std::size_t leaving_row(std::size_t entering, bool by_index) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t row = 0; row < count_; ++row) {
+      if (at(row, entering) <= kLeastPivot) continue;
+      least = std::min(least, (at(row, width_ - 1) + kSlack) / at(row, entering));
+    }
+    std::size_t leaving = count_;
+    for (std::size_t row = 0; row < count_; ++row) {
+      const double here = at(row, entering);
+      if (here <= kLeastPivot || at(row, width_ - 1) / here > least) continue;
+      const bool better = leaving < count_ &&
+                          (by_index ? basis_[row] < basis_[leaving] : here > at(leaving, entering));
+      if (leaving == count_ || better) leaving = row;
+    }
+    return leaving;
   }
 
   void pivot(std::size_t leaving, std::size_t entering) {
@@ -99,8 +113,22 @@ class Tableau {
       for (std::size_t column = 0; column < width_; ++column) {
         cells_[row * width_ + column] -= factor * at(leaving, column);
       }
+      cells_[row * width_ + entering] = 0;
+      // What the test's slack let fall below zero.
+      if (row < count_) at(row, width_ - 1) = std::max(0.0, at(row, width_ - 1));
     }
     basis_[leaving] = entering;
+  }
+
+  LinearSolution refutation() {
+    LinearSolution found;
+    found.feasible = false;
+    for (std::size_t row = 0; row < count_; ++row) {
+      // Artificials that were basic cost one each.
+      const double cost = started_[row] ? 1 : 0;
+      found.prices.push_back((objective(artificial(row)) - cost) * scales_[row]);
+    }
+    return found;
   }
 
   LinearSolution solution() {
@@ -121,12 +149,72 @@ class Tableau {
   std::vector<double> cells_;
   std::vector<std::size_t> basis_;
   std::vector<double> scales_;
+  std::vector<bool> started_;  ///< With its artificial in the basis.
 };
+
+/// Smallest and largest size of what is not zero.
+struct Sizes {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+
+  void add(double value) {
+    if (value == 0) return;
+    least = std::min(least, std::abs(value));
+    most = std::max(most, std::abs(value));
+  }
+  /// The power of two nearest to their geometric mean, so that dividing by it rounds nothing.
+  [[nodiscard]] double middle() const {
+    return most > 0 ? std::exp2(std::round((std::log2(least) + std::log2(most)) / 2)) : 1;
+  }
+};
+
+/// Up to rounding.
+bool satisfies(const LinearProgram& program, const std::vector<double>& values) {
+  constexpr double kNear = 1e-6;
+  for (const LinearProgram::Row& row : program.rows) {
+    double sum = 0, size = std::abs(row.limit);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum += row.coefficients[i] * values[i];
+      size += std::abs(row.coefficients[i] * values[i]);
+    }
+    const double over = sum - row.limit;
+    if ((row.equal ? std::abs(over) : over) > kNear * size) return false;
+  }
+  return std::all_of(values.begin(), values.end(), [](double each) { return each >= -kNear; });
+}
+
+LinearSolution minimize_balanced(LinearProgram program) {
+  std::vector<double> rows(program.rows.size(), 1), columns(program.cost.size(), 1);
+  constexpr int kTurns = 4;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      Sizes sizes;
+      for (const double each : program.rows[row].coefficients) sizes.add(each);
+      const double by = sizes.middle();
+      for (double& each : program.rows[row].coefficients) each /= by;
+      program.rows[row].limit /= by;
+      rows[row] *= by;
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      Sizes sizes;
+      for (const LinearProgram::Row& row : program.rows) sizes.add(row.coefficients[i]);
+      const double by = sizes.middle();
+      for (LinearProgram::Row& row : program.rows) row.coefficients[i] /= by;
+      program.cost[i] /= by;
+      columns[i] *= by;
+    }
+  }
+  LinearSolution found = Tableau(program).solve();
+  for (std::size_t i = 0; i < found.values.size(); ++i) found.values[i] /= columns[i];
+  for (std::size_t row = 0; row < rows.size(); ++row) found.prices[row] /= rows[row];
+  return found;
+}
 
 }  // namespace
 
-std::optional<LinearSolution> minimize(const LinearProgram& program) {
-  return Tableau(program).solve();
+LinearSolution minimize(const LinearProgram& program) {
+  LinearSolution found = Tableau(program).solve();
+  if (found.feasible && satisfies(program, found.values)) return found;
+  return minimize_balanced(program);
 }
 
 }  // namespace sluice::planner

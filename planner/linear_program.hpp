@@ -1,7 +1,6 @@
 // Small linear programs: minimize c x subject to A x <= b and E x = d, x >= 0.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 namespace sluice::planner {
@@ -17,6 +16,10 @@ struct LinearProgram {
 };
 
 struct LinearSolution {
+  /// Otherwise nothing satisfies the rows, as far as rounding lets one see: there are no values,
+  /// and at its prices (at least 0 for upper limits) the rows' sum is above its limits' whatever x
+  /// is.
+  bool feasible = true;
   std::vector<double> values;
   /// One a row: by how much the least cost falls per unit of the row's limit (at least 0 for a row
   /// that is an upper limit). What rests on them should check them by weak duality: rounding makes
@@ -25,8 +28,10 @@ struct LinearSolution {
   double cost = 0;
 };
 
-/// Two-phase simplex on a dense tableau (Dantzig's rule, Bland's against cycling): for tens of rows
-/// and variables. None where nothing satisfies the rows; costs are taken to be bounded below.
-[[nodiscard]] std::optional<LinearSolution> minimize(const LinearProgram& program);
+/// Two-phase simplex on a dense tableau (Dantzig's rule, Bland's against cycling; of near ties the
+/// largest pivot), for tens of rows and variables. Costs are taken to be bounded below. What comes
+/// out infeasible, or does not satisfy the rows, is solved again with rows and columns divided by
+/// powers of two until coefficients are of one size.
+[[nodiscard]] LinearSolution minimize(const LinearProgram& program);
 
 }  // namespace sluice::planner

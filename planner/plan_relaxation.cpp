@@ -198,47 +198,66 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
     row.equal = true;
     program.rows.push_back(row);
   }
-  const auto solution = minimize(program);
-  if (!solution) {
-    found.feasible = false;
-    return found;
+  // Weak duality holds at any prices: the priced rows' sum at the cheapest choices.
+  const Bytes most_slots = predictor_->job().gradient_element() * parameters_[1];
+  const auto priced_sum = [&](const auto& priced_rows, const std::array<double, kLimits>& prices) {
+    UseSum priced{};
+    double sum = 0, size = 0, slot_price = 0;
+    for (std::size_t i = 0; i < kLimits; ++i) {
+      const double price = prices[i] * (i < kSecondLimits ? 1 : 1 / kGiga);
+      sum += price * priced_rows[i].constant;
+      size += std::abs(price * priced_rows[i].constant);
+      slot_price += price * priced_rows[i].slots;
+      for (std::size_t use = 0; use < kUses; ++use) {
+        priced[use] += price * priced_rows[i].weights[use];
+      }
+    }
+    sum += dot(priced, fixed);
+    for (const Group& group : groups) {
+      double least = std::numeric_limits<double>::infinity();
+      for (const UnitChoice& choice : group.choices) {
+        least = std::min(least, dot(priced, choice.use));
+      }
+      sum += group.count * least;
+      size += std::abs(group.count * least);
+    }
+    // More slots than blocks are of no use.
+    sum += std::min(0.0, slot_price) * layers * static_cast<double>(most_slots.count());
+    return sum - kRounding * size;
+  };
+  LinearSolution solution = minimize(program);
+  if (!solution.feasible) {
+    // Only memory can refuse a plan, for times may be of any length: so must its rows' prices.
+    std::array<double, kLimits> prices{};
+    for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
+      prices[i] = std::max(0.0, solution.prices[i]);
+    }
+    if (priced_sum(limits, prices) > 0) {
+      found.feasible = false;
+      return found;
+    }
+    // Rounding alone refused it: any choices, at no price but compute's.
+    solution.values.assign(program.cost.size(), 0);
+    first = 0;
+    for (const Group& group : groups) {
+      solution.values[first] = group.count;
+      first += group.choices.size();
+    }
+    solution.prices.assign(program.rows.size(), 0);
   }
   first = 0;
   for (const Group& group : groups) {
-    const auto begin = solution->values.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto begin = solution.values.begin() + static_cast<std::ptrdiff_t>(first);
     found.*group.values = {begin, begin + static_cast<std::ptrdiff_t>(group.choices.size())};
     first += group.choices.size();
   }
-  for (std::size_t i = 0; i < kLimits; ++i) found.prices[i] = std::max(0.0, solution->prices[i]);
-  make_times_sound(found.prices, std::max(0.0, solution->prices[kLimits]), node.rounds);
+  for (std::size_t i = 0; i < kLimits; ++i) found.prices[i] = std::max(0.0, solution.prices[i]);
+  make_times_sound(found.prices, std::max(0.0, solution.prices[kLimits]), node.rounds);
   make_copies_sound(found.prices, limits, node.rounds);
-  // Weak duality holds at any prices: choices follow sustained times, the bound those after rest.
+  // Choices follow sustained times, the bound those after rest.
   auto least_rows = limits;
   add_rest(least_rows);
-  UseSum priced{};
-  double bound = 0, size = 0, slot_price = 0;
-  for (std::size_t i = 0; i < kLimits; ++i) {
-    const double price = found.prices[i] * (i < kSecondLimits ? 1 : 1 / kGiga);
-    bound += price * least_rows[i].constant;
-    size += std::abs(price * least_rows[i].constant);
-    slot_price += price * least_rows[i].slots;
-    for (std::size_t use = 0; use < kUses; ++use) {
-      priced[use] += price * least_rows[i].weights[use];
-    }
-  }
-  bound += dot(priced, fixed);
-  for (const Group& group : groups) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const UnitChoice& choice : group.choices) {
-      least = std::min(least, dot(priced, choice.use));
-    }
-    bound += group.count * least;
-    size += std::abs(group.count * least);
-  }
-  // More slots than blocks are of no use.
-  const Bytes most_slots = predictor_->job().gradient_element() * parameters_[1];
-  bound += std::min(0.0, slot_price) * layers * static_cast<double>(most_slots.count());
-  found.bound = Seconds(std::max(0.0, bound - kRounding * size));
+  found.bound = Seconds(std::max(0.0, priced_sum(least_rows, found.prices)));
   return found;
 }
 

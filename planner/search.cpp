@@ -122,7 +122,11 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
 
   const PlanEstimator estimator(predictor);
   const std::vector<Candidate> lean = leanest(estimator, predictor, settings.pins);
-  if (!guided.bound() && !lean.empty()) return shortage(predictor, lean);
+  if (!guided.bound() && !lean.empty()) {
+    // Should a row of the relaxation refuse what fits, enumeration finds it.
+    Infeasible least = shortage(predictor, lean);
+    if (least.short_by.count() > 0) return least;
+  }
   std::vector<Candidate> all = structures(estimator, predictor, settings.pins);
   if (all.empty() && lean.empty() && tournament.ranked().empty()) {
     Plan plan = uniform_plan(predictor.job(), {}, 1);

@@ -171,6 +171,16 @@ TEST(Search, PlansOfTiedHeadsAreFoundAtEveryNumberOfRounds) {
   EXPECT_LT(found.optimality_gap, 0.15);
 }
 
+/// A pivot of 7e-8 once refused memory of which these need a third.
+TEST(Search, LongSequencesOfTiedHeadsFit) {
+  for (const std::int64_t seq_len : {262'144, 524'288}) {
+    RunConfig config = run_of("qwen2.5-1.5b", "h200", seq_len, 1);
+    config.limits.host = Bytes(110ll << 30);
+    const RunPlanning run = planning_of(config, Store("no-such-store"));
+    EXPECT_LT(planned_quickly(run, run.search.pins).optimality_gap, 0.02) << seq_len;
+  }
+}
+
 /// Of what would be fastest but for a little memory, plans that fit are made.
 TEST(Search, WhatLacksALittleMemoryIsMadeToFit) {
   const RunPlanning run =
