@@ -15,6 +15,7 @@ constexpr double kLeastPivot = 1e-9, kSlack = 1e-9;
 constexpr int kQuickPivots = 400, kMostPivots = 4000;
 
 /// Columns: variables, a slack for each row that is a limit, an artificial for each row, the limit.
+template <class Real>
 class Tableau {
  public:
   explicit Tableau(const LinearProgram& program)
@@ -40,7 +41,7 @@ class Tableau {
 
   LinearSolution solve() {
     for (std::size_t column = 0; column < width_; ++column) {
-      double sum = 0;
+      Real sum = 0;
       for (std::size_t row = 0; row < count_; ++row) {
         if (basis_[row] == artificial(row)) sum -= at(row, column);
       }
@@ -63,14 +64,14 @@ class Tableau {
   }
 
  private:
-  double& at(std::size_t row, std::size_t column) { return cells_[row * width_ + column]; }
-  double& objective(std::size_t column) { return cells_[count_ * width_ + column]; }
+  Real& at(std::size_t row, std::size_t column) { return cells_[row * width_ + column]; }
+  Real& objective(std::size_t column) { return cells_[count_ * width_ + column]; }
   [[nodiscard]] std::size_t artificial(std::size_t row) const { return variables_ + count_ + row; }
 
   void pivot_until_least() {
     for (int pivots = 0; pivots < kMostPivots; ++pivots) {
       std::size_t entering = width_;
-      double least = -kTiny;
+      Real least = -kTiny;
       for (std::size_t column = 0; column < artificial(0); ++column) {
         if (objective(column) >= least) continue;
         entering = column;
@@ -87,14 +88,14 @@ class Tableau {
   /// Of the rows that `entering` may grow to, the one with the largest pivot, for what is divided
   /// by a tiny one drowns in rounding (Harris' test); in fear of cycles that of the least variable.
   std::size_t leaving_row(std::size_t entering, bool by_index) {
-    double least = std::numeric_limits<double>::infinity();
+    Real least = std::numeric_limits<Real>::infinity();
     for (std::size_t row = 0; row < count_; ++row) {
       if (at(row, entering) <= kLeastPivot) continue;
-      least = std::min(least, (at(row, width_ - 1) + kSlack) / at(row, entering));
+      least = std::min(least, (at(row, width_ - 1) + Real(kSlack)) / at(row, entering));
     }
     std::size_t leaving = count_;
     for (std::size_t row = 0; row < count_; ++row) {
-      const double here = at(row, entering);
+      const Real here = at(row, entering);
       if (here <= kLeastPivot || at(row, width_ - 1) / here > least) continue;
       const bool better = leaving < count_ &&
                           (by_index ? basis_[row] < basis_[leaving] : here > at(leaving, entering));
@@ -104,18 +105,20 @@ class Tableau {
   }
 
   void pivot(std::size_t leaving, std::size_t entering) {
-    const double by = at(leaving, entering);
+    const Real by = at(leaving, entering);
     for (std::size_t column = 0; column < width_; ++column) at(leaving, column) /= by;
     for (std::size_t row = 0; row <= count_; ++row) {
       if (row == leaving) continue;
-      const double factor = cells_[row * width_ + entering];
+      const Real factor = cells_[row * width_ + entering];
       if (factor == 0) continue;
       for (std::size_t column = 0; column < width_; ++column) {
         cells_[row * width_ + column] -= factor * at(leaving, column);
       }
       cells_[row * width_ + entering] = 0;
       // What the test's slack let fall below zero.
-      if (row < count_) at(row, width_ - 1) = std::max(0.0, at(row, width_ - 1));
+      if (row < count_ && at(row, width_ - 1) < 0 && at(row, width_ - 1) > -2 * kSlack) {
+        at(row, width_ - 1) = 0;
+      }
     }
     basis_[leaving] = entering;
   }
@@ -126,7 +129,8 @@ class Tableau {
     for (std::size_t row = 0; row < count_; ++row) {
       // Artificials that were basic cost one each.
       const double cost = started_[row] ? 1 : 0;
-      found.prices.push_back((objective(artificial(row)) - cost) * scales_[row]);
+      found.prices.push_back((static_cast<double>(objective(artificial(row))) - cost) *
+                             scales_[row]);
     }
     return found;
   }
@@ -135,18 +139,19 @@ class Tableau {
     LinearSolution found;
     found.values.assign(variables_, 0);
     for (std::size_t row = 0; row < count_; ++row) {
-      if (basis_[row] < variables_) found.values[basis_[row]] = at(row, width_ - 1);
+      if (basis_[row] < variables_)
+        found.values[basis_[row]] = std::max(0.0, static_cast<double>(at(row, width_ - 1)));
     }
     for (std::size_t i = 0; i < variables_; ++i) found.cost += program_.cost[i] * found.values[i];
     for (std::size_t row = 0; row < count_; ++row) {
-      found.prices.push_back(objective(artificial(row)) * scales_[row]);
+      found.prices.push_back(static_cast<double>(objective(artificial(row))) * scales_[row]);
     }
     return found;
   }
 
   const LinearProgram& program_;
   std::size_t variables_, count_, width_ = 0;
-  std::vector<double> cells_;
+  std::vector<Real> cells_;
   std::vector<std::size_t> basis_;
   std::vector<double> scales_;
   std::vector<bool> started_;  ///< With its artificial in the basis.
@@ -179,7 +184,7 @@ bool satisfies(const LinearProgram& program, const std::vector<double>& values) 
     const double over = sum - row.limit;
     if ((row.equal ? std::abs(over) : over) > kNear * size) return false;
   }
-  return std::all_of(values.begin(), values.end(), [](double each) { return each >= -kNear; });
+  return true;
 }
 
 LinearSolution minimize_balanced(LinearProgram program) {
@@ -203,7 +208,7 @@ LinearSolution minimize_balanced(LinearProgram program) {
       columns[i] *= by;
     }
   }
-  LinearSolution found = Tableau(program).solve();
+  LinearSolution found = Tableau<long double>(program).solve();
   for (std::size_t i = 0; i < found.values.size(); ++i) found.values[i] /= columns[i];
   for (std::size_t row = 0; row < rows.size(); ++row) found.prices[row] /= rows[row];
   return found;
@@ -212,7 +217,7 @@ LinearSolution minimize_balanced(LinearProgram program) {
 }  // namespace
 
 LinearSolution minimize(const LinearProgram& program) {
-  LinearSolution found = Tableau(program).solve();
+  LinearSolution found = Tableau<double>(program).solve();
   if (found.feasible && satisfies(program, found.values)) return found;
   return minimize_balanced(program);
 }

@@ -57,6 +57,19 @@ void make_times_sound(std::array<double, kLimits>& prices, double together, std:
   }
 }
 
+/// What rounding left of counts: none negative, of the group's sum.
+void make_counts(std::vector<double>& values, double count) {
+  double sum = 0;
+  for (double& each : values) sum += each = each > 0 ? each : 0;
+  if (!(sum > 0) || !std::isfinite(sum)) {
+    values.assign(values.size(), 0);
+    values.front() = sum = 1;
+  }
+  if (std::abs(sum - count) > 1e-9 * count) {
+    for (double& each : values) each *= count / sum;
+  }
+}
+
 /// What a second of copies in a part is worth by the prices of the part's rows is the most that
 /// rows of such copies, the part's and all parts', may cost together.
 template <class Rows>
@@ -249,6 +262,7 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   for (const Group& group : groups) {
     const auto begin = solution.values.begin() + static_cast<std::ptrdiff_t>(first);
     found.*group.values = {begin, begin + static_cast<std::ptrdiff_t>(group.choices.size())};
+    make_counts(found.*group.values, group.count);
     first += group.choices.size();
   }
   for (std::size_t i = 0; i < kLimits; ++i) found.prices[i] = std::max(0.0, solution.prices[i]);
