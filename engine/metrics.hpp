@@ -19,7 +19,7 @@ namespace sluice::engine {
 struct StepMetrics {
   std::int64_t step = 0;  ///< From 1.
   double loss = 0;        ///< Mean cross-entropy of the step's targets, nats.
-  /// What balancing experts adds to it; none where nothing is balanced or the backend says none.
+  /// What balancing experts adds to it; none where nothing is balanced.
   std::optional<double> balance_loss{};
   double grad_norm = 0;  ///< Global, before clipping.
   double lr = 0;

@@ -35,7 +35,7 @@ CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
   space.begin = take_words(experts + 1);
   space.tiles = take_words(2 * route_tiles(routes, experts));
   space.counts = take_words(kRouteChunks * experts);
-  space.d_logits = offsets.take_bf16(tokens * experts);
+  space.d_logits = offsets.take_bf16(tokens * router_row(experts));
   space.rows = offsets.take_bf16(routes * job.model.hidden);
   return space;
 }

@@ -17,8 +17,8 @@ struct CudaRouteWorkspace {
   Bytes d_share;   ///< fp32 [R]
   Bytes begin;     ///< int32 [E + 1]
   Bytes tiles;     ///< int32 [route_tiles, 2]
-  Bytes counts;    ///< int32 [kRouteChunks, E]
-  Bytes d_logits;  ///< [T, E]
+  Bytes counts;    ///< int32 or fp32 [kRouteChunks, E]
+  Bytes d_logits;  ///< [T, router_row(E)]
   Bytes rows;      ///< [R, hidden] outputs of experts, or gradients of their inputs.
 };
 
@@ -54,6 +54,11 @@ inline constexpr std::int64_t kRouteChunks = 512;
 /// Tiles that `routes` rows of `experts` may need, whatever the router says.
 [[nodiscard]] constexpr std::int64_t route_tiles(std::int64_t routes, std::int64_t experts) {
   return routes / kExpertTile + experts;
+}
+
+/// Elements of a token's row in the gradient of a router's logits: what 16-byte accesses need.
+[[nodiscard]] constexpr std::int64_t router_row(std::int64_t experts) {
+  return (experts + 7) / 8 * 8;
 }
 
 /// Parts of a sum over tokens that kernels may keep at one time, each of as many fp32 as its result

@@ -163,10 +163,13 @@ const char* to_string(StateType type) {
 }
 
 float Job::balance_weight(std::int64_t tokens) const {
+  return static_cast<float>(balance_scale(tokens) / static_cast<double>(micro_batches()));
+}
+
+double Job::balance_scale(std::int64_t tokens) const {
   if (!router_aux_loss_coef) return 0;
   const double places = static_cast<double>(tokens) * static_cast<double>(model.layers);
-  return static_cast<float>(*router_aux_loss_coef * static_cast<double>(model.experts->count) /
-                            (places * places) / static_cast<double>(micro_batches()));
+  return *router_aux_loss_coef * static_cast<double>(model.experts->count) / (places * places);
 }
 
 }  // namespace sluice::planner

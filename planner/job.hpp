@@ -72,6 +72,9 @@ struct Job {
   /// What a route to an expert adds to the gradient of each of its probabilities in a micro-batch
   /// of `tokens` (docs/design/moe.md); 0 where nothing balances experts.
   [[nodiscard]] float balance_weight(std::int64_t tokens) const;
+  /// What the sum over experts of routes times summed probabilities adds to the loss of a
+  /// micro-batch of `tokens`; 0 where nothing balances experts.
+  [[nodiscard]] double balance_scale(std::int64_t tokens) const;
   [[nodiscard]] std::int64_t micro_batches() const { return tokens() / micro_tokens(); }
   /// Micro-batches that one sequence is split into.
   [[nodiscard]] std::int64_t chunks_per_sequence() const {

@@ -21,7 +21,7 @@ struct BlockRecord {
   /// fp32 [experts] each, behind x as part of it: routes to each expert in the blocks before this
   /// one, and the sum of its probabilities there. Only with a router_aux_loss_coef.
   Bytes counts;
-  Bytes probabilities;  ///< Not written on a CUDA device, which reports no balancing loss.
+  Bytes probabilities;  ///< Right behind the counts.
   Bytes q;            ///< [T, heads * head_dim] q projection; q-norm and RoPE apply as it is read.
   Bytes k;            ///< [T, kv_heads * head_dim] k projection; the same.
   Bytes v;            ///< [T, kv_heads * head_dim]

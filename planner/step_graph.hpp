@@ -84,7 +84,7 @@ enum class Role : std::uint8_t {
   norm_sum,         ///< double [1]: their sum; of `grads`: [units].
   loss_sum,         ///< double [micro_batches]: summed cross-entropy of each micro-batch.
   balance_loss,  ///< double [micro_batches]: the loss that balances each one's experts, times its
-                 ///< coefficient; where a router_aux_loss_coef is given and the device says it.
+                 ///< coefficient; only with a router_aux_loss_coef.
   key_values,  ///< A block's rotated keys, then its values: [context, kv_heads x head_dim] each, of
                ///< the compute type.
   routes,      ///< int32 [experts + 1]: routes to the experts before each, and of all.

@@ -33,7 +33,7 @@ StepTensors::StepTensors(GraphWriter& writer, const Job& job, const Plan& plan) 
   // What the CPU reads of a step lies where it reads it, so that nothing has to be fetched.
   loss_sum =
       writer.add_tensor({Arena::host, "loss_sum", Bytes(8 * job.micro_batches()), "workspace"});
-  if (job.router_aux_loss_coef && writer.device() == DeviceKind::host) {
+  if (job.router_aux_loss_coef) {
     balance_loss = writer.add_tensor(
         {Arena::host, "balance_loss", Bytes(8 * job.micro_batches()), "workspace"});
   }

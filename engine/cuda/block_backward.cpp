@@ -59,12 +59,7 @@ void CudaTemplates::backward_attention(cudaStream_t stream, const std::uint16_t*
                         gradient + slots_.q.weight.offset, first, gemm);
   gemm_.input_gradient(stream, {tokens_, hidden_, qkv_}, d_qkv, weights + slots_.q.weight.offset,
                        d_normed, gemm);
-  normalize_backward(stream, norm,
-                     {.d_x = d_stream,
-                      .d_x_into = cuda::Into::accumulate,
-                      .d_weight = gradient + slots_.input_norm.offset,
-                      .d_weight_into = into},
-                     workspace);
+  add_norm_backward(stream, norm, slots_.input_norm, gradient, into, d_stream, workspace);
 }
 
 }  // namespace sluice::engine

@@ -21,6 +21,17 @@ void CudaTemplates::normalize_backward(cudaStream_t stream, const NormInput& nor
                           workspace + space_.partials.count());
 }
 
+void CudaTemplates::add_norm_backward(cudaStream_t stream, const NormInput& norm,
+                                      const Slot& weight, float* gradient, cuda::Into into,
+                                      std::uint16_t* d_stream, std::byte* workspace) const {
+  normalize_backward(stream, norm,
+                     {.d_x = d_stream,
+                      .d_x_into = cuda::Into::accumulate,
+                      .d_weight = gradient + weight.offset,
+                      .d_weight_into = into},
+                     workspace);
+}
+
 void CudaTemplates::bias_gradient(cudaStream_t stream, const Slot& bias, const std::uint16_t* d,
                                   std::int64_t tokens, std::int64_t columns, float* gradient,
                                   cuda::Into into, std::byte* workspace) const {

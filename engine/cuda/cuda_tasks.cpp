@@ -121,6 +121,9 @@ void CudaDevice::finish(const BoundTask& task, cudaStream_t lane) {
     return templates_.loss_only(lane, arguments, workspace_of(task));
   }
   templates_.loss(lane, arguments, workspace_of(task));
+  if (const BoundAccess* balance = task.find(Role::balance_loss)) {
+    templates_.balance_loss(lane, arguments.input, as<double>(*balance));
+  }
 }
 
 void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {

@@ -45,12 +45,13 @@ cuda::RowGroups groups_of(const cuda::RouteShape& shape, const cuda::RouteArrays
 void CudaTemplates::require_computable_experts(const planner::ModelShape& shape) {
   if (!shape.experts) return;
   const planner::Experts& experts = *shape.experts;
-  if (experts.count % cuda::kVector != 0 || experts.count > cuda::kMostExperts ||
-      experts.active > cuda::kMostActive || experts.intermediate % cuda::kVector != 0) {
-    throw BadRequest(
-        "model: the cuda backend computes mixtures of a multiple of 8 experts, up to " +
-        std::to_string(cuda::kMostExperts) + ", of which a token uses up to " +
-        std::to_string(cuda::kMostActive) + ": use --backend host");
+  if (experts.count > cuda::kMostExperts || experts.active > cuda::kMostActive ||
+      experts.intermediate % cuda::kVector != 0) {
+    throw BadRequest("model: the cuda backend computes mixtures of up to " +
+                     std::to_string(cuda::kMostExperts) + " experts, of which a token uses up to " +
+                     std::to_string(cuda::kMostActive) +
+                     ", of an intermediate size that is a multiple of " +
+                     std::to_string(cuda::kVector) + ": use --backend host");
   }
 }
 
@@ -121,13 +122,20 @@ void CudaTemplates::block_experts(cudaStream_t stream, const std::uint16_t* weig
   feed_forward(stream, weights, record, {0, count}, next_input, workspace);
 }
 
-/// Adds the micro-batch's routes to those of the blocks before, behind the residual stream.
-void CudaTemplates::count_routes(cudaStream_t stream, const CudaRecord& record,
-                                 std::byte* next_input, std::byte* workspace) const {
+/// Adds the micro-batch's routes and probabilities to those of the blocks before, behind the
+/// residual stream.
+void CudaTemplates::add_balance(cudaStream_t stream, const CudaRecord& record,
+                                std::byte* next_input, std::byte* workspace) const {
   if (!job_.router_aux_loss_coef) return;
-  cuda::count_routes(stream, arrays_of(space_.routes, workspace), job_.model.experts->count,
-                     fp32(record.input + layout_.counts.count()),
-                     fp32(next_input + layout_.counts.count()));
+  cuda::add_balance(stream, fp32(record.at(layout_.router)), shape_of(job_.model, tokens_),
+                    arrays_of(space_.routes, workspace),
+                    fp32(record.input + layout_.counts.count()),
+                    fp32(next_input + layout_.counts.count()));
+}
+
+void CudaTemplates::balance_loss(cudaStream_t stream, const std::byte* input, double* loss) const {
+  cuda::balance_loss(stream, fp32(input + layout_.counts.count()), job_.model.experts->count,
+                     job_.balance_scale(tokens_), loss);
 }
 
 std::size_t CudaTemplates::counts_bytes() const {
@@ -144,6 +152,7 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
   const cuda::RowGroups groups = groups_of(shape, routes);
   const cuda::RowGroups all_tokens{.rows = tokens_};
   const std::int64_t width = job_.model.experts->intermediate;
+  const std::int64_t router_row = planner::router_row(shape.experts);
   std::uint16_t* normed = bf16(workspace + space_.normed.count());
   std::uint16_t* d_normed = bf16(workspace + space_.d_normed.count());
   std::uint16_t* activation = bf16(workspace + space_.activation.count());
@@ -172,19 +181,14 @@ void CudaTemplates::backward_experts(cudaStream_t stream, const std::uint16_t* w
   cuda::route_backward(stream, logits, shape, routes, job_.balance_weight(tokens_),
                        fp32(reinterpret_cast<std::byte*>(d_stream) + layout_.counts.count()),
                        d_logits);
-  cuda::accumulate_rows(stream, {d_logits, nullptr, shape.experts}, {normed, nullptr, hidden_},
+  cuda::accumulate_rows(stream, {d_logits, nullptr, router_row}, {normed, nullptr, hidden_},
                         all_tokens, {gradient + slots.router.offset, 0}, hidden_, shape.experts,
                         into);
-  cuda::multiply_rows_transposed(stream, {d_logits, nullptr, shape.experts}, all_tokens,
+  cuda::multiply_rows_transposed(stream, {d_logits, nullptr, router_row}, all_tokens,
                                  {weights + slots.router.offset, 0}, hidden_, shape.experts,
                                  d_normed);
   cuda::combine_rows(stream, rows, shape, routes, d_normed, hidden_, d_normed);
-  normalize_backward(stream, norm,
-                     {.d_x = d_stream,
-                      .d_x_into = cuda::Into::accumulate,
-                      .d_weight = gradient + slots_.post_norm.offset,
-                      .d_weight_into = into},
-                     workspace);
+  add_norm_backward(stream, norm, slots_.post_norm, gradient, into, d_stream, workspace);
 }
 
 }  // namespace sluice::engine

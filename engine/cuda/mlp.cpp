@@ -117,12 +117,7 @@ void CudaTemplates::backward_chunk(cudaStream_t stream, const std::uint16_t* wei
                 workspace);
   gemm_.input_gradient(stream, {tokens, hidden_, 2 * intermediate_}, d_gate_up,
                        weights + slots_.gate.weight.offset, d_normed, gemm);
-  normalize_backward(stream, norm,
-                     {.d_x = d_stream,
-                      .d_x_into = cuda::Into::accumulate,
-                      .d_weight = gradient + slots_.post_norm.offset,
-                      .d_weight_into = into},
-                     workspace);
+  add_norm_backward(stream, norm, slots_.post_norm, gradient, into, d_stream, workspace);
 }
 
 }  // namespace sluice::engine

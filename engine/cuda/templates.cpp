@@ -129,8 +129,8 @@ void CudaTemplates::embed_forward(cudaStream_t stream, const std::uint16_t* weig
                                   std::byte* output) const {
   cuda::embed(stream, weights + ends_.embedding.offset, tokens, count, hidden_, bf16(output));
   if (counts_bytes() > 0) {
-    check_cuda(cudaMemsetAsync(output + layout_.counts.count(), 0, counts_bytes(), stream),
-               "counts of routes");
+    check_cuda(cudaMemsetAsync(output + layout_.counts.count(), 0, 2 * counts_bytes(), stream),
+               "routes and probabilities");
   }
 }
 
@@ -200,7 +200,7 @@ void CudaTemplates::block_forward(cudaStream_t stream, const std::uint16_t* weig
   attend(stream, weights, record, workspace);
   project_out(stream, weights, record, all_tokens(), workspace);
   feed_forward(stream, weights, record, all_tokens(), next_input, workspace);
-  count_routes(stream, record, next_input, workspace);
+  add_balance(stream, record, next_input, workspace);
 }
 
 void CudaTemplates::block_recompute(cudaStream_t stream, const std::uint16_t* weights,

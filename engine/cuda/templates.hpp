@@ -97,6 +97,9 @@ class CudaTemplates {
   void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
   /// Writes loss_sum only.
   void loss_only(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
+  /// The loss that balances the experts of a micro-batch, times its coefficient, from the head's
+  /// input. `loss` may be mapped host memory.
+  void balance_loss(cudaStream_t stream, const std::byte* input, double* loss) const;
   /// fp32 [vocab] logits of one row of `input`, to host memory.
   void logits(cudaStream_t stream, const std::uint16_t* head, const std::uint16_t* lm_head,
               const std::byte* input, float* logits, std::byte* workspace);
@@ -139,6 +142,11 @@ class CudaTemplates {
   /// From the workspace's `d_normed` and `rstd`.
   void normalize_backward(cudaStream_t stream, const NormInput& norm,
                           const cuda::NormGradients& gradients, std::byte* workspace) const;
+  /// Adds what comes back through a norm of the residual stream to the stream's gradient;
+  /// `weight`: the norm's, in the block's vector `gradient`.
+  void add_norm_backward(cudaStream_t stream, const NormInput& norm, const Slot& weight,
+                         float* gradient, cuda::Into into, std::uint16_t* d_stream,
+                         std::byte* workspace) const;
   /// Sums the columns of d [tokens, columns] over tokens, where the projection has a bias.
   void bias_gradient(cudaStream_t stream, const Slot& bias, const std::uint16_t* d,
                      std::int64_t tokens, std::int64_t columns, float* gradient, cuda::Into into,
@@ -157,12 +165,13 @@ class CudaTemplates {
                       Span span, std::byte* workspace);
   void contract_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                         Span span, std::byte* next_input, std::byte* workspace);
-  void count_routes(cudaStream_t stream, const CudaRecord& record, std::byte* next_input,
-                    std::byte* workspace) const;
+  void add_balance(cudaStream_t stream, const CudaRecord& record, std::byte* next_input,
+                   std::byte* workspace) const;
   void backward_experts(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                         cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                         std::byte* workspace);
-  /// Bytes behind the residual stream's tokens: routes to each expert, where they are balanced.
+  /// Where experts are balanced, fp32 [experts]: what the residual stream carries of each of two
+  /// kinds behind its tokens, routes and probabilities.
   [[nodiscard]] std::size_t counts_bytes() const;
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               Span span, const std::int32_t* starts, std::byte* rotated) const;

@@ -13,6 +13,7 @@ inline const std::uint16_t* bf16(const std::byte* memory) {
   return reinterpret_cast<const std::uint16_t*>(memory);
 }
 inline float* fp32(std::byte* memory) { return reinterpret_cast<float*>(memory); }
+inline const float* fp32(const std::byte* memory) { return reinterpret_cast<const float*>(memory); }
 
 /// A vector's address, or null where the family has none.
 inline const std::uint16_t* vector_of(const std::uint16_t* weights, const Slot& slot) {

@@ -31,7 +31,7 @@ class BlockRun {
   void number_routes(std::int32_t* begins) const;
   void apply_experts(std::byte* next_input);  ///< residual, router logits -> gate, up, next_input
   /// Adds the micro-batch's routes and probabilities to those of the blocks before, in next_input.
-  void count_routes(std::byte* next_input) const;
+  void add_balance(std::byte* next_input) const;
 
   /// The parts of the backward pass in the order they must run, each over all tokens.
   void mlp_backward(float* gradient, std::byte* stream_gradient);

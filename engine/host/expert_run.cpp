@@ -118,7 +118,7 @@ void BlockRun::contract_experts(const Routes& routes, std::byte* next_input) {
   kernels_.add_store(mixed, record_.at(offsets_.residual), tokens_ * hidden, next_input);
 }
 
-void BlockRun::count_routes(std::byte* next_input) const {
+void BlockRun::add_balance(std::byte* next_input) const {
   if (!job_.router_aux_loss_coef) return;
   const Routes routes(job_, space_.routes, workspace_.data, tokens_);
   const auto* before =

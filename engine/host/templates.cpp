@@ -59,7 +59,7 @@ void HostTemplates::block_forward(Weights weights, RecordView record, std::byte*
   run.attend();
   run.project_residual();
   run.feed_forward(next_input);
-  run.count_routes(next_input);
+  run.add_balance(next_input);
 }
 
 void HostTemplates::block_extend(Weights weights, RecordView record, const KeptKeys& kept,
@@ -119,9 +119,7 @@ double HostTemplates::balance_loss(const std::byte* input) const {
   for (std::int64_t expert = 0; expert < job_.model.experts->count; ++expert) {
     sum += double{counts[expert]} * double{probabilities[expert]};
   }
-  const auto places = static_cast<double>(job_.micro_tokens() * job_.model.layers);
-  return *job_.router_aux_loss_coef * static_cast<double>(job_.model.experts->count) * sum /
-         (places * places);
+  return job_.balance_scale(job_.micro_tokens()) * sum;
 }
 
 double HostTemplates::loss_only(const LossArguments& arguments, Workspace workspace) const {

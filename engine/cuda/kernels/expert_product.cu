@@ -83,10 +83,11 @@ __global__ void __launch_bounds__(kProductThreads) sum_of_outer(OuterProduct pro
       a, b, ResultTile<float>{gradient + out * product.in + in, product.in, product.into});
 }
 
-void check_sizes(const RowGroups& groups, std::int64_t in, std::int64_t out) {
+/// `row`: elements from one row of y, or of its gradient, to the next.
+void check_sizes(const RowGroups& groups, std::int64_t in, std::int64_t out, std::int64_t row) {
   check(groups.rows > 0 && groups.groups > 0 && groups.groups <= 65535 && in > 0 && out > 0 &&
-            in % kVector == 0 && out % kVector == 0,
-        "experts' matrices have sizes that are multiples of 8");
+            in % kVector == 0 && row % kVector == 0 && row >= out,
+        "experts' rows have sizes that are multiples of 8");
   check((groups.begin == nullptr) == (groups.groups == 1 && groups.tiles == nullptr),
         "one group needs no table, several do");
 }
@@ -94,7 +95,6 @@ void check_sizes(const RowGroups& groups, std::int64_t in, std::int64_t out) {
 template <Layout L, class Out>
 void launch_rows(CUstream_st* stream, const RowProduct& product, Out* y) {
   const RowGroups& groups = product.groups;
-  check_sizes(groups, product.terms, product.columns);
   check(aligned(product.x.data, product.weights.data, y) && product.x.stride % kVector == 0 &&
             product.weights.stride % kVector == 0,
         "rows and matrices are 16-byte aligned");
@@ -112,27 +112,30 @@ void launch_rows(CUstream_st* stream, const RowProduct& product, Out* y) {
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                    std::int64_t out, std::uint16_t* y) {
+  check_sizes(groups, in, out, out);
   launch_rows<Layout::terms_in_row>(stream, {x, groups, weights, in, out}, y);
 }
 
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                    std::int64_t out, float* y) {
+  check_sizes(groups, in, out, planner::router_row(out));
   launch_rows<Layout::terms_in_row>(stream, {x, groups, weights, in, out}, y);
 }
 
 void multiply_rows_transposed(CUstream_st* stream, const IndexedRows& d_y, const RowGroups& groups,
                               const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                               std::int64_t out, std::uint16_t* d_x) {
+  check_sizes(groups, in, out, d_y.stride);
   launch_rows<Layout::terms_in_column>(stream, {d_y, groups, weights, out, in}, d_x);
 }
 
 void accumulate_rows(CUstream_st* stream, const IndexedRows& d_y, const IndexedRows& x,
                      const RowGroups& groups, const GroupMatrices<float>& gradients,
                      std::int64_t in, std::int64_t out, Into into) {
-  check_sizes(groups, in, out);
-  check(aligned(d_y.data, x.data, gradients.data) && d_y.stride % kVector == 0 &&
-            x.stride % kVector == 0 && gradients.stride % 4 == 0,
+  check_sizes(groups, in, out, d_y.stride);
+  check(aligned(d_y.data, x.data, gradients.data) && x.stride % kVector == 0 &&
+            gradients.stride % 4 == 0,
         "rows and gradients are 16-byte aligned");
   const dim3 grid(static_cast<unsigned>(ceil_div(out, kTile)),
                   static_cast<unsigned>(ceil_div(in, kTile)), static_cast<unsigned>(groups.groups));

@@ -35,7 +35,7 @@ struct GroupMatrices {
 };
 
 /// y[r] = x[r] W_g' for every row r of group g: W_g bf16 [out, in], y [rows, out] without gaps,
-/// bf16 or fp32. in and out are multiples of 8.
+/// bf16 or fp32. in is a multiple of 8, and so is out where y is bf16.
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                    std::int64_t out, std::uint16_t* y);
@@ -43,13 +43,14 @@ void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& g
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                    std::int64_t out, float* y);
 
-/// d_x[r] = d_y[r] W_g: bf16 [rows, in].
+/// d_x[r] = d_y[r] W_g: bf16 [rows, in]. in and the stride of d_y are multiples of 8; where out is
+/// none, rows of d_y go on with zeros.
 void multiply_rows_transposed(CUstream_st* stream, const IndexedRows& d_y, const RowGroups& groups,
                               const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                               std::int64_t out, std::uint16_t* d_x);
 
 /// d_W_g (+)= sum over rows r of g of d_y[r]' x[r]: fp32 [out, in]; of a group without rows, zeros
-/// or what was there.
+/// or what was there. in and the strides of d_y and x are multiples of 8.
 void accumulate_rows(CUstream_st* stream, const IndexedRows& d_y, const IndexedRows& x,
                      const RowGroups& groups, const GroupMatrices<float>& gradients,
                      std::int64_t in, std::int64_t out, Into into);

@@ -124,14 +124,20 @@ __device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b,
   }
 }
 
-/// Eight results of a row.
-__device__ inline void put(std::uint16_t* out, const float* values, Into) {
+/// Results of a row: eight, or in the last columns of a fp32 matrix `count`.
+__device__ inline void put(std::uint16_t* out, const float* values, int, Into) {
   Eight eight;
 #pragma unroll
   for (int i = 0; i < kVector; ++i) eight.value[i] = values[i];
   store(out, 0, eight.packed());
 }
-__device__ inline void put(float* out, const float* values, Into into) {
+__device__ inline void put(float* out, const float* values, int count, Into into) {
+  if (count < kVector || reinterpret_cast<std::uintptr_t>(out) % 16 != 0) {
+    for (int i = 0; i < count; ++i) {
+      out[i] = into == Into::accumulate ? out[i] + values[i] : values[i];
+    }
+    return;
+  }
   auto* four = reinterpret_cast<float4*>(out);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -168,7 +174,8 @@ __device__ void write_tile(const Sums (&sums)[kAcross][kAlong], const OperandTil
       const int row = warp_row() + i * kFragment + lane / 2;
       const int column = warp_column() + j * kFragment + lane % 2 * static_cast<int>(kVector);
       if (row < a.results && column < b.results) {
-        put(out.data + row * out.stride + column, own + lane / 2 * kRow + lane % 2 * kVector,
+        const auto count = static_cast<int>(min(kVector, b.results - column));
+        put(out.data + row * out.stride + column, own + lane / 2 * kRow + lane % 2 * kVector, count,
             out.into);
       }
       __syncwarp();

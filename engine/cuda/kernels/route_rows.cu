@@ -84,26 +84,12 @@ __global__ void __launch_bounds__(kThreads)
   if (threadIdx.x == 0) d_share[row] = sum;
 }
 
-__global__ void add_counts(const std::int32_t* begin, int experts, const float* before,
-                           float* after) {
-  const int expert = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (expert >= experts) return;
-  after[expert] = before[expert] + static_cast<float>(begin[expert + 1] - begin[expert]);
-}
-
 void check_rows(std::int64_t rows, std::int64_t width) {
   check(rows > 0 && rows <= INT32_MAX && width > 0 && width % kVector == 0,
         "rows of a multiple of 8 elements");
 }
 
 }  // namespace
-
-void count_routes(CUstream_st* stream, const RouteArrays& routes, std::int64_t experts,
-                  const float* before, float* after) {
-  add_counts<<<static_cast<unsigned>(ceil_div(experts, kThreads)), kThreads, 0, stream>>>(
-      routes.begin, static_cast<int>(experts), before, after);
-  check_launch("add_counts");
-}
 
 void combine_rows(CUstream_st* stream, const std::uint16_t* rows, const RouteShape& shape,
                   const RouteArrays& routes, const std::uint16_t* base, std::int64_t width,

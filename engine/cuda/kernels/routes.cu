@@ -1,5 +1,4 @@
-#include "engine/cuda/kernels/routes.hpp"
-#include "engine/cuda/kernels/vector.cuh"
+#include "engine/cuda/kernels/router_logits.cuh"
 #include "planner/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
@@ -11,36 +10,7 @@ using planner::kRouteChunks;
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
-constexpr int kPerLane = static_cast<int>(kMostExperts) / kWarp;
 constexpr int kNobody = 0x7fffffff;
-
-/// A token's logits over a warp: lane l has experts l, l + 32, ...
-struct Logits {
-  float value[kPerLane];
-
-  __device__ static Logits load(const float* logits, int experts, int lane) {
-    Logits mine;
-#pragma unroll
-    for (int i = 0; i < kPerLane; ++i) {
-      const int expert = lane + i * kWarp;
-      mine.value[i] = expert < experts ? logits[expert] : -INFINITY;
-    }
-    return mine;
-  }
-  /// The largest, and the sum of the exponentials over it.
-  __device__ float2 softmax_scale() const {
-    float top = value[0];
-#pragma unroll
-    for (int i = 1; i < kPerLane; ++i) top = fmaxf(top, value[i]);
-    for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-      top = fmaxf(top, __shfl_xor_sync(kAllLanes, top, distance));
-    }
-    float total = 0;
-#pragma unroll
-    for (int i = 0; i < kPerLane; ++i) total += expf(value[i] - top);
-    return {top, lane_sum(total)};
-  }
-};
 
 struct Candidate {
   float value;
@@ -194,7 +164,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A warp takes a token: d logit = p (dp - sum of dp p).
+/// A warp takes a token: d logit = p (dp - sum of dp p), and zeros behind the last expert.
 __global__ void __launch_bounds__(kThreads)
     logits_gradient(const float* logits, RouteShape shape, RouteArrays routes, float balance,
                     const float* counts, std::uint16_t* d_logits) {
@@ -231,12 +201,13 @@ __global__ void __launch_bounds__(kThreads)
     dot += p[i] * d[i];
   }
   dot = lane_sum(dot);
+  const int row = static_cast<int>(planner::router_row(experts));
 #pragma unroll
   for (int i = 0; i < kPerLane; ++i) {
     const int mine = lane + i * kWarp;
-    if (mine < experts) {
-      const __nv_bfloat16 value = __float2bfloat16_rn(p[i] * (d[i] - dot));
-      d_logits[token * experts + mine] = *reinterpret_cast<const std::uint16_t*>(&value);
+    if (mine < row) {
+      const __nv_bfloat16 value = __float2bfloat16_rn(mine < experts ? p[i] * (d[i] - dot) : 0.0f);
+      d_logits[token * row + mine] = *reinterpret_cast<const std::uint16_t*>(&value);
     }
   }
 }

@@ -28,7 +28,7 @@ struct RouteArrays {
   /// [route_tiles] pairs of an expert and a row of its: where each tile of kExpertTile rows begins;
   /// an expert of -1 behind the last one.
   std::int32_t* tiles = nullptr;
-  std::int32_t* counts = nullptr;  ///< Scratch: [kRouteChunks, E].
+  std::int32_t* counts = nullptr;  ///< Scratch: [kRouteChunks, E] of 4 bytes.
 };
 
 /// From logits fp32 [T, E]: softmax, each token's k experts of the largest logits (of equal ones
@@ -37,12 +37,20 @@ struct RouteArrays {
 void route(CUstream_st* stream, const float* logits, const RouteShape& shape,
            const RouteArrays& routes);
 
-/// after[e] = before[e] + routes to e: fp32 [E].
-void count_routes(CUstream_st* stream, const RouteArrays& routes, std::int64_t experts,
-                  const float* before, float* after);
+/// What blocks carry on to balance experts, fp32 [2, E]: after = before + routes to each expert,
+/// and + the sum of its probability over tokens, in a fixed order. Behind `route` of the same
+/// logits, whose scratch it takes.
+void add_balance(CUstream_st* stream, const float* logits, const RouteShape& shape,
+                 const RouteArrays& routes, const float* before, float* after);
 
-/// d_logits bf16 [T, E] from d_share, with balance * counts[e] added to the gradient of every
-/// probability of e; `counts` fp32 [E] is read only where balance is not 0.
+/// *loss = scale * sum over experts of what is carried of both kinds, in double, in a fixed order.
+/// `loss` may be mapped host memory.
+void balance_loss(CUstream_st* stream, const float* carried, std::int64_t experts, double scale,
+                  double* loss);
+
+/// d_logits bf16 [T, router_row(E)] from d_share, with balance * counts[e] added to the gradient of
+/// every probability of e, and zeros behind them; `counts` fp32 [E] is read only where balance is
+/// not 0.
 void route_backward(CUstream_st* stream, const float* logits, const RouteShape& shape,
                     const RouteArrays& routes, float balance, const float* counts,
                     std::uint16_t* d_logits);

@@ -11,13 +11,29 @@ constexpr std::int64_t kTile = planner::kExpertTile;
 struct Case {
   std::vector<std::int64_t> rows;  ///< Of each group.
   std::int64_t in, out;
+  /// Elements of a row of d_y.
+  [[nodiscard]] std::int64_t row() const { return planner::router_row(out); }
 };
+
+/// d_y [rows, each.row()], zeros behind `out`.
+Halves gradients_of(const Case& each, std::int64_t rows, RandomValues& random) {
+  Halves d_y = random.halves(rows * each.row());
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::fill(d_y.begin() + r * each.row() + each.out, d_y.begin() + (r + 1) * each.row(),
+              std::uint16_t{0});
+  }
+  return d_y;
+}
 
 std::vector<Case> cases() {
   return {{{1}, 8, 8},
           {{300}, 72, 200},
           {{0, 1, 127, 128, 129, 0, 300, 0}, 64, 40},
           {{5, 0, 200}, 256, 136},
+          {{1}, 8, 1},
+          {{300}, 72, 6},
+          {{129}, 136, 60},
+          {{0, 130, 7}, 40, 131},
           {{0, 0, 0, 1}, 136, 264}};
 }
 
@@ -88,11 +104,14 @@ TEST_F(ExpertProduct, OfRowsAndTheirGroupsMatrixAgreesWithDouble) {
     const IndexedRows indexed{from.data(), index.data(), in};
     multiply_rows(stream_, indexed, operands.table(), {matrices.data(), in * out}, in, out,
                   floats.data());
+    finish();
+    EXPECT_TRUE(floats.intact());
+    expect_close(floats.values(), expected, 1e-5, std::sqrt(double(in)), "fp32");
+    if (out != each.row()) continue;
     multiply_rows(stream_, indexed, operands.table(), {matrices.data(), in * out}, in, out,
                   halves.data());
     finish();
-    EXPECT_TRUE(floats.intact() && halves.intact());
-    expect_close(floats.values(), expected, 1e-5, std::sqrt(double(in)), "fp32");
+    EXPECT_TRUE(halves.intact());
     expect_close(halves.values(), expected, kOneRounding, 0.01, "bf16");
   }
 }
@@ -102,20 +121,21 @@ TEST_F(ExpertProduct, OfRowsAndTheTransposedMatrixAgreesWithDouble) {
     const Operands operands(each);
     const std::int64_t in = each.in, out = each.out, rows = operands.rows();
     RandomValues random(static_cast<unsigned>(in + out + 1));
-    const Halves d_y = random.halves(rows * out), w = random.halves(operands.groups() * in * out);
+    const Halves d_y = gradients_of(each, rows, random);
+    const Halves w = random.halves(operands.groups() * in * out);
     std::vector<double> expected;
     for (std::int64_t r = 0; r < rows; ++r) {
       const std::uint16_t* matrix = w.data() + operands.group_of(r) * in * out;
       for (std::int64_t i = 0; i < in; ++i) {
         double sum = 0;
         for (std::int64_t o = 0; o < out; ++o) {
-          sum += double(value_of(d_y[r * out + o])) * value_of(matrix[o * in + i]);
+          sum += double(value_of(d_y[r * each.row() + o])) * value_of(matrix[o * in + i]);
         }
         expected.push_back(sum);
       }
     }
     const DeviceArray<std::uint16_t> from(d_y), matrices(w), d_x(rows * in);
-    multiply_rows_transposed(stream_, {from.data(), nullptr, out}, operands.table(),
+    multiply_rows_transposed(stream_, {from.data(), nullptr, each.row()}, operands.table(),
                              {matrices.data(), in * out}, in, out, d_x.data());
     finish();
     EXPECT_TRUE(d_x.intact());
@@ -129,7 +149,8 @@ TEST_F(ExpertProduct, OfTwoSetsOfRowsIsSummedByGroupAndRepeats) {
     const std::int64_t in = each.in, out = each.out, rows = operands.rows();
     const std::int64_t matrix = in * out;
     RandomValues random(static_cast<unsigned>(in + out + 2));
-    const Halves d_y = random.halves(Operands::kTokens * out), x = random.halves(rows * in);
+    const Halves d_y = gradients_of(each, Operands::kTokens, random);
+    const Halves x = random.halves(rows * in);
     const std::vector<float> earlier = random.floats(operands.groups() * matrix);
     const DeviceArray<std::uint16_t> left(d_y), right(x);
     const DeviceArray<std::int32_t> index(operands.index());
@@ -140,16 +161,17 @@ TEST_F(ExpertProduct, OfTwoSetsOfRowsIsSummedByGroupAndRepeats) {
         double* sums = expected.data() + static_cast<std::int64_t>(operands.group_of(r)) * matrix;
         for (std::int64_t o = 0; o < out; ++o) {
           for (std::int64_t i = 0; i < in; ++i) {
-            sums[o * in + i] +=
-                double(value_of(d_y[operands.index()[r] * out + o])) * value_of(x[r * in + i]);
+            sums[o * in + i] += double(value_of(d_y[operands.index()[r] * each.row() + o])) *
+                                value_of(x[r * in + i]);
           }
         }
       }
       std::vector<float> before;
       for (int run = 0; run < 2; ++run) {
         const DeviceArray<float> gradients(earlier);
-        accumulate_rows(stream_, {left.data(), index.data(), out}, {right.data(), nullptr, in},
-                        operands.table(), {gradients.data(), matrix}, in, out, into);
+        accumulate_rows(stream_, {left.data(), index.data(), each.row()},
+                        {right.data(), nullptr, in}, operands.table(), {gradients.data(), matrix},
+                        in, out, into);
         finish();
         EXPECT_TRUE(gradients.intact());
         if (run == 1) {
@@ -164,6 +186,12 @@ TEST_F(ExpertProduct, OfTwoSetsOfRowsIsSummedByGroupAndRepeats) {
 
 TEST_F(ExpertProduct, RefusesSizesThatAreNoMultiplesOfEight) {
   EXPECT_THROW(multiply_rows(stream_, {}, {.rows = 1}, {}, 12, 8, static_cast<float*>(nullptr)),
+               std::logic_error);
+  EXPECT_THROW(
+      multiply_rows(stream_, {}, {.rows = 1}, {}, 8, 12, static_cast<std::uint16_t*>(nullptr)),
+      std::logic_error);
+  EXPECT_THROW(multiply_rows_transposed(stream_, {nullptr, nullptr, 12}, {.rows = 1}, {}, 8, 12,
+                                        static_cast<std::uint16_t*>(nullptr)),
                std::logic_error);
 }
 

@@ -78,6 +78,8 @@ struct HostRoutes {
 constexpr std::array kRouteShapes = {
     RouteShape{.tokens = 1, .experts = 8, .active = 1},
     RouteShape{.tokens = 777, .experts = 8, .active = 2, .normalized = false},
+    RouteShape{.tokens = 130, .experts = 6, .active = 3},
+    RouteShape{.tokens = 999, .experts = 60, .active = 4, .normalized = false},
     RouteShape{.tokens = 5000, .experts = 128, .active = 8},
     RouteShape{.tokens = 40000, .experts = 64, .active = 6, .normalized = false},
     RouteShape{.tokens = 300, .experts = 512, .active = 32}};
@@ -150,7 +152,7 @@ TEST_F(RouteKernels, GradientsOfLogitsAreThoseOfTheHost) {
     }
     const DeviceArray<float> values(logits), routed(counts);
     const DeviceRoutes routes(shape);
-    const DeviceArray<std::uint16_t> d_logits(shape.tokens * shape.experts);
+    const DeviceArray<std::uint16_t> d_logits(shape.tokens * planner::router_row(shape.experts));
     for (const float balance : {0.0F, 0.01F}) {
       std::vector<double> expected;
       for (std::int64_t t = 0; t < shape.tokens; ++t) {
@@ -163,6 +165,7 @@ TEST_F(RouteKernels, GradientsOfLogitsAreThoseOfTheHost) {
         for (std::size_t e = 0; e < p.size(); ++e) d[e] += balance * counts[e];
         for (std::size_t e = 0; e < p.size(); ++e) dot += double(d[e]) * p[e];
         for (std::size_t e = 0; e < p.size(); ++e) expected.push_back(p[e] * (d[e] - dot));
+        expected.resize(static_cast<std::size_t>((t + 1) * planner::router_row(shape.experts)));
       }
       route(stream_, values.data(), shape, routes.arrays());
       succeed(cudaMemcpyAsync(routes.d_share.data(), d_share.data(), d_share.size() * 4,
@@ -174,14 +177,50 @@ TEST_F(RouteKernels, GradientsOfLogitsAreThoseOfTheHost) {
       EXPECT_TRUE(d_logits.intact());
       expect_close(d_logits.values(), expected, kOneRounding, 1e-4, "d_logits");
     }
-    const DeviceArray<float> sums(shape.experts);
-    count_routes(stream_, routes.arrays(), shape.experts, routed.data(), sums.data());
-    finish();
-    const std::vector<float> found = sums.values();
-    for (std::size_t e = 0; e < counts.size(); ++e) {
-      const auto rows = static_cast<float>(host.routes.rows(static_cast<std::int64_t>(e)));
-      EXPECT_EQ(found[e], counts[e] + rows);
+  }
+}
+
+// Sums of probabilities repeat bit for bit; the loss is the sum of products of what is carried.
+TEST_F(RouteKernels, AddRoutesAndProbabilitiesToThoseBefore) {
+  for (const RouteShape& shape : kRouteShapes) {
+    RandomValues random(static_cast<unsigned>(shape.experts + shape.tokens));
+    const std::vector<float> logits = random.floats(shape.tokens * shape.experts);
+    const std::vector<float> before = random.floats(2 * shape.experts, 100);
+    const HostRoutes host(shape, logits);
+    std::vector<double> probabilities(before.begin() + shape.experts, before.end());
+    for (std::int64_t t = 0; t < shape.tokens; ++t) {
+      const float* own = logits.data() + t * shape.experts;
+      double total = 0;
+      for (std::int64_t e = 0; e < shape.experts; ++e) total += std::exp(double(own[e]));
+      for (std::int64_t e = 0; e < shape.experts; ++e) {
+        probabilities[static_cast<std::size_t>(e)] += std::exp(double(own[e])) / total;
+      }
     }
+    const DeviceArray<float> values(logits), carried(before);
+    const DeviceArray<double> loss(1);
+    const DeviceRoutes routes(shape);
+    std::vector<float> found;
+    for (int run = 0; run < 2; ++run) {
+      const DeviceArray<float> sums(2 * shape.experts);
+      route(stream_, values.data(), shape, routes.arrays());
+      add_balance(stream_, values.data(), shape, routes.arrays(), carried.data(), sums.data());
+      balance_loss(stream_, sums.data(), shape.experts, 0.25, loss.data());
+      finish();
+      EXPECT_TRUE(sums.intact() && routes.intact() && loss.intact());
+      if (run == 1) {
+        EXPECT_EQ(found, sums.values());
+      }
+      found = sums.values();
+    }
+    double expected = 0;
+    for (std::int64_t e = 0; e < shape.experts; ++e) {
+      const auto at = static_cast<std::size_t>(e);
+      EXPECT_EQ(found[at], before[at] + static_cast<float>(host.routes.rows(e))) << e;
+      expected += 0.25 * double(found[at]) * found[at + static_cast<std::size_t>(shape.experts)];
+    }
+    expect_close(std::vector<float>(found.begin() + shape.experts, found.end()), probabilities,
+                 1e-5, 1, "probabilities");
+    EXPECT_NEAR(loss.values().front(), expected, 1e-9 * std::abs(expected) + 1e-9);
   }
 }
 

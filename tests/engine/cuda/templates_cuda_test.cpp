@@ -9,8 +9,12 @@ namespace {
 class CudaTemplatesTest : public TemplatesTest, public EveryFamily {
  protected:
   /// Forward, recomputation and backward of a block against the host.
-  void expect_agreement(planner::AttentionSpan span, std::int64_t mlp_chunk = planner::kMlpChunk);
+  void expect_agreement(planner::AttentionSpan span, std::int64_t mlp_chunk = planner::kMlpChunk,
+                        std::int64_t experts = 8);
 };
+
+/// Families whose blocks are mixtures.
+class CudaMixtures : public CudaTemplatesTest {};
 
 /// Documents of 30, 1 and 97 tokens in the first sequence; the second is one.
 std::vector<std::int32_t> marked_tokens(const planner::Job& job) {
@@ -50,11 +54,15 @@ Expected host_block(const planner::Job& job, const Halves& high, const Halves& x
   return expected;
 }
 
-void CudaTemplatesTest::expect_agreement(planner::AttentionSpan span, std::int64_t mlp_chunk) {
+void CudaTemplatesTest::expect_agreement(planner::AttentionSpan span, std::int64_t mlp_chunk,
+                                         std::int64_t experts) {
   planner::Job job = small_job(GetParam(), planner::ComputeType::bf16);
   planner::Job on_host = small_job(GetParam(), planner::ComputeType::fp32);
   job.attention = on_host.attention = span;
   job.mlp_chunk = mlp_chunk;
+  for (planner::Job* each : {&job, &on_host}) {
+    if (each->model.experts) each->model.experts->count = experts;
+  }
   const std::int64_t elements = job.micro_tokens() * job.model.hidden;
   RandomValues random(3);
   Halves x = random.halves(elements), high = weights(job, 1);
@@ -136,7 +144,17 @@ TEST_P(CudaTemplatesTest, ABlockOfDocumentsAgreesWithTheHost) {
   expect_agreement(planner::AttentionSpan::document);
 }
 
+TEST_P(CudaMixtures, ABlockOfSixExpertsAgreesWithTheHost) {
+  expect_agreement(planner::AttentionSpan::sequence, planner::kMlpChunk, 6);
+}
+
+TEST_P(CudaMixtures, ABlockOfTwelveExpertsAgreesWithTheHost) {
+  expect_agreement(planner::AttentionSpan::sequence, planner::kMlpChunk, 12);
+}
+
 INSTANTIATE_TEST_SUITE_P(Families, CudaTemplatesTest, every_family());
+INSTANTIATE_TEST_SUITE_P(Families, CudaMixtures,
+                         ::testing::Values(planner::Family::qwen3_moe, planner::Family::mixtral));
 
 }  // namespace
 }  // namespace sluice::engine

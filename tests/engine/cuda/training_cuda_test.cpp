@@ -35,7 +35,7 @@ planner::Job training_job() {
 }
 
 struct Outcome {
-  std::vector<double> losses, norms;
+  std::vector<double> losses, norms, balances;
   std::string weights, state;
 };
 
@@ -52,6 +52,7 @@ Outcome train(const planner::Job& job, const planner::Plan& plan, planner::Devic
   session.run_to(steps, [&](std::int64_t, const StepResult& result) {
     outcome.losses.push_back(result.loss);
     outcome.norms.push_back(result.grad_norm);
+    if (result.balance_loss) outcome.balances.push_back(*result.balance_loss);
   });
   outcome.weights = session.state().weights_sha256();
   outcome.state = session.state().state_sha256();
@@ -80,13 +81,13 @@ Outcome train_on_host(const planner::Job& job, const planner::Plan& plan, std::i
   });
 }
 
-/// Two of eight experts, balanced.
-planner::Job routed_job() {
+/// Two of so many experts, balanced.
+planner::Job routed_job(std::int64_t experts) {
   planner::Job job = training_job();
   job.model.family = planner::Family::qwen3_moe;
   job.model.qkv_bias = false;
   job.model.qk_norm = true;
-  job.model.experts = planner::Experts{.count = 8, .active = 2, .intermediate = 160};
+  job.model.experts = planner::Experts{.count = experts, .active = 2, .intermediate = 160};
   job.router_aux_loss_coef = 0.02;
   return job;
 }
@@ -96,6 +97,7 @@ class CudaTraining : public cuda::testing::KernelTest {};
 void expect_bits(const Outcome& outcome, const Outcome& expected, const std::string& where) {
   EXPECT_EQ(outcome.losses, expected.losses) << where;
   EXPECT_EQ(outcome.norms, expected.norms) << where;
+  EXPECT_EQ(outcome.balances, expected.balances) << where;
   EXPECT_EQ(outcome.weights, expected.weights) << where;
   EXPECT_EQ(outcome.state, expected.state) << where;
 }
@@ -122,19 +124,28 @@ TEST_F(CudaTraining, RandomPlansGiveTheBitsOfThePlainPlan) {
 }
 
 TEST_F(CudaTraining, RandomPlansOfAMixtureOfExpertsGiveTheBitsOfThePlainPlan) {
-  expect_plans_give_equal_bits(routed_job(), 8);
+  expect_plans_give_equal_bits(routed_job(8), 8);
+  expect_plans_give_equal_bits(routed_job(6), 4);
 }
 
 // Choices between experts whose logits are nearly equal may differ, and with them some of a loss.
 TEST_F(CudaTraining, TheLossOfAMixtureOfExpertsFollowsTheHostBackends) {
-  const planner::Job job = routed_job();
-  const planner::Plan plan = planner::uniform_plan(job, planner::UnitPlan{}, 2);
-  const Outcome on_device = train_on_cuda(job, plan, 12);
-  const Outcome on_host = train_on_host(job, plan, 12);
-  for (std::size_t step = 0; step < on_host.losses.size(); ++step) {
-    EXPECT_NEAR(on_device.losses[step], on_host.losses[step], 0.02 * on_host.losses[step]) << step;
+  for (const std::int64_t experts : {8, 6}) {
+    SCOPED_TRACE(experts);
+    const planner::Job job = routed_job(experts);
+    const planner::Plan plan = planner::uniform_plan(job, planner::UnitPlan{}, 2);
+    const Outcome on_device = train_on_cuda(job, plan, 12);
+    const Outcome on_host = train_on_host(job, plan, 12);
+    ASSERT_EQ(on_device.balances.size(), on_host.losses.size());
+    ASSERT_EQ(on_host.balances.size(), on_host.losses.size());
+    for (std::size_t step = 0; step < on_host.losses.size(); ++step) {
+      EXPECT_NEAR(on_device.losses[step], on_host.losses[step], 0.02 * on_host.losses[step])
+          << step;
+      EXPECT_NEAR(on_device.balances[step], on_host.balances[step], 0.02 * on_host.balances[step])
+          << step;
+    }
+    EXPECT_NEAR(on_device.norms.front(), on_host.norms.front(), 0.03 * on_host.norms.front());
   }
-  EXPECT_NEAR(on_device.norms.front(), on_host.norms.front(), 0.03 * on_host.norms.front());
 }
 
 TEST_F(CudaTraining, PlansGiveTheSameBitsToAnMlpInChunks) {
