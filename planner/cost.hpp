@@ -17,8 +17,11 @@ namespace sluice::planner {
 
 /// A matrix product of [m, k] by [k, n], `count` times.
 struct Gemm {
+  /// Of products of experts, one for each of `count`: what the rows are that a router deals out.
+  enum class Dealt { nothing, rows, terms };  ///< m or k.
   std::int64_t m, n, k;
   std::int64_t count = 1;
+  Dealt dealt = Dealt::nothing;
 };
 
 /// Causal attention of `sequences` sequences of `length` tokens.

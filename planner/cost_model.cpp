@@ -87,6 +87,10 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
     CostParts products;  // One curve: its errors go together.
     double product_deviation = 0;
     for (const Gemm& g : work.gemms) {
+      if (profile_.device == DeviceKind::cuda && g.dealt != Gemm::Dealt::nothing) {
+        parts.add(expert_product_time(profile_, g), kExpertShareDeviation, Evidence::fitted);
+        continue;
+      }
       const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
       products.add_rate(flops(g).count(), rate);
       product_deviation = std::max(product_deviation, deviation_of(rate));

@@ -28,6 +28,7 @@ namespace sluice::planner {
 ///
 /// From the profile, S = summed over the task's work:
 ///   compute    S(flops / gemm rate(flops)) + S(flops / attention rate)
+///              + S(expert_product_time) of experts on CUDA machines
 ///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
 ///   copy       copy_latency + bytes / link rate
 ///   update     parameters / update rate(threads)

@@ -49,6 +49,21 @@ Fact gemm_rate(const MachineProfile& profile, Flops flops) {
   return between(below->rate, above->rate, share);
 }
 
+Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
+  constexpr double kHalfRowTile = 64, kHalfTermTile = 16;
+  const double work = flops(gemm).count();
+  if (profile.gemm.empty()) return Seconds(work / profile.peak_bf16.value);
+  const auto fastest = std::ranges::max_element(
+      profile.gemm, {}, [](const CurvePoint& point) { return point.rate.value; });
+  const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
+             k = static_cast<double>(gemm.k);
+  const bool rows = gemm.dealt == Gemm::Dealt::rows;
+  const double fill = rows ? m / (m + kHalfRowTile) : k / (k + kHalfTermTile);
+  const double bytes = 2 * (m * k + k * n) + (rows ? 2 : 2 * 4) * m * n;
+  return Seconds(work / (kExpertShare * fastest->rate.value * fill) +
+                 static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value);
+}
+
 Seconds narrow_run_time(const AttentionWork& attention) {
   constexpr Seconds kPerKey(11.5e-9);
   constexpr double kHeadDim = 128;

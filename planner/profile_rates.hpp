@@ -12,14 +12,28 @@ namespace sluice::planner {
 /// beyond them; the peak where it has none.
 [[nodiscard]] Fact gemm_rate(const MachineProfile& profile, Flops flops);
 
-/// FLOP/s of causal attention of that shape: the profile's by keys seen and head dimension, at most
-/// its ceiling.
+/// Products of experts on a CUDA device, which are kernels of our own (docs/design/moe.md), of all
+/// `gemm.count`:
+///   flops / (kExpertShare x the curve's fastest rate x fill) + bytes / hbm_bandwidth
+/// fill: rows of an expert come in tiles of 128, of which the last is half full on average,
+/// m / (m + 64); terms come by 32, k / (k + 16). bytes: operands and results once, gradients of
+/// weights in fp32 both ways. At a profile without a curve, which stands for the peak: as gemm_rate
+/// has it.
+[[nodiscard]] Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm);
+/// Of the library's rate, for full tiles. Inferred from the compute lane's busy time in a step of
+/// Qwen3-30B-A3B on an H200, 4.70 s where 3.48 s were predicted as the library's
+/// (experiments/results/2026-11-22-rehearsal-moe); tests/bench/experts_cuda_bench.cpp measures it.
+inline constexpr double kExpertShare = 0.18;
+inline constexpr double kExpertShareDeviation = 0.25;
+
 /// What runs of one head take beyond their share of the attention rate: 11.5 ns for each key that
 /// one reads, two runs in flight (an H200 with cuDNN 9.19, 131072 tokens, 28 heads of 128, blocks
 /// of 4096 to 14592 queries: within 5 %; experiments/results/2026-11-22-long-context).
 [[nodiscard]] Seconds narrow_run_time(const AttentionWork& attention);
 inline constexpr double kNarrowRunDeviation = 0.1;
 
+/// FLOP/s of causal attention of that shape: the profile's by keys seen and head dimension, at most
+/// its ceiling.
 [[nodiscard]] Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention);
 
 /// Parameters/s of the CPU optimizer: between the profile's thread counts linearly, beyond them the

@@ -5,7 +5,8 @@
 //                                           under a sliding window; forward 4 d P FLOPs (scores and
 //                                           values), backward 10 d P (scores again, dV, dP, dQ, dK)
 //   ... of chunks that attend to `prior` keys before them: P = L (L + 1) / 2 + L prior
-//   experts: as many as tokens go to (expected_experts), each with its equal share
+//   experts: as many as tokens go to (expected_experts), each with its equal share; on a CUDA
+//   device a product of all of them is one kernel
 //   an MLP in chunks                        the products of each chunk; backward computes gate and
 //                                           up again, and a weight gradient is read and written
 //                                           once for each chunk
@@ -83,17 +84,19 @@ std::int64_t mlp_chunks(const Job& job) {
 /// gate and up, or down: of all experts where there are any, or of each chunk.
 std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
   std::int64_t wide = s.intermediate, networks = 1;
+  Gemm::Dealt dealt = Gemm::Dealt::nothing;
   std::vector<Chunks> chunks = chunks_of(s.tokens, job.mlp_tokens());
   if (const auto& experts = job.model.experts) {
     networks = expected_experts(*experts, s.tokens);
     chunks = {{std::max<std::int64_t>(1, s.tokens * experts->active / networks), 1}};
     wide = experts->intermediate;
+    dealt = Gemm::Dealt::rows;
   }
   std::vector<Gemm> products;
   products.reserve(chunks.size());
   for (const auto& [tokens, count] : chunks) {
-    products.push_back(side == Side::in ? Gemm{tokens, wide, s.hidden, 2 * networks * count}
-                                        : Gemm{tokens, s.hidden, wide, networks * count});
+    products.push_back(side == Side::in ? Gemm{tokens, wide, s.hidden, 2 * networks * count, dealt}
+                                        : Gemm{tokens, s.hidden, wide, networks * count, dealt});
   }
   return products;
 }
@@ -137,9 +140,10 @@ void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
 
 /// The two products that follow from forward product `g`.
 void add_backward_of(Work& work, const Gemm& g) {
-  work.gemms.push_back({g.m, g.k, g.n, g.count});
-  work.gemms.push_back({g.n, g.k, g.m, g.count});
-  work.kernels += 2 * g.count;
+  const bool dealt = g.dealt == Gemm::Dealt::rows;
+  work.gemms.push_back({g.m, g.k, g.n, g.count, g.dealt});
+  work.gemms.push_back({g.n, g.k, g.m, g.count, dealt ? Gemm::Dealt::terms : g.dealt});
+  work.kernels += 2 * (dealt ? 1 : g.count);
 }
 
 Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t position) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "planner/ceilings.hpp"
 #include "planner/cost_key.hpp"
 #include "planner/profile_rates.hpp"
 #include "planner/run_planning.hpp"
@@ -49,6 +50,34 @@ TEST(ComputeCost, AddsProductsAttentionStreamsAndOverheads) {
   EXPECT_EQ(cost.evidence, Evidence::fitted);
   EXPECT_EQ(use_of(cost, "cores"), 1);
   EXPECT_GT(cost.relative_deviation, 0);
+}
+
+// Half of a tile filled: 64 of 128 rows, 16 of 32 terms. At 1e9/s of the library's products.
+TEST(ComputeCost, ProductsOfExpertsTakeWhatTheirOwnKernelsDoOnACudaDevice) {
+  const auto seconds_of = [](const MachineProfile& profile, const Gemm& gemm) {
+    Work work;
+    work.gemms = {gemm};
+    return ProfileCostModel(profile, {}).compute(CostKey{"forward/x"}, work).amount.count();
+  };
+  const Gemm rows{64, 500, 1000, 3, Gemm::Dealt::rows};
+  const Gemm terms{500, 1000, 16, 3, Gemm::Dealt::terms};
+  const MachineProfile cuda = round_profile(DeviceKind::cuda);
+  EXPECT_NEAR(
+      seconds_of(cuda, rows),
+      3 * (2 * 64 * 500e3 / (0.5e9 * kExpertShare) + 2e-9 * (64 * 1000 + 500 * 1000 + 64 * 500)),
+      1e-9);
+  EXPECT_NEAR(seconds_of(cuda, terms),
+              3 * (2 * 500e3 * 16 / (0.5e9 * kExpertShare) +
+                   1e-9 * (2 * 16 * (500 + 1000) + 8 * 500 * 1000)),
+              1e-9);
+  for (Gemm gemm : {rows, terms}) {
+    const double on_host = seconds_of(round_profile(DeviceKind::host), gemm);
+    const double at_peak = seconds_of(at_ceilings(cuda), gemm);
+    EXPECT_NEAR(at_peak, flops(gemm).count() / 2e9, 1e-12) << "whoever wrote the kernels";
+    gemm.dealt = Gemm::Dealt::nothing;
+    EXPECT_EQ(on_host, seconds_of(round_profile(DeviceKind::host), gemm));
+    EXPECT_EQ(at_peak, seconds_of(at_ceilings(cuda), gemm));
+  }
 }
 
 TEST(ComputeCost, CalibrationOfItsKeyReplacesTheProfile) {

@@ -72,6 +72,29 @@ TEST(Experts, TheBalancingLossHasAPlaceOnBothBackends) {
   }
 }
 
+TEST(Experts, HaveOneKernelAProductHoweverManyTheyAre) {
+  Job job = test::tiny_job();
+  job.model = read("qwen3_moe", kRouted);
+  const Work few = work_of(job, Pass::block_backward, 1);
+  job.model.experts->count = 12;
+  const Work many = work_of(job, Pass::block_backward, 1);
+  EXPECT_EQ(few.kernels, many.kernels);
+  const auto dealt = [&many](Gemm::Dealt what) {
+    return std::ranges::count(many.gemms, what, &Gemm::dealt);
+  };
+  EXPECT_EQ(dealt(Gemm::Dealt::rows), 2) << "of gate and up, and down";
+  EXPECT_EQ(dealt(Gemm::Dealt::terms), 2);
+  for (const Gemm& gemm : many.gemms) {
+    const std::int64_t share = job.micro_tokens() * 2 / 12;
+    if (gemm.dealt == Gemm::Dealt::rows) {
+      EXPECT_EQ(gemm.m, share);
+    }
+    if (gemm.dealt == Gemm::Dealt::terms) {
+      EXPECT_EQ(gemm.k, share);
+    }
+  }
+}
+
 TEST(Experts, AreCountedUnderEitherNameInQwensConfigs) {
   constexpr const char* kRest = R"("moe_intermediate_size": 24, "num_experts_per_tok": 2, )";
   for (const char* name : {"num_experts", "num_local_experts"}) {
