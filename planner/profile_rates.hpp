@@ -20,10 +20,11 @@ namespace sluice::planner {
 /// weights in fp32 both ways. At a profile without a curve, which stands for the peak: as gemm_rate
 /// has it.
 [[nodiscard]] Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm);
-/// Of the library's rate, for full tiles. Inferred from the compute lane's busy time in a step of
-/// Qwen3-30B-A3B on an H200, 4.70 s where 3.48 s were predicted as the library's
-/// (experiments/results/2026-11-22-rehearsal-moe); tests/bench/experts_cuda_bench.cpp measures it.
-inline constexpr double kExpertShare = 0.18;
+/// Of the library's rate, for full tiles. Inferred from one run: with it, a step of Qwen3-30B-A3B
+/// on an H200 is predicted to compute for 4.8 s; experiments/results/2026-11-22-rehearsal-moe was
+/// busy for 4.7 s (step_s x busy.compute). tests/bench/experts_cuda_bench.cpp measures it by
+/// product.
+inline constexpr double kExpertShare = 0.2;
 inline constexpr double kExpertShareDeviation = 0.25;
 
 /// What runs of one head take beyond their share of the attention rate: 11.5 ns for each key that
