@@ -47,7 +47,7 @@ class Tableau {
       }
       objective(column) = column >= artificial(0) && column + 1 < width_ ? 0 : sum;
     }
-    pivot_until_least();
+    pivot_until_least(Phase::feasible);
     if (-objective(width_ - 1) > 1e-7) return refutation();
     for (std::size_t column = 0; column < width_; ++column) {
       objective(column) = column < variables_ ? program_.cost[column] : 0;
@@ -59,16 +59,18 @@ class Tableau {
         objective(column) -= price * at(row, column);
       }
     }
-    pivot_until_least();
+    pivot_until_least(Phase::least_cost);
     return solution();
   }
 
  private:
+  enum class Phase { feasible, least_cost };
+
   Real& at(std::size_t row, std::size_t column) { return cells_[row * width_ + column]; }
   Real& objective(std::size_t column) { return cells_[count_ * width_ + column]; }
   [[nodiscard]] std::size_t artificial(std::size_t row) const { return variables_ + count_ + row; }
 
-  void pivot_until_least() {
+  void pivot_until_least(Phase phase) {
     for (int pivots = 0; pivots < kMostPivots; ++pivots) {
       std::size_t entering = width_;
       Real least = -kTiny;
@@ -79,10 +81,24 @@ class Tableau {
         least = objective(column);
       }
       if (entering == width_) return;
-      const std::size_t leaving = leaving_row(entering, pivots >= kQuickPivots);
+      std::size_t leaving = phase == Phase::least_cost ? artificial_row(entering) : count_;
+      if (leaving == count_) leaving = leaving_row(entering, pivots >= kQuickPivots);
       if (leaving == count_) return;
       pivot(leaving, entering);
     }
+  }
+
+  /// Artificials that are still basic once all are 0 would grow with `entering`: they leave before
+  /// that, by the largest pivot.
+  std::size_t artificial_row(std::size_t entering) {
+    std::size_t leaving = count_;
+    Real most = kLeastPivot;
+    for (std::size_t row = 0; row < count_; ++row) {
+      if (basis_[row] < artificial(0) || std::abs(at(row, entering)) <= most) continue;
+      most = std::abs(at(row, entering));
+      leaving = row;
+    }
+    return leaving;
   }
 
   /// Of the rows that `entering` may grow to, the one with the largest pivot, for what is divided

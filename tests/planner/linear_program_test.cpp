@@ -91,5 +91,46 @@ TEST(LinearProgram, FindsWhatSatisfiesRowsOfManySizes) {
   }
 }
 
+// Rows and variables in units far apart, all limits met at one point that is known.
+TEST(LinearProgram, HoldsItsRowsWhateverTheirUnits) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  const auto power = [&](double most) { return std::pow(10, most * unit(random)); };
+  constexpr std::size_t kVariables = 20, kRows = 40;
+  for (int trial = 0; trial < 300; ++trial) {
+    LinearProgram program;
+    std::vector<double> point, units;
+    for (std::size_t i = 0; i < kVariables; ++i) {
+      units.push_back(power(5));
+      point.push_back(std::max(0.0, unit(random)) / units[i]);
+      program.cost.push_back((1 + unit(random)) * units[i]);
+    }
+    for (std::size_t r = 0; r < kRows; ++r) {
+      LinearProgram::Row row;
+      const double scale = power(5);
+      for (std::size_t i = 0; i < kVariables; ++i) {
+        row.coefficients.push_back(r % 3 == i % 3 ? scale * units[i] * unit(random) : 0);
+        row.limit += row.coefficients[i] * point[i];
+      }
+      row.equal = r % 8 == 0;
+      if (!row.equal && r % 5 != 0) row.limit += scale * std::max(0.0, unit(random));
+      program.rows.push_back(row);
+    }
+    const auto found = minimize(program);
+    ASSERT_TRUE(found.feasible) << trial;
+    for (std::size_t i = 0; i < kVariables; ++i) EXPECT_GE(found.values[i] * units[i], -1e-5);
+    for (const LinearProgram::Row& row : program.rows) {
+      double sum = 0, size = std::abs(row.limit);
+      for (std::size_t i = 0; i < kVariables; ++i) {
+        sum += row.coefficients[i] * found.values[i];
+        size = std::max(size, std::abs(row.coefficients[i] * found.values[i]));
+        size = std::max(size, std::abs(row.coefficients[i]));
+      }
+      EXPECT_LE(sum - row.limit, 1e-5 * size) << trial;
+      EXPECT_GE(sum - row.limit, row.equal ? -1e-5 * size : -INFINITY) << trial;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sluice::planner
