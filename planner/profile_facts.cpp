@@ -1,4 +1,5 @@
 // The profile's numbers by name: their units, their text, `--set machine.NAME`, and their hash.
+#include <algorithm>
 #include <array>
 
 #include "planner/hash.hpp"
@@ -102,6 +103,27 @@ std::optional<double> factor_of(const std::string& text, const std::string& fiel
   return factor;
 }
 
+/// Of none of these can a machine have nothing.
+constexpr std::array kNeeded = {&Profile::cores,
+                                &Profile::h2d,
+                                &Profile::d2h,
+                                &Profile::dram,
+                                &Profile::hbm_bandwidth,
+                                &Profile::peak_bf16,
+                                &Profile::attention_forward,
+                                &Profile::attention_backward};
+
+/// The most that is no mistake: of bytes what can be counted, of others what a step can be.
+double most_of(const FactField& field) {
+  constexpr double kMostBytes = 9e18, kMostCores = 1 << 20, kMost = 1e30;
+  if (field.unit == FactUnit::bytes) return kMostBytes;
+  return field.member == &Profile::cores ? kMostCores : kMost;
+}
+
+bool is_needed(const FactField& field) {
+  return std::find(kNeeded.begin(), kNeeded.end(), field.member) != kNeeded.end();
+}
+
 void scale(Fact& fact, double factor, const std::string& text) {
   fact.value *= factor;
   fact.deviation *= factor;
@@ -146,13 +168,22 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
       continue;
     }
     Fact& fact = profile.*field.member;
-    if (factor) return scale(fact, *factor, value);
-    const double number = parse_in(field.unit, value, where);
-    fact = Fact{.value = number,
-                .deviation = 0,
-                .count = 1,
-                .source = Source::estimated,
-                .note = "set to " + value};
+    if (factor) {
+      scale(fact, *factor, value);
+    } else {
+      const double number = parse_in(field.unit, value, where);
+      if (is_needed(field) && number == 0) {
+        throw BadRequest(where + ": \"" + value + "\" must be more than 0");
+      }
+      fact = Fact{.value = number,
+                  .deviation = 0,
+                  .count = 1,
+                  .source = Source::estimated,
+                  .note = "set to " + value};
+    }
+    if (!(fact.value <= most_of(field))) {
+      throw BadRequest(where + ": \"" + value + "\" is too large");
+    }
     return;
   }
   throw BadRequest(where + ": unknown number of a machine" + sim::did_you_mean(name, names));

@@ -79,6 +79,12 @@ void read_facts(const JsonObject& facts, MachineProfile& profile) {
                        sim::did_you_mean(key, known));
     }
   }
+  for (const FactField& field : fact_fields()) {
+    const bool copies =
+        field.member == &MachineProfile::h2d || field.member == &MachineProfile::d2h;
+    if (!copies || (profile.*field.member).value > 0) continue;
+    facts.fail(std::string(field.name) + suffix(field.unit), "must be stated, and more than 0");
+  }
 }
 
 void read_lists(const JsonObject& json, MachineProfile& profile) {

@@ -69,6 +69,9 @@ TEST(Profile, SetsFactsByQuantityOrFactor) {
   EXPECT_REFUSED(set_fact(machine, "h2d", "-1x"), "positive factor");
   EXPECT_REFUSED(set_fact(machine, "pcie", "1x"), "unknown number of a machine");
   EXPECT_REFUSED(set_fact(machine, "cores", "-2"), "must not be negative");
+  EXPECT_REFUSED(set_fact(machine, "h2d", "0 GB/s"), "machine.h2d: \"0 GB/s\" must be more than 0");
+  EXPECT_REFUSED(set_fact(machine, "cores", "1e30"), "machine.cores: \"1e30\" is too large");
+  EXPECT_REFUSED(set_fact(machine, "hbm", "1e300x"), "machine.hbm: \"1e300x\" is too large");
 }
 
 TEST(Profile, RefusesNamingTheField) {
@@ -77,6 +80,10 @@ TEST(Profile, RefusesNamingTheField) {
     std::string other = text;
     return profile_from_json(other.replace(other.find(from), from.size(), to), "p.json");
   };
+  MachineProfile without = here_estimate();
+  without.d2h.value = 0;
+  EXPECT_REFUSED(profile_from_json(to_json_text(without), "p.json"),
+                 "d2h_bytes_per_s: must be stated, and more than 0");
   EXPECT_REFUSED(changed("\"h2d_bytes_per_s\"", "\"h2d_byte_per_s\""),
                  "did you mean \"h2d_bytes_per_s\"");
   EXPECT_REFUSED(changed("\"source\": \"estimated\"", "\"source\": \"guessed\""), "source");
