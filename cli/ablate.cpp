@@ -145,7 +145,8 @@ std::string estimate_text(const profiler::Experiment& experiment,
   std::string text = fmt::format("\n{} cells, about {} of searching for plans, ",
                                  estimate.cells.size(), hours_text(estimate.search));
   if (experiment.on == profiler::Ground::device) {
-    text += hours_text(estimate.device) + " of steps on the device, ";
+    text += fmt::format("{} of steps on the device in {} runs (each makes its weights first), ",
+                        hours_text(estimate.device), estimate.starts);
   }
   text += planner::format_bytes(estimate.disk) + " of results\n";
   if (estimate.effort > 1) {
@@ -199,6 +200,7 @@ int run_ablate(const Arguments& arguments) {
         {.runs = folder.parent_path(), .store = planner::Store::of_user().root()}));
   }
   const InterruptFlag interrupt;
+  interrupt.will_save();  // Each cell that is done.
   profiler::AblationOptions options{
       .folder = folder, .share = share, .command = command_of(arguments)};
   options.interrupted = &interrupt.flag();

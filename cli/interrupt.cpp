@@ -13,12 +13,20 @@ namespace {
 // A handler can reach nothing but static memory.
 std::atomic<bool> interrupted{false};
 std::atomic<bool> saves{false};
+std::atomic<const char* const*> beginnings{nullptr};  ///< To remove; a null ends them.
 static_assert(std::atomic<bool>::is_always_lock_free);
+static_assert(std::atomic<const char* const*>::is_always_lock_free);
 
 void on_signal(int number) {
   constexpr int kSignalled = 128;  // As shells report a program that a signal ended.
   if (interrupted.exchange(true)) _exit(kSignalled + number);
   if (saves.load()) return;
+  // In the thread that would write more of them: the kernel prefers the first one.
+  if (const char* const* path = beginnings.load()) {
+    for (; *path != nullptr; ++path) {
+      if (unlink(*path) != 0) rmdir(*path);
+    }
+  }
   // Nothing more can be done where stderr is closed.
   (void)!write(STDERR_FILENO, kNothingToSave, sizeof kNothingToSave - 1);
   _exit(static_cast<int>(ExitCode::interrupted));
@@ -29,6 +37,7 @@ void on_signal(int number) {
 InterruptFlag::InterruptFlag() {
   interrupted.store(false);
   saves.store(false);
+  beginnings.store(nullptr);
   struct sigaction action {};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);
@@ -45,6 +54,18 @@ InterruptFlag::~InterruptFlag() {
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     sigaction(kSignals[i], &before_[i], nullptr);
   }
+  beginnings.store(nullptr);
+}
+
+void InterruptFlag::will_take_back(const std::vector<std::filesystem::path>& paths) {
+  names_.reserve(paths.size());
+  for (const std::filesystem::path& path : paths) {
+    names_.push_back(std::filesystem::absolute(path).string());
+  }
+  beginnings_.reserve(names_.size() + 1);
+  for (const std::string& name : names_) beginnings_.push_back(name.c_str());
+  beginnings_.push_back(nullptr);
+  beginnings.store(beginnings_.data());
 }
 
 void InterruptFlag::will_save() const { saves.store(true); }

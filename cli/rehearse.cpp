@@ -149,7 +149,7 @@ void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
 
 }  // namespace
 
-int rehearse(planner::RunArguments request, const InterruptFlag& interrupt) {
+int rehearse(planner::RunArguments request, InterruptFlag& interrupt) {
   require_rehearsable(request);
   planner::RunConfig& config = request.config;
   if (config.steps == planner::RunConfig{}.steps) config.steps = kRehearsedSteps;
@@ -184,6 +184,7 @@ int rehearse(planner::RunArguments request, const InterruptFlag& interrupt) {
                 .step_times = {},
                 .values = {},
                 .measured_trace = std::nullopt};
+  interrupt.will_take_back(folder.beginnings());
   engine::RunBeginning beginning(folder);
   (void)write_before(folder, run.config, run.predicted);
   if (!json) {

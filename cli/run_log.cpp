@@ -50,7 +50,7 @@ RunLog::RunLog(const engine::RunFolder& folder, const planner::Prediction& predi
     : mfu_seconds_(prediction.mfu.value_or(0) * to_seconds(prediction.step).count()),
       meter_(meter) {
   if (device == planner::DeviceKind::cuda) sensors_.emplace();
-  guarded([&] { events_.emplace(folder.tensorboard(), first_step); });
+  guarded([&] { events_.emplace(folder.events(), first_step); });
 }
 
 void RunLog::measure(engine::StepMetrics& line) {

@@ -122,7 +122,7 @@ int run_train(const Arguments& arguments) {
        {"--json", Takes::nothing,
         "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
        {"--trace-out", Takes::value, "write three consecutive measured steps"}});
-  const InterruptFlag interrupt;
+  InterruptFlag interrupt;
   if (request.has("--rehearse")) {
     if (const auto path = request.value("--trace-out")) planner::require_writable(*path);
     if (request.config.backend) engine::require_backend(*request.config.backend);
@@ -181,6 +181,7 @@ int run_train(const Arguments& arguments) {
   const RunStart start = find_start(identity, resumed);
   const engine::RunFolder folder = resumed ? engine::RunFolder::to_continue(*resumed)
                                            : engine::RunFolder(config.out, job.model.name);
+  interrupt.will_take_back(folder.beginnings());
   engine::RunBeginning beginning(folder);
   engine::sweep_checkpoints(folder.checkpoints());
   TrainedRun run{.config = config,
@@ -229,6 +230,7 @@ int run_train(const Arguments& arguments) {
              .beginning = beginning},
             {.json = json, .checkpoint = saves});
   if (run.result.interrupted && run.result.steps == start.step()) {
+    folder.take_back();
     std::fputs(kNothingToSave, stderr);
     return static_cast<int>(ExitCode::interrupted);
   }

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 namespace sluice::engine {
 namespace {
@@ -84,15 +85,6 @@ Message event_now() {
   return event;
 }
 
-std::filesystem::path fresh_file(const std::filesystem::path& folder) {
-  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
-      std::chrono::system_clock::now().time_since_epoch());
-  char host[256] = "host";
-  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
-  return folder / ("events.out.tfevents." + std::to_string(now.count()) + "." + host + "." +
-                   std::to_string(getpid()));
-}
-
 }  // namespace
 
 std::uint32_t crc32c(std::string_view bytes) {
@@ -104,8 +96,17 @@ std::uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-EventFile::EventFile(const std::filesystem::path& folder, std::int64_t first_step)
-    : path_(fresh_file(folder)), file_(path_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC) {
+std::filesystem::path EventFile::fresh_path(const std::filesystem::path& folder) {
+  const auto now = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  char host[256] = "host";
+  if (gethostname(host, sizeof host - 1) != 0) std::strcpy(host, "host");
+  return folder / ("events.out.tfevents." + std::to_string(now.count()) + "." + host + "." +
+                   std::to_string(getpid()));
+}
+
+EventFile::EventFile(std::filesystem::path path, std::int64_t first_step)
+    : path_(std::move(path)), file_(path_, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC) {
   write_record(event_now().text(kFileVersion, "brain.Event:2").bytes());
   Message start;
   start.number(kStatus, kStatusStart);

@@ -25,9 +25,12 @@ struct Scalar {
 /// (tensorflow/core/util/event.proto), encoded by hand.
 class EventFile {
  public:
-  /// A new file in `folder`, which is made. TensorBoard drops what earlier files of the folder say
-  /// of steps from `first_step` on. Throws EnvironmentError.
-  EventFile(const std::filesystem::path& folder, std::int64_t first_step);
+  /// A name in `folder` that no other process and no other second has.
+  [[nodiscard]] static std::filesystem::path fresh_path(const std::filesystem::path& folder);
+
+  /// A new file, whose folder is made. TensorBoard drops what earlier files of the folder say of
+  /// steps from `first_step` on. Throws EnvironmentError.
+  EventFile(std::filesystem::path path, std::int64_t first_step);
 
   /// One event with `scalars`; those that are not finite are left out, for charts have no place for
   /// them. Throws EnvironmentError where the disk refuses.

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "engine/event_file.hpp"
+#include "planner/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -38,7 +40,8 @@ RunFolder::RunFolder(const std::optional<std::filesystem::path>& out, const std:
   }
 }
 
-RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
+RunFolder::RunFolder(std::filesystem::path path)
+    : path_(std::move(path)), events_(EventFile::fresh_path(tensorboard())) {
   std::error_code error;
   for (std::filesystem::path at = std::filesystem::absolute(path_).lexically_normal();
        !std::filesystem::exists(at, error) && at.has_relative_path(); at = at.parent_path()) {
@@ -61,17 +64,23 @@ RunFolder::RunFolder(std::filesystem::path path) : path_(std::move(path)) {
   number_ = found.st_ino;
 }
 
-void RunFolder::take_back() const {
-  std::error_code ignored;  // Whatever went wrong before this is what is to be said.
+std::vector<std::filesystem::path> RunFolder::beginnings() const {
+  std::vector<std::filesystem::path> all;
   for (const std::filesystem::path& file :
        {run_yaml(), plan(), predicted_trace(), measured_trace(), metrics(), ledger()}) {
-    if (!before_.contains(file.filename())) std::filesystem::remove(file, ignored);
+    all.push_back(planner::part_file_of(file));
+    if (!before_.contains(file.filename())) all.push_back(file);
   }
-  if (!before_.contains(tensorboard().filename())) {
-    std::filesystem::remove_all(tensorboard(), ignored);
-  }
+  all.push_back(events_);
+  if (!before_.contains(tensorboard().filename())) all.push_back(tensorboard());
+  all.insert(all.end(), made_.begin(), made_.end());
+  return all;
+}
+
+void RunFolder::take_back() const {
+  std::error_code ignored;  // Whatever went wrong before this is what is to be said.
   // Of folders, remove takes the empty ones alone.
-  for (const std::filesystem::path& folder : made_) std::filesystem::remove(folder, ignored);
+  for (const std::filesystem::path& path : beginnings()) std::filesystem::remove(path, ignored);
 }
 
 void RunFolder::require_there() const {

@@ -27,6 +27,11 @@ class RunFolder {
   /// file system that was unmounted leaves an empty folder of the one below.
   void require_there() const;
 
+  /// What the run writes before its first step, and the folders that were made for it: files first,
+  /// then folders from the innermost on, which are to go where they are empty. What was there
+  /// before is not among them.
+  [[nodiscard]] std::vector<std::filesystem::path> beginnings() const;
+
   /// Removes what the run has written, and the folders that were made for it; what was there before
   /// stays, and so does what others have put there since.
   void take_back() const;
@@ -42,11 +47,13 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path manifest() const { return path_ / "manifest.json"; }
   [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   [[nodiscard]] std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
+  /// This start's file in `tensorboard`.
+  [[nodiscard]] const std::filesystem::path& events() const { return events_; }
 
  private:
   explicit RunFolder(std::filesystem::path path);
 
-  std::filesystem::path path_;
+  std::filesystem::path path_, events_;
   std::vector<std::filesystem::path> made_;  ///< It and folders above it, the innermost first.
   std::set<std::filesystem::path> before_;   ///< What was in it.
   std::uint64_t device_ = 0, number_ = 0;    ///< Of the folder in its file system.

@@ -109,7 +109,8 @@ ResolvedMachine to_machine(const RunConfig& config) {
   machine.profile = find_machine(config.machine, config.backend);
   if (config.backend && machine.profile.device != *config.backend) {
     throw BadRequest(std::string("backend: ") + to_string(*config.backend) + ", but machine " +
-                     config.machine + " is for backend " + to_string(machine.profile.device));
+                     config.machine + " is for backend " + to_string(machine.profile.device) +
+                     ": leave backend out, or name another machine");
   }
   machine.calibration_hash = profile_hash(machine.profile);
   for (const auto& [name, value] : config.machine_overrides) {

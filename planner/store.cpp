@@ -20,12 +20,6 @@ constexpr std::size_t kShortHash = 24;  ///< Digits of a hash in file names: 96 
 std::string shortened(const std::string& hash) { return hash.substr(0, kShortHash); }
 
 /// Where a file is written before it takes its name.
-std::filesystem::path part_of(std::filesystem::path path) {
-  if (path.empty()) throw BadRequest("a file to write has no name; give one");
-  path += ".part" + std::to_string(getpid());
-  return path;
-}
-
 std::optional<std::filesystem::path> variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;
@@ -89,12 +83,18 @@ std::filesystem::path Store::save(const PlanFile& file) const {
   return path;
 }
 
+std::filesystem::path part_file_of(std::filesystem::path path) {
+  if (path.empty()) throw BadRequest("a file to write has no name; give one");
+  path += ".part" + std::to_string(getpid());
+  return path;
+}
+
 void require_writable(const std::filesystem::path& path) {
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path)) {
     const FileDescriptor opens(path, O_WRONLY | O_CLOEXEC);
     return;
   }
-  const std::filesystem::path part = part_of(path);
+  const std::filesystem::path part = part_file_of(path);
   const FileDescriptor opens(part, O_WRONLY | O_CREAT | O_CLOEXEC, path);
   std::error_code ignored;
   std::filesystem::remove(part, ignored);
@@ -106,7 +106,7 @@ void write_whole_file(const std::filesystem::path& path, const std::string& text
     FileDescriptor(path, O_WRONLY | O_CLOEXEC).write_all(text);
     return;
   }
-  const std::filesystem::path part = part_of(path);
+  const std::filesystem::path part = part_file_of(path);
   try {
     FileDescriptor(part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, path).write_all(text);
     std::error_code error;

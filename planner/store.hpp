@@ -37,6 +37,8 @@ class Store {
   std::filesystem::path root_;
 };
 
+/// Where write_whole_file() writes before `path` has its name.
+[[nodiscard]] std::filesystem::path part_file_of(std::filesystem::path path);
 /// Writes `text` to `path` whole or not at all, making its folder. Throws EnvironmentError naming
 /// the path and what the system said.
 void write_whole_file(const std::filesystem::path& path, const std::string& text);

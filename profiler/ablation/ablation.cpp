@@ -59,13 +59,20 @@ class Ablation {
         planned_(cells_.size()) {}
 
   AblationResult run() {
+    const bool fresh = !std::filesystem::exists(options_.folder / kExperimentFile);
     begin_folder(experiment_, options_.folder);
     write_models(cells_);
     for (const Cell& cell : cells_) prepared_[cell.index] = prepare_cell(cell, experiment_);
     for (const Cell& cell : cells_) {
       if (options_.share.holds(cell.index) && !stopped()) predict(cell);
     }
-    require_a_run();
+    try {
+      require_a_run();
+    } catch (const BadRequest&) {
+      // What is put right is another experiment, which is to find no other's folder.
+      if (fresh) take_back();
+      throw;
+    }
     if (experiment_.on == Ground::device) run_cells();
     AblationResult result;
     result.interrupted = stopped();
@@ -121,14 +128,8 @@ class Ablation {
   void promise(const Cell& cell) {
     PlannedCell& planned = planned_[cell.index];
     CellRecord& record = planned.record;
-    try {
-      require_executable(planned.predictor->job());
-      require_executable(planned.step->prediction.plan);
-    } catch (const BadRequest& error) {
-      record.status = CellStatus::refused;
-      record.reason = error.what();
-      return;
-    }
+    refuse_unrunnable(planned, cell, experiment_);
+    if (record.status != CellStatus::fits) return;
     engine::require_backend(planned.predictor->machine().profile.device);
     if (!record.ledger_line.empty()) return;
     if (!ledger_) ledger_.emplace(options_.folder / "ledger.jsonl");
@@ -143,16 +144,31 @@ class Ablation {
         .step_high = record.prediction->high});
   }
 
+  /// Of a share none may be one: others have more.
   void require_a_run() const {
+    if (options_.share.parts > 1) return;
     const CellRecord* refused = nullptr;
     for (const Cell& cell : cells_) {
-      if (!options_.share.holds(cell.index)) continue;
       const CellRecord& record = planned_[cell.index].record;
       if (record.status != CellStatus::refused) return;
       if (refused == nullptr) refused = &record;
     }
     if (refused != nullptr)
       throw BadRequest("no cell is a run: " + refused->name + ": " + refused->reason);
+  }
+
+  /// Removes what was written; folders go where they are empty.
+  void take_back() const {
+    std::error_code ignored;
+    for (const Cell& cell : cells_) {
+      std::filesystem::remove(file(cell), ignored);
+      if (cell.model_text) std::filesystem::remove(cell.config.model, ignored);
+    }
+    const std::filesystem::path& folder = options_.folder;
+    for (const auto& path : {cell_file(folder, 0).parent_path(), folder / "models",
+                             folder / kExperimentFile, folder, folder.parent_path()}) {
+      std::filesystem::remove(path, ignored);
+    }
   }
 
   /// Of the cells that run: all of them then use the same memory, which need not be equally quick

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "planner/search.hpp"
 #include "planner/search_effort.hpp"
@@ -47,22 +48,30 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
   const std::int64_t asked = planner::search_effort(experiment.effort, "effort");
   const std::int64_t effort = std::min(planner::kQuickEffort, asked);
   estimate.effort = std::max(1.0, static_cast<double>(asked) / static_cast<double>(effort));
+  bool searched = false;
   for (const Cell& cell : cells) {
     if (!share.holds(cell.index)) continue;
     const std::string name = cell.name(experiment);
     const auto begin = std::chrono::steady_clock::now();
-    const CellRecord& record = estimate.cells.emplace_back(
-        plan_cell(cell, prepare_cell(cell, experiment), name, effort).record);
+    PlannedCell planned = plan_cell(cell, prepare_cell(cell, experiment), name, effort);
+    const bool runs = experiment.on == Ground::device;
+    if (runs && planned.record.status == CellStatus::fits) {
+      refuse_unrunnable(planned, cell, experiment);
+    }
+    const CellRecord& record = estimate.cells.emplace_back(std::move(planned.record));
+    searched = searched || record.optimality_gap.has_value();
     const Seconds look = std::chrono::steady_clock::now() - begin;
     estimate.search = estimate.search + look * (record.optimality_gap ? estimate.effort : 1.0);
     say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name, record.outcome()));
     estimate.disk = estimate.disk + bytes_of_results(record, experiment);
-    if (experiment.on == Ground::device && record.status == CellStatus::fits) {
+    if (runs && record.status == CellStatus::fits) {
       const auto steps =
           static_cast<double>(experiment.repeats * (experiment.warm_up + experiment.steps + 1));
       estimate.device = estimate.device + record.prediction->step * steps;
+      estimate.starts += experiment.repeats;
     }
   }
+  if (!searched) estimate.effort = 1;
   return estimate;
 }
 

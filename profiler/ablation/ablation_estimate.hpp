@@ -1,6 +1,7 @@
 // What an experiment would take, by a quick look at every cell.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ namespace sluice::profiler {
 struct AblationEstimate {
   std::vector<CellRecord> cells;  ///< Predicted after a quick search.
   Seconds device{0};              ///< Steps of all runs of the share's cells.
+  std::int64_t starts = 0;        ///< Of runs, each of which makes weights and state first.
   Seconds search{0};  ///< Of all searches on this computer, as long as the quick ones were.
   double effort = 1;  ///< Of each search, beside the quick one's.
   Bytes disk{0};      ///< Of the results.

@@ -74,7 +74,7 @@ std::string manifest(const Experiment& experiment, const Cells& cells, const std
 }  // namespace
 
 void begin_folder(const Experiment& experiment, const std::filesystem::path& folder) {
-  const std::filesystem::path file = folder / "experiment.yaml";
+  const std::filesystem::path file = folder / kExperimentFile;
   const std::string text = to_yaml(experiment);
   if (std::filesystem::exists(file) && planner::read_whole_file(file) != text) {
     throw BadRequest("--out: " + folder.string() +

@@ -12,6 +12,9 @@
 
 namespace sluice::profiler {
 
+/// Of a results folder: the experiment with its defaults.
+inline constexpr const char* kExperimentFile = "experiment.yaml";
+
 /// Makes the folder and writes experiment.yaml, the experiment with its defaults. Throws BadRequest
 /// where the folder holds another experiment.
 void begin_folder(const Experiment& experiment, const std::filesystem::path& folder);

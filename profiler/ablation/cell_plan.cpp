@@ -68,6 +68,24 @@ std::string hash_of(const Cell& cell, const planner::Predictor& predictor,
   return text.hash();
 }
 
+/// Numbers of a machine that a run on it follows: memory it may take, cores it may plan with, and
+/// copies, which the host backend paces.
+bool is_followed(const std::string& fact, planner::DeviceKind device) {
+  if (fact == "h2d" || fact == "d2h") return device == planner::DeviceKind::host;
+  return fact == "hbm" || fact == "host" || fact == "disk" || fact == "cores";
+}
+
+void require_own_machine(const Cell& cell, const Experiment& experiment,
+                         planner::DeviceKind device) {
+  const auto& stated = experiment.baseline.machine_overrides;
+  for (const auto& [fact, value] : cell.config.machine_overrides) {
+    const auto same = stated.find(fact);
+    if ((same != stated.end() && same->second == value) || is_followed(fact, device)) continue;
+    throw BadRequest("machine." + fact + ": predicted alone, for no run changes the machine's own" +
+                     (fact == "h2d" || fact == "d2h" ? " (limits.link holds copies back)" : ""));
+  }
+}
+
 }  // namespace
 
 PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment) {
@@ -110,6 +128,17 @@ PlannedCell plan_cell(const Cell& cell, const PreparedCell& prepared, const std:
     record.reason = error.what();
   }
   return planned;
+}
+
+void refuse_unrunnable(PlannedCell& planned, const Cell& cell, const Experiment& experiment) {
+  try {
+    require_executable(planned.predictor->job());
+    require_executable(planned.step->prediction.plan);
+    require_own_machine(cell, experiment, planned.predictor->machine().profile.device);
+  } catch (const BadRequest& error) {
+    planned.record.status = CellStatus::refused;
+    planned.record.reason = error.what();
+  }
 }
 
 }  // namespace sluice::profiler

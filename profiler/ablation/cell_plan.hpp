@@ -37,4 +37,8 @@ struct PlannedCell {
                                     const std::string& name, std::int64_t effort,
                                     std::stop_token stop = {});
 
+/// Of a cell that fits, on a device: its record says so where the engine does not execute it, or
+/// where a factor gives the machine numbers that no setting gives the device. Its prediction stays.
+void refuse_unrunnable(PlannedCell& planned, const Cell& cell, const Experiment& experiment);
+
 }  // namespace sluice::profiler

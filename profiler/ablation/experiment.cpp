@@ -168,8 +168,11 @@ class ExperimentReader {
     if (node.IsNull()) return level;
     if (!node.IsMap())
       refuse(node, level.name + ": must be a map PATH: VALUE ({} is the baseline)");
+    std::set<std::string> paths;
     for (const auto& item : node) {
       level.settings.push_back({item.first.as<std::string>(), scalar_text(item.second)});
+      const std::string& path = level.settings.back().path;
+      if (!paths.insert(path).second) refuse(node, level.name + ": " + path + " is given twice");
     }
     return level;
   }

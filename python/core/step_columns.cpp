@@ -1,11 +1,11 @@
 #include "python/core/step_columns.hpp"
 
-#include <pybind11/numpy.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <variant>
+#include <vector>
 
 namespace sluice::python {
 
@@ -13,16 +13,22 @@ namespace py = pybind11;
 
 namespace {
 
-/// One number of each item as a NumPy array, or one text of each as a list.
+/// One number of each item as a NumPy array, made in Python: pybind11's arrays know the inside of
+/// one major version of NumPy's, and an older pybind11 under NumPy 2 fills them wrongly.
 template <class Number, class Item, class Read>
-py::array_t<Number> numbers(std::span<const Item> items, const Read& read) {
-  py::array_t<Number> column(static_cast<py::ssize_t>(items.size()));
-  auto out = column.template mutable_unchecked<1>();
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    out(static_cast<py::ssize_t>(i)) = static_cast<Number>(read(items[i]));
-  }
-  return column;
+py::object numbers(std::span<const Item> items, const Read& read) {
+  std::vector<Number> column;
+  column.reserve(items.size());
+  for (const Item& item : items) column.push_back(static_cast<Number>(read(item)));
+  const char* type = std::is_floating_point_v<Number> ? "float64" : "int64";
+  static_assert(sizeof(Number) == 8);
+  const py::module_ numpy = py::module_::import("numpy");
+  if (column.empty()) return numpy.attr("empty")(0, type);
+  const auto* bytes = reinterpret_cast<const char*>(column.data());
+  return numpy.attr("frombuffer")(py::bytearray(bytes, column.size() * sizeof(Number)), type);
 }
+
+/// One text of each as a list.
 
 template <class Item, class Read>
 py::list texts(std::span<const Item> items, const Read& read) {

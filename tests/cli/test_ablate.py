@@ -147,11 +147,12 @@ def test_a_signal_stops_between_cells_and_the_rest_follows(small, run_sluice, tm
         process = running.start(["ablate", small, "-o", out], tmp_path)
         first = process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)
+        out_text, err = process.communicate(timeout=PATIENCE)
         done = {path.name: path.read_bytes() for path in (out / "cells").glob("*.json")}
         if len(done) < 8:
             break
     assert process.returncode == 75 and first and 0 < len(done) < 8
+    assert "cells are still to be done: run it again" in out_text and not err
     assert not (out / "table.md").exists()
     said = run_sluice("ablate", small, "-o", out).out
     assert said.count("done before: ") == len(done) and (out / "table.md").exists()
@@ -171,6 +172,21 @@ def test_a_dry_run_says_what_the_run_would_take(run_sluice, small, tmp_path, val
     steps = 3 * (2 + 8 + 1)  # Repeats of a warm-up, measured steps, and the one in which the last ends.
     assert device["device_hours"] == pytest.approx(steps * sum(c["step_s"] for c in device["cells"]) / 3600)
     assert {path.name for path in tmp_path.iterdir()} <= {small.name, "sluice-home"}  # No results are written.
+
+
+def test_levels_that_no_run_can_have_are_predicted_alone(run_sluice, tmp_path):
+    file = tmp_path / "links.yaml"
+    file.write_text(SMALL[: SMALL.index("factors:")] + "  policy: zero-infinity\nfactors:\n  link:\n    levels:\n"
+                    "      as it is: {}\n      twice: {machine.h2d: 2x}\n      held: {limits.link: 9 GB/s}\n")  # fmt: skip
+    said = run_sluice("ablate", file, "--dry-run", "--on", "device", "--json").json()
+    there, twice, held = said["cells"]
+    assert there["fits"] and held["fits"] and twice["status"] == "refused" and twice["step_s"] > 0
+    assert "machine.h2d: predicted alone" in twice["reason"] and "limits.link" in twice["reason"]
+    steps = 3 * (2 + 8 + 1)
+    assert said["device_hours"] == pytest.approx(steps * (there["step_s"] + held["step_s"]) / 3600)
+    text = run_sluice("ablate", file, "--dry-run", "--on", "device").out
+    assert "in 6 runs" in text and "times as long" not in text  # A policy's plan is not searched for.
+    assert all(cell["fits"] for cell in run_sluice("ablate", file, "-o", tmp_path / "out", "--json").json()["cells"])
 
 
 def test_the_table_says_what_each_search_leaves(run_sluice, small, tmp_path):

@@ -54,9 +54,26 @@ def test_a_signal_before_the_first_step_says_that_there_is_nothing_to_save(flags
         if not out:
             said += 1
             assert err == "sluice: interrupted before the first step: there is nothing to save\n"
+            assert not (tmp_path / f"run{i}").exists()
         if said > 0 and i >= 5:
             break
     assert said > 0
+
+
+@pytest.mark.parametrize("last", ["run.yaml", "ledger.jsonl", "tensorboard"])
+def test_a_signal_before_the_first_step_leaves_the_folder_as_it_was(run_sluice, flags, tmp_path, last):
+    """However far its files have come; the evaluation at the start reads 64 windows of the longest batch."""
+    for i in range(ATTEMPTS):
+        ours = tmp_path / f"run{i}" / "ours"
+        ours.mkdir(parents=True)
+        process = train(flags, tmp_path, "batch_size=64", "steps=100000", out=f"run{i}/ours/run")
+        assert wait_until(process, lambda ours=ours: (ours / "run" / last).exists())
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 75, err
+        if not out:
+            break
+    assert not out and not list(ours.iterdir())
 
 
 def test_a_second_signal_stops_at_once_and_nothing_is_torn(run_sluice, flags, tmp_path):

@@ -49,7 +49,7 @@ TEST(Crc32c, HasTheVectorsOfItsStandard) {
 
 TEST(EventFile, HoldsRecordsOfEvents) {
   const ScratchFolder folder;
-  EventFile events(folder.path() / "tensorboard", 5);
+  EventFile events(EventFile::fresh_path(folder.path() / "tensorboard"), 5);
   const std::array<Scalar, 2> scalars = {Scalar{"a", 0.5},
                                          Scalar{"b", std::numeric_limits<double>::quiet_NaN()}};
   events.append(300, scalars);

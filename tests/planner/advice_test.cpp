@@ -19,13 +19,18 @@ BuyReport report_of_one(const std::string& machine) {
   return report;
 }
 
-TEST(Verdict, AddsNothingThatIsDearerThanTheBudget) {
+/// Its only order fits too.
+BuyReport report_of_order(const std::string& what, double speedup, double price) {
   BuyReport report = report_of_one("mine");
-  Upgrade dear{.what = "a better card"};
-  dear.fits = true;
-  dear.speedup = 2;
-  dear.price = 9000;
-  report.upgrades = {dear};
+  Upgrade& order = report.upgrades.emplace_back(Upgrade{.what = what});
+  order.fits = true;
+  order.speedup = speedup;
+  order.price = price;
+  return report;
+}
+
+TEST(Verdict, AddsNothingThatIsDearerThanTheBudget) {
+  const BuyReport report = report_of_order("a better card", 2, 9000);
   BuyRequest request;
   EXPECT_NE(said(report, request).find("a better card"), std::string::npos);
   request.budget_usd = 5000;
@@ -34,13 +39,8 @@ TEST(Verdict, AddsNothingThatIsDearerThanTheBudget) {
 }
 
 TEST(Verdict, SaysWhatAnOrderCostsWithTheMachine) {
-  BuyReport report = report_of_one("mine");
-  Upgrade order{.what = "+2 DIMMs"};
-  order.fits = true;
-  order.speedup = 1.5;
-  order.price = 200;
-  order.total = 3350;
-  report.upgrades = {order};
+  BuyReport report = report_of_order("+2 DIMMs", 1.5, 200);
+  report.upgrades.front().total = 3350;
   BuyRequest request;
   request.budget_usd = 3200;
   EXPECT_THAT(said(report, request),

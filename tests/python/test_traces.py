@@ -1,6 +1,7 @@
 """Traces as columns, arrays and frames; graphs simulated again; any graph of one's own."""
 
 import json
+import pathlib
 
 import numpy as np
 import pytest
@@ -54,6 +55,12 @@ def test_arrays_and_frames_hold_the_same_columns(prediction):
     assert list(frame.columns) == list(trace.columns)
     assert frame["bytes"].sum() == trace.bytes.sum() > 0
     assert isinstance(frame, pandas.DataFrame)
+
+
+def test_columns_are_filled_without_the_inside_of_numpys_arrays():
+    """pybind11 before 2.12 knows NumPy 1's alone, and under NumPy 2 fills arrays wrongly without a word."""
+    core = pathlib.Path(__file__).resolve().parents[2] / "python" / "core"
+    assert not [path.name for path in core.glob("*.[ch]pp") if "pybind11/numpy.h" in path.read_text()]
 
 
 def test_a_trace_file_reads_back(prediction, tmp_path):
