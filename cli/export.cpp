@@ -111,6 +111,7 @@ int run_export(const Arguments& arguments) {
   const engine::ExportOptions options{.out = request.out,
                                       .type = type_of(request.type),
                                       .shard = planner::parse_bytes(request.shard, "--shard-size")};
+  if (options.shard == Bytes(0)) throw BadRequest("--shard-size: must be above 0");
   const auto checkpoint = checkpoint_of_request(request);
   const std::int64_t all = planner::parameter_count(checkpoint->shape());
   std::atomic<std::int64_t> done{0};

@@ -83,7 +83,7 @@ def test_export_rounds_to_nearest_even(run_sluice, flags, tmp_path, kind):
     assert_equal(load_folder(tmp_path / "out"), expected)
 
 
-def test_shards_with_an_index_are_read_and_written(run_sluice, flags, tmp_path):
+def test_shards_with_an_index_are_read_and_written(run_sluice, refuses, flags, tmp_path):
     tensors = tensors_of(CONFIG)
     folder = tmp_path / "model"
     write_model(folder, CONFIG)
@@ -98,6 +98,7 @@ def test_shards_with_an_index_are_read_and_written(run_sluice, flags, tmp_path):
     out = run_sluice(
         "export", "run", "-o", "out", "--dtype", "fp32", "--shard-size", "100 kB", "--json"
     ).json()
+    refuses(["export", "run", "-o", "none", "--shard-size", "0"], "--shard-size: must be above 0")
     shards = [file for file in out["files"] if file["name"].endswith(".safetensors")]
     assert len(shards) > 2
     assert [file["name"] for file in shards] == [
