@@ -9,6 +9,8 @@ namespace {
 
 /// Times that more memory is set aside for a number of rounds of which no plan fitted.
 constexpr int kLeanAttempts = 5;
+/// Times that a sketch which exceeds the host is made anew with so much set aside there.
+constexpr int kLessOnHost = 2;
 
 /// The first choice that leaves nothing on the device, where one does.
 std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choices) {
@@ -174,18 +176,27 @@ void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
 std::optional<PlanSketch> GuidedSearch::sketch_near(const PlanRelaxation& relaxation,
                                                     const RelaxedNode& node,
                                                     const Plan& usual) const {
-  const RelaxedPlan relaxed = relaxation.solve(node);
+  RelaxedPlan relaxed = relaxation.solve(node);
   if (!relaxed.feasible) return std::nullopt;
   PlanSketch sketch = sketch_of(relaxation, node, relaxed, usual);
-  // Whole counts may need a little more of the host than the relaxed ones, and layouts than both.
+  // Whole counts may need a little more of the host than the relaxed ones, slots for gradients and
+  // layouts more than both.
   const Bytes more = ranking_.more_of_host(node.rounds);
-  const auto exceeds_host = [&] {
+  const auto over_host = [&] {
     Plan plan = to_plan(sketch);
     if (pins_) pins_(plan);
-    return is_valid(plan, predictor_.job()) &&
-           ranking_.estimator().estimate(plan).host_at_least + more > predictor_.machine().host;
+    if (!is_valid(plan, predictor_.job())) return Bytes(0);
+    const Bytes needed = ranking_.estimator().estimate(plan).host_at_least + more;
+    return std::max(Bytes(0), needed - predictor_.machine().host);
   };
-  for (std::int64_t i = 0; i < predictor_.job().model.layers && exceeds_host(); ++i) {
+  RelaxedNode less = node;
+  for (int i = 0; i < kLessOnHost && over_host() > Bytes(0); ++i) {
+    less.host_reserve += over_host();
+    relaxed = relaxation.solve(less);
+    if (!relaxed.feasible) break;
+    sketch = sketch_of(relaxation, less, relaxed, usual);
+  }
+  for (std::int64_t i = 0; i < predictor_.job().model.layers && over_host() > Bytes(0); ++i) {
     if (!lighten_host(sketch)) break;
   }
   return sketch;

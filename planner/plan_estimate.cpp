@@ -122,7 +122,7 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   const std::int64_t per_round = plan.micro_batches_per_round;
   std::int64_t resident = 0, records = 0, transient = 0, host = 0, rebuilt = 0;
   std::int64_t host_gradients = 0, host_records = 0;
-  std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0;
+  std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0, staged_gradients = 0;
   std::int64_t waiting = 0, largest_waiting = 0, staged = 0, staged_apart = 0;
   for (const StagedLoad& load : staged_loads(job, plan)) {
     const std::int64_t bytes =
@@ -146,7 +146,10 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
     if (choice.gradients == Tier::hbm) {
       waiting += 4 * n;
       largest_waiting = std::max(largest_waiting, 4 * n);
-      if (choice.executor == Executor::cpu) stage = std::max(stage, wire * n);
+      if (choice.executor == Executor::cpu) {
+        stage = std::max(stage, job.gradient_wire_element().count() * n);
+        ++staged_gradients;
+      }
     } else {
       host_gradients += wire * n;
       if (block) gradient_ring = std::max(gradient_ring, 4 * n);
@@ -178,7 +181,8 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
                          Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
                                offload_ring * plan.activation_buffers + transient + 2 * streams);
   // Gradients of a single round come as its records go.
-  const std::int64_t waits = host_gradients + stage;
+  const std::int64_t waits =
+      host_gradients + stage * std::min(plan.gradient_buffers, staged_gradients);
   host += plan.rounds > 1 ? host_records + waits : std::max(host_records, waits);
   estimate.host_at_least = Bytes(host) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
 }

@@ -124,7 +124,7 @@ PlanRelaxation PlanRelaxation::at_pace(const Pace& pace) const {
 }
 
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
-  auto limits = rows(node.rounds, node.reserve);
+  auto limits = rows(node);
   if (node.gradients_apart) {
     limits[index_of(Limit::host_at_loss)].weights[static_cast<std::size_t>(Use::host_gradients)] =
         1;

@@ -150,8 +150,9 @@ struct UnitChoice {
 /// A plan space cut down: one number of rounds, perhaps fixed choices of embedding and head.
 struct RelaxedNode {
   std::int64_t rounds = 1;
-  std::optional<std::size_t> embed, head;  ///< Index of the choice.
-  Bytes reserve{0};                        ///< Device memory that is left alone.
+  std::optional<std::size_t> embed = std::nullopt, head = std::nullopt;  ///< Index of the choice.
+  Bytes reserve{0};       ///< Device memory that is left alone,
+  Bytes host_reserve{0};  ///< and the host's.
   /// Also of a single round, gradients on the host do not take the place of records: for sketches.
   bool gradients_apart = false;
 };
@@ -210,7 +211,7 @@ class PlanRelaxation {
     std::string from;
     double lost = 0;
   };
-  [[nodiscard]] Rows rows(std::int64_t rounds, Bytes reserve) const;
+  [[nodiscard]] Rows rows(const RelaxedNode& node) const;
   void allow(const PlanPins& pins);
   [[nodiscard]] UseSum base() const;
   void add_whole_rows(Rows& all) const;
@@ -222,7 +223,7 @@ class PlanRelaxation {
   [[nodiscard]] static std::vector<Slowing> slowed_updates(const ProfileCostModel& costs,
                                                            const std::vector<double>& rates);
   [[nodiscard]] std::vector<Slowing> slowed(const std::string& lane) const;
-  void add_memory_rows(Rows& all, std::int64_t rounds, Bytes reserve) const;
+  void add_memory_rows(Rows& all, const RelaxedNode& node) const;
   /// Bytes of the device that no choice changes.
   struct DeviceFixed {
     double workspace = 0;

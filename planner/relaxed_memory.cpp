@@ -31,14 +31,14 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
   return fixed;
 }
 
-void PlanRelaxation::add_memory_rows(std::array<Row, kLimits>& all, std::int64_t rounds,
-                                     Bytes reserve) const {
+void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
+  const std::int64_t rounds = node.rounds;
   const auto hold = [&all](Limit limit, std::initializer_list<Use> uses, double beyond) {
     Row& row = all[static_cast<std::size_t>(limit)];
     for (const Use use : uses) row.weights[static_cast<std::size_t>(use)] = 1;
     row.constant = beyond;
   };
-  const auto hbm = static_cast<double>((predictor_->machine().hbm - reserve).count());
+  const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
   const DeviceFixed fixed = device_fixed(rounds);
   hold(Limit::hbm_at_loss, {Use::device_records, Use::resident, Use::scratch, Use::loss_slots},
        fixed.at_loss - hbm);
@@ -62,7 +62,8 @@ void PlanRelaxation::add_memory_rows(std::array<Row, kLimits>& all, std::int64_t
   }
 
   const Bytes process = process_bytes(predictor_->costs().profile().device);
-  const auto host = static_cast<double>((process - predictor_->machine().host).count());
+  const auto host =
+      static_cast<double>((process - predictor_->machine().host + node.host_reserve).count());
   // Gradients of a single round come as its records go.
   hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
   if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients}, host);

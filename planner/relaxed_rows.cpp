@@ -194,19 +194,20 @@ void PlanRelaxation::add_rest(Rows& all) const {
   }
 }
 
-PlanRelaxation::Rows PlanRelaxation::rows(std::int64_t rounds, Bytes reserve) const {
+PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
   Rows all{};
+  const std::int64_t rounds = node.rounds;
   add_whole_rows(all);
   add_passes(all, rounds);
   if (predictor_->job().optimizer.clip) add_updates(all, rounds);
   add_lanes(all);
-  add_copies(all, rounds, reserve);
-  add_memory_rows(all, rounds, reserve);
+  add_copies(all, rounds, node.reserve);
+  add_memory_rows(all, node);
   return all;
 }
 
 Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds, double slots) const {
-  auto all = rows(rounds, Bytes(0));
+  auto all = rows({.rounds = rounds});
   add_rest(all);
   std::array<double, kParts + 1> down{}, up{};
   for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
@@ -231,7 +232,7 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds, double s
 
 std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
   const UseSum sum = use_of_plan(plan);
-  const auto all = rows(plan.rounds, Bytes(0));
+  const auto all = rows({.rounds = plan.rounds});
   const double slots = more_slots(plan);
   for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
     // Sums of shares round; a byte is none.
