@@ -123,6 +123,9 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   std::int64_t resident = 0, records = 0, transient = 0, host = 0, rebuilt = 0;
   std::int64_t host_gradients = 0, host_records = 0;
   std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0, staged_gradients = 0;
+  // Without clipping an update may be over before the next gradient is stored.
+  bool in_order = job.optimizer.clip.has_value();
+  When staged_when = When::after;
   std::int64_t waiting = 0, largest_waiting = 0, staged = 0, staged_apart = 0;
   for (const StagedLoad& load : staged_loads(job, plan)) {
     const std::int64_t bytes =
@@ -148,6 +151,9 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
       largest_waiting = std::max(largest_waiting, 4 * n);
       if (choice.executor == Executor::cpu) {
         stage = std::max(stage, job.gradient_wire_element().count() * n);
+        // Updated in another order than their slots' one, the first of a slot may wait for others.
+        in_order = in_order && (staged_gradients == 0 || choice.when == staged_when);
+        staged_when = choice.when;
         ++staged_gradients;
       }
     } else {
@@ -180,10 +186,12 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
                          workspace_ + Bytes(std::max<std::int64_t>(0, beside_records)) +
                          Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
                                offload_ring * plan.activation_buffers + transient + 2 * streams);
-  // Gradients of a single round come as its records go.
-  const std::int64_t waits =
-      host_gradients + stage * std::min(plan.gradient_buffers, staged_gradients);
-  host += plan.rounds > 1 ? host_records + waits : std::max(host_records, waits);
+  // Gradients of a single round come as its records go, and slots for those on their way to updates
+  // behind every round's.
+  const std::int64_t at_loss = host_records + (plan.rounds > 1 ? host_gradients : 0);
+  const std::int64_t slots = in_order ? std::min(plan.gradient_buffers, staged_gradients) : 1;
+  const std::int64_t at_norm = host_gradients + stage * slots;
+  host += std::max(at_loss, at_norm);
   estimate.host_at_least = Bytes(host) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
 }
 

@@ -240,5 +240,16 @@ TEST(Remedies, ShortHostMemoryIsNamed) {
   EXPECT_TRUE(infeasible->remedies.front().setting.starts_with("--host"));
 }
 
+/// Slots of the host for gradients that wait on the device take what state was to have.
+TEST(Search, MakesRoomOnTheHostForGradientsOnTheirWay) {
+  const RunPlanning run = planning_of(run_of("qwen2.5-14b", "h200", 4096, 16));
+  const Planned found = planned_quickly(run, [](Plan& plan) {
+    plan.rounds = 1;
+    plan.micro_batches_per_round = 16;
+  });
+  EXPECT_TRUE(found.best.prediction.fits);
+  EXPECT_LT(found.optimality_gap, 0.015);
+}
+
 }  // namespace
 }  // namespace sluice::planner
