@@ -21,6 +21,11 @@ using planner::MachineProfile;
 
 constexpr double kOutlier = 0.15;  ///< Relative errors beyond it pull less: a disturbed point.
 constexpr double kPull = 2e-3;     ///< To where a number started that no point depends on.
+/// What numbers are held to the usual ones by: an error of so much a standard deviation between
+/// machines, some three points' noise.
+constexpr double kNoise = 0.02;
+/// The curve of saturation stands for rates alone that it misses by no more, on average.
+constexpr double kCurveMisses = 0.04;
 constexpr int kIterations = 60;
 /// What a later start must be better by: a share, and an error of a percent at one point.
 constexpr double kClearly = 0.97, kOnePoint = 1e-4;
@@ -52,11 +57,23 @@ std::vector<RateCheck> checks_of(const MachineProfile& profile, const Contention
   return checks;
 }
 
+/// What a fit minimises: errors, and distances from the usual numbers.
+void misses_of(const MachineProfile& base, const ContentionGrid& points, const ContentionVector& at,
+               std::vector<double>& misses) {
+  misses.clear();
+  for (const RateCheck& check : checks_of(with_parameters(base, at), points)) {
+    misses.push_back(check.error());
+  }
+  for (const double distance : unusual(base, at)) misses.push_back(kNoise * distance);
+}
+
 double cost_of(const MachineProfile& base, const ContentionGrid& points,
                const ContentionVector& start, const ContentionVector& at) {
+  std::vector<double> misses;
+  misses_of(base, points, at, misses);
   double sum = 0;
-  for (const RateCheck& check : checks_of(with_parameters(base, at), points)) {
-    sum += kOutlier * kOutlier * std::log1p(std::pow(check.error() / kOutlier, 2));
+  for (const double miss : misses) {
+    sum += kOutlier * kOutlier * std::log1p(std::pow(miss / kOutlier, 2));
   }
   for (std::size_t i = 0; i < at.size(); ++i) sum += std::pow(kPull * (at[i] - start[i]), 2);
   return sum;
@@ -87,16 +104,14 @@ void polish(const MachineProfile& base, const ContentionGrid& points, const Cont
 }
 
 /// `base` has lone rates.
-ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid& points) {
-  const auto errors = [&](const ContentionVector& at, std::vector<double>& errors) {
-    errors.clear();
-    for (const RateCheck& check : checks_of(with_parameters(base, at), points)) {
-      errors.push_back(check.error());
-    }
+ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid& points,
+                                UpdateCurve curve) {
+  const auto errors = [&](const ContentionVector& at, std::vector<double>& misses) {
+    misses_of(base, points, at, misses);
   };
   ContentionVector best, best_start;
   double least = std::numeric_limits<double>::infinity();
-  for (const ContentionVector& start : contention_starts(base)) {
+  for (const ContentionVector& start : contention_starts(base, curve)) {
     double cost = 0;
     ContentionVector found =
         planner::least_squares(errors, start, kOutlier, kPull, kIterations, &cost);
@@ -114,6 +129,18 @@ ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid
 /// point can stand for.
 bool is_fact(const ContentionPoint& point) {
   return point.threads == 0 || point.copies == Copies::none;
+}
+
+/// Whether the curve of `fitted` describes the rates alone of `points`.
+bool describes_updates(const MachineProfile& fitted, const ContentionGrid& points) {
+  double sum = 0;
+  std::size_t count = 0;
+  for (const ContentionPoint& point : points) {
+    if (point.threads == 0 || point.copies != Copies::none) continue;
+    sum += std::abs(fitted.update.at(point.threads).value / point.update.value - 1);
+    ++count;
+  }
+  return sum <= kCurveMisses * static_cast<double>(count);
 }
 
 /// Both halves have all facts; of the update curve, each is also checked without its half.
@@ -134,6 +161,7 @@ std::array<Half, 2> halve(const ContentionGrid& grid, const std::set<std::int64_
       Half& to = halves[half];
       if (!is_fact(point)) {
         (half == own ? to.fitted : to.held_out).push_back(point);
+        if (half == own) to.curve.push_back(point);
         continue;
       }
       to.fitted.push_back(point);
@@ -202,6 +230,13 @@ ContentionFit fit_contention(MachineProfile profile, const ContentionGrid& grid)
   profile.device = planner::DeviceKind::cuda;
   const std::set<std::int64_t> counts = thread_counts(grid);
   const std::array<Half, 2> halves = halve(grid, counts);
+  const MachineProfile base = with_lone_rates(profile, grid);
+  UpdateCurve form = UpdateCurve::saturating;
+  ContentionVector at = fit_parameters(base, grid, form);
+  if (!describes_updates(with_parameters(base, at), grid)) {
+    form = UpdateCurve::measured;
+    at = fit_parameters(base, grid, form);
+  }
   ContentionFit fit;
   std::array<ContentionVector, 2> found;
   const auto hold_out = [&](const std::vector<RateCheck>& checks) {
@@ -209,14 +244,16 @@ ContentionFit fit_contention(MachineProfile profile, const ContentionGrid& grid)
   };
   for (std::size_t i = 0; i < 2; ++i) {
     const Half& half = halves[i];
-    const MachineProfile base = with_lone_rates(profile, half.fitted);
-    found[i] = fit_parameters(base, half.fitted);
-    hold_out(checks_of(with_parameters(base, found[i]), half.held_out));
+    const MachineProfile known = with_lone_rates(profile, half.fitted);
+    found[i] = fit_parameters(known, half.fitted, form);
+    hold_out(checks_of(with_parameters(known, found[i]), half.held_out));
+    // Rates that a curve was not fitted to are on it; others are interpolated.
     const MachineProfile curve = with_lone_rates(profile, half.curve);
-    hold_out(checks_of(with_parameters(curve, found[i]), half.held_out_of_curve));
+    hold_out(checks_of(form == UpdateCurve::saturating
+                           ? with_parameters(known, fit_parameters(curve, half.curve, form))
+                           : with_parameters(curve, found[i]),
+                       half.held_out_of_curve));
   }
-  const MachineProfile base = with_lone_rates(std::move(profile), grid);
-  const ContentionVector at = fit_parameters(base, grid);
   fit.profile = with_parameters(base, at);
   fit.fitted = checks_of(fit.profile, grid);
   ContentionVector deviations(at.size());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace sluice::profiler {
@@ -24,15 +26,29 @@ struct Pair {
   const char* on;
   const char* from;
   End end;
+  double usual;  ///< Means of three hosts with an H200 (docs/design/contention.md).
 };
-constexpr std::array<Pair, 8> kPairs = {{{"cpu", "h2d", End::fewest},
-                                         {"cpu", "h2d", End::most},
-                                         {"cpu", "d2h", End::fewest},
-                                         {"cpu", "d2h", End::most},
-                                         {"h2d", "cpu", End::any},
-                                         {"d2h", "cpu", End::any},
-                                         {"h2d", "d2h", End::any},
-                                         {"d2h", "h2d", End::any}}};
+/// What the profile's duplex rates say is usual.
+constexpr double kDuplex = 0;
+constexpr std::array<Pair, 8> kPairs = {{{"cpu", "h2d", End::fewest, 0.90},
+                                         {"cpu", "h2d", End::most, 0.85},
+                                         {"cpu", "d2h", End::fewest, 0.82},
+                                         {"cpu", "d2h", End::most, 0.71},
+                                         {"h2d", "cpu", End::any, 0.99},
+                                         {"d2h", "cpu", End::any, 0.99},
+                                         {"h2d", "d2h", End::any, kDuplex},
+                                         {"d2h", "h2d", End::any, kDuplex}}};
+
+/// Of the curve of saturation: rate of one thread, threads at the knee, sharpness.
+constexpr std::size_t kCurve = 3;
+
+/// Of the same hosts: room in memory over what the optimizer takes alone, bytes of it a byte
+/// copied down and up, and sharing weights with which the optimizer never waits for memory.
+constexpr std::array<double, 5> kUsual = {1.9, 3.7, 1.3, 0.25, 4};
+
+/// Standard deviation of a factor's logarithm between machines. Bytes of memory may be of another
+/// make, and weights matter only where memory is full: they have none.
+constexpr double kFactorSpread = 0.05;
 
 std::int64_t threads_at(End end, const MachineProfile& profile) {
   if (end == End::any || profile.update.empty()) return 0;
@@ -57,32 +73,94 @@ Fact fitted_fact(double value) {
           .note = "fitted to copies and CPU AdamW running together"};
 }
 
-}  // namespace
+double per_update(const MachineProfile& profile) {
+  return profile.update_dram.value > 0 ? profile.update_dram.value : kUpdateDram;
+}
 
-std::vector<ContentionVector> contention_starts(const MachineProfile& profile) {
+double fastest_update(const MachineProfile& profile) {
   double fastest = 0;
   for (const auto& [threads, rate] : profile.update) fastest = std::max(fastest, rate.value);
-  const double per_update = profile.update_dram.value > 0 ? profile.update_dram.value : kUpdateDram;
-  // A duplex link loses what it loses; what runs beside a copy a little.
-  const auto loss = [](const Fact& alone, const Fact& duplex) {
-    const double factor = duplex.value > 0 ? duplex.value / alone.value : 0.97;
-    return std::log(std::clamp(factor, 0.3, 0.99));
-  };
+  return fastest;
+}
+
+/// A duplex link loses what it loses; what runs beside a copy a little.
+double duplex_loss(const Fact& alone, const Fact& duplex) {
+  const double factor = duplex.value > 0 ? duplex.value / alone.value : 0.97;
+  return std::log(std::clamp(factor, 0.3, 0.99));
+}
+
+ContentionVector usual_numbers(const MachineProfile& profile) {
+  ContentionVector usual;
+  usual.reserve(kFacts.size() + kPairs.size() + kCurve);
+  for (const double number : kUsual) usual.push_back(std::log(number));
+  usual.front() += std::log(fastest_update(profile) * per_update(profile));
+  for (const Pair& pair : kPairs) {
+    if (pair.usual > 0) {
+      usual.push_back(std::log(pair.usual));
+    } else if (std::string_view(pair.on) == "h2d") {
+      usual.push_back(duplex_loss(profile.h2d, profile.h2d_duplex));
+    } else {
+      usual.push_back(duplex_loss(profile.d2h, profile.d2h_duplex));
+    }
+  }
+  return usual;
+}
+
+bool has_curve(const ContentionVector& at) { return at.size() > kFacts.size() + kPairs.size(); }
+
+/// rate(t) = each t / (1 + (t / knee)^p)^(1 / p), of `numbers` log each, log knee and log p: in
+/// proportion to threads until memory is full, at each x knee. The larger p, the sharper the turn.
+void take_curve(MachineProfile& profile, std::span<const double> numbers) {
+  const double each = std::exp(numbers[0]), knee = std::exp(numbers[1]), p = std::exp(numbers[2]);
+  for (auto& [threads, rate] : profile.update) {
+    const auto t = static_cast<double>(threads);
+    rate.value = each * t / std::pow(1 + std::pow(t / knee, p), 1 / p);
+  }
+}
+
+void push_curve(const MachineProfile& profile, ContentionVector& start) {
+  constexpr double kSharpness = 2;
+  const auto& [fewest, rate] = *profile.update.begin();
+  const double each = rate.value / static_cast<double>(fewest);
+  start.push_back(std::log(each));
+  start.push_back(std::log(fastest_update(profile) / each));
+  start.push_back(std::log(kSharpness));
+}
+
+}  // namespace
+
+std::vector<ContentionVector> contention_starts(const MachineProfile& profile, UpdateCurve curve) {
   const double little = std::log(0.97);
-  std::vector<ContentionVector> starts;
+  std::vector<ContentionVector> starts = {usual_numbers(profile)};
   for (const double room : {1.0, 1.1}) {
     for (const double copied : {0.6, 1.0}) {
       for (const auto& [reads, writes] : kWeights) {
-        ContentionVector start = {std::log(room * fastest * per_update), std::log(copied),
-                                  std::log(1.2 * copied), std::log(reads), std::log(writes)};
+        ContentionVector start = {std::log(room * fastest_update(profile) * per_update(profile)),
+                                  std::log(copied), std::log(1.2 * copied), std::log(reads),
+                                  std::log(writes)};
         start.resize(kFacts.size() + kPairs.size() - 2, little);
-        start.push_back(loss(profile.h2d, profile.h2d_duplex));
-        start.push_back(loss(profile.d2h, profile.d2h_duplex));
+        start.push_back(duplex_loss(profile.h2d, profile.h2d_duplex));
+        start.push_back(duplex_loss(profile.d2h, profile.d2h_duplex));
         starts.push_back(std::move(start));
       }
     }
   }
+  if (curve == UpdateCurve::saturating) {
+    for (ContentionVector& start : starts) push_curve(profile, start);
+  }
   return starts;
+}
+
+std::vector<double> unusual(const MachineProfile& profile, const ContentionVector& at) {
+  const ContentionVector usual = usual_numbers(profile);
+  std::vector<double> distances;
+  distances.reserve(usual.size());
+  for (std::size_t i = kFacts.size(); i < usual.size(); ++i) {
+    const double distance = (at[i] - usual[i]) / kFactorSpread;
+    // Cauchy's: a machine that is not like the others is let go.
+    distances.push_back(std::copysign(std::sqrt(std::log1p(distance * distance)), distance));
+  }
+  return distances;
 }
 
 MachineProfile with_parameters(MachineProfile profile, const ContentionVector& at) {
@@ -96,6 +174,7 @@ MachineProfile with_parameters(MachineProfile profile, const ContentionVector& a
                            .source = planner::Source::estimated,
                            .note = "12 bytes of state both ways and 4 of gradient"};
   }
+  if (has_curve(at)) take_curve(profile, std::span(at).subspan(kFacts.size() + kPairs.size()));
   std::erase_if(profile.interference, is_fitted);
   for (std::size_t i = 0; i < kPairs.size(); ++i) {
     profile.interference.push_back({kPairs[i].on, kPairs[i].from,

@@ -148,6 +148,39 @@ TEST(ContentionFit, HoldsUnderTheNoiseOfAMeasurement) {
   EXPECT_GT(fit.profile.dram.deviation, 0);
 }
 
+/// `machine`, whose updates alone reach each t / (1 + (t / knee)^p)^(1 / p).
+MachineProfile saturating(MachineProfile machine, double each, double knee, double p) {
+  for (auto& [threads, rate] : machine.update) {
+    const auto t = static_cast<double>(threads);
+    rate = fact(each * t / std::pow(1 + std::pow(t / knee, p), 1 / p));
+  }
+  return machine;
+}
+
+TEST(ContentionFit, LearnsOneUpdateRateFromAllPointsWhereRatesSaturate) {
+  const MachineProfile machine = saturating(server(), 0.6e9, 9, 2);
+  ContentionGrid grid = grid_of(machine);
+  for (ContentionPoint& point : grid) {
+    if (point.threads == 8 && point.copies == Copies::none)
+      point.update = fact(1.06 * point.update.value);
+  }
+  // One of 28 points is off by 6 %: the curve that the others say moves little.
+  const ContentionFit fit = fit_contention(blank(), grid);
+  const double truth = machine.update.at(8).value;
+  EXPECT_NEAR(fit.profile.update.at(8).value, truth, 0.015 * truth);
+}
+
+TEST(ContentionFit, KeepsMeasuredUpdateRatesThatDoNotSaturate) {
+  MachineProfile machine = server();
+  // More threads are slower, as on half of a processor's cores: no curve of saturation.
+  machine.update = {{2, fact(3e9)},  {4, fact(5e9)},    {6, fact(5.5e9)}, {8, fact(4.2e9)},
+                    {10, fact(3e9)}, {12, fact(2.4e9)}, {14, fact(2e9)}};
+  const ContentionFit fit = fit_contention(blank(), grid_of(machine));
+  for (const auto& [threads, rate] : machine.update) {
+    EXPECT_EQ(fit.profile.update.at(threads).value, rate.value) << threads;
+  }
+}
+
 TEST(ContentionFit, IsTheSameEveryTime) {
   const ContentionGrid grid = grid_of(server(), 0.01);
   EXPECT_EQ(planner::profile_hash(fit_contention(blank(), grid).profile),
