@@ -1,5 +1,7 @@
 #include "engine/run_folder.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <cerrno>
@@ -38,6 +40,7 @@ RunFolder::RunFolder(const std::optional<std::filesystem::path>& out, const std:
                      " already holds a run: give another folder, move it away, or go on with it " +
                      "(--resume)");
   }
+  lock();
 }
 
 RunFolder::RunFolder(std::filesystem::path path)
@@ -94,6 +97,18 @@ void RunFolder::require_there() const {
                          " is another one than at the start: was it unmounted or replaced?");
 }
 
-RunFolder RunFolder::to_continue(const std::filesystem::path& path) { return RunFolder(path); }
+RunFolder RunFolder::to_continue(const std::filesystem::path& path) {
+  RunFolder folder(path);
+  folder.lock();
+  return folder;
+}
+
+void RunFolder::lock() {
+  lock_ = std::make_shared<planner::FileDescriptor>(path_, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // File systems without locks say so otherwise.
+  if (::flock(lock_->get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  throw BadRequest("out: another run is at work in " + path_.string() +
+                   ": give another folder, or wait for its end");
+}
 
 }  // namespace sluice::engine

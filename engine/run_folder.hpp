@@ -3,11 +3,14 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "planner/file_descriptor.hpp"
 
 namespace sluice::engine {
 
@@ -16,11 +19,11 @@ namespace sluice::engine {
 class RunFolder {
  public:
   /// Makes `out`, or where none is given a new folder below `runs` named after `model` and the UTC
-  /// time. Throws BadRequest where `out` already holds a run, EnvironmentError where it cannot be
-  /// made.
+  /// time. Throws BadRequest where `out` already holds a run or another is at work there,
+  /// EnvironmentError where it cannot be made.
   RunFolder(const std::optional<std::filesystem::path>& out, const std::string& model);
-  /// A folder that may hold a run already, which goes on in it. Throws EnvironmentError where it
-  /// cannot be made.
+  /// A folder that may hold a run already, which goes on in it. Throws BadRequest where a run is at
+  /// work there, EnvironmentError where it cannot be made.
   [[nodiscard]] static RunFolder to_continue(const std::filesystem::path& path);
 
   /// Throws EnvironmentError where the folder is not there any more, or another one in its place: a
@@ -52,11 +55,14 @@ class RunFolder {
 
  private:
   explicit RunFolder(std::filesystem::path path);
+  /// The folder, for as long as a copy of this lives. Throws BadRequest where another run has it.
+  void lock();
 
   std::filesystem::path path_, events_;
   std::vector<std::filesystem::path> made_;  ///< It and folders above it, the innermost first.
   std::set<std::filesystem::path> before_;   ///< What was in it.
-  std::uint64_t device_ = 0, number_ = 0;    ///< Of the folder in its file system.
+  std::shared_ptr<const planner::FileDescriptor> lock_;
+  std::uint64_t device_ = 0, number_ = 0;  ///< Of the folder in its file system.
 };
 
 /// A start of a run, which may still fail: then its folder is as it was before.

@@ -60,6 +60,18 @@ def test_a_signal_before_the_first_step_says_that_there_is_nothing_to_save(flags
     assert said > 0
 
 
+def test_of_two_runs_in_one_folder_one_is_refused(refuses, flags, tmp_path):
+    processes = [train(flags, tmp_path, "steps=100000") for _ in range(2)]
+    assert wait_until(processes[0], lambda: any(process.poll() is not None for process in processes))
+    first, second = sorted(processes, key=lambda process: process.poll() is not None)
+    assert second.wait(timeout=PATIENCE) == 2 and second.stderr.read().startswith("sluice: error: out: ")
+    assert wait_until(first, lambda: steps_done(tmp_path / "run") >= 1)
+    refuses(["train", *flags, "out=run", "--resume", "--json"], "out: another run is at work in run")
+    first.send_signal(signal.SIGTERM)
+    first.communicate(timeout=PATIENCE)
+    assert first.returncode == 75 and (tmp_path / "run" / "ledger.jsonl").read_text().count("\n") == 2
+
+
 @pytest.mark.parametrize("last", ["run.yaml", "ledger.jsonl", "tensorboard"])
 def test_a_signal_before_the_first_step_leaves_the_folder_as_it_was(run_sluice, flags, tmp_path, last):
     """However far its files have come; the evaluation at the start reads 64 windows of the longest batch."""
