@@ -17,8 +17,9 @@ namespace sluice::planner {
 
 /// A matrix product of [m, k] by [k, n], `count` times.
 struct Gemm {
-  /// Of products of experts, one for each of `count`: what the rows are that a router deals out.
-  enum class Dealt { nothing, rows, terms };  ///< m or k.
+  /// Of products of experts, one for each of `count`: what the rows are that a router deals out, m
+  /// forward and of the input's gradient (rows_back), k of the weights'.
+  enum class Dealt { nothing, rows, rows_back, terms };
   std::int64_t m, n, k;
   std::int64_t count = 1;
   Dealt dealt = Dealt::nothing;

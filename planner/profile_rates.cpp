@@ -49,6 +49,20 @@ Fact gemm_rate(const MachineProfile& profile, Flops flops) {
   return between(below->rate, above->rate, share);
 }
 
+double expert_share(Gemm::Dealt dealt) {
+  switch (dealt) {
+    case Gemm::Dealt::rows:
+      return 0.208;
+    case Gemm::Dealt::rows_back:
+      return 0.292;
+    case Gemm::Dealt::terms:
+      return 0.226;
+    case Gemm::Dealt::nothing:
+      break;
+  }
+  return 1;
+}
+
 Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
   constexpr double kHalfRowTile = 64, kHalfTermTile = 16;
   const double work = flops(gemm).count();
@@ -57,10 +71,10 @@ Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
       profile.gemm, {}, [](const CurvePoint& point) { return point.rate.value; });
   const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
              k = static_cast<double>(gemm.k);
-  const bool rows = gemm.dealt == Gemm::Dealt::rows;
+  const bool rows = gemm.dealt != Gemm::Dealt::terms;
   const double fill = rows ? m / (m + kHalfRowTile) : k / (k + kHalfTermTile);
   const double bytes = 2 * (m * k + k * n) + (rows ? 2 : 2 * 4) * m * n;
-  return Seconds(work / (kExpertShare * fastest->rate.value * fill) +
+  return Seconds(work / (expert_share(gemm.dealt) * fastest->rate.value * fill) +
                  static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value);
 }
 

@@ -14,18 +14,17 @@ namespace sluice::planner {
 
 /// Products of experts on a CUDA device, which are kernels of our own (docs/design/moe.md), of all
 /// `gemm.count`:
-///   flops / (kExpertShare x the curve's fastest rate x fill) + bytes / hbm_bandwidth
+///   flops / (expert_share x the curve's fastest rate x fill) + bytes / hbm_bandwidth
 /// fill: rows of an expert come in tiles of 128, of which the last is half full on average,
 /// m / (m + 64); terms come by 32, k / (k + 16). bytes: operands and results once, gradients of
 /// weights in fp32 both ways. At a profile without a curve, which stands for the peak: as gemm_rate
 /// has it.
 [[nodiscard]] Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm);
-/// Of the library's rate, for full tiles. Inferred from one run: with it, a step of Qwen3-30B-A3B
-/// on an H200 is predicted to compute for 4.8 s; experiments/results/2026-11-22-rehearsal-moe was
-/// busy for 4.7 s (step_s x busy.compute). tests/bench/experts_cuda_bench.cpp measures it by
-/// product.
-inline constexpr double kExpertShare = 0.2;
-inline constexpr double kExpertShareDeviation = 0.25;
+/// Of the library's rate, for full tiles: medians over products of Qwen3-30B-A3B and Mixtral-8x7B
+/// of 256 to 4096 rows an expert on an H200, each within 12 %
+/// (experiments/results/2026-11-23-two-speeds, by tests/bench/experts_cuda_bench.cpp).
+[[nodiscard]] double expert_share(Gemm::Dealt dealt);
+inline constexpr double kExpertShareDeviation = 0.1;
 
 /// What runs of one head take beyond their share of the attention rate: 11.5 ns for each key that
 /// one reads, two runs in flight (an H200 with cuDNN 9.19, 131072 tokens, 28 heads of 128, blocks

@@ -141,7 +141,7 @@ void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
 /// The two products that follow from forward product `g`.
 void add_backward_of(Work& work, const Gemm& g) {
   const bool dealt = g.dealt == Gemm::Dealt::rows;
-  work.gemms.push_back({g.m, g.k, g.n, g.count, g.dealt});
+  work.gemms.push_back({g.m, g.k, g.n, g.count, dealt ? Gemm::Dealt::rows_back : g.dealt});
   work.gemms.push_back({g.n, g.k, g.m, g.count, dealt ? Gemm::Dealt::terms : g.dealt});
   work.kernels += 2 * (dealt ? 1 : g.count);
 }

@@ -128,7 +128,8 @@ std::string cells_csv(const Experiment& experiment, const Cells& cells) {
     for (const std::string& level : cell.levels) text += "," + csv_field(level);
     text += fmt::format(",{},{},{},{},{}", to_string(cell.status), csv_field(cell.reason),
                         cell.tier ? to_string(*cell.tier) : "",
-                        cell.tier ? std::to_string(cell.short_by.count()) : "", cell.machine);
+                        cell.tier ? std::to_string(cell.short_by.count()) : "",
+                        csv_field(cell.machine));
     if (const auto& p = cell.prediction) {
       text += fmt::format(",{},{},{},{},{},{},{},{},{},{}", p->step.count(), p->low.count(),
                           p->high.count(), p->tokens_per_s, p->model_tflops,

@@ -62,12 +62,12 @@ TEST(ComputeCost, ProductsOfExpertsTakeWhatTheirOwnKernelsDoOnACudaDevice) {
   const Gemm rows{64, 500, 1000, 3, Gemm::Dealt::rows};
   const Gemm terms{500, 1000, 16, 3, Gemm::Dealt::terms};
   const MachineProfile cuda = round_profile(DeviceKind::cuda);
-  EXPECT_NEAR(
-      seconds_of(cuda, rows),
-      3 * (2 * 64 * 500e3 / (0.5e9 * kExpertShare) + 2e-9 * (64 * 1000 + 500 * 1000 + 64 * 500)),
-      1e-9);
+  EXPECT_NEAR(seconds_of(cuda, rows),
+              3 * (2 * 64 * 500e3 / (0.5e9 * expert_share(Gemm::Dealt::rows)) +
+                   2e-9 * (64 * 1000 + 500 * 1000 + 64 * 500)),
+              1e-9);
   EXPECT_NEAR(seconds_of(cuda, terms),
-              3 * (2 * 500e3 * 16 / (0.5e9 * kExpertShare) +
+              3 * (2 * 500e3 * 16 / (0.5e9 * expert_share(Gemm::Dealt::terms)) +
                    1e-9 * (2 * 16 * (500 + 1000) + 8 * 500 * 1000)),
               1e-9);
   for (Gemm gemm : {rows, terms}) {

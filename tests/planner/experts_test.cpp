@@ -82,11 +82,11 @@ TEST(Experts, HaveOneKernelAProductHoweverManyTheyAre) {
   const auto dealt = [&many](Gemm::Dealt what) {
     return std::ranges::count(many.gemms, what, &Gemm::dealt);
   };
-  EXPECT_EQ(dealt(Gemm::Dealt::rows), 2) << "of gate and up, and down";
+  EXPECT_EQ(dealt(Gemm::Dealt::rows_back), 2) << "of gate and up, and down";
   EXPECT_EQ(dealt(Gemm::Dealt::terms), 2);
   for (const Gemm& gemm : many.gemms) {
     const std::int64_t share = job.micro_tokens() * 2 / 12;
-    if (gemm.dealt == Gemm::Dealt::rows) {
+    if (gemm.dealt == Gemm::Dealt::rows_back) {
       EXPECT_EQ(gemm.m, share);
     }
     if (gemm.dealt == Gemm::Dealt::terms) {

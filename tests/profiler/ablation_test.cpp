@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "profiler/ablation/experiment.hpp"
 #include "profiler/ablation/interval_of_median.hpp"
@@ -47,6 +48,16 @@ TEST(Ablation, CellsHaveTheirLevelsSettings) {
   EXPECT_TRUE(cells[3].config.terms.latency);
   EXPECT_TRUE(cells[2].config.terms.contention);
   EXPECT_EQ(cells[2].config.optimizer.beta1, experiment.baseline.optimizer.beta1);
+}
+
+TEST(Ablation, AMachinesCommaStaysInItsField) {
+  const Experiment experiment = experiment_from_yaml(kText, "text");
+  CellRecord record;
+  record.levels = {"2", "whole"};
+  record.status = CellStatus::refused;
+  record.machine = "NVIDIA H200, Intel Xeon";
+  const std::string text = cells_csv(experiment, {record});
+  EXPECT_NE(text.find(",\"NVIDIA H200, Intel Xeon\","), std::string::npos) << text;
 }
 
 TEST(Ablation, SharesHoldEachCellOnce) {
