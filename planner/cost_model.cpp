@@ -184,22 +184,9 @@ TaskCost ProfileCostModel::at_rate(const CostKey& key, double amount, const Fact
 }
 
 TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) const {
-  return update_of(at_rate(key, static_cast<double>(work.parameters),
-                           update_rate_in_steps(profile_, work.threads)),
-                   work);
-}
-
-TaskCost ProfileCostModel::probed_update(const Work& work) const {
+  const double parameters = static_cast<double>(work.parameters);
   const Fact rate = update_rate(profile_, work.threads);
-  TaskCost cost;
-  cost.amount = Amount(static_cast<double>(work.parameters));
-  cost.cap = Rate(rate.value);
-  cost.evidence = evidence_of(rate);
-  cost.relative_deviation = deviation_of(rate);
-  return update_of(std::move(cost), work);
-}
-
-TaskCost ProfileCostModel::update_of(TaskCost cost, const Work& work) const {
+  TaskCost cost = at_rate(key, parameters, rate);
   cost.weight = profile_.device == DeviceKind::cuda ? cost.cap.count() : 1;
   share_dram(cost, profile_.update_dram.value);
   share_cores(cost, static_cast<double>(work.threads) / cost.cap.count());

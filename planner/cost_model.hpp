@@ -31,7 +31,7 @@ namespace sluice::planner {
 ///              + S(expert_product_time) of experts on CUDA machines
 ///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
 ///   copy       copy_latency + bytes / link rate
-///   update     parameters / update rate in steps(threads)
+///   update     parameters / update rate(threads)
 ///   launch     kernels x launch
 /// Rates of products, attention and updates are planner/profile_rates.hpp's.
 ///
@@ -60,8 +60,6 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] TaskCost copy(const CostKey& key, CopyDirection direction,
                               Bytes bytes) const override;
   [[nodiscard]] TaskCost cpu_update(const CostKey& key, const Work& work) const override;
-  /// As a probe measures updates: by themselves, not in a step, at the profile's rate.
-  [[nodiscard]] TaskCost probed_update(const Work& work) const;
   [[nodiscard]] TaskCost launch(const CostKey& key, const Work& work) const override;
   [[nodiscard]] TaskCost data(const CostKey& key, std::int64_t tokens) const override;
   [[nodiscard]] std::string hash() const override { return hash_; }
@@ -71,8 +69,6 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] const CostSwitches& switches() const { return switches_; }
 
  private:
-  /// `cost`, whose rate is known, with what it shares.
-  [[nodiscard]] TaskCost update_of(TaskCost cost, const Work& work) const;
   /// Of `amount` units at the profile's rate, or as calibration knows it.
   [[nodiscard]] TaskCost at_rate(const CostKey& key, double amount, const Fact& rate) const;
   [[nodiscard]] TaskCost disk_transfer(const CostKey& key, CopyDirection direction,

@@ -113,12 +113,4 @@ Fact update_rate(const MachineProfile& profile, std::int64_t threads) {
   return between(below->second, above->second, share);
 }
 
-Fact update_rate_in_steps(const MachineProfile& profile, std::int64_t threads) {
-  Fact rate = update_rate(profile, threads);
-  if (profile.device != DeviceKind::cuda || rate.source != Source::measured) return rate;
-  rate.value *= kUpdatesInSteps;
-  rate.deviation *= kUpdatesInSteps;
-  return rate;
-}
-
 }  // namespace sluice::planner

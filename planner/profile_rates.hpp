@@ -40,12 +40,4 @@ inline constexpr double kNarrowRunDeviation = 0.1;
 /// nearest. Throws BadRequest where the profile has none.
 [[nodiscard]] Fact update_rate(const MachineProfile& profile, std::int64_t threads);
 
-/// What a training step's updates reach where nothing else uses memory: `kUpdatesInSteps` of a
-/// measured rate on a CUDA machine, which is of updates by themselves; other rates as they are. On
-/// two probed hosts updates of 74 runs reached 0.94 (deviation 0.09 from run to run) and 0.96
-/// (0.06) of what the probe says of their thread count, whatever their threads, their sizes and the
-/// memory they went through (experiments/results/2026-11-23-contention-form). Why is not known.
-[[nodiscard]] Fact update_rate_in_steps(const MachineProfile& profile, std::int64_t threads);
-inline constexpr double kUpdatesInSteps = 0.95;
-
 }  // namespace sluice::planner

@@ -77,7 +77,7 @@ ContentionRates contention_rates(const planner::ProfileCostModel& model, std::in
     planner::Work work;
     work.parameters = 1;
     work.threads = threads;
-    lanes.push_back({"cpu", model.probed_update(work)});
+    lanes.push_back({"cpu", model.cpu_update(none, work)});
     members.push_back(&ContentionRates::update);
   }
   const std::vector<double> values = shared_rates(model, lanes, threads);

@@ -133,23 +133,6 @@ TEST(UpdateCost, UsesItsThreadsCoresAndWeighsCoresEvenly) {
   EXPECT_NEAR(cost.weight * use_of(cost, "cores"), 1, 1e-12);
 }
 
-TEST(UpdateCost, OfCudaMachinesIsSlowerInStepsThanProbedUnlessItWasTaughtOrEstimated) {
-  MachineProfile profile = round_profile(DeviceKind::cuda);
-  for (auto& [threads, rate] : profile.update) rate = test::measured(rate.value);
-  Work work;
-  work.parameters = 1000;
-  work.threads = 2;
-  const CostKey key{"update/cpu/t2/1000"};
-  const double probed = profile.update.at(2).value;
-  const ProfileCostModel costs(profile, {});
-  EXPECT_EQ(costs.probed_update(work).cap, Rate(probed));
-  EXPECT_EQ(costs.cpu_update(key, work).cap, Rate(probed * kUpdatesInSteps));
-  const ProfileCostModel taught(profile, one(key.name, 1e-3));
-  EXPECT_EQ(taught.cpu_update(key, work).cap, Rate(1000 / 1e-3));
-  profile.update.at(2).source = Source::estimated;
-  EXPECT_EQ(ProfileCostModel(profile, {}).cpu_update(key, work).cap, Rate(probed));
-}
-
 TEST(CostSwitches, EachTurnsItsTermOff) {
   const ProfileCostModel all(round_profile(), {});
   const ProfileCostModel no_contention(round_profile(), {}, {.contention = false});
