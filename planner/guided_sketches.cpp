@@ -190,8 +190,10 @@ std::optional<PlanSketch> GuidedSearch::sketch_near(const PlanRelaxation& relaxa
     return std::max(Bytes(0), needed - predictor_.machine().host);
   };
   RelaxedNode less = node;
-  for (int i = 0; i < kLessOnHost && over_host() > Bytes(0); ++i) {
-    less.host_reserve += over_host();
+  for (int i = 0; i < kLessOnHost; ++i) {
+    const Bytes over = over_host();
+    if (over == Bytes(0)) break;
+    less.host_reserve += over;
     relaxed = relaxation.solve(less);
     if (!relaxed.feasible) break;
     sketch = sketch_of(relaxation, less, relaxed, usual);

@@ -12,7 +12,7 @@ std::vector<std::int64_t> whole_counts(const std::vector<double>& values) {
   std::vector<std::int64_t> counts;
   counts.reserve(values.size());
   for (const double value : values) {
-    counts.push_back(static_cast<std::int64_t>(std::max(0.0, std::floor(value + 1e-6))));
+    counts.push_back(static_cast<std::int64_t>(std::floor(value + 1e-6)));
   }
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   auto missing = static_cast<std::int64_t>(std::llround(sum)) -

@@ -19,7 +19,6 @@ constexpr std::size_t kShortHash = 24;  ///< Digits of a hash in file names: 96 
 
 std::string shortened(const std::string& hash) { return hash.substr(0, kShortHash); }
 
-/// Where a file is written before it takes its name.
 std::optional<std::filesystem::path> variable(const char* name) {
   const char* value = std::getenv(name);
   if (value == nullptr || *value == '\0') return std::nullopt;

@@ -29,7 +29,6 @@ py::object numbers(std::span<const Item> items, const Read& read) {
 }
 
 /// One text of each as a list.
-
 template <class Item, class Read>
 py::list texts(std::span<const Item> items, const Read& read) {
   py::list column(items.size());
