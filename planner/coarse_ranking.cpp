@@ -165,10 +165,15 @@ bool CoarseRanking::play(Follow follow, std::int64_t rounds) {
   };
   for (std::size_t next = 0; next < plans.size() && !is_spent();) {
     std::vector<GuidedPlan*> batch;
+    std::int64_t affordable = left() - floor_;
     for (; next < plans.size() && batch.size() < kBatch; ++next) {
       const double least = ranked_.empty() ? std::numeric_limits<double>::infinity()
                                            : to_seconds(ranked_.front().coarse).count();
-      if (plans[next].estimate.bound.count() < least) batch.push_back(&plans[next]);
+      if (plans[next].estimate.bound.count() >= least) continue;
+      // The last plan may take more than is left: else plans of many tasks would never be tried.
+      if (affordable <= 0) break;
+      affordable -= tasks_of(plans[next]);
+      batch.push_back(&plans[next]);
     }
     simulate(batch);
     // Moves that help are followed at once.

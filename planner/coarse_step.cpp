@@ -19,8 +19,9 @@ namespace {
 constexpr std::int64_t kApart = 2, kApartWithCopies = 4;
 /// Of blocks over all micro-batches.
 constexpr std::int64_t kFewPasses = 256;
-/// Slots for each micro-batch of those that go together, at least.
-constexpr std::int64_t kSlotsOfOne = 4;
+/// Slots for records with which they go together, and those that larger ones have at least. Of
+/// fewer slots passes wait for their stores, and larger ones would not.
+constexpr std::int64_t kManySlots = 4, kFewestSlots = 2;
 
 /// Costs of a job whose micro-batches go together: passes take as long as all their parts.
 class TogetherCosts : public CostModel {
@@ -90,9 +91,8 @@ std::int64_t CoarseSteps::together(const Plan& plan) const {
   const std::int64_t apart = offloads(plan) ? kApartWithCopies : kApart;
   std::int64_t most = 1;
   if (predictor_->job().sequence_chunk) return 1;  // Each is as long as its place says.
-  // Of few slots for records, larger ones would be too many.
-  const std::int64_t slots = plan.activation_buffers / kSlotsOfOne;
-  const std::int64_t most_together = offloads(plan) ? std::max<std::int64_t>(1, slots) : all;
+  const std::int64_t most_together =
+      offloads(plan) && plan.activation_buffers < kManySlots ? 1 : all;
   for (std::int64_t each = 1; each <= std::min(all, most_together); ++each) {
     if (all % each == 0 && all / each >= std::min(apart, all)) most = each;
   }
@@ -120,8 +120,10 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   job.micro_batch *= count;
   Plan coarse = plan;
   coarse.micro_batches_per_round /= count;
-  // A slot holds several records now; one more keeps the next one coming.
-  coarse.activation_buffers = (plan.activation_buffers + count - 1) / count + (count > 1 ? 1 : 0);
+  if (count > 1) {
+    coarse.activation_buffers =
+        std::max(kFewestSlots, (plan.activation_buffers + count - 1) / count);
+  }
   coarse.copy_chunk = chunk(plan);
   const TogetherCosts costs(predictor_->costs(), parts, job);
   GraphWriter writer(job, costs, plan.threads, GraphDetail::timing);

@@ -25,11 +25,21 @@ bool rounds_use_disk(const Plan& plan) {
   });
 }
 
+/// `fit`: the first plan that fits, of those found without a search.
+enum class Goal { fastest, fit };
+
+/// A plan without the disk, and what it takes of the host.
+struct Roomy {
+  Plan plan;
+  Bytes host;
+};
+
 class DiskSearch {
  public:
-  DiskSearch(const Predictor& predictor, const SearchSettings& settings)
+  DiskSearch(const Predictor& predictor, const SearchSettings& settings, Goal goal = Goal::fastest)
       : predictor_(predictor),
         settings_(settings),
+        goal_(goal),
         shares_(predictor.job(), settings.pins),
         pinned_(uniform_plan(predictor.job(), {}, 1)) {
     if (settings_.pins) settings_.pins(pinned_);
@@ -45,15 +55,28 @@ class DiskSearch {
     const Bytes freed = pinned()     ? shares_.frees_of(pinned_)
                         : short_host ? in_memory->short_by + shares_.slots(3)
                                      : shares_.all_frees();
-    const bool state_alone = pinned() ? !rounds_use_disk(pinned_) : freed <= shares_.state_frees();
-    if (state_alone) settle(freed, std::nullopt);
-    if (!best_ || best_->first.rounds > 1) try_rounds(freed);
+    look(freed);
     if (best_) return concluded();
-    const bool least_lacks = in_memory == nullptr || (short_host && least_.short_by.count() > 0);
+    const bool least_lacks = in_memory == nullptr || (short_host && least_is_of_this_host_);
     return least_lacks ? least_ : *in_memory;
   }
 
+  /// Where the host lacks so much.
+  std::optional<FittingPlan> fit(Bytes host_short) {
+    most_ = shares_.all_frees() - shares_.slots(2) - shares_.weight_slots(2);
+    look(host_short + shares_.slots(3));
+    if (!best_) return std::nullopt;
+    return FittingPlan{best_->first, best_memory_, best_->second};
+  }
+
  private:
+  void look(Bytes freed) {
+    const bool state_alone = pinned() ? !rounds_use_disk(pinned_) : freed <= shares_.state_frees();
+    if (state_alone) settle(freed, std::nullopt);
+    const bool enough = best_ && (goal_ == Goal::fit || best_->first.rounds == 1);
+    if (!enough) try_rounds(freed);
+  }
+
   /// A search that knows of no disk takes several rounds for cheap, whose sums and weights would
   /// cross the disk's lanes every round: the fewest with which anything fits are looked at first,
   /// and more of them for as long as that makes the step shorter.
@@ -62,8 +85,13 @@ class DiskSearch {
       const auto before = best_;
       settle(freed, rounds);
       if (before && best_->second == before->second) break;
-      if (best_ && settings_.is_late()) break;
+      if (is_over() || (best_ && goal_ == Goal::fit)) break;
     }
+  }
+
+  /// Late, and there is an answer; without a search none is as good as any.
+  [[nodiscard]] bool is_over() const {
+    return (best_ || goal_ == Goal::fit) && settings_.is_late();
   }
 
   /// None for whatever a search finds, where pins leave one number alone.
@@ -96,6 +124,7 @@ class DiskSearch {
         freed = most_;
       }
       const bool found = attempt(freed, rounds, fits);
+      if (is_over()) return;
       if (fits || least_.tier != Tier::host || pinned()) return;
       if (!tried_most) {
         freed += least_.short_by;
@@ -112,8 +141,8 @@ class DiskSearch {
 
   /// Plans of a host with so much more memory. Gradients of a single round come to the host as its
   /// records go: where gradients are to leave, no records may take their place.
-  [[nodiscard]] std::variant<Planned, Infeasible> search_with(
-      Bytes freed, std::optional<std::int64_t> rounds) const {
+  [[nodiscard]] std::variant<Roomy, Infeasible> search_with(Bytes freed,
+                                                            std::optional<std::int64_t> rounds) {
     const bool records_stay = rounds == 1 && !pinned() && freed > shares_.state_frees();
     SearchSettings inner = settings_;
     if (rounds) {
@@ -129,7 +158,32 @@ class DiskSearch {
       if (settings_.pins) settings_.pins(plan);
       DiskShares::bring_back(plan);
     };
-    return search_in_memory(predictor_.with_host(predictor_.machine().host + freed), inner);
+    const Predictor roomier = predictor_.with_host(predictor_.machine().host + freed);
+    if (goal_ == Goal::fit) {
+      const FittingPlans sketches(roomier, inner);
+      if (auto any = sketches.any()) return Roomy{any->plan, at(any->memory, Tier::host).peak};
+      return lacking(sketches);
+    }
+    const auto found = search_in_memory(roomier, inner);
+    if (const auto* infeasible = std::get_if<Infeasible>(&found)) return *infeasible;
+    const Planned& planned = std::get<Planned>(found);
+    simulated_ += planned.simulated;
+    considered_ += planned.considered;
+    space_log10_ = std::max(space_log10_, planned.space_log10);
+    const Prediction& best = planned.best.prediction;
+    return Roomy{best.plan, at(best.memory, Tier::host).peak};
+  }
+
+  /// What a host is short of for which no sketch was found.
+  static Infeasible lacking(const FittingPlans& sketches) {
+    Infeasible infeasible;
+    infeasible.short_by = Bytes(1);
+    if (const auto lean = sketches.leanest(Tier::host)) {
+      infeasible.tier = Tier::host;
+      infeasible.memory = lean->memory;
+      infeasible.short_by = at(lean->memory, Tier::host).missing();
+    }
+    return infeasible;
   }
 
   /// Looks for the best plan of a host with so much more memory, and for ways to put of it on the
@@ -138,27 +192,21 @@ class DiskSearch {
     const auto found = search_with(freed, rounds);
     if (const auto* lacking = std::get_if<Infeasible>(&found)) {
       least_ = *lacking;
+      least_is_of_this_host_ = false;
       return false;
     }
-    const Planned& planned = std::get<Planned>(found);
-    simulated_ += planned.simulated;
-    considered_ += planned.considered;
-    space_log10_ = std::max(space_log10_, planned.space_log10);
-    fits = find_best_of(planned.best.prediction);
+    fits = find_best_of(std::get<Roomy>(found));
     return true;
   }
 
-  [[nodiscard]] Bytes missing(const Prediction& prediction) const {
-    const Bytes peak = at(prediction.memory, Tier::host).peak;
-    return peak > predictor_.machine().host ? peak - predictor_.machine().host : Bytes(0);
-  }
-
   /// Simulates the ways to put state on the disk; true where any fits.
-  bool find_best_of(const Prediction& prediction) {
+  bool find_best_of(const Roomy& roomy) {
     using Placement = DiskShares::Placement;
-    const Plan& plan = prediction.plan;
+    const Plan& plan = roomy.plan;
     const std::size_t units = plan.units.size();
-    const std::size_t count = pinned() ? 0 : shares_.fewest(plan, missing(prediction));
+    const Bytes host = predictor_.machine().host;
+    const Bytes missing = roomy.host > host ? roomy.host - host : Bytes(0);
+    const std::size_t count = pinned() ? 0 : shares_.fewest(plan, missing);
     bool any = false;
     Plan before;
     for (std::size_t more = 0; more < 3 && count + more <= 3 * units; ++more) {
@@ -174,6 +222,7 @@ class DiskSearch {
           // What lacks memory lacks it with more buffers, too.
           if (!fits(moved)) break;
           any = true;
+          if (goal_ == Goal::fit) return true;
           // Nor do more buffers make up for much.
           if (best.count() > 0 && to_seconds(last_) > kBuffersGain * to_seconds(best)) break;
         }
@@ -195,11 +244,15 @@ class DiskSearch {
     ++simulated_;
     const Duration step = simulate_steady(graph).period(*graph.graph.period());
     last_ = step;
-    if (!best_ || step < best_->second) best_ = {plan, step};
+    if (!best_ || step < best_->second) {
+      best_ = {plan, step};
+      best_memory_ = memory;
+    }
     return true;
   }
 
   void note_shortage(const Memory& memory) {
+    least_is_of_this_host_ = true;
     least_.memory = memory;
     least_.short_by = Bytes(0);
     for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
@@ -221,17 +274,26 @@ class DiskSearch {
 
   const Predictor& predictor_;
   const SearchSettings& settings_;
+  Goal goal_;
   DiskShares shares_;
   Plan pinned_;
   Bytes most_{0};  ///< Host memory that the disk can take off it.
   double space_log10_ = 0;
   std::optional<std::pair<Plan, Duration>> best_;
+  Memory best_memory_;
   Duration last_{0};  ///< Of the plan simulated last.
   Infeasible least_;
+  /// Else it is what a plan lacks of a host with more memory.
+  bool least_is_of_this_host_ = false;
   std::int64_t considered_ = 0, simulated_ = 0;
 };
 
 }  // namespace
+
+std::optional<FittingPlan> fitting_on_disk(const Predictor& predictor, Bytes host_short,
+                                           const SearchSettings& settings) {
+  return DiskSearch(predictor, settings, Goal::fit).fit(host_short);
+}
 
 std::variant<Planned, Infeasible> search(const Predictor& predictor,
                                          const SearchSettings& settings) {

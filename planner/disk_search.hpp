@@ -2,6 +2,9 @@
 // units with which host memory is enough, or those that the user named.
 #pragma once
 
+#include <optional>
+
+#include "planner/fitting_plans.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::planner {
@@ -15,5 +18,11 @@ namespace sluice::planner {
 /// first.
 [[nodiscard]] std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
                                                                  const SearchSettings& settings);
+
+/// A plan with as much on the disk as the host lacks (`host_short`): the first that fits, of the
+/// fewest rounds; none where none was found.
+[[nodiscard]] std::optional<FittingPlan> fitting_on_disk(const Predictor& predictor,
+                                                         Bytes host_short,
+                                                         const SearchSettings& settings);
 
 }  // namespace sluice::planner

@@ -72,6 +72,7 @@ class SmallSpace {
     field(&Plan::gradient_buffers, 1, layers + 2);
     field(&Plan::activation_buffers, 1, layers * micro + 1);
     field(&Plan::state_buffers, 0, layers + 2);
+    field(&Plan::stream_buffers, kFewestStreams, std::min(kMostStreams, layers + 1));
     field(&Plan::threads, 1, cores_of(predictor));
     add<std::int64_t>(
         chunks(), [](Plan& plan) { return plan.copy_chunk.count(); },
@@ -155,6 +156,7 @@ Plan canonical(Plan plan) {
       std::min(plan.gradient_buffers, std::max({std::int64_t{2}, on_host, staged_gradients}));
   plan.activation_buffers = std::min(plan.activation_buffers, offloaded + 1);
   plan.state_buffers = std::min(plan.state_buffers, staged);
+  if (offloaded == 0) plan.stream_buffers = kFewestStreams;
   if (!cpu) plan.threads = 1;
   return plan;
 }

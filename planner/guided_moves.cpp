@@ -197,6 +197,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   field(&Plan::gradient_buffers, 1, {rest.gradient_buffers - 1, rest.gradient_buffers + 2, 4, 8});
   field(&Plan::activation_buffers, 1,
         {rest.activation_buffers / 2, rest.activation_buffers * 2, rest.activation_buffers + 1});
+  if (offloads_records(sketch)) field(&Plan::stream_buffers, kFewestStreams, {2, 3, 4});
   std::int64_t staged = 0;
   for (const BlockCount& count : sketch.residencies) {
     if (stages_state(count.choice)) staged += count.blocks;

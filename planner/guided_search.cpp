@@ -64,6 +64,7 @@ Plan GuidedSearch::usual_plan() const {
   plan.weight_buffers = std::min<std::int64_t>(3, job.model.layers);
   plan.prefetch_depth = plan.weight_buffers - 1;
   plan.gradient_buffers = 2;
+  plan.stream_buffers = kUsualStreams;
   const GuidedPlan* best = ranking_.best();
   plan.threads = best == nullptr ? usual_threads(predictor_) : best->plan.threads;
   plan.copy_chunk = usual_chunk(predictor_);

@@ -133,10 +133,7 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
       extra;
   std::optional<PlanSketch> sketch = sketch_near(relaxation, reserved, usual);
   if (!sketch) return;
-  const bool offloads =
-      std::any_of(sketch->records.begin(), sketch->records.end(),
-                  [](const BlockCount& c) { return c.choice.keep_tier == Tier::host; });
-  if (offloads) {
+  if (offloads_records(*sketch)) {
     reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
     sketch = sketch_near(relaxation, reserved, usual);
     if (!sketch) return;
@@ -158,6 +155,7 @@ void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
   usual.prefetch_depth = best.plan.prefetch_depth;
   usual.gradient_buffers = best.plan.gradient_buffers;
   usual.activation_buffers = best.plan.activation_buffers;
+  usual.stream_buffers = std::max(usual.stream_buffers, best.plan.stream_buffers);
   usual.copy_chunk = best.plan.copy_chunk;
   RelaxedNode node;
   node.rounds = best.plan.rounds;

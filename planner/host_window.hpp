@@ -40,6 +40,8 @@ struct StoredGradient {
   GradientWire element = GradientWire::fp32;
 };
 
+class HostTraffic;
+
 /// Where each task of a step finds its host bytes in a window smaller than the host arena. Lanes
 /// have parts of their own: what a lane's tasks touch, laid end to end in lane order, lies there
 /// modulo the part's size. A lane runs one task at a time and a part holds the largest, so that no
@@ -77,6 +79,9 @@ class HostWindow {
   }
 
  private:
+  void place_parts(const HostTraffic& traffic, double share);
+  /// `elements`: in each part of the CPU's optimizer.
+  void place_accesses(const HostTraffic& traffic, std::int64_t elements);
   void find_stored_gradients(const StepGraph& graph);
 
   Bytes bytes_{0};

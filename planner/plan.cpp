@@ -22,6 +22,10 @@ void validate_counts(const Plan& plan, const Job& job) {
   require_slots(plan.weight_buffers, "weight_buffers");
   require_slots(plan.gradient_buffers, "gradient_buffers");
   require_slots(plan.activation_buffers, "activation_buffers");
+  require_in_plan(plan.stream_buffers >= kFewestStreams && plan.stream_buffers <= kMostStreams,
+                  "stream_buffers",
+                  std::to_string(plan.stream_buffers) + " must be between " +
+                      std::to_string(kFewestStreams) + " and " + std::to_string(kMostStreams));
   require_slots(plan.threads, "threads");
   require_in_plan(
       plan.state_buffers >= 0 && plan.state_buffers <= kMostSlots, "state_buffers",
@@ -175,6 +179,7 @@ std::string plan_hash(const Plan& plan) {
       .add("threads", plan.threads);
   // Plans made before there was a choice keep their hash.
   if (plan.state_buffers != 0) text.add("state_buffers", plan.state_buffers);
+  if (plan.stream_buffers != kFewestStreams) text.add("stream_buffers", plan.stream_buffers);
   if (uses_disk(plan)) {
     text.add("disk_buffers", plan.disk_buffers).add("disk_buffer_bytes", plan.disk_buffer.count());
   }

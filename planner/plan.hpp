@@ -43,11 +43,17 @@ struct UnitPlan {
   friend bool operator==(const UnitPlan&, const UnitPlan&) = default;
 };
 
+/// A block reads one stream buffer and writes another; more than the most hide nothing further.
+inline constexpr std::int64_t kFewestStreams = 2, kMostStreams = 4;
+
 struct Plan {
   std::vector<UnitPlan> units;        ///< embed, blocks, head; "layers" in the plan file.
   std::int64_t weight_buffers = 2;    ///< Device slots that streamed blocks rotate through.
   std::int64_t gradient_buffers = 2;  ///< Device slots of block gradients on their way to the host.
   std::int64_t activation_buffers = 2;  ///< Device slots of offloaded activation records.
+  /// Buffers of each micro-batch that blocks' inputs take in turn where records are offloaded: a
+  /// block's output may come to one whose input two blocks before has left, or more blocks before.
+  std::int64_t stream_buffers = kFewestStreams;
   /// Units whose staged state has device memory of its own; the others' takes what records leave.
   std::int64_t state_buffers = 0;
   std::int64_t disk_buffers = 3;   ///< Host slots that pieces of state on the disk rotate through,

@@ -185,7 +185,8 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   estimate.hbm_at_most = Bytes(resident + overhead + at_forward + rebuilt + staged_apart) +
                          workspace_ + Bytes(std::max<std::int64_t>(0, beside_records)) +
                          Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
-                               offload_ring * plan.activation_buffers + transient + 2 * streams);
+                               offload_ring * plan.activation_buffers + transient +
+                               streams * (host_records > 0 ? plan.stream_buffers : kFewestStreams));
   // Gradients of a single round come as its records go, and slots for those on their way to updates
   // behind every round's.
   const std::int64_t at_loss = host_records + (plan.rounds > 1 ? host_gradients : 0);

@@ -99,6 +99,7 @@ Plan to_plan(const JsonObject& json) {
   plan.gradient_buffers = not_negative(json, "gradient_buffers");
   plan.activation_buffers = not_negative(json, "activation_buffers");
   if (json.has("state_buffers")) plan.state_buffers = not_negative(json, "state_buffers");
+  if (json.has("stream_buffers")) plan.stream_buffers = not_negative(json, "stream_buffers");
   if (json.has("disk_buffers")) plan.disk_buffers = not_negative(json, "disk_buffers");
   if (json.has("disk_buffer_bytes")) {
     plan.disk_buffer = Bytes(not_negative(json, "disk_buffer_bytes"));
@@ -128,6 +129,7 @@ std::string to_json_text(const PlanFile& file) {
                {"gradient_buffers", plan.gradient_buffers},
                {"activation_buffers", plan.activation_buffers},
                {"state_buffers", plan.state_buffers},
+               {"stream_buffers", plan.stream_buffers},
                {"prefetch_depth", plan.prefetch_depth},
                {"rounds", plan.rounds},
                {"micro_batches_per_round", plan.micro_batches_per_round},
@@ -153,11 +155,12 @@ PlanFile plan_file_from_json(const std::string& text, const std::string& where) 
     json.fail("schema", std::string("must be \"") + kPlanSchema + "\", not \"" +
                             json.text("schema") + "\": make the plan again with `sluice plan`");
   }
-  json.refuse_unknown({"schema", "job_hash", "profile_hash", "numerics_id", "layers",
-                       "weight_buffers", "gradient_buffers", "activation_buffers", "state_buffers",
-                       "disk_buffers", "disk_buffer_bytes", "saved_records", "prefetch_depth",
-                       "rounds", "micro_batches_per_round", "copy_chunk_bytes", "threads", "layout",
-                       "prediction"});
+  json.refuse_unknown(
+      {"schema",           "job_hash",       "profile_hash",     "numerics_id",
+       "layers",           "weight_buffers", "gradient_buffers", "activation_buffers",
+       "state_buffers",    "stream_buffers", "disk_buffers",     "disk_buffer_bytes",
+       "saved_records",    "prefetch_depth", "rounds",           "micro_batches_per_round",
+       "copy_chunk_bytes", "threads",        "layout",           "prediction"});
   PlanFile file;
   file.job_hash = json.text("job_hash");
   file.profile_hash = json.text("profile_hash");

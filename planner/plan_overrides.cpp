@@ -22,6 +22,7 @@ constexpr std::array kNumbers = {
     PlanNumber{"gradient_buffers", &Plan::gradient_buffers},
     PlanNumber{"activation_buffers", &Plan::activation_buffers},
     PlanNumber{"state_buffers", &Plan::state_buffers},
+    PlanNumber{"stream_buffers", &Plan::stream_buffers},
     PlanNumber{"disk_buffers", &Plan::disk_buffers},
     PlanNumber{"prefetch_depth", &Plan::prefetch_depth},
     PlanNumber{"rounds", &Plan::rounds},

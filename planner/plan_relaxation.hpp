@@ -112,6 +112,7 @@ enum class Limit : std::uint8_t {
   host_at_loss,
   host_at_norm
 };
+constexpr std::size_t row_index(Limit limit) { return static_cast<std::size_t>(limit); }
 inline constexpr std::size_t kLimits = 49;
 inline constexpr std::size_t kTimeLimits = 30;    ///< Of a part's or the step's time,
 inline constexpr std::size_t kSecondLimits = 43;  ///< and of what is copied.

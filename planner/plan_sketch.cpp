@@ -107,8 +107,14 @@ void place_ends(Plan& plan, const PlanRelaxation& relaxation, const RelaxedNode&
 
 }  // namespace
 
+bool offloads_records(const PlanSketch& sketch) {
+  return std::any_of(sketch.records.begin(), sketch.records.end(),
+                     [](const BlockCount& count) { return count.choice.keep_tier == Tier::host; });
+}
+
 Plan to_plan(const PlanSketch& sketch) {
   Plan plan = sketch.rest;
+  if (!offloads_records(sketch)) plan.stream_buffers = kFewestStreams;
   const auto records = in_order(sketch.records, sketch.record_order);
   const auto residencies = in_order(sketch.residencies, sketch.residency_order);
   for (std::size_t block = 0; block < residencies.size(); ++block) {

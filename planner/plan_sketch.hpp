@@ -30,6 +30,9 @@ struct PlanSketch {
   Plan rest;  ///< Embedding, head, rounds and everything that is not by unit.
 };
 
+[[nodiscard]] bool offloads_records(const PlanSketch& sketch);
+
+/// Where no record is offloaded with the fewest stream buffers, for more do nothing.
 [[nodiscard]] Plan to_plan(const PlanSketch& sketch);
 
 /// Whole counts near a relaxed solution. Records: what leaves the device first, what keeps most

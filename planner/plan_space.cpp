@@ -232,6 +232,7 @@ double space_log10(const Predictor& predictor) {
   const double chunks = 16;
   log10 += std::log10(layers * (layers + 1) / 2);  // Weight buffers with each prefetch depth.
   log10 += std::log10(layers + 2) + std::log10(layers * micro + 1) + std::log10(layers + 3);
+  log10 += std::log10(std::min(layers, 3.0));                               // Stream buffers.
   if (state_on_disk) log10 += std::log10(layers + 2) + std::log10(chunks);  // Its buffers.
   log10 += std::log10(static_cast<double>(divisors(job.micro_batches()).size()));
   log10 += std::log10(static_cast<double>(cores_of(predictor))) + std::log10(chunks);

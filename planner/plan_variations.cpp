@@ -127,6 +127,7 @@ std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimat
       if (activation_buffers < 1) continue;
       Plan plan = base;
       plan.activation_buffers = activation_buffers;
+      plan.stream_buffers = kUsualStreams;
       found.add(plan);
     }
   }

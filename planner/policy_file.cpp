@@ -8,6 +8,7 @@
 
 #include "planner/plan_overrides.hpp"
 #include "planner/run_paths.hpp"
+#include "planner/yaml_document.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -105,11 +106,9 @@ class PolicyReader {
 }  // namespace
 
 PolicyFile policy_from_yaml(const std::string& text, const std::string& where) {
-  try {
-    return PolicyReader(where).read(YAML::Load(text));
-  } catch (const YAML::Exception& error) {
-    throw BadRequest(where + ": line " + std::to_string(error.mark.line + 1) + ": " + error.msg);
-  }
+  PolicyFile policy;
+  read_yaml(text, where, [&](const YAML::Node& root) { policy = PolicyReader(where).read(root); });
+  return policy;
 }
 
 Plan plan_of(const PolicyFile& policy, const Job& job) {

@@ -109,6 +109,14 @@ Predictor Predictor::with_host(Bytes host) const {
   return other;
 }
 
+Predictor Predictor::with_batch(std::int64_t batch_size) const {
+  Predictor other = *this;
+  other.job_.batch_size = batch_size;
+  validate(other.job_);
+  other.bound_ = other.bound_on(other.machine_);
+  return other;
+}
+
 PredictedStep Predictor::predict(const Plan& plan) const {
   validate(plan, job_);
   PredictedStep step{{}, build_step_graph(job_, plan, *costs_), {}};

@@ -82,6 +82,8 @@ class Predictor {
 
   /// Of the same machine with another host memory.
   [[nodiscard]] Predictor with_host(Bytes host) const;
+  /// Of another number of sequences a step.
+  [[nodiscard]] Predictor with_batch(std::int64_t batch_size) const;
 
   [[nodiscard]] const Job& job() const { return job_; }
   [[nodiscard]] const ResolvedMachine& machine() const { return machine_; }

@@ -8,6 +8,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/store.hpp"
+#include "planner/yaml_document.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -106,6 +107,22 @@ std::map<std::string, Price> read_section(const YAML::Node& section, const std::
   return prices;
 }
 
+PriceList price_list(const YAML::Node& root, const std::string& where) {
+  if (!root.IsMap() || (!root["prices"] && !root["parts"])) {
+    fail(where, "must hold a map \"prices\" of machine names, \"parts\" of part names, or both");
+  }
+  PriceList list;
+  for (const auto& section : root) {
+    const auto name = section.first.as<std::string>();
+    if (name != "prices" && name != "parts") {
+      fail(where, name + ": unknown key" + sim::did_you_mean(name, {"prices", "parts"}));
+    }
+    (name == "prices" ? list.machines : list.parts) = read_section(
+        section.second, where + ": " + name, name == "prices" ? require_machine : require_part);
+  }
+  return list;
+}
+
 /// What a machine is bought as: part names of a price list, and how many.
 std::vector<std::pair<std::string, std::int64_t>> parts_of(const Composition& parts) {
   return {{"gpu " + parts.gpu, 1},
@@ -162,24 +179,9 @@ std::optional<double> PriceList::change(const Composition& from, const Compositi
 
 PriceList read_prices(const std::filesystem::path& file) {
   const std::string where = file.string();
-  YAML::Node root;
-  try {
-    root = YAML::Load(read_whole_file(file));
-  } catch (const YAML::Exception& error) {
-    fail(where, "line " + std::to_string(error.mark.line + 1) + ": " + error.msg);
-  }
-  if (!root.IsMap() || (!root["prices"] && !root["parts"])) {
-    fail(where, "must hold a map \"prices\" of machine names, \"parts\" of part names, or both");
-  }
   PriceList list;
-  for (const auto& section : root) {
-    const auto name = section.first.as<std::string>();
-    if (name != "prices" && name != "parts") {
-      fail(where, name + ": unknown key" + sim::did_you_mean(name, {"prices", "parts"}));
-    }
-    (name == "prices" ? list.machines : list.parts) = read_section(
-        section.second, where + ": " + name, name == "prices" ? require_machine : require_part);
-  }
+  read_yaml(read_whole_file(file), where,
+            [&](const YAML::Node& root) { list = price_list(root, where); });
   return list;
 }
 

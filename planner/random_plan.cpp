@@ -80,6 +80,7 @@ Plan random_plan(const Job& job, std::uint64_t seed) {
   plan.gradient_buffers = draw.between(1, 3);
   plan.activation_buffers = draw.between(1, 3);
   plan.state_buffers = draw.between(0, job.model.layers);
+  plan.stream_buffers = draw.between(kFewestStreams, kMostStreams);
   plan.copy_chunk = draw.of<Bytes>({Bytes(0), Bytes(4096), Bytes(65536 + 64), Bytes(1 << 20)});
   plan.threads = draw.between(1, 4);
   validate(plan, job);

@@ -9,8 +9,6 @@
 namespace sluice::planner {
 namespace {
 
-std::size_t row_index(Limit limit) { return static_cast<std::size_t>(limit); }
-
 double weighed(const UseSum& weights, const UseSum& sum) {
   double total = 0;
   for (std::size_t i = 0; i < kUses; ++i) total += weights[i] * sum[i];

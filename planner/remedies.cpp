@@ -4,9 +4,10 @@
 #include <functional>
 #include <optional>
 
+#include "planner/disk_search.hpp"
 #include "planner/disk_shares.hpp"
 #include "planner/disk_state.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/fitting_plans.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
 
@@ -16,38 +17,32 @@ namespace {
 constexpr std::size_t kRemedies = 3;
 /// Fewer tokens leave a GPU idle while weights and their gradients are read and written.
 constexpr std::int64_t kLeastMlpChunk = 1024;
+/// More than the least that will do, and what makes it worth a word.
+constexpr double kRoomy = 1.1, kMuchFaster = 0.9;
+/// Host memory that no plan fills.
+constexpr Bytes kPlenty{1ll << 58};
 
 /// A changed request.
 struct Change {
   Job job;
   ResolvedMachine machine;
+  Bytes on_disk{0};  ///< What the host lacks is to lie there.
 };
 
-/// False where the relaxation proves that no plan fits.
-bool may_fit(const Predictor& predictor, const Pins& pins) {
-  const PlanRelaxation relaxation(predictor, pins);
-  return std::any_of(relaxation.rounds().begin(), relaxation.rounds().end(),
-                     [&](std::int64_t rounds) {
-                       RelaxedNode node;
-                       node.rounds = rounds;
-                       return relaxation.solve(node).feasible;
-                     });
-}
-
-/// The best plan after a change; none where it still does not fit.
-std::optional<Prediction> best_after(const Change& change, const Predictor& predictor,
-                                     const Calibration& calibration,
-                                     const SearchSettings& settings) {
+/// A plan that fits after a change; none where no sketch does.
+std::optional<FittingPlan> plan_after(const Change& change, const Predictor& predictor,
+                                      const Calibration& calibration,
+                                      const SearchSettings& settings) {
   try {
     validate(change.job);
     const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
                             predictor.costs().switches());
-    // The relaxation knows of no disk.
-    if (!change.machine.state_on_disk && !may_fit(changed, settings.pins)) return std::nullopt;
-    SearchSettings quick = settings;
-    quick.effort = kQuickEffort;
-    const auto found = search(changed, quick);
-    if (const auto* planned = std::get_if<Planned>(&found)) return planned->best.prediction;
+    if (change.on_disk.count() > 0) return fitting_on_disk(changed, change.on_disk, settings);
+    const FittingPlans in_memory(changed, settings);
+    auto found = in_memory.any();
+    if (found || !change.machine.state_on_disk) return found;
+    const auto lean = in_memory.leanest(Tier::host);
+    if (lean) return fitting_on_disk(changed, at(lean->memory, Tier::host).missing(), settings);
   } catch (const BadRequest&) {
     // The pins do not go with the changed job: no remedy.
   }
@@ -74,6 +69,16 @@ Bytes whole_mib(Bytes bytes) {
   return Bytes((bytes.count() + mib - 1) / mib * mib);
 }
 
+/// `memory` with so much more of each tier that is short.
+Memory with_more(const Memory& memory, double factor) {
+  Memory more = memory;
+  for (TierMemory& tier : more) {
+    if (tier.fits()) continue;
+    tier.peak = Bytes(static_cast<std::int64_t>(factor * static_cast<double>(tier.peak.count())));
+  }
+  return more;
+}
+
 class Remedies {
  public:
   Remedies(const Predictor& predictor, const Calibration& calibration,
@@ -84,7 +89,7 @@ class Remedies {
   void try_job(const std::string& field, std::int64_t now, const std::vector<std::int64_t>& values,
                const std::function<void(Job&, std::int64_t)>& set) {
     for (const std::int64_t value : values) {
-      if (full()) return;
+      if (is_over()) return;
       Change change{predictor_.job(), predictor_.machine()};
       set(change.job, value);
       if (add(change, field + " " + std::to_string(value) + " instead of " + std::to_string(now),
@@ -96,39 +101,55 @@ class Remedies {
 
   bool add(const Change& change, std::string what, std::string setting, bool changes_bits) {
     if (full()) return false;
-    const auto best = best_after(change, predictor_, calibration_, settings_);
+    const auto best = plan_after(change, predictor_, calibration_, settings_);
     if (!best) return false;
     found_.push_back({std::move(what), std::move(setting), changes_bits, best->step});
     return true;
   }
 
+  /// What `memory` lacks; and the step with a tenth more, where that is much shorter: with the
+  /// least that will do only slow plans fit.
+  void add_memory(const Memory& memory) {
+    if (!found_.empty() && settings_.is_late()) return;
+    const MoreMemory more = more_memory(predictor_.machine(), memory);
+    if (more.what.empty() || !add({predictor_.job(), more.machine}, more.what, more.setting, false))
+      return;
+    if (settings_.is_late()) return;
+    const MoreMemory roomy = more_memory(predictor_.machine(), with_more(memory, kRoomy));
+    const auto best =
+        plan_after({predictor_.job(), roomy.machine}, predictor_, calibration_, settings_);
+    Remedy& said = found_.back();
+    if (!best || to_seconds(best->step) > kMuchFaster * to_seconds(said.step)) return;
+    said.what += " (" + format_seconds(to_seconds(best->step)) + " with a tenth more)";
+  }
+
   /// State on the disk instead of what the host lacks; and how much longer a step then takes than
   /// one with host memory enough.
-  void add_disk(Bytes host_enough, Bytes host_short) {
+  void add_disk(Bytes host_short) {
     const ResolvedMachine& machine = predictor_.machine();
-    if (full() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
+    if (is_over() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
     if (host_short > machine.disk) return;  // What leaves the host takes as much there.
     Change change{predictor_.job(), machine};
     change.machine.state_on_disk = true;
-    const auto best = best_after(change, predictor_, calibration_, settings_);
+    change.on_disk = host_short;
+    const auto best = plan_after(change, predictor_, calibration_, settings_);
     if (!best || !uses_disk(best->plan)) return;
     std::string what = disk_share_text(best->plan);
-    change.machine.host = host_enough;
+    change.machine.host = kPlenty;
     change.machine.state_on_disk = false;
-    if (settings_.is_late()) {
-      // How much longer than with memory enough takes a search of its own.
-    } else if (const auto base = best_after(change, predictor_, calibration_, settings_)) {
-      const Duration more = std::max(best->step - base->step, Duration(0));
-      what += ": +" + format_seconds(to_seconds(more)) + " a step";
+    change.on_disk = Bytes(0);
+    if (const auto base = plan_after(change, predictor_, calibration_, settings_)) {
+      const Duration more = best->step - base->step;
+      if (more > Duration(0)) what += ": +" + format_seconds(to_seconds(more)) + " a step";
     }
     const std::int64_t gib = 1ll << 30;
     const std::int64_t needed = (at(best->memory, Tier::disk).peak.count() + gib - 1) / gib;
     found_.push_back({what, "--disk " + std::to_string(needed) + "GiB", false, best->step});
   }
 
-  [[nodiscard]] bool full() const {
-    return found_.size() >= kRemedies || (!found_.empty() && settings_.is_late());
-  }
+  [[nodiscard]] bool full() const { return found_.size() >= kRemedies; }
+  /// Nothing but more memory is tried then.
+  [[nodiscard]] bool is_over() const { return full() || settings_.is_late(); }
   [[nodiscard]] std::vector<Remedy> take() { return std::move(found_); }
 
  private:
@@ -137,12 +158,6 @@ class Remedies {
   const SearchSettings& settings_;
   std::vector<Remedy> found_;
 };
-
-void add_memory(Remedies& remedies, const Predictor& predictor, const Memory& memory) {
-  const MoreMemory more = more_memory(predictor.machine(), memory);
-  if (more.what.empty()) return;
-  remedies.add({predictor.job(), more.machine}, more.what, more.setting, false);
-}
 
 }  // namespace
 
@@ -181,10 +196,11 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
     }
   }
   if (shortage.tier == Tier::host) {
-    remedies.add_disk(whole_mib(at(shortage.memory, Tier::host).peak), shortage.short_by);
+    remedies.add_disk(shortage.short_by);
   }
-  add_memory(remedies, predictor, shortage.memory);
-  if (shortage.tier == Tier::host && job.gradient_wire == GradientWire::fp32) {
+  remedies.add_memory(shortage.memory);
+  if (shortage.tier == Tier::host && job.gradient_wire == GradientWire::fp32 &&
+      !remedies.is_over()) {
     Change change{job, predictor.machine()};
     change.job.gradient_wire = GradientWire::bf16;
     remedies.add(change, "gradients cross the link and wait as bf16", "gradient_wire=bf16", true);

@@ -10,8 +10,9 @@ namespace sluice::planner {
 
 /// Up to three remedies, smallest first: smaller loss_chunk, smaller micro_batch, of single
 /// sequences smaller mlp_chunk, state on the disk, more memory of the tier (exactly what the
-/// leanest plan lacks, in whole MiB), gradients as bf16, shorter seq_len. Each was searched and
-/// fits. Where the settings say until when, none is looked for after that once there is one.
+/// leanest plan lacks, in whole MiB), gradients as bf16, shorter seq_len. Each has a plan that
+/// fits, whose step a search may shorten. Of the settings pins, stop and until count: once it is
+/// late only more memory is tried, and that only where there is no remedy yet.
 [[nodiscard]] std::vector<Remedy> remedies_for(const Predictor& predictor,
                                                const Infeasible& shortage,
                                                const Calibration& calibration,

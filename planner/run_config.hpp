@@ -15,6 +15,10 @@
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 
+namespace YAML {
+class Node;
+}
+
 namespace sluice::planner {
 
 /// Learning rate over a run: linear warm-up from lr / warmup_steps, then constant, or down to
@@ -134,6 +138,8 @@ void settle(RunConfig& config);
 
 /// The run of RUN.yaml text. Throws BadRequest with `where`, the line and the nearest known key.
 [[nodiscard]] RunConfig run_from_yaml(const std::string& text, const std::string& where);
+/// The same of a map within a larger document, whose lines it names.
+[[nodiscard]] RunConfig run_from_yaml(const YAML::Node& map, const std::string& where);
 [[nodiscard]] RunConfig read_run(const std::filesystem::path& file);
 
 /// Sets one dotted path: "optimizer.lr", "limits.hbm", "machine.h2d", "plan.weight_buffers",

@@ -1,11 +1,9 @@
 // RUN.yaml <-> RunConfig.
-#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <array>
 #include <charconv>
 #include <set>
-#include <sstream>
 
 #include "planner/choice.hpp"
 #include "planner/profile_file.hpp"
@@ -13,8 +11,8 @@
 #include "planner/run_paths.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
+#include "planner/yaml_document.hpp"
 #include "sim/error.hpp"
-#include "sim/utf8.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -35,6 +33,10 @@ class RunReader {
     std::set<std::string> seen;
     for (const auto& item : map) {
       if (!item.first.IsScalar()) refuse(item.first, "a key must be a word");
+      if (item.first.Scalar() == "<<") {
+        refuse(item.first,
+               "<<: merge keys are not read: write the keys out (anchors and aliases are)");
+      }
       const std::string path = prefix + item.first.Scalar();
       if (!seen.insert(path).second) refuse(item.first, path + " is given twice");
       if (!is_last(path)) read_value(item.first, item.second, path);
@@ -182,48 +184,17 @@ void write_overrides(YamlText& yaml, const RunConfig& run) {
   yaml.end();
 }
 
-/// Hears a document and keeps nothing of it.
-class Listener : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnAlias(const YAML::Mark& /*mark*/, YAML::anchor_t /*anchor*/) override {}
-  void OnScalar(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                const std::string& /*value*/) override {}
-  void OnSequenceStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/,
-                       YAML::anchor_t /*anchor*/, YAML::EmitterStyle::value /*style*/) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark& /*mark*/, const std::string& /*tag*/, YAML::anchor_t /*anchor*/,
-                  YAML::EmitterStyle::value /*style*/) override {}
-  void OnMapEnd() override {}
-};
-
-/// YAML::LoadAll would not end where the parser of yaml-cpp 0.7 finds ever more empty documents in
-/// front of a text such as ",a: 1".
-bool holds_more_than_one_document(const std::string& text) {
-  std::istringstream stream(text);
-  YAML::Parser parser(stream);
-  Listener listener;
-  return parser.HandleNextDocument(listener) && parser.HandleNextDocument(listener);
-}
-
 }  // namespace
+
+RunConfig run_from_yaml(const YAML::Node& map, const std::string& where) {
+  RunConfig run;
+  RunReader(run, where).read(map);
+  return run;
+}
 
 RunConfig run_from_yaml(const std::string& text, const std::string& where) {
   RunConfig run;
-  if (const auto wrong = sim::first_not_utf8(text)) {
-    throw BadRequest(where + ": byte " + std::to_string(*wrong) + " is not UTF-8: convert it");
-  }
-  try {
-    if (holds_more_than_one_document(text)) {
-      throw BadRequest(where + ": holds more than one document, or text that is not YAML");
-    }
-    RunReader(run, where).read(YAML::Load(text));
-  } catch (const YAML::Exception& error) {
-    throw BadRequest(where + ": line " + std::to_string(error.mark.line + 1) + ", column " +
-                     std::to_string(error.mark.column + 1) + ": " + error.msg);
-  }
+  read_yaml(text, where, [&](const YAML::Node& map) { RunReader(run, where).read(map); });
   return run;
 }
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "planner/disk_search.hpp"
 #include "planner/every_plan.hpp"
+#include "planner/fitting_plans.hpp"
 #include "planner/guided_search.hpp"
 #include "planner/tournament.hpp"
 #include "sim/error.hpp"
@@ -29,8 +31,26 @@ double gravity(Tier tier, double share) {
   return tier == Tier::hbm && share > 0 ? (1 + share) / 2 : share;
 }
 
+/// What a plan of such memory lacks, and how grave that is: 0 where it lacks nothing.
+std::pair<Infeasible, double> lacking(const Memory& memory) {
+  Infeasible worst;
+  worst.memory = memory;
+  double gravest = 0;
+  for (const Tier tier : {Tier::hbm, Tier::host}) {
+    const TierMemory& at_tier = at(memory, tier);
+    const double missing = gravity(tier, static_cast<double>(at_tier.missing().count()) /
+                                             static_cast<double>(at_tier.peak.count()));
+    if (missing <= gravest) continue;
+    gravest = missing;
+    worst.tier = tier;
+    worst.short_by = at_tier.missing();
+  }
+  return {worst, gravest};
+}
+
 /// The tier that the leanest plan exceeds, of the plan whose shortage is least grave.
-Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans) {
+Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans,
+                    const FittingPlans& sketches) {
   // Of large graphs only the one that by estimate lacks least is built.
   const auto lacks = [&](const Candidate& candidate) {
     const auto share = [](Bytes needed, Bytes capacity) {
@@ -43,30 +63,22 @@ Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans) {
   std::stable_sort(plans.begin(), plans.end(),
                    [&](const Candidate& a, const Candidate& b) { return lacks(a) < lacks(b); });
   if (!plans.empty() && plans.front().estimate.tasks > kLarge) plans.resize(1);
-  std::optional<Infeasible> least;
-  double least_share = 0;
-  for (const Candidate& candidate : plans) {
-    const Memory memory = memory_of(
-        build_step_graph(predictor.job(), candidate.plan, predictor.costs()), predictor.machine());
-    Infeasible worst;
-    worst.memory = memory;
-    double share = 0;
-    for (const Tier tier : {Tier::hbm, Tier::host}) {
-      const TierMemory& at_tier = at(memory, tier);
-      const double missing = gravity(tier, static_cast<double>(at_tier.missing().count()) /
-                                               static_cast<double>(at_tier.peak.count()));
-      if (missing > share) {
-        share = missing;
-        worst.tier = tier;
-        worst.short_by = at_tier.missing();
-      }
-    }
-    if (!least || share < least_share) {
-      least = worst;
-      least_share = share;
-    }
+  std::vector<Memory> memories;
+  memories.reserve(plans.size() + 2);
+  for (const Tier tier : {Tier::hbm, Tier::host}) {
+    if (const auto lean = sketches.leanest(tier)) memories.push_back(lean->memory);
   }
-  return least.value();
+  for (const Candidate& candidate : plans) {
+    memories.push_back(
+        memory_of(build_timing_graph(predictor.job(), candidate.plan, predictor.costs()),
+                  predictor.machine()));
+  }
+  std::optional<std::pair<Infeasible, double>> least;
+  for (const Memory& memory : memories) {
+    auto each = lacking(memory);
+    if (!least || each.second < least->second) least = std::move(each);
+  }
+  return least.value().first;
 }
 
 std::vector<Candidate> least_memory(std::vector<Candidate> plans, std::size_t count) {
@@ -124,7 +136,7 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   const std::vector<Candidate> lean = leanest(estimator, predictor, settings.pins);
   if (!guided.bound() && !lean.empty()) {
     // Should a row of the relaxation refuse what fits, enumeration finds it.
-    Infeasible least = shortage(predictor, lean);
+    Infeasible least = shortage(predictor, lean, FittingPlans(predictor, settings));
     if (least.short_by.count() > 0) return least;
   }
   std::vector<Candidate> all = structures(estimator, predictor, settings.pins);
@@ -149,19 +161,32 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
     }
     tournament.run(std::move(small), std::max<std::int64_t>(1, effort / 4));
   }
+  std::size_t bases = kRefined;
+  std::int64_t share = effort / 8;
   if (tournament.ranked().empty()) {
-    return shortage(predictor, lean.empty() ? least_memory(structural, 4) : lean);
+    const FittingPlans sketches(predictor, settings);
+    std::vector<FittingPlan> fitting = sketches.lean_ones();
+    if (auto usual = sketches.usual_one()) fitting.push_back(std::move(*usual));
+    for (const FittingPlan& each : fitting) {
+      tournament.try_fitting({each.plan, estimator.estimate(each.plan)});
+    }
+    if (fitting.empty()) {
+      return shortage(predictor, lean.empty() ? least_memory(structural, 4) : lean, sketches);
+    }
+    // Which of them has room for what makes it faster is not known.
+    bases = fitting.size();
+    share = std::max(effort, kQuickEffort);
   }
   // Twice, for what is best of one field depends on the others.
   for (int pass = 0; pass < 2; ++pass) {
     std::vector<Candidate> refined;
-    for (std::size_t i = 0; i < std::min(kRefined, tournament.ranked().size()); ++i) {
+    for (std::size_t i = 0; i < std::min(bases, tournament.ranked().size()); ++i) {
       const Plan& base = tournament.ranked()[i].candidate.plan;
       for (Candidate& each : variations(base, estimator, predictor, settings.pins)) {
         refined.push_back(std::move(each));
       }
     }
-    tournament.run(std::move(refined), effort / 8);
+    tournament.run(std::move(refined), share);
   }
   return concluded(predictor, tournament, bound, bound);
 }

@@ -203,14 +203,6 @@ std::int64_t parameter_count(const ModelShape& shape) {
          unit_tensors(shape, head).parameters();
 }
 
-std::int64_t active_parameter_count(const ModelShape& shape) {
-  if (!shape.experts) return parameter_count(shape);
-  const Experts& experts = *shape.experts;
-  const std::int64_t biases = shape.mlp_bias ? 2 * experts.intermediate + shape.hidden : 0;
-  const std::int64_t expert = 3 * shape.hidden * experts.intermediate + biases;
-  return parameter_count(shape) - shape.layers * (experts.count - experts.active) * expert;
-}
-
 std::int64_t matmul_parameters(const ModelShape& shape) {
   const std::int64_t attention =
       2 * shape.hidden * shape.head_dim * (shape.heads + shape.kv_heads);  // q and o; k and v.

@@ -120,8 +120,6 @@ struct ExpertRange {
 [[nodiscard]] std::int64_t unit_padded_size(const ModelShape& shape, std::size_t index);
 
 [[nodiscard]] std::int64_t parameter_count(const ModelShape& shape);  ///< Tied head counted once.
-/// Parameters that one token meets: of experts, the active ones.
-[[nodiscard]] std::int64_t active_parameter_count(const ModelShape& shape);
 /// Parameters that take part in a matrix product per token (lm_head included, embedding lookup
 /// not).
 [[nodiscard]] std::int64_t matmul_parameters(const ModelShape& shape);

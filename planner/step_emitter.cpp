@@ -193,8 +193,8 @@ std::vector<Access> StepEmitter::document_accesses(std::int64_t micro_batch) con
 
 Access StepEmitter::input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const {
   const auto number = static_cast<std::size_t>(m);
-  const TensorIndex tensor = input_in_stream(plan_, unit) ? tensors_.stream[unit % 2][number]
-                                                          : tensors_.units[unit].records[number];
+  const TensorIndex tensor =
+      input_in_stream(plan_, unit) ? stream(unit, number) : tensors_.units[unit].records[number];
   return {role, tensor, Bytes(0), record_.input_bytes, mode};
 }
 

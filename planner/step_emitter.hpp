@@ -117,6 +117,10 @@ class StepEmitter {
   [[nodiscard]] std::vector<Access> document_accesses(std::int64_t micro_batch) const;
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
   [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
+  /// Of an input that is in no record.
+  [[nodiscard]] TensorIndex stream(std::size_t unit, std::size_t number) const {
+    return tensors_.stream[unit % static_cast<std::size_t>(plan_.stream_buffers)][number];
+  }
   /// Empty where the graph has no names.
   [[nodiscard]] std::string name(std::size_t unit) const {
     return writer_.names_tasks() ? unit_name(job_.model, unit) : std::string();
@@ -162,8 +166,10 @@ class StepEmitter {
   std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.
   std::vector<sim::TaskId> barrier_updates_;  ///< Updates the next step waits for as a whole.
   std::int64_t depth_ = 0;                    ///< Weight loads that run ahead.
-  std::size_t next_item_ = 0;                 ///< Next record to fetch in this round's backward.
-  std::int64_t next_disk_weights_ = 0;        ///< Next buffer of weights that come from the disk.
+  std::int64_t next_saved_ = 0;  ///< Next record on the host to be made in this round's forward,
+  std::size_t next_item_ = 0;    ///< and the next to fetch in its backward.
+  std::size_t next_sum_ = 0;     ///< Highest block whose running sum did not yet come back.
+  std::int64_t next_disk_weights_ = 0;  ///< Next buffer of weights that come from the disk.
   std::size_t uses_before_step_ = 0;
 };
 

@@ -1,4 +1,6 @@
 // Forward, loss and backward passes of the step graph.
+#include <algorithm>
+
 #include "planner/step_emitter.hpp"
 #include "sim/error.hpp"
 
@@ -22,6 +24,7 @@ std::vector<sim::TaskId> only_for_first(std::int64_t m, sim::TaskId launch) {
 void StepEmitter::emit_forward(const UnitUse& use) {
   const std::size_t unit = use.unit;
   const bool block = is_block(unit);
+  if (!block) next_saved_ = 0;
   const Pass pass = block ? Pass::block_forward : Pass::embed_forward;
   const sim::TaskId launch = emit_launch("fwd", unit, use.round, pass);
   const UnitPlan& choice = plan_.units[unit];
@@ -41,7 +44,7 @@ void StepEmitter::emit_forward(const UnitUse& use) {
       accesses.push_back(input_access(unit, m, Mode::read, Role::input));
       if (kept > record_.input_bytes) {
         const TensorIndex record = choice.keep_tier == Tier::host
-                                       ? tensors_.activation_ring.slot(m)
+                                       ? tensors_.activation_ring.slot(next_saved_)
                                        : tensors_.units[unit].records[static_cast<std::size_t>(m)];
         accesses.push_back(
             {Role::record, record, record_.input_bytes, kept - record_.input_bytes, Mode::write});
@@ -70,7 +73,7 @@ void StepEmitter::emit_loss(const UnitUse& use) {
   const bool tied = job_.model.tied_head;
   if (stores_gradient(plan_.units[use.unit]) && use.round > 0)
     emit_gradient_load(use.unit, use.round);
-  if (plan_.gradient_buffers > 1) emit_gradient_loads_ahead(use);
+  emit_gradient_loads_ahead(use);
   for (std::int64_t m = 0; m < plan_.micro_batches_per_round; ++m) {
     const std::int64_t micro = micro_batch(use.round, m);
     const bool first = micro == 0;
@@ -123,13 +126,24 @@ void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
   if (in_ring) writer_.acquire(copied, *tensors_.gradient_ring.pool);
 }
 
+/// While a block computes, the ring's other slots take the running sums of the next blocks that
+/// have any; those of later blocks' weights, which wait for this block's buffer, are behind them on
+/// the lane.
 void StepEmitter::emit_gradient_loads_ahead(const UnitUse& use) {
   if (use.round == 0) return;
-  // With a second buffer the next block's running sum comes while this one computes: it is ahead of
-  // the next block's weights on the lane, which wait for this block's buffer.
-  const bool ahead = plan_.gradient_buffers > 1;
-  const std::size_t unit = ahead ? use.unit - 1 : use.unit;
-  if (is_block(unit) && stores_gradient(plan_.units[unit])) emit_gradient_load(unit, use.round);
+  if (use.unit == head()) next_sum_ = head() - 1;
+  const auto slots = static_cast<std::int64_t>(tensors_.gradient_ring.slots.size());
+  // Where the ring has one slot for its one block, the sum may come as soon as the slot is free.
+  const std::int64_t most = plan_.gradient_buffers > 1 ? std::max<std::int64_t>(1, slots - 1) : 0;
+  std::int64_t ahead = 0;
+  for (std::size_t unit = next_sum_ + 1; unit < use.unit; ++unit) {
+    if (stores_gradient(plan_.units[unit])) ++ahead;
+  }
+  for (; next_sum_ > 0; --next_sum_) {
+    if (!stores_gradient(plan_.units[next_sum_])) continue;
+    if (next_sum_ < use.unit && ++ahead > most) break;
+    emit_gradient_load(next_sum_, use.round);
+  }
 }
 
 void StepEmitter::emit_backward(const UnitUse& use) {

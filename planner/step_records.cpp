@@ -11,12 +11,13 @@ void StepEmitter::emit_record_save(std::size_t unit, int round, std::int64_t m) 
   const TaskPlace place =
       pass_place(TaskKind::save_activation, LaneKind::d2h, "save", unit, round, micro);
   const Bytes x = record_.input_bytes;
-  const auto first = writer_.add_copy(place, {tensors_.stream[unit % 2][number], Bytes(0), x},
+  const auto first = writer_.add_copy(place, {stream(unit, number), Bytes(0), x},
                                       {saved, Bytes(0), x}, plan_.copy_chunk);
   if (kept > x) {
-    writer_.add_copy(place, {tensors_.activation_ring.slot(m), x, kept - x}, {saved, x, kept - x},
-                     plan_.copy_chunk, {}, first.chunks);
+    writer_.add_copy(place, {tensors_.activation_ring.slot(next_saved_), x, kept - x},
+                     {saved, x, kept - x}, plan_.copy_chunk, {}, first.chunks);
   }
+  ++next_saved_;
 }
 
 void StepEmitter::emit_record_load(std::size_t item, int round) {

@@ -135,9 +135,10 @@ void StepTensors::add_streams(GraphWriter& writer, const Job& job, const Plan& p
   const Bytes stream_size = stream_bytes(job);
   const bool in_slots = !plan.saved_records.empty();
   Bytes largest_rest{0};
-  bool stream_used[2] = {false, false};
+  const auto streams = static_cast<std::size_t>(plan.stream_buffers);
+  std::array<bool, kMostStreams> stream_used{};
   for (std::size_t unit = 1; unit < plan.units.size(); ++unit) {
-    if (input_in_stream(plan, unit)) stream_used[unit % 2] = true;
+    if (input_in_stream(plan, unit)) stream_used[unit % streams] = true;
     if (!is_block(plan, unit) || in_slots) continue;
     const UnitPlan& choice = plan.units[unit];
     const Bytes kept = record.kept(choice.keep);
@@ -156,10 +157,10 @@ void StepTensors::add_streams(GraphWriter& writer, const Job& job, const Plan& p
   }
   for (std::int64_t m = 0; m < plan.micro_batches_per_round; ++m) {
     const std::string suffix = "/m" + std::to_string(m);
-    for (int parity = 0; parity < 2; ++parity) {
-      if (!stream_used[parity]) continue;
-      stream[parity].push_back(
-          writer.add_tensor({Arena::device, "stream." + std::to_string(parity) + suffix,
+    for (std::size_t buffer = 0; buffer < streams; ++buffer) {
+      if (!stream_used[buffer]) continue;
+      stream[buffer].push_back(
+          writer.add_tensor({Arena::device, "stream." + std::to_string(buffer) + suffix,
                              stream_size, "activations"}));
     }
     stream_gradient.push_back(

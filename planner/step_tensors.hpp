@@ -1,6 +1,7 @@
 // Every tensor that a step touches, by arena, and the rings that streamed ones rotate through.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -49,7 +50,8 @@ struct StepTensors {
   std::optional<TensorIndex> balance_loss;  ///< host: double [micro_batches]
   std::optional<TensorIndex> full_record;
   std::optional<TensorIndex> tied_gradient;
-  std::vector<TensorIndex> stream[2];  ///< Inputs outside records, by unit parity and micro-batch.
+  /// Inputs outside records: of a unit's number modulo the plan's buffers, by micro-batch.
+  std::array<std::vector<TensorIndex>, kMostStreams> stream;
   std::vector<TensorIndex> stream_gradient;  ///< By micro-batch of the round.
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
   Ring disk_ring;         ///< On the host: pieces that come from the disk and go there,

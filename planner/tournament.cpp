@@ -110,6 +110,13 @@ bool Tournament::try_in_order(const std::vector<GuidedPlan>& plans, std::size_t 
   return ranked_.size() > fitted;
 }
 
+void Tournament::try_fitting(Candidate candidate) {
+  considered_.insert(plan_hash(candidate.plan));
+  std::int64_t effort = kAnyEffort;
+  std::vector<Candidate> batch{std::move(candidate)};
+  play(batch, effort);
+}
+
 bool Tournament::could_win(const Candidate& candidate) const {
   return ranked_.empty() || candidate.estimate.bound < to_seconds(ranked_.front().score.step);
 }

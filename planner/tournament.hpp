@@ -34,6 +34,9 @@ class Tournament {
   /// Simulates these in their order, a few at a time, until enough fit; true where any did.
   bool try_in_order(const std::vector<GuidedPlan>& plans, std::size_t enough);
 
+  /// Simulates one that fits, whatever was spent, or estimated of it, before.
+  void try_fitting(Candidate candidate);
+
   /// Fastest first; equals in the order they were simulated.
   [[nodiscard]] const std::vector<ScoredCandidate>& ranked() const { return ranked_; }
   [[nodiscard]] std::int64_t simulated() const { return simulated_; }

@@ -5,6 +5,10 @@
 
 namespace sluice::planner {
 
+/// Stream buffers of plans that store records: with one more than a pass reads and writes, blocks
+/// whose stores take longer than their passes may follow each other.
+inline constexpr std::int64_t kUsualStreams = 3;
+
 [[nodiscard]] std::int64_t cores_of(const Predictor& predictor);
 
 /// Threads of the optimizer that leave the other lanes their cores.

@@ -224,8 +224,28 @@ TEST(Remedies, NameTheShareOfLayersOnDisk) {
   EXPECT_EQ(disk.setting.rfind("--disk ", 0), 0u) << disk.setting;
   EXPECT_FALSE(disk.changes_bits);
   machine.state_on_disk = true;
-  const auto taken = search(Predictor(job, machine, {}, Residency::host), quick_search());
-  EXPECT_EQ(std::get<Planned>(taken).best.prediction.step, disk.step);
+  const Predictor on_disk(job, machine, {}, Residency::host);
+  const auto plan = fitting_on_disk(on_disk, infeasible.short_by, quick_search());
+  ASSERT_TRUE(plan.has_value());
+  const Prediction predicted = on_disk.predict(plan->plan).prediction;
+  EXPECT_TRUE(predicted.fits);
+  EXPECT_EQ(predicted.step, disk.step);
+  // A search takes that plan, or finds a faster one.
+  EXPECT_LE(std::get<Planned>(search(on_disk, quick_search())).best.prediction.step, disk.step);
+}
+
+TEST(Remedies, OfADiskThatIsTooSmallIsALargerOne) {
+  const Job job = deep_job();
+  ResolvedMachine machine = short_host(job);
+  machine.state_on_disk = true;
+  machine.disk = Bytes(1 << 20);
+  const auto found =
+      search_or_remedy(Predictor(job, machine, {}, Residency::host), {}, quick_search());
+  ASSERT_TRUE(std::holds_alternative<Infeasible>(found));
+  const Infeasible& infeasible = std::get<Infeasible>(found);
+  EXPECT_EQ(infeasible.tier, Tier::disk);
+  ASSERT_FALSE(infeasible.remedies.empty());
+  EXPECT_TRUE(infeasible.remedies.front().setting.starts_with("--disk "));
 }
 
 }  // namespace

@@ -122,6 +122,8 @@ TEST(Plan, CountsMustMakeTheJob) {
   refused([](Plan& plan) { plan.copy_chunk = Bytes(100); }, "copy_chunk_bytes: 100");
   refused([](Plan& plan) { plan.threads = 0; }, "threads");
   refused([](Plan& plan) { plan.state_buffers = -1; }, "state_buffers: -1");
+  refused([](Plan& plan) { plan.stream_buffers = 1; }, "stream_buffers: 1 must be between 2 and 4");
+  refused([](Plan& plan) { plan.stream_buffers = 5; }, "stream_buffers: 5");
   refused([](Plan& plan) { plan.units.pop_back(); }, "layers: 7 entries for a model of 8 units");
   refused([](Plan& plan) { plan.units[0].keep = Keep::all; }, "layers[0].keep");
 }
@@ -147,6 +149,7 @@ TEST(PlanHash, DependsOnEveryField) {
   differs([](Plan& p) { ++p.gradient_buffers; });
   differs([](Plan& p) { ++p.activation_buffers; });
   differs([](Plan& p) { ++p.state_buffers; });
+  differs([](Plan& p) { ++p.stream_buffers; });
   differs([](Plan& p) { --p.prefetch_depth; });
   differs([](Plan& p) { p.rounds = 2; });
   differs([](Plan& p) { p.micro_batches_per_round = 4; });

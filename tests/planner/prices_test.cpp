@@ -28,6 +28,8 @@ TEST_F(PriceFile, AMachineIsTheSumOfItsPartsWhereEachHasAPrice) {
   EXPECT_EQ(prices.change(now, find_composition("rtx-4090 + 4x64 GiB DDR5-5600").value()), 400);
   EXPECT_FALSE(prices.change(now, find_composition("rtx-4090 + 2x48 GiB DDR5-5600").value()));
   EXPECT_THROW((void)read_prices(write("e.yaml", "part: {x: {buy_usd: 1, date: d}}")), BadRequest);
+  EXPECT_THROW((void)read_prices(write("f.yaml", "prices: {}\n[a, b]: {}\n")), BadRequest);
+  EXPECT_THROW((void)read_prices(write("g.yaml", "prices: {\xff: {}}\n")), BadRequest);
 }
 
 TEST_F(PriceFile, NeedsADateAndKnownKeys) {

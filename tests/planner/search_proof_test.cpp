@@ -55,10 +55,12 @@ Problem problem(std::uint64_t seed) {
                      Bytes(static_cast<std::int64_t>(draw.between(0.25e6, 2.5e6)));
   const When when = made.job.optimizer.clip ? When::forward : When::backward;
   const std::int64_t rounds = draw.below(3);
-  made.pins = [when, rounds](Plan& plan) {
+  const auto streams = kFewestStreams + static_cast<std::int64_t>(draw.below(2));
+  made.pins = [when, rounds, streams](Plan& plan) {
     plan.weight_buffers = plan.gradient_buffers = plan.activation_buffers = 2;
     plan.prefetch_depth = 1;
     plan.state_buffers = 0;
+    plan.stream_buffers = streams;
     plan.threads = 1;
     plan.copy_chunk = Bytes(0);
     if (rounds > 0) {

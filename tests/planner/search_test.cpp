@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "planner/interruption.hpp"
 #include "planner/random_plan.hpp"
 #include "planner/remedies.hpp"
 #include "planner/run_planning.hpp"
@@ -238,6 +239,66 @@ TEST(Remedies, ShortHostMemoryIsNamed) {
   EXPECT_EQ(infeasible->tier, Tier::host);
   ASSERT_FALSE(infeasible->remedies.empty());
   EXPECT_TRUE(infeasible->remedies.front().setting.starts_with("--host"));
+}
+
+/// Some blocks' state on the device takes as much off the host: plans with all of it on either side
+/// need 221 GiB there, and were once said to be the leanest.
+TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
+  RunConfig config = run_of("qwen2.5-14b", "rtx-4090", 4096, 16);
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  std::vector<Remedy> remedies[2];
+  for (const std::int64_t effort : {kQuickEffort / 4, kQuickEffort}) {
+    SearchSettings settings = run.search;
+    settings.effort = effort;
+    const auto found = search_or_remedy(run.predictor, {}, settings);
+    const auto* infeasible = std::get_if<Infeasible>(&found);
+    ASSERT_NE(infeasible, nullptr);
+    EXPECT_EQ(infeasible->tier, Tier::host);
+    const Bytes needed = at(infeasible->memory, Tier::host).peak;
+    EXPECT_LT(needed, Bytes(213ll << 30));
+    config.limits.host = Bytes((needed.count() >> 20) + 1) * (1 << 20);
+    const RunPlanning enough = planning_of(config, Store("no-such-store"));
+    EXPECT_TRUE(std::holds_alternative<Planned>(
+        search(enough.predictor, {.pins = enough.search.pins, .effort = kQuickEffort})));
+    remedies[effort == kQuickEffort ? 1 : 0] = infeasible->remedies;
+  }
+  ASSERT_EQ(remedies[0].size(), remedies[1].size());
+  for (std::size_t i = 0; i < remedies[0].size(); ++i) {
+    EXPECT_EQ(remedies[0][i].setting, remedies[1][i].setting);
+    EXPECT_EQ(remedies[0][i].step, remedies[1][i].step);
+  }
+}
+
+TEST(Remedies, AreOneOnceItIsLateAndNoneOnceAskedToStop) {
+  const RunConfig config = run_of("qwen2.5-14b", "rtx-4090", 4096, 16);
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  SearchSettings settings = run.search;
+  settings.effort = kQuickEffort / 4;
+  const auto found = search(run.predictor, settings);
+  const auto* infeasible = std::get_if<Infeasible>(&found);
+  ASSERT_NE(infeasible, nullptr);
+  EXPECT_GT(remedies_for(run.predictor, *infeasible, {}, settings).size(), 1u);
+
+  settings.until = std::chrono::steady_clock::now();
+  const auto late = remedies_for(run.predictor, *infeasible, {}, settings);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_TRUE(late.front().setting.starts_with("--host"));
+
+  std::stop_source stop;
+  settings.stop = stop.get_token();
+  stop.request_stop();
+  EXPECT_THROW((void)remedies_for(run.predictor, *infeasible, {}, settings), Interrupted);
+}
+
+/// Nothing that is sketched fits both: the leanest plan that does takes 27.7 s a step.
+TEST(Search, TriesSeveralLeanPlansWhereBothMemoriesAreNearlyFull) {
+  RunConfig config = run_of("qwen3-1.7b", "rtx-a5000", 256, 32);
+  config.limits.hbm = Bytes(9653ll << 20);
+  config.limits.host = Bytes(20550ll << 20);
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const auto found = search(run.predictor, {.pins = run.search.pins, .effort = kQuickEffort / 4});
+  ASSERT_TRUE(std::holds_alternative<Planned>(found));
+  EXPECT_LT(to_seconds(std::get<Planned>(found).best.prediction.step), Seconds(6));
 }
 
 /// Slots of the host for gradients that wait on the device take what state was to have.

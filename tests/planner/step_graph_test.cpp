@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "planner/layout.hpp"
 #include "planner/random_plan.hpp"
@@ -93,6 +95,68 @@ TEST(StepGraph, WeightsOfAStreamedBlockCrossOncePerPassOfARound) {
   // two turns into backward, and the 2 last backward blocks over the one turn into the next round's
   // forward.
   EXPECT_EQ(loads, 2 * 8 - 2 * 2 - 2);
+}
+
+/// Does the task of this id come only after the other, by edges of the graph alone?
+bool waits_for(const StepGraph& graph, const std::string& id, const std::string& other) {
+  const auto& tasks = graph.graph.tasks();
+  const auto find = [&](const std::string& name) {
+    const auto at = std::find_if(tasks.begin(), tasks.end(),
+                                 [&](const sim::Task& task) { return task.id == name; });
+    if (at == tasks.end()) throw std::runtime_error("no task " + name);
+    return static_cast<std::size_t>(at - tasks.begin());
+  };
+  const std::vector<sim::TaskId>& after = tasks[find(id)].after;
+  const std::size_t before = find(other);
+  return std::any_of(after.begin(), after.end(),
+                     [&](sim::TaskId each) { return index(each) == before; });
+}
+
+TEST(StepGraph, AnInputLeavesBeforeItsStreamBufferIsWrittenAgain) {
+  const Job job = tiny_job();
+  UnitPlan unit;
+  unit.keep_tier = Tier::host;
+  Plan plan = uniform_plan(job, unit, 1);
+  for (const std::int64_t streams : {2, 3}) {
+    plan.stream_buffers = streams;
+    const StepGraph graph = build(job, plan);
+    // What L2 writes comes where the input of the block so many before the next one was.
+    EXPECT_EQ(waits_for(graph, "s2/r0/fwd/L2/m0", "s2/r0/save/L1/m0/c0"), streams == 2);
+    EXPECT_EQ(waits_for(graph, "s2/r0/fwd/L2/m0", "s2/r0/save/L0/m0/c0"), streams == 3);
+  }
+}
+
+TEST(StepGraph, RecordsOnTheirWayToTheHostTakeEverySlotInTurn) {
+  const Job job = tiny_job();
+  UnitPlan unit;
+  unit.keep = Keep::all;
+  unit.keep_tier = Tier::host;
+  Plan plan = uniform_plan(job, unit, 1);
+  const std::int64_t micro = plan.micro_batches_per_round;
+  plan.stream_buffers = 4;
+  plan.activation_buffers = micro;
+  EXPECT_TRUE(waits_for(build(job, plan), "s2/r0/fwd/L1/m0", "s2/r0/save/L0/m0/c1"));
+  plan.activation_buffers = micro + 1;
+  const StepGraph more = build(job, plan);
+  EXPECT_FALSE(waits_for(more, "s2/r0/fwd/L1/m0", "s2/r0/save/L0/m0/c1"));
+  EXPECT_TRUE(waits_for(more, "s2/r0/fwd/L1/m1", "s2/r0/save/L0/m0/c1"));
+}
+
+TEST(StepGraph, RunningSumsComeWhileBlocksThatHaveNoneCompute) {
+  const Job job = tiny_job();
+  Plan plan = uniform_plan(job, UnitPlan{}, 2);
+  for (const std::size_t block : {std::size_t{2}, std::size_t{3}}) {
+    plan.units[block].weights = plan.units[block].gradients = Tier::hbm;
+  }
+  const StepGraph graph = build(job, plan);
+  const auto& tasks = graph.graph.tasks();
+  // On the lane to the device, L0's sum is ahead of what waits until L1's pass is over.
+  const auto place = [&](const std::string& id) {
+    return std::find_if(tasks.begin(), tasks.end(),
+                        [&](const sim::Task& task) { return task.id == id; }) -
+           tasks.begin();
+  };
+  EXPECT_LT(place("s2/r1/reload/L0/c0"), place("s2/r1/bwd/L2/m2"));
 }
 
 TEST(StepGraph, UpdatesWaitForTheNormWhereverItCounts) {
