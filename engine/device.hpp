@@ -47,6 +47,8 @@ struct ArenaSizes {
   Bytes device{0};
   Bytes host{0};
 };
+/// Throws Error(does_not_fit) naming the arena that is larger than `capacity`.
+void require_room(const ArenaSizes& needed, const ArenaSizes& capacity);
 
 /// Tokens of a sequence that one pass of a graph of ForwardGoal::next_token continues it by.
 struct SequencePart {

@@ -10,6 +10,7 @@
 #include <ctime>
 
 #include "engine/event_file.hpp"
+#include "engine/missing_folders.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 
@@ -44,12 +45,10 @@ RunFolder::RunFolder(const std::optional<std::filesystem::path>& out, const std:
 }
 
 RunFolder::RunFolder(std::filesystem::path path)
-    : path_(std::move(path)), events_(EventFile::fresh_path(tensorboard())) {
+    : path_(std::move(path)),
+      events_(EventFile::fresh_path(tensorboard())),
+      made_(missing_folders(path_)) {
   std::error_code error;
-  for (std::filesystem::path at = std::filesystem::absolute(path_).lexically_normal();
-       !std::filesystem::exists(at, error) && at.has_relative_path(); at = at.parent_path()) {
-    if (at.has_filename()) made_.push_back(at);
-  }
   for (std::filesystem::directory_iterator entry(path_, error), end; !error && entry != end;
        entry.increment(error)) {
     before_.insert(entry->path().filename());

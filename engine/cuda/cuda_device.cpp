@@ -12,6 +12,7 @@
 #include "engine/cuda/usable.hpp"
 #include "engine/parallel_memory.hpp"
 #include "engine/poll.hpp"
+#include "engine/task_operands.hpp"
 #include "planner/units_text.hpp"
 
 namespace sluice::engine {
@@ -22,18 +23,9 @@ using planner::TaskKind;
 
 namespace {
 
-void require_capacity(Bytes needed, Bytes capacity, const char* what) {
-  if (needed <= capacity) return;
-  throw Error(ExitCode::does_not_fit,
-              std::string("the plan needs ") + planner::format_exact(needed) + " of " + what +
-                  " and " + planner::format_exact(capacity) +
-                  " may be used: raise limits, or let the planner choose another plan");
-}
-
 const planner::Job& on_usable_device(const planner::Job& job, const CudaDeviceSettings& settings) {
   require_usable_device();
-  require_capacity(settings.arenas.device, settings.capacity.device, "hbm");
-  require_capacity(settings.arenas.host, settings.capacity.host, "host memory");
+  require_room(settings.arenas, settings.capacity);
   return job;
 }
 
@@ -145,8 +137,9 @@ std::unique_ptr<DeviceQueues> CudaDevice::open_queues(const Program& program) {
 
 void CudaDevice::run(const BoundTask& task, const AdamWStep& update, Pace /*pace*/) {
   if (task.lane == LaneKind::cpu) {
-    adamw_update(operands_of(task), spans_[static_cast<std::size_t>(task.unit)], update, pool_,
-                 pool_.threads(), {task.first_parameter, task.parameters});
+    adamw_update(adamw_operands(task, job_.gradient_wire),
+                 spans_[static_cast<std::size_t>(task.unit)], update, pool_, pool_.threads(),
+                 {task.first_parameter, task.parameters});
     return;
   }
   const BoundAccess* from = task.find(Role::source);
@@ -173,7 +166,7 @@ void CudaDevice::enqueue(const BoundTask& task, const AdamWStep* update) {
     return;
   }
   if (task.kind != TaskKind::update) return compute(task, lane);
-  const AdamWOperands operands = operands_of(task);
+  const AdamWOperands operands = adamw_operands(task, job_.gradient_wire);
   for (const AdamWSpan& span : spans_[static_cast<std::size_t>(task.unit)]) {
     cuda::adamw_update(operands, span.begin, span.end, span.decays, update, lane);
   }

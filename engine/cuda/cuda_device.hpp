@@ -70,7 +70,6 @@ class CudaDevice : public Device {
   void route(const BoundTask& task, cudaStream_t stream);
   void finish(const BoundTask& task, cudaStream_t stream);
   void stage();
-  [[nodiscard]] AdamWOperands operands_of(const BoundTask& task) const;
   [[nodiscard]] CudaRecord record_of(const BoundTask& task) const;
   [[nodiscard]] CudaLossArguments loss_arguments(const BoundTask& task) const;
   [[nodiscard]] bool on_device(const std::byte* address) const;

@@ -2,6 +2,7 @@
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
+#include "engine/task_operands.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -11,13 +12,6 @@ using planner::Role;
 using planner::TaskKind;
 
 namespace {
-
-template <class T>
-T* as(const BoundAccess& access) {
-  return reinterpret_cast<T*>(access.data);
-}
-
-std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4; }
 
 std::byte* workspace_of(const BoundTask& task) { return task.access(Role::workspace).data; }
 
@@ -173,17 +167,6 @@ void CudaDevice::compute(const BoundTask& task, cudaStream_t lane) {
     default:
       check(false, "the device runs copies, compute and updates");
   }
-}
-
-AdamWOperands CudaDevice::operands_of(const BoundTask& task) const {
-  return {
-      .high = as<std::uint16_t>(task.access(Role::weights)),
-      .low = as<std::uint16_t>(task.access(Role::low)),
-      .m = as<float>(task.access(Role::moment1)),
-      .v = as<float>(task.access(Role::moment2)),
-      .gradient = task.access(Role::gradient).data,
-      .wire = job_.gradient_wire,
-  };
 }
 
 double CudaDevice::loss_only(const BoundTask& task) {

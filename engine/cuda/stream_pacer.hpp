@@ -3,14 +3,10 @@
 
 #include <cuda_runtime_api.h>
 
-#include <atomic>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <mutex>
 #include <thread>
 
+#include "engine/cuda/link_gates.hpp"
 #include "engine/cuda/shared_memory.hpp"
 #include "engine/cuda/stream_flags.hpp"
 #include "sim/units.hpp"
@@ -33,24 +29,12 @@ class StreamPacer {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
 
  private:
-  /// Where the stream waits, `bytes` after the gate before; the first gate of a copy starts its
-  /// clock.
-  struct Gate {
-    std::size_t bytes;
-    bool first;
-  };
-  void add_gate(Gate gate);
-  void let_go(const std::stop_token& stop);
-
   cudaStream_t stream_;
-  double seconds_per_byte_;
   SharedMemory memory_;
-  EndFlag* reached_;   ///< Written by the stream: gates it came to.
-  EndFlag* released_;  ///< Read by the stream: gates it may pass.
+  EndFlag* reached_;  ///< Written by the stream: what it came to.
+  EndFlag* opened_;   ///< Read by the stream: gates it may pass.
   StreamFlags flags_;
-  std::mutex mutex_;
-  std::deque<Gate> gates_;  ///< Not passed yet.
-  std::int32_t added_ = 0;
+  LinkGates gates_;
   std::jthread thread_;  ///< Last: uses all of the above.
 };
 

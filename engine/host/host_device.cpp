@@ -17,17 +17,8 @@ using planner::TaskKind;
 
 namespace {
 
-void require_capacity(Bytes needed, Bytes capacity, const char* what) {
-  if (needed <= capacity) return;
-  throw Error(ExitCode::does_not_fit,
-              std::string("the plan needs ") + planner::format_exact(needed) + " of " + what +
-                  " and " + planner::format_exact(capacity) +
-                  " may be used: raise limits, or let the planner choose another plan");
-}
-
 const HostDeviceSettings& checked(const HostDeviceSettings& settings) {
-  require_capacity(settings.arenas.device, settings.capacity.device, "hbm");
-  require_capacity(settings.arenas.host, settings.capacity.host, "host memory");
+  require_room(settings.arenas, settings.capacity);
   return settings;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "engine/host/host_device.hpp"
+#include "engine/task_operands.hpp"
 
 namespace sluice::engine {
 
@@ -10,17 +11,10 @@ using planner::Role;
 
 namespace {
 
-template <class T>
-T* as(const BoundAccess& access) {
-  return reinterpret_cast<T*>(access.data);
-}
-
 Workspace workspace_of(const BoundTask& task) {
   const BoundAccess* access = task.find(Role::workspace);
   return access == nullptr ? Workspace{} : Workspace{access->data, access->bytes};
 }
-
-std::int64_t floats(const BoundAccess& access) { return access.bytes.count() / 4; }
 
 }  // namespace
 
@@ -168,17 +162,10 @@ void HostDevice::norm(const BoundTask& task) const {
 }
 
 void HostDevice::update(const BoundTask& task, const AdamWStep& step) {
-  const AdamWOperands operands{
-      .high = as<std::uint16_t>(task.access(Role::weights)),
-      .low = as<std::uint16_t>(task.access(Role::low)),
-      .m = as<float>(task.access(Role::moment1)),
-      .v = as<float>(task.access(Role::moment2)),
-      .gradient = task.access(Role::gradient).data,
-      .wire = job_.gradient_wire,
-  };
   const bool on_device = task.lane == planner::LaneKind::compute;
   ThreadPool& pool = on_device ? single_ : pool_;
-  adamw_update(operands, spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads(),
+  adamw_update(adamw_operands(task, job_.gradient_wire),
+               spans_[static_cast<std::size_t>(task.unit)], step, pool, pool.threads(),
                {task.first_parameter, task.parameters});
 }
 
