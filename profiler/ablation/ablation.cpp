@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <random>
+#include <vector>
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
+#include "engine/missing_folders.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/search_effort.hpp"
 #include "planner/store.hpp"
@@ -60,9 +62,9 @@ class Ablation {
 
   AblationResult run() {
     const bool fresh = !std::filesystem::exists(options_.folder / kExperimentFile);
+    const std::vector<std::filesystem::path> made = folders_to_make();
     begin_folder(experiment_, options_.folder);
     write_models(cells_);
-    for (const Cell& cell : cells_) prepared_[cell.index] = prepare_cell(cell, experiment_);
     for (const Cell& cell : cells_) {
       if (options_.share.holds(cell.index) && !stopped()) predict(cell);
     }
@@ -70,7 +72,7 @@ class Ablation {
       require_a_run();
     } catch (const BadRequest&) {
       // What is put right is another experiment, which is to find no other's folder.
-      if (fresh) take_back();
+      if (fresh) take_back(made);
       throw;
     }
     if (experiment_.on == Ground::device) run_cells();
@@ -92,17 +94,24 @@ class Ablation {
     return cell_file(options_.folder, cell.index);
   }
 
+  /// Once it is asked for: of a share, other cells may be many.
+  [[nodiscard]] const PreparedCell& prepared(const Cell& cell) const {
+    std::optional<PreparedCell>& prepared = prepared_[cell.index];
+    if (!prepared) prepared = prepare_cell(cell, experiment_);
+    return *prepared;
+  }
+
   /// The cell's record where all that was asked for is in it.
   [[nodiscard]] std::optional<CellRecord> done(const Cell& cell) const {
     std::optional<CellRecord> record = read_cell(file(cell));
-    if (!record || record->hash != prepared_[cell.index].hash) return std::nullopt;
+    if (!record || record->hash != prepared(cell).hash) return std::nullopt;
     const bool runs = experiment_.on == Ground::device && record->status == CellStatus::fits;
     if (runs && std::ssize(record->samples) < experiment_.repeats) return std::nullopt;
     return record;
   }
 
   void predict(const Cell& cell) {
-    const PreparedCell& prepared = prepared_[cell.index];
+    const PreparedCell& prepared = this->prepared(cell);
     std::optional<CellRecord> before = read_cell(file(cell));
     if (before && before->hash != prepared.hash) before.reset();
     // A run needs its plan again; otherwise what is known is enough.
@@ -157,18 +166,24 @@ class Ablation {
       throw BadRequest("no cell is a run: " + refused->name + ": " + refused->reason);
   }
 
-  /// Removes what was written; folders go where they are empty.
-  void take_back() const {
-    std::error_code ignored;
+  /// Folders of the results that are not there yet, the innermost first.
+  [[nodiscard]] std::vector<std::filesystem::path> folders_to_make() const {
+    const std::filesystem::path models = options_.folder / "models";
+    std::vector<std::filesystem::path> made =
+        engine::missing_folders(cell_file(options_.folder, 0).parent_path());
+    if (!std::filesystem::exists(models)) made.insert(made.begin(), models);
+    return made;
+  }
+
+  /// Removes what was written, and of the folders made for it those that are empty.
+  void take_back(const std::vector<std::filesystem::path>& made) const {
+    std::error_code ignored;  // What was refused is what is to be said.
     for (const Cell& cell : cells_) {
       std::filesystem::remove(file(cell), ignored);
       if (cell.model_text) std::filesystem::remove(cell.config.model, ignored);
     }
-    const std::filesystem::path& folder = options_.folder;
-    for (const auto& path : {cell_file(folder, 0).parent_path(), folder / "models",
-                             folder / kExperimentFile, folder, folder.parent_path()}) {
-      std::filesystem::remove(path, ignored);
-    }
+    std::filesystem::remove(options_.folder / kExperimentFile, ignored);
+    for (const std::filesystem::path& folder : made) std::filesystem::remove(folder, ignored);
   }
 
   /// Of the cells that run: all of them then use the same memory, which need not be equally quick
@@ -242,7 +257,7 @@ class Ablation {
   const Experiment& experiment_;
   const AblationOptions& options_;
   std::vector<Cell> cells_;
-  std::vector<PreparedCell> prepared_;  ///< By index, as planned_.
+  mutable std::vector<std::optional<PreparedCell>> prepared_;  ///< By index, as planned_.
   std::vector<PlannedCell> planned_;
   std::optional<engine::Ledger> ledger_;
   GpuSensors sensors_;

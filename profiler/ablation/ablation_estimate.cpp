@@ -48,6 +48,7 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
   const std::int64_t asked = planner::search_effort(experiment.effort, "effort");
   const std::int64_t effort = std::min(planner::kQuickEffort, asked);
   estimate.effort = std::max(1.0, static_cast<double>(asked) / static_cast<double>(effort));
+  estimate.disk = bytes_of_results(experiment);
   bool searched = false;
   for (const Cell& cell : cells) {
     if (!share.holds(cell.index)) continue;

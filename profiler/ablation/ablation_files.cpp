@@ -3,14 +3,17 @@
 #include <fmt/format.h>
 #include <gnu/libc-version.h>
 
+#include <algorithm>
 #include <boost/version.hpp>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "planner/calibration.hpp"
 #include "planner/hash.hpp"
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/ablation/ablation_report.hpp"
+#include "profiler/ablation/cell_columns.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
@@ -21,17 +24,6 @@ namespace {
 
 using sim::Json;
 using Cells = std::vector<std::optional<CellRecord>>;
-
-/// RFC 4180.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char letter : text) {
-    if (letter == '"') quoted += '"';
-    quoted += letter;
-  }
-  return quoted + "\"";
-}
 
 /// Versions of what the program was compiled with and, of the C library, what it runs on.
 Json packages() {
@@ -46,8 +38,11 @@ Json packages() {
 
 std::string manifest(const Experiment& experiment, const Cells& cells, const std::string& command) {
   Json machines = Json::object();
-  for (const auto& cell : cells) {
-    if (!cell->machine.empty()) machines[cell->machine] = cell->profile_hash;
+  Json profiles = Json::array();
+  for (const CellProfile& profile : profiles_of(cells)) {
+    if (!machines.contains(profile.machine)) machines[profile.machine] = profile.hash;
+    profiles.push_back(
+        {{"machine", profile.machine}, {"profile_hash", profile.hash}, {"cells", profile.cells}});
   }
   const std::string commit_name(commit());
   Json json = {{"schema", "sluice/ablation-manifest/1"},
@@ -61,6 +56,7 @@ std::string manifest(const Experiment& experiment, const Cells& cells, const std
                {"seed", experiment.seed},
                {"cells", cells.size()},
                {"machines", machines},
+               {"profiles", profiles},
                {"packages", packages()}};
   if (experiment.on == Ground::device) {
     // What the doctor sees of the computer that finished it: GPU, driver, libraries. Clocks are
@@ -71,15 +67,33 @@ std::string manifest(const Experiment& experiment, const Cells& cells, const std
   return json.dump(1) + "\n";
 }
 
+/// " has effort: 1 where this one has effort: 2", of the first lines that differ.
+std::string difference(const std::string& before, const std::string& now) {
+  std::istringstream old_lines(before), new_lines(now);
+  std::string old_line, new_line;
+  do {
+    if (!std::getline(old_lines, old_line)) old_line = "no more lines";
+    if (!std::getline(new_lines, new_line)) new_line = "no more lines";
+  } while (old_line == new_line && old_lines && new_lines);
+  const auto trimmed = [](const std::string& line) {
+    return line.substr(std::min(line.find_first_not_of(' '), line.size()));
+  };
+  return " has " + trimmed(old_line) + " where this one has " + trimmed(new_line);
+}
+
 }  // namespace
 
 void begin_folder(const Experiment& experiment, const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / kExperimentFile;
   const std::string text = to_yaml(experiment);
-  if (std::filesystem::exists(file) && planner::read_whole_file(file) != text) {
-    throw BadRequest("--out: " + folder.string() +
-                     " holds results of another experiment, or of other settings (its " +
-                     "experiment.yaml): name another folder, or remove it");
+  if (std::filesystem::exists(file)) {
+    const std::string before = planner::read_whole_file(file);
+    if (before != text) {
+      throw BadRequest("--out: " + folder.string() +
+                       " holds results of another experiment, or of other settings (its " +
+                       std::string(kExperimentFile) + difference(before, text) +
+                       "): name another folder, or remove it");
+    }
   }
   planner::write_whole_file(file, text);
 }
@@ -94,13 +108,17 @@ void write_results(const Experiment& experiment, const Cells& cells,
   planner::write_whole_file(folder / "manifest.json", manifest(experiment, cells, command));
 }
 
+Bytes bytes_of_results(const Experiment& experiment) {
+  constexpr std::int64_t kManifest = 1024;
+  const std::size_t texts = to_yaml(experiment).size() + ablation_report(experiment, {}).size();
+  return Bytes(kManifest + static_cast<std::int64_t>(texts));
+}
+
 Bytes bytes_of_results(const CellRecord& record, const Experiment& experiment) {
-  constexpr std::int64_t kRecord = 2048, kRows = 1024, kStep = 64;
+  constexpr std::int64_t kRows = 1600, kStep = 64;  // In tables, plot and page.
   const std::int64_t steps =
       experiment.on == Ground::device ? experiment.repeats * experiment.steps : 0;
-  const auto prediction =
-      record.prediction ? static_cast<std::int64_t>(2 * record.prediction->json.size()) : 0;
-  return Bytes(kRecord + kRows + prediction + kStep * steps);
+  return Bytes(kRows + static_cast<std::int64_t>(to_json_text(record).size()) + kStep * steps);
 }
 
 std::optional<MedianInterval> measured_of(const CellRecord& record, const Experiment& experiment) {
@@ -116,12 +134,7 @@ std::optional<MedianInterval> measured_of(const CellRecord& record, const Experi
 }
 
 std::string cells_csv(const Experiment& experiment, const Cells& cells) {
-  std::string text = "cell";
-  for (const Factor& factor : experiment.factors) text += "," + csv_field(factor.name);
-  text +=
-      ",status,reason,tier,short_bytes,machine,step_s,step_s_low,step_s_high,tokens_per_s,"
-      "model_tflops,mfu,bound_s,bound_by,hbm_peak_bytes,host_peak_bytes,measured_s,measured_s_low,"
-      "measured_s_high,measured_steps,plan,plan_hash,job_hash,profile_hash,optimality_gap\n";
+  std::string text = cell_header(experiment);
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const CellRecord& cell = *cells[i];
     text += std::to_string(i);

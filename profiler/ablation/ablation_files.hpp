@@ -25,14 +25,16 @@ void write_results(const Experiment& experiment,
                    const std::vector<std::optional<CellRecord>>& cells,
                    const std::filesystem::path& folder, const std::string& command);
 
-/// About what a cell's files take.
+/// About what a folder takes without its cells, most of it the page's scripts.
+[[nodiscard]] Bytes bytes_of_results(const Experiment& experiment);
+/// About what a cell adds to it.
 [[nodiscard]] Bytes bytes_of_results(const CellRecord& record, const Experiment& experiment);
 
 /// Of the cell's measured steps, grouped by repeat; none where it did not run.
 [[nodiscard]] std::optional<MedianInterval> measured_of(const CellRecord& record,
                                                         const Experiment& experiment);
 
-/// Markdown: a row a cell, each beside the first.
+/// Markdown: a row a cell, each beside the first that fits.
 [[nodiscard]] std::string ablation_table(const Experiment& experiment,
                                          const std::vector<std::optional<CellRecord>>& cells);
 /// A row a cell, every number in SI units.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "planner/hash.hpp"
@@ -79,6 +78,14 @@ Json experiment_json(const Experiment& experiment) {
           {"factors", std::move(factors)},          {"yaml", to_yaml(experiment)}};
 }
 
+/// ", cell 3" or ", cell 3 and 4 more"; nothing where all cells have it.
+std::string whose(const CellProfile& profile, std::size_t cells) {
+  if (profile.cells.size() == cells) return "";
+  const std::string first = fmt::format(", cell {}", profile.cells.front() + 1);
+  const std::size_t more = profile.cells.size() - 1;
+  return more == 0 ? first : first + fmt::format(" and {} more", more);
+}
+
 }  // namespace
 
 std::string ablation_report(const Experiment& experiment,
@@ -87,11 +94,7 @@ std::string ablation_report(const Experiment& experiment,
                {"title", experiment.question.empty() ? experiment.name : experiment.question},
                {"experiment", experiment_json(experiment)},
                {"cells", Json::array()}};
-  std::map<std::string, std::string> machines;
-  for (const auto& cell : cells) {
-    page["cells"].push_back(cell_json(*cell, experiment));
-    if (!cell->machine.empty()) machines[cell->machine] = cell->profile_hash;
-  }
+  for (const auto& cell : cells) page["cells"].push_back(cell_json(*cell, experiment));
   const std::string how =
       experiment.on == Ground::device
           ? fmt::format("predicted, then run: {} repeats of {} steps after {} of warm-up",
@@ -102,7 +105,10 @@ std::string ablation_report(const Experiment& experiment,
                            {"commit", std::string(commit())},
                            {"experiment", planner::sha256_hex(to_yaml(experiment))},
                            {"seed", std::to_string(experiment.seed)}};
-  for (const auto& [name, hash] : machines) provenance.emplace_back("profile of " + name, hash);
+  for (const CellProfile& profile : profiles_of(cells)) {
+    provenance.emplace_back("profile of " + profile.machine + whose(profile, cells.size()),
+                            profile.hash);
+  }
   page["provenance"] = to_json(provenance);
   return page_html(page);
 }

@@ -93,6 +93,7 @@ PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment) {
   try {
     planner::RunConfig whole = cell.config;
     whole.terms = {};
+    settle(whole);
     prepared.run = planner::planning_of(whole);
     prepared.hash = hash_of(cell, prepared.run->predictor, experiment);
   } catch (const BadRequest& error) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "planner/choice.hpp"
@@ -59,6 +60,37 @@ CellPrediction prediction_from(const JsonObject& json) {
           .json = json.json().dump()};
 }
 
+CellRecord record_of(const Json& json, const std::string& where) {
+  const JsonObject cell(json, where);
+  if (cell.text("schema") != kCellSchema) {
+    throw BadRequest(where + ": schema: is not " + kCellSchema);
+  }
+  CellRecord record;
+  record.hash = cell.text("hash");
+  record.name = cell.text("name");
+  record.levels = cell.texts("levels");
+  record.status =
+      planner::parse_choice(cell.text("status"), where + ": status",
+                            {CellStatus::fits, CellStatus::does_not_fit, CellStatus::refused});
+  record.reason = cell.text("reason");
+  if (const auto tier = cell.find_text("tier")) {
+    record.tier = planner::parse_tier(*tier, where + ": tier");
+  }
+  record.short_by = Bytes(cell.integer("short_bytes"));
+  record.machine = cell.text("machine");
+  record.profile_hash = cell.text("profile_hash");
+  record.plan = cell.text("plan");
+  record.optimality_gap = cell.find_number("optimality_gap");
+  if (const auto prediction = cell.find_object("prediction")) {
+    record.prediction = prediction_from(*prediction);
+  }
+  record.ledger_line = cell.text("ledger_line");
+  for (const JsonObject& sample : cell.objects("samples")) {
+    record.samples.push_back(sample_from(sample));
+  }
+  return record;
+}
+
 }  // namespace
 
 std::vector<Seconds> CellRecord::all_steps() const {
@@ -79,11 +111,27 @@ CellPrediction to_cell_prediction(const planner::Prediction& prediction) {
   return prediction_from(JsonObject(json, "prediction"));
 }
 
+std::vector<CellProfile> profiles_of(const std::vector<std::optional<CellRecord>>& cells) {
+  std::vector<CellProfile> profiles;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const CellRecord& cell = *cells[i];
+    if (cell.machine.empty()) continue;
+    auto known = std::ranges::find_if(profiles, [&cell](const CellProfile& profile) {
+      return profile.machine == cell.machine && profile.hash == cell.profile_hash;
+    });
+    if (known == profiles.end()) {
+      known = profiles.insert(known, {cell.machine, cell.profile_hash, {}});
+    }
+    known->cells.push_back(i);
+  }
+  return profiles;
+}
+
 std::filesystem::path cell_file(const std::filesystem::path& folder, std::size_t index) {
   return folder / "cells" / fmt::format("{:04}.json", index);
 }
 
-void write_cell(const std::filesystem::path& file, const CellRecord& record) {
+std::string to_json_text(const CellRecord& record) {
   Json json = {{"schema", kCellSchema},
                {"hash", record.hash},
                {"name", record.name},
@@ -100,40 +148,21 @@ void write_cell(const std::filesystem::path& file, const CellRecord& record) {
                {"ledger_line", record.ledger_line},
                {"samples", Json::array()}};
   for (const CellSample& sample : record.samples) json["samples"].push_back(sample_json(sample));
-  planner::write_whole_file(file, json.dump(1) + "\n");
+  return json.dump(1) + "\n";
+}
+
+void write_cell(const std::filesystem::path& file, const CellRecord& record) {
+  planner::write_whole_file(file, to_json_text(record));
 }
 
 std::optional<CellRecord> read_cell(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
-  const Json json = sim::parse_json(planner::read_whole_file(file), file.string());
-  const JsonObject cell(json, file.string());
-  if (cell.text("schema") != kCellSchema) {
-    throw BadRequest(file.string() + ": schema: is not " + kCellSchema + ": remove the file");
+  const std::string text = planner::read_whole_file(file);
+  try {
+    return record_of(sim::parse_json(text, file.string()), file.string());
+  } catch (const BadRequest& error) {
+    throw BadRequest(std::string(error.what()) + ": remove the file, and its cell is done again");
   }
-  CellRecord record;
-  record.hash = cell.text("hash");
-  record.name = cell.text("name");
-  record.levels = cell.texts("levels");
-  record.status =
-      planner::parse_choice(cell.text("status"), file.string() + ": status",
-                            {CellStatus::fits, CellStatus::does_not_fit, CellStatus::refused});
-  record.reason = cell.text("reason");
-  if (const auto tier = cell.find_text("tier")) {
-    record.tier = planner::parse_tier(*tier, file.string() + ": tier");
-  }
-  record.short_by = Bytes(cell.integer("short_bytes"));
-  record.machine = cell.text("machine");
-  record.profile_hash = cell.text("profile_hash");
-  record.plan = cell.text("plan");
-  record.optimality_gap = cell.find_number("optimality_gap");
-  if (const auto prediction = cell.find_object("prediction")) {
-    record.prediction = prediction_from(*prediction);
-  }
-  record.ledger_line = cell.text("ledger_line");
-  for (const JsonObject& sample : cell.objects("samples")) {
-    record.samples.push_back(sample_from(sample));
-  }
-  return record;
 }
 
 const char* to_string(CellStatus status) {

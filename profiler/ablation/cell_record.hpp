@@ -64,11 +64,22 @@ struct CellRecord {
   [[nodiscard]] std::string outcome() const;
 };
 
+/// A machine that cells were predicted on: levels of `machine.` numbers make several of one name.
+struct CellProfile {
+  std::string machine, hash;
+  std::vector<std::size_t> cells;  ///< By index.
+};
+
+/// In the order of the cells that have them first.
+[[nodiscard]] std::vector<CellProfile> profiles_of(
+    const std::vector<std::optional<CellRecord>>& cells);
+
 [[nodiscard]] CellPrediction to_cell_prediction(const planner::Prediction& prediction);
 
 /// FOLDER/cells/NNNN.json, one of docs/schemas/ablation-cell.schema.json.
 [[nodiscard]] std::filesystem::path cell_file(const std::filesystem::path& folder,
                                               std::size_t index);
+[[nodiscard]] std::string to_json_text(const CellRecord& record);
 void write_cell(const std::filesystem::path& file, const CellRecord& record);
 /// None where there is no such file. Throws BadRequest naming it where it is no record of a cell.
 [[nodiscard]] std::optional<CellRecord> read_cell(const std::filesystem::path& file);

@@ -50,28 +50,26 @@ class CellBuilder {
     cell_.config = experiment.baseline;
   }
 
-  void take(const Factor& factor, const Level& level) {
+  void take(const Level& level) {
     cell_.levels.push_back(level.name);
-    for (const Setting& setting : level.settings) {
-      try {
-        set(setting);
-      } catch (const BadRequest& error) {
-        const std::string reason = error.what();
-        throw BadRequest("factors: " + factor.name + ": " + level.name + ": " +
-                         (reason.starts_with(setting.path) ? "" : setting.path + ": ") + reason);
-      }
-    }
+    for (const Setting& setting : level.settings) set(setting);
   }
 
-  Cell finish(const std::filesystem::path& models) {
-    if (!model_fields_.empty()) {
-      cell_.model_text = changed_model(cell_.config.model, model_fields_);
-      cell_.config.model = (models / file_of_model(cell_.config.model, model_fields_)).string();
-    }
+  Cell finish(const Experiment& experiment, const std::filesystem::path& models) {
+    if (!model_fields_.empty()) set_model(experiment, models);
     return std::move(cell_);
   }
 
  private:
+  void set_model(const Experiment& experiment, const std::filesystem::path& models) {
+    try {
+      cell_.model_text = changed_model(cell_.config.model, model_fields_);
+    } catch (const BadRequest& error) {
+      throw BadRequest("factors: " + cell_.name(experiment) + ": " + error.what());
+    }
+    cell_.config.model = (models / file_of_model(cell_.config.model, model_fields_)).string();
+  }
+
   void set(const Setting& setting) {
     if (setting.path.starts_with("model.")) {
       model_fields_[setting.path.substr(6)] = setting.value;
@@ -84,7 +82,17 @@ class CellBuilder {
   std::map<std::string, std::string> model_fields_;
 };
 
-/// Which level each factor has, cell by cell.
+}  // namespace
+
+std::string Cell::name(const Experiment& experiment) const {
+  std::string text;
+  for (std::size_t f = 0; f < levels.size(); ++f) {
+    text.append(text.empty() ? "" : ", ").append(experiment.factors[f].name).append("=");
+    text.append(levels[f]);
+  }
+  return text;
+}
+
 std::vector<std::vector<std::size_t>> choices_of(const Experiment& experiment) {
   const auto& factors = experiment.factors;
   const std::vector<std::size_t> first(factors.size(), 0);
@@ -120,25 +128,14 @@ std::vector<std::vector<std::size_t>> choices_of(const Experiment& experiment) {
   return cells;
 }
 
-}  // namespace
-
-std::string Cell::name(const Experiment& experiment) const {
-  std::string text;
-  for (std::size_t f = 0; f < levels.size(); ++f) {
-    text.append(text.empty() ? "" : ", ").append(experiment.factors[f].name).append("=");
-    text.append(levels[f]);
-  }
-  return text;
-}
-
 std::vector<Cell> cells_of(const Experiment& experiment, const std::filesystem::path& models) {
   std::vector<Cell> cells;
   for (const std::vector<std::size_t>& choice : choices_of(experiment)) {
     CellBuilder cell(experiment, cells.size());
     for (std::size_t f = 0; f < choice.size(); ++f) {
-      cell.take(experiment.factors[f], experiment.factors[f].levels[choice[f]]);
+      cell.take(experiment.factors[f].levels[choice[f]]);
     }
-    cells.push_back(cell.finish(models));
+    cells.push_back(cell.finish(experiment, models));
   }
   return cells;
 }

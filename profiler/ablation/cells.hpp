@@ -23,8 +23,11 @@ struct Cell {
   [[nodiscard]] std::string name(const Experiment& experiment) const;
 };
 
+/// Which level each factor has, cell by cell, in the order of the design.
+[[nodiscard]] std::vector<std::vector<std::size_t>> choices_of(const Experiment& experiment);
+
 /// Cells in the order of the design; `models` is where files of changed models will lie. Throws
-/// BadRequest naming the factor, the level and the path where a value cannot be set.
+/// BadRequest naming the cell whose model has no such field, or not with such a value.
 [[nodiscard]] std::vector<Cell> cells_of(const Experiment& experiment,
                                          const std::filesystem::path& models);
 

@@ -6,13 +6,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <set>
 
 #include "planner/kernel_model_fit.hpp"
-#include "profiler/probe/contention_model.hpp"
+#include "profiler/probe/contention_halves.hpp"
 #include "profiler/probe/contention_parameters.hpp"
-#include "sim/error.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -29,33 +26,6 @@ constexpr double kCurveMisses = 0.04;
 constexpr int kIterations = 60;
 /// What a later start must be better by: a share, and an error of a percent at one point.
 constexpr double kClearly = 0.97, kOnePoint = 1e-4;
-
-constexpr std::array kRates = {ContendedRate::update, ContendedRate::h2d, ContendedRate::d2h};
-
-const planner::Fact& fact_of(const ContentionPoint& point, ContendedRate rate) {
-  if (rate == ContendedRate::update) return point.update;
-  return rate == ContendedRate::h2d ? point.h2d : point.d2h;
-}
-
-double rate_of(const ContentionRates& rates, ContendedRate rate) {
-  if (rate == ContendedRate::update) return rates.update;
-  return rate == ContendedRate::h2d ? rates.h2d : rates.d2h;
-}
-
-std::vector<RateCheck> checks_of(const MachineProfile& profile, const ContentionGrid& points) {
-  const planner::ProfileCostModel model(profile, {});
-  std::vector<RateCheck> checks;
-  for (const ContentionPoint& point : points) {
-    const ContentionRates rates = contention_rates(model, point.threads, point.copies);
-    for (const ContendedRate rate : kRates) {
-      const double measured = fact_of(point, rate).value;
-      if (measured > 0) {
-        checks.push_back({point.threads, point.copies, rate, measured, rate_of(rates, rate)});
-      }
-    }
-  }
-  return checks;
-}
 
 /// What a fit minimises: errors, and distances from the usual numbers.
 void misses_of(const MachineProfile& base, const ContentionGrid& points, const ContentionVector& at,
@@ -125,12 +95,6 @@ ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid
   return best;
 }
 
-/// Whether something runs alone there (or both directions): facts of their own, which no other
-/// point can stand for.
-bool is_fact(const ContentionPoint& point) {
-  return point.threads == 0 || point.copies == Copies::none;
-}
-
 /// Whether the curve of `fitted` describes the rates alone of `points`.
 bool describes_updates(const MachineProfile& fitted, const ContentionGrid& points) {
   double sum = 0;
@@ -143,83 +107,7 @@ bool describes_updates(const MachineProfile& fitted, const ContentionGrid& point
   return sum <= kCurveMisses * static_cast<double>(count);
 }
 
-/// Both halves have all facts; of the update curve, each is also checked without its half.
-struct Half {
-  ContentionGrid fitted, held_out;
-  ContentionGrid curve, held_out_of_curve;
-};
-
-std::array<Half, 2> halve(const ContentionGrid& grid, const std::set<std::int64_t>& counts) {
-  std::array<Half, 2> halves;
-  for (const ContentionPoint& point : grid) {
-    const bool end =
-        point.threads == 0 || point.threads == *counts.begin() || point.threads == *counts.rbegin();
-    const auto row =
-        point.threads == 0 ? 0 : std::distance(counts.begin(), counts.find(point.threads));
-    const std::size_t own = static_cast<std::size_t>(row + static_cast<int>(point.copies)) % 2;
-    for (std::size_t half = 0; half < 2; ++half) {
-      Half& to = halves[half];
-      if (!is_fact(point)) {
-        (half == own ? to.fitted : to.held_out).push_back(point);
-        if (half == own) to.curve.push_back(point);
-        continue;
-      }
-      to.fitted.push_back(point);
-      // The ends cannot be interpolated.
-      (end || half == own ? to.curve : to.held_out_of_curve).push_back(point);
-    }
-  }
-  return halves;
-}
-
-std::set<std::int64_t> thread_counts(const ContentionGrid& grid) {
-  std::set<std::int64_t> counts;
-  bool down = false, up = false;
-  for (const ContentionPoint& point : grid) {
-    if (point.threads > 0 && point.copies == Copies::none) counts.insert(point.threads);
-    down = down || (point.threads == 0 && point.copies == Copies::h2d);
-    up = up || (point.threads == 0 && point.copies == Copies::d2h);
-  }
-  if (!down || !up) throw BadRequest("contention grid: lacks copies alone (threads 0), each way");
-  if (counts.size() < 3) {
-    throw BadRequest("contention grid: has the optimizer alone on " +
-                     std::to_string(counts.size()) + " thread counts; needs at least 3");
-  }
-  for (const ContentionPoint& point : grid) {
-    if (point.threads > 0 && !counts.contains(point.threads)) {
-      throw BadRequest("contention grid: lacks the optimizer alone on " +
-                       std::to_string(point.threads) + " threads");
-    }
-  }
-  return counts;
-}
-
 }  // namespace
-
-const char* to_string(ContendedRate rate) {
-  if (rate == ContendedRate::update) return "update";
-  return rate == ContendedRate::h2d ? "h2d" : "d2h";
-}
-
-bool RateResiduals::holds() const {
-  return !worst || (mean <= kContentionMean && std::abs(worst->error()) <= kContentionWorst);
-}
-
-std::vector<RateResiduals> residuals(const std::vector<RateCheck>& checks) {
-  std::vector<RateResiduals> all;
-  for (const ContendedRate rate : kRates) {
-    RateResiduals of{.rate = rate, .count = 0, .mean = 0, .worst = std::nullopt};
-    for (const RateCheck& check : checks) {
-      if (check.rate != rate) continue;
-      ++of.count;
-      of.mean += std::abs(check.error());
-      if (!of.worst || std::abs(check.error()) > std::abs(of.worst->error())) of.worst = check;
-    }
-    if (of.count > 0) of.mean /= static_cast<double>(of.count);
-    all.push_back(of);
-  }
-  return all;
-}
 
 bool ContentionFit::holds() const {
   const auto all = residuals(held_out);
@@ -228,8 +116,7 @@ bool ContentionFit::holds() const {
 
 ContentionFit fit_contention(MachineProfile profile, const ContentionGrid& grid) {
   profile.device = planner::DeviceKind::cuda;
-  const std::set<std::int64_t> counts = thread_counts(grid);
-  const std::array<Half, 2> halves = halve(grid, counts);
+  const std::array<ContentionHalf, 2> halves = halve(grid);
   const MachineProfile base = with_lone_rates(profile, grid);
   UpdateCurve form = UpdateCurve::saturating;
   ContentionVector at = fit_parameters(base, grid, form);
@@ -243,7 +130,7 @@ ContentionFit fit_contention(MachineProfile profile, const ContentionGrid& grid)
     fit.held_out.insert(fit.held_out.end(), checks.begin(), checks.end());
   };
   for (std::size_t i = 0; i < 2; ++i) {
-    const Half& half = halves[i];
+    const ContentionHalf& half = halves[i];
     const MachineProfile known = with_lone_rates(profile, half.fitted);
     found[i] = fit_parameters(known, half.fitted, form);
     hold_out(checks_of(with_parameters(known, found[i]), half.held_out));

@@ -2,40 +2,14 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/machine.hpp"
 #include "profiler/probe/contention_grid.hpp"
+#include "profiler/probe/rate_check.hpp"
 
 namespace sluice::profiler {
-
-enum class ContendedRate { update, h2d, d2h };
-const char* to_string(ContendedRate rate);
-
-/// One measured rate and what the model says of it.
-struct RateCheck {
-  std::int64_t threads;
-  Copies copies;
-  ContendedRate rate;
-  double measured, predicted;
-  [[nodiscard]] double error() const { return predicted / measured - 1; }
-};
-
-/// Targets on points that were not fitted, for each of the three rates.
-inline constexpr double kContentionMean = 0.02;
-inline constexpr double kContentionWorst = 0.05;
-
-/// Errors of one rate.
-struct RateResiduals {
-  ContendedRate rate;
-  std::size_t count = 0;
-  double mean = 0;                 ///< Of the absolute relative errors.
-  std::optional<RateCheck> worst;  ///< None where there is no point.
-  [[nodiscard]] bool holds() const;
-};
-[[nodiscard]] std::vector<RateResiduals> residuals(const std::vector<RateCheck>& checks);
 
 struct ContentionFit {
   /// The profile that was given with its links, DRAM coefficients, weights, update curve and the

@@ -29,8 +29,8 @@ function drawEffects() {
     "Speed of cells with the level over that of the cells that differ from them in this factor alone and have the level it is compared with: geometric means, and the range over all pairs.");
   const most = Math.max(...rows.flatMap((row) => [row.predicted, row.measured]).filter(Boolean).map((one) => Math.abs(Math.log(one.ratio))), 0.01);
   const columns = [
-    {name: "factor", left: true, text: (row) => row.factor},
-    {name: "level", left: true, text: (row) => `${row.level} over ${row.base}`},
+    {name: "factor", left: true, kind: "name", text: (row) => row.factor},
+    {name: "level", left: true, kind: "name", text: (row) => `${row.level} over ${row.base}`},
     {name: "slower | faster", middle: true, bar: (cell, row) => diverging(cell, Math.log((row.measured || row.predicted).ratio) / most)},
     {name: "predicted", text: (row) => row.predicted ? row.predicted.ratio.toFixed(3) : ""},
     {name: "range", text: (row) => row.predicted && row.predicted.pairs > 1 ? `${row.predicted.low.toFixed(3)} to ${row.predicted.high.toFixed(3)}` : ""},
@@ -79,7 +79,7 @@ function drawParts() {
   const most = Math.max(...cells.map((cell) => cell.step_s)), unit = timeUnit(most);
   const box = panel(part);
   table(box, [
-    {name: "cell", left: true, text: (cell) => cell.name},
+    {name: "cell", left: true, kind: "name", text: (cell) => cell.name},
     {name: `0 to ${seconds(most)}`, left: true, bar: (place, cell) => {
       const stack = element(place, "div", {class: "stack"});
       for (const [name, color] of kWaits) {

@@ -28,7 +28,7 @@ function drawCells() {
   const fit = cells.filter((cell) => cell.fits);
   const most = 1.02 * Math.max(1, ...fit.flatMap((cell) => [speedAt(cell, cell.low_s)].concat(cell.samples.flatMap((sample) => sample.steps_s.map((time) => speedAt(cell, time))))));
   const box = panel(part);
-  const wide = [{name: "cell", left: true, text: (cell) => cell.name}, {name: `tokens/s, 0 to ${count(most)}`, left: true, kind: "wide", bar: (cell, row) => cellTrack(cell, row, most)},
+  const wide = [{name: "cell", left: true, kind: "name", text: (cell) => cell.name}, {name: `tokens/s, 0 to ${count(most)}`, left: true, kind: "wide", bar: (cell, row) => cellTrack(cell, row, most)},
     {name: "predicted", text: (cell) => speedOf(cell) === null ? "" : count(speedOf(cell)), key: speedOf}];
   if (device) {
     wide.push({name: "measured", text: (cell) => measuredSpeed(cell) === null ? "" : count(measuredSpeed(cell)), key: measuredSpeed});
@@ -49,7 +49,7 @@ function cellNumbers(box, cells, device) {
   const ratio = (name, speed) => ({name, text: (cell) => beside(speed)(cell) === null ? "" : beside(speed)(cell).toFixed(3), key: beside(speed)});
   const time = (name, part) => ({name: `${name}, ${unit.name}`, text: (cell) => cell.fits && part(cell) !== null ? unit.text(part(cell)) : "", key: (cell) => cell.fits ? part(cell) : null});
   const range = (name, of) => ({name: `${name}, ${unit.name}`, text: (cell) => cell.fits && of(cell) ? `${unit.text(of(cell).low_s)} to ${unit.text(of(cell).high_s)}` : ""});
-  const columns = data.experiment.factors.map((factor, index) => ({name: factor.name, left: true, text: (cell) => cell.levels[index],
+  const columns = data.experiment.factors.map((factor, index) => ({name: factor.name, left: true, kind: "name", text: (cell) => cell.levels[index],
     key: (cell) => numberOf(cell.levels[index]) ?? cell.levels[index]}));
   columns.push(time("step", (cell) => cell.step_s), range("90 %", (cell) => cell));
   if (device) columns.push(time("measured", (cell) => cell.measured ? cell.measured.median_s : null), range("95 %", (cell) => cell.measured));

@@ -41,12 +41,14 @@ function legend(parent, entries) {
   return box;
 }
 
+/** Rows above which a table scrolls by itself, under its heads. */
+const kLongTable = 40;
 /**
  * `columns`: {name, text: (row) => string, bar: (cell, row) => void, left: bool}; a column with `bar` draws into its cell. A column
  * with `key: (row) => number or string` can be sorted by.
  */
 function table(parent, columns, rows, caption) {
-  const box = element(parent, "div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption});
+  const box = element(parent, "div", {class: rows.length > kLongTable ? "scroll long" : "scroll", tabindex: "0", role: "region", "aria-label": caption});
   const made = element(box, "table");
   element(made, "caption", {class: "hidden"}, caption);
   const head = element(element(made, "thead"), "tr");

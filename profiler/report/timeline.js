@@ -30,6 +30,7 @@ function drawTimeline() {
     const start = Math.min(Math.max(from, limits[0]), limits[1] - wide);
     shown.view = [start, start + wide];
     canvas.dataset.view = shown.view.join(" ");
+    hideTip();  // What it is about is elsewhere now.
     draw();
   };
   const zoom = (factor, at = (shown.view[0] + shown.view[1]) / 2) => look(at - (at - shown.view[0]) * factor, at + (shown.view[1] - at) * factor);
@@ -66,6 +67,8 @@ function drawTimeline() {
     shown.found = found && found.map((positions) => new Set(positions));
     list = found ? found.flatMap((positions, row) => positions.map((index) => model.lookUp(model.rows[row], index))) : [];
     list.sort((a, b) => a.start - b.start);
+    const first = Math.max(0, list.findIndex((task) => task.end > Math.max(0, shown.view[0])));
+    list = [...list.slice(first), ...list.slice(0, first)];  // From what is shown of this step on.
     next = 0;
     hits.textContent = text ? (list.length ? `${count(list.length)} found` : "none found") : "";
     draw();

@@ -3,19 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/prediction_json.hpp"
 #include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/calibration_fit.hpp"
-#include "profiler/measuring_session.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "profiler/study/study_bursts.hpp"
 #include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_passes.hpp"
 #include "profiler/study/study_record.hpp"
@@ -25,15 +22,14 @@ namespace sluice::profiler {
 namespace {
 
 using planner::CostSwitches;
-using planner::PredictedStep;
 using planner::Predictor;
 
 class Study {
  public:
   explicit Study(const StudySettings& settings)
       : settings_(settings),
-        costs_(settings.replay.empty() ? StudyCosts::Backend::needed
-                                       : StudyCosts::Backend::unused) {}
+        costs_(settings.replay.empty() ? StudyCosts::Backend::needed : StudyCosts::Backend::unused),
+        bursts_(settings) {}
 
   /// Refuses what no run can be made of, before anything is measured.
   void examine(const StudyRun& run) { static_cast<void>(costs_.planning_of(run)); }
@@ -41,13 +37,11 @@ class Study {
   void calibrate(const StudyRun& run) {
     const planner::RunPlanning planning = costs_.planning_of(run);
     const Predictor predictor = costs_.predictor(planning);
-    std::vector<MeasuredRun> bursts;
-    const PredictedStep step =
-        replays() ? replayed(run, predictor, bursts) : planned(run, planning, predictor);
-    if (!replays()) bursts = measured(run, predictor, step);
-    const Seconds before = to_seconds(step.prediction.step);
+    PlannedRun planned = bursts_.plan(run, planning, predictor);
+    std::vector<MeasuredRun> bursts = bursts_.measure(run, predictor, planned);
+    const Seconds before = to_seconds(planned.step.prediction.step);
     costs_.learn(predictor, bursts);
-    const Seconds took = median_step(step.graph, bursts);
+    const Seconds took = median_step(planned.step.graph, bursts);
     settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
                               planner::format_seconds(before), planner::format_seconds(took),
                               100 * (before / took - 1)));
@@ -80,10 +74,8 @@ class Study {
   void promise(const StudyRun& run, engine::Ledger* ledger) {
     const planner::RunPlanning planning = costs_.planning_of(run);
     Predictor predictor = costs_.predictor(planning);
-    std::vector<MeasuredRun> recorded;
-    PredictedStep step =
-        replays() ? replayed(run, predictor, recorded) : planned(run, planning, predictor);
-    const planner::Prediction& p = step.prediction;
+    PlannedRun planned = bursts_.plan(run, planning, predictor);
+    const planner::Prediction& p = planned.step.prediction;
     StudyResult result;
     result.name = run.name;
     result.plan_hash = p.plan_hash;
@@ -111,8 +103,7 @@ class Study {
     }
     settings_.say(
         fmt::format("predicted {}: {}", run.name, planner::format_seconds(result.point.predicted)));
-    promised_.push_back(
-        {&run, std::move(predictor), std::move(step), std::move(result), std::move(recorded)});
+    promised_.push_back({&run, std::move(predictor), std::move(planned), std::move(result)});
   }
 
   std::vector<StudyResult> run_promised(engine::Ledger* ledger) {
@@ -121,24 +112,23 @@ class Study {
       StudyResult& result = each.result;
       std::vector<MeasuredRun> bursts;
       try {
-        bursts =
-            replays() ? std::move(each.recorded) : measured(*each.run, each.predictor, each.step);
+        bursts = bursts_.measure(*each.run, each.predictor, each.planned);
       } catch (const Error& error) {
         // The others' predictions are worth their runs.
         settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
         continue;
       }
-      result.hbm_in_use = std::exchange(hbm_in_use_, std::nullopt);
-      result.point.measured = median_step(each.step.graph, bursts);
+      result.hbm_in_use = bursts_.take_hbm_in_use();
+      result.point.measured = median_step(each.planned.step.graph, bursts);
       for (const MeasuredRun& burst : bursts)
-        result.steps += step_times(each.step.graph, burst).size();
+        result.steps += step_times(each.planned.step.graph, burst).size();
       if (ledger != nullptr) {
         ledger->append(engine::LedgerMeasurement{.prediction = result.ledger_line,
                                                  .steps = static_cast<std::int64_t>(result.steps),
                                                  .median_step = result.point.measured});
       }
       settings_.say(fmt::format(
-          "{} {}: {} predicted, {} measured ({:+.1f} %)", replays() ? "replayed" : "ran",
+          "{} {}: {} predicted, {} measured ({:+.1f} %)", bursts_.replays() ? "replayed" : "ran",
           result.name, planner::format_seconds(result.point.predicted),
           planner::format_seconds(result.point.measured), 100 * result.point.error()));
       explain(each.run->name, each.predictor, bursts.front());
@@ -167,9 +157,8 @@ class Study {
   struct Promised {
     const StudyRun* run;
     Predictor predictor;
-    PredictedStep step;
+    PlannedRun planned;
     StudyResult result;
-    std::vector<MeasuredRun> recorded;  ///< Where it is replayed.
   };
 
   /// Where the time of a run went that was not promised.
@@ -193,66 +182,9 @@ class Study {
     }
   }
 
-  [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
-
-  /// The recorded plan as predicted now, and what it took.
-  PredictedStep replayed(const StudyRun& run, const Predictor& predictor,
-                         std::vector<MeasuredRun>& bursts) const {
-    bursts = read_record(settings_.replay, run.name, planner::job_hash(predictor.job()));
-    return predictor.predict(bursts.front().plan);
-  }
-
-  std::vector<MeasuredRun> measured(const StudyRun& run, const Predictor& predictor,
-                                    const PredictedStep& step) {
-    const Seconds each = to_seconds(step.prediction.step);
-    std::int64_t steps = settings_.steps;
-    if (settings_.burst.count() > 0) {
-      steps = std::min(
-          steps, std::max<std::int64_t>(4, static_cast<std::int64_t>(settings_.burst / each)));
-    }
-    const auto before = static_cast<std::int64_t>(std::ceil(settings_.warm_up / each));
-    MeasuringSession session(predictor, step, before + steps);
-    std::vector<MeasuredRun> bursts;
-    for (std::int64_t i = 0; i < settings_.bursts; ++i) {
-      MeasuredRun& burst = bursts.emplace_back(session.run(before + steps));
-      burst.steps.erase(burst.steps.begin(), burst.steps.begin() + before);
-    }
-    // Everything is allocated before the first step, so any moment shows the most.
-    const auto in_use = device_memory_in_use();
-    if (in_use && hbm_before_) hbm_in_use_ = *in_use - *hbm_before_;
-    if (!settings_.record.empty()) {
-      write_record(settings_.record, run.name, step.prediction.job_hash,
-                   step.prediction.profile_hash, bursts);
-    }
-    return bursts;
-  }
-
-  static Error does_not_fit(const StudyRun& run, planner::Tier tier, Bytes short_by) {
-    return {ExitCode::does_not_fit,
-            run.name + ": " + to_string(tier) + " is short by " + planner::format_bytes(short_by)};
-  }
-
-  static PredictedStep planned(const StudyRun& run, const planner::RunPlanning& planning,
-                               const Predictor& predictor) {
-    if (const auto plan = planner::given_plan(run.config, predictor.job())) {
-      require_executable(*plan);
-      PredictedStep step = predictor.predict(*plan);
-      if (const auto lack = planner::shortage_of(step.prediction.memory)) {
-        throw does_not_fit(run, lack->first, lack->second);
-      }
-      return step;
-    }
-    auto found = planner::search(predictor, planning.search);
-    if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
-      throw does_not_fit(run, none->tier, none->short_by);
-    }
-    return std::move(std::get<planner::Planned>(found).best);
-  }
-
   const StudySettings& settings_;
   StudyCosts costs_;
-  std::optional<Bytes> hbm_before_ = device_memory_in_use();
-  std::optional<Bytes> hbm_in_use_;  ///< Of the run before.
+  StudyBursts bursts_;
   std::vector<std::pair<Predictor, std::vector<MeasuredRun>>> taught_;
   std::vector<Promised> promised_;
 };

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "planner/search.hpp"
+#include "planner/search_effort.hpp"
 #include "planner/store.hpp"
+#include "profiler/ablation/baseline_override.hpp"
+#include "profiler/ablation/cell_columns.hpp"
 #include "profiler/ablation/cell_plan.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "profiler/ablation/experiment.hpp"
@@ -25,13 +28,14 @@ namespace {
 class Ablation {
  public:
   Ablation(const std::string& yaml, const std::string& where,
-           const std::vector<std::pair<std::string, std::string>>& baseline, double effort,
-           const std::filesystem::path& models)
+           const std::vector<std::pair<std::string, std::string>>& baseline,
+           std::optional<double> effort, const std::filesystem::path& models)
       : experiment_(profiler::experiment_from_yaml(yaml, where)) {
     for (const auto& [path, value] : baseline) {
-      planner::set_path(experiment_.baseline, path, value);
+      override_baseline(experiment_, {path, value});
     }
-    if (effort > 0) experiment_.effort = effort;
+    if (effort) experiment_.effort = *effort;
+    effort_ = planner::search_effort(experiment_.effort, "effort");
     cells_ = cells_of(experiment_, models);
     for (const profiler::Cell& cell : cells_) {
       if (!cell.model_text) continue;
@@ -46,10 +50,8 @@ class Ablation {
   [[nodiscard]] py::dict predict(std::size_t index) const {
     const profiler::CellRecord record = interruptible([&](const std::stop_token& stop) {
       const profiler::Cell& cell = cells_.at(index);
-      const auto effort = static_cast<std::int64_t>(experiment_.effort *
-                                                    static_cast<double>(planner::kUsualEffort));
       return profiler::plan_cell(cell, profiler::prepare_cell(cell, experiment_),
-                                 cell.name(experiment_), effort, stop)
+                                 cell.name(experiment_), effort_, stop)
           .record;
     });
     py::dict row;
@@ -60,6 +62,7 @@ class Ablation {
     row["tier"] = record.tier ? py::object(py::str(to_string(*record.tier))) : py::none();
     row["short_bytes"] = record.short_by.count();
     row["plan"] = record.plan;
+    row["optimality_gap"] = record.optimality_gap;
     row["prediction"] =
         record.prediction ? py::object(py::str(record.prediction->json)) : py::none();
     return row;
@@ -67,6 +70,7 @@ class Ablation {
 
  private:
   profiler::Experiment experiment_;
+  std::int64_t effort_ = 0;  ///< Of each cell's search.
   std::vector<profiler::Cell> cells_;
 };
 
@@ -76,7 +80,7 @@ void bind_ablations(py::module_& module) {
   py::class_<Ablation>(module, "Ablation", "An experiment whose cells are predicted one at a time.")
       .def(py::init([](const std::string& yaml, const std::string& where,
                        const std::vector<std::pair<std::string, std::string>>& baseline,
-                       double effort, const std::string& models) {
+                       std::optional<double> effort, const std::string& models) {
              return Ablation(yaml, where, baseline, effort, models);
            }),
            py::arg("yaml"), py::arg("where"), py::arg("baseline"), py::arg("effort"),
@@ -89,6 +93,14 @@ void bind_ablations(py::module_& module) {
                                std::vector<std::string> names;
                                for (const profiler::Factor& factor : self.experiment().factors) {
                                  names.push_back(factor.name);
+                               }
+                               return names;
+                             })
+      .def_property_readonly("columns",
+                             [](const Ablation& self) {
+                               std::vector<std::string> names;
+                               for (const profiler::Factor& factor : self.experiment().factors) {
+                                 names.push_back(column_of(factor));
                                }
                                return names;
                              })

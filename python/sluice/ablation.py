@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from .catalogue import Record
 from .frames import Rows, frame
-from .run_words import number
+from .run_words import RunWords, flattened, number
 from .sources import text_of
 
 if TYPE_CHECKING:
@@ -20,11 +20,23 @@ if TYPE_CHECKING:
 
 class Cell(Record):
     """One cell: ``name``, ``levels`` (by factor), ``status`` (``fits``, ``does not fit``, ``refused``), ``reason``,
-    ``tier`` and ``short_bytes`` where it does not fit, ``plan`` in words, and ``prediction``, the object that
+    ``tier`` and ``short_bytes`` where it does not fit, ``plan`` in words, ``optimality_gap`` (a plan that is faster by so
+    large a share of the step may exist; None where nothing was searched for), and ``prediction``, the object that
     ``sluice predict --json`` prints, or None."""
 
+    name: str
+    levels: list[str]
+    status: str
+    reason: str
+    tier: str | None
+    short_bytes: int
+    plan: str
+    optimality_gap: float | None
+    prediction: dict[str, Any] | None
+
     def __repr__(self) -> str:
-        step = f"{self.prediction['step_s']:.4g} s" if self.status == "fits" else self.status
+        fits = self.prediction if self.status == "fits" else None
+        step = f"{fits['step_s']:.4g} s" if fits is not None else self.status
         return f"<sluice.Cell {self.name}: {step}>"
 
 
@@ -34,16 +46,17 @@ class AblationResult:
     Attributes: ``name``, ``question``, ``factors`` (names), ``cells``.
     """
 
-    def __init__(self, name: str, question: str, factors: list[str], cells: Rows[Cell]):
+    def __init__(self, name: str, question: str, factors: list[str], cells: Rows[Cell], columns: list[str] | None = None):
         self.name, self.question, self.factors, self.cells = name, question, factors, cells
+        self._columns = columns or factors
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row a cell: a column for each factor, then ``status``, ``reason``, ``step_s``, ``step_s_low``,
+        """One row a cell: a column for each factor (``factor.NAME`` where its name is another column's), then ``status``, ``reason``, ``step_s``, ``step_s_low``,
         ``step_s_high`` (seconds), ``tokens_per_s``, ``model_tflops``, ``mfu``, ``bound_s``, ``bound_by``,
-        ``hbm_bytes``, ``host_bytes`` and ``plan``. Needs pandas."""
+        ``hbm_bytes``, ``host_bytes``, ``plan`` and ``optimality_gap``. Needs pandas."""
         rows = []
         for cell in self.cells:
-            row = dict(zip(self.factors, cell.levels))
+            row: dict[str, Any] = dict(zip(self._columns, cell.levels))
             row |= {"status": cell.status, "reason": cell.reason}
             found = cell.prediction or {}
             for field in (
@@ -52,7 +65,7 @@ class AblationResult:
                 row[field] = found.get(field)
             for tier in ("hbm", "host"):
                 row[f"{tier}_bytes"] = found["memory"][tier]["peak_bytes"] if found else None
-            rows.append(row | {"plan": cell.plan})
+            rows.append(row | {"plan": cell.plan, "optimality_gap": cell.optimality_gap})
         return frame(rows)
 
     def __repr__(self) -> str:
@@ -69,18 +82,20 @@ def ablate(
 
     Args:
         experiment: EXPERIMENT.yaml, or a mapping with its keys (docs/ablations.md).
-        baseline: keys of the baseline to override: ``{"machine": "rtx-4090", "machine.h2d": "0.5x"}``.
+        baseline: keys of the baseline to override: ``{"machine": "rtx-4090", "machine.h2d": "0.5x"}``. Levels that set
+            them keep their own.
         effort: search so many times as long for each plan; in place of the experiment's.
         progress: called after each cell with how many are done, of how many, and the cell.
 
     Raises:
-        BadRequest: naming the file, the line and the nearest known key.
+        BadRequest: naming the file, the line and the nearest known key, or the factor that sets an overridden key in
+            every cell.
     """
     text, where = text_of(experiment, "experiment")
-    changes = [(path, str(value)) for path, value in (baseline or {}).items()]
+    changes = RunWords(None, {}, None if baseline is None else flattened("baseline", baseline))
     with tempfile.TemporaryDirectory(prefix="sluice-") as folder:
         models = os.path.join(folder, "models")
-        core = _core.Ablation(text, where, changes, number("effort", effort) or 0.0, models)
+        core = _core.Ablation(text, where, changes.settings(), number("effort", effort), models)
         cells: Rows[Cell] = Rows()
         for index in range(len(core)):
             fields = core.predict(index)
@@ -89,4 +104,4 @@ def ablate(
             cells.append(Cell(fields))
             if progress is not None:
                 progress(index + 1, len(core), cells[-1])
-        return AblationResult(core.name, core.question, list(core.factors), cells)
+        return AblationResult(core.name, core.question, list(core.factors), cells, list(core.columns))

@@ -24,6 +24,9 @@ class Advice(Record):
         elasticity: d ln(step) / d ln(resource) of the base machine, by resource.
     """
 
+    verdict: list[str]
+    elasticity: dict[str, float]
+
     @property
     def rows(self) -> Rows[Record]:
         return Rows(Record(row) for row in self._fields["rows"])

@@ -26,7 +26,15 @@ class Record:
             raise AttributeError(f"{type(self).__name__} has no {name!r}") from None
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self._fields]
+        return sorted({*super().__dir__(), *self._fields})
+
+    def __repr__(self) -> str:
+        """Its plain values; lists and objects in it by their size."""
+        parts = [
+            f"{name}={value!r}" if not isinstance(value, (dict, list)) else f"{name}: {len(value)}"
+            for name, value in self._fields.items()
+        ]
+        return f"<sluice.{type(self).__name__} {', '.join(parts)}>"
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object, equal to what the program's ``--json`` prints."""
@@ -42,6 +50,20 @@ class Model(Record):
     and head with their tensors) and ``config`` (config.json).
     """
 
+    name: str
+    family: str
+    parameters: int
+    matmul_parameters: int
+    state_bytes: int
+    layers: int
+    hidden: int
+    intermediate: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    vocab: int
+    tied_head: bool
+
     def __repr__(self) -> str:
         return f"<sluice.Model {self.name}: {self.parameters / 1e9:.3g} G parameters>"
 
@@ -51,6 +73,10 @@ class Machine(Record):
     ``deviation``, ``count``, ``source`` (measured, datasheet, estimated) and ``note``. The names of facts end in
     their unit: ``hbm_bytes``, ``h2d_bytes_per_s``, ``peak_bf16_flop_per_s``, ``launch_s``.
     """
+
+    device: str
+    architecture: str
+    facts: dict[str, dict[str, Any]]
 
     def __init__(self, fields: dict[str, Any], catalogue_name: str | None = None):
         super().__init__(fields)

@@ -19,12 +19,20 @@ from .trace import Trace
 class TierMemory(Record):
     """One memory: ``peak_bytes``, ``capacity_bytes`` and ``parts`` (bytes by what they hold, at the peak)."""
 
+    peak_bytes: int
+    capacity_bytes: int
+    parts: dict[str, int]
+
     def __repr__(self) -> str:
         return f"<{self.peak_bytes / 2**30:.4g} of {self.capacity_bytes / 2**30:.4g} GiB>"
 
 
 class Memory(Record):
     """``hbm``, ``host`` and ``disk``, each a :class:`TierMemory`; also by name: ``memory["hbm"]``."""
+
+    hbm: TierMemory
+    host: TierMemory
+    disk: TierMemory
 
     def __getitem__(self, tier: str) -> TierMemory:
         return TierMemory(self._fields[tier])
@@ -44,6 +52,15 @@ class Plan(Record):
     what each keeps and where it lives.
     """
 
+    weight_buffers: int
+    gradient_buffers: int
+    prefetch_depth: int
+    rounds: int
+    micro_batches_per_round: int
+    copy_chunk_bytes: int
+    threads: int
+    layers: list[dict[str, Any]]
+
     def __init__(self, fields: dict[str, Any], file: str):
         super().__init__(fields)
         self._file = file
@@ -54,14 +71,23 @@ class Plan(Record):
 
     def __repr__(self) -> str:
         return (
-            f"<sluice.Plan {self.weight_buffers} weight buffers, depth {self.prefetch_depth}, "
-            f"{self.rounds} rounds of {self.micro_batches_per_round}>"
+            f"<sluice.Plan weight_buffers={self.weight_buffers}, prefetch_depth={self.prefetch_depth}, "
+            f"rounds={self.rounds}, micro_batches_per_round={self.micro_batches_per_round}>"
         )
 
 
 class Waterfall(Record):
     """From the bound to the step: ``bound_s``, ``bound_by``, ``terms_s`` (seconds by name) and ``step_s``, which is
     their sum."""
+
+    bound_s: float
+    bound_by: str
+    terms_s: dict[str, float]
+    step_s: float
+
+    def __repr__(self) -> str:
+        terms = "".join(f" + {name} {value:.4g}" for name, value in self.terms_s.items() if value > 0)
+        return f"<sluice.Waterfall bound by {self.bound_by} {self.bound_s:.4g}{terms} = {self.step_s:.4g} s>"
 
     def plot(self, ax: Any = None) -> Any:
         """Draws it. Needs Matplotlib."""
@@ -87,8 +113,31 @@ class Prediction(Record):
             the step.
         evidence: shares of the step that rest on what was ``measured``, ``fitted``, or read from a ``datasheet``.
         plan: the :class:`Plan`.
-        parameters, plan_hash, job_hash, profile_hash, cost_model_hash, numerics_id: what was predicted with what.
+        parameters, plan_hash, job_hash, profile_hash, cost_model_hash, numerics_id: what was predicted with what;
+            ``parameters`` is the model's number of them.
+        days, rent_usd, buy_usd: with ``tokens``, of all of them, and with ``prices``; None where unknown.
     """
+
+    step_s: float
+    step_s_low: float
+    step_s_high: float
+    tokens_per_s: float
+    model_tflops: float
+    mfu: float | None
+    bound_s: float
+    bound_by: str
+    bound_ratio: float
+    bounds: dict[str, float]
+    busy: dict[str, float]
+    compute_s: float
+    stalls: dict[str, float]
+    evidence: dict[str, float]
+    parameters: int
+    plan_hash: str
+    job_hash: str
+    profile_hash: str
+    cost_model_hash: str
+    numerics_id: str
 
     def __init__(self, outcome: Any):
         super().__init__(json.loads(outcome.json))
@@ -130,7 +179,14 @@ class PlanResult(Prediction):
     Attributes:
         space_log10: log10 of the number of plans; ``considered`` and ``simulated`` of them were looked at.
         optimality_gap: how far the best plan can be below the one found: (step - least bound) / step.
+        explanation: what binds, what would shorten the step, and ``left_out``.
     """
+
+    space_log10: float
+    considered: int
+    simulated: int
+    optimality_gap: float
+    explanation: dict[str, Any]
 
 
 P = TypeVar("P", bound=Prediction)

@@ -69,6 +69,19 @@ def joined_names(name: str, value: Any) -> str | None:
     return None if value is None else ",".join(names(name, value))
 
 
+def flattened(name: str, settings: Any, prefix: str = "") -> dict[str, Any]:
+    """Settings by dotted path, those of maps within argument `name` too; BadRequest where it is no mapping."""
+    if not isinstance(settings, Mapping):
+        raise _refusal(name, settings, 'a mapping of paths to values, such as {"machine.h2d": "0.5x"}')
+    flat: dict[str, Any] = {}
+    for path, value in settings.items():
+        if isinstance(value, Mapping):
+            flat |= flattened(name, value, f"{prefix}{path}.")
+        else:
+            flat[f"{prefix}{path}"] = "null" if value is None else value
+    return flat
+
+
 def _refusal(name: str, value: Any, wanted: str) -> BadRequest:
     return BadRequest(f"{name}: {value!r} must be {wanted}")
 
@@ -91,6 +104,11 @@ class RunWords:
             raise _refusal("set", sets, 'a mapping of paths to values, such as {"machine.h2d": "0.5x"}')
         for path, value in (sets or {}).items():
             self.words += ["--set", f"{path}={self._text(path, value)}"]
+
+    def settings(self) -> list[tuple[str, str]]:
+        """Paths and values of what was given as `sets`."""
+        settings = (word.partition("=") for word in self.words[1::2])
+        return [(path, value) for path, _, value in settings]
 
     def _add(self, key: str, value: Any) -> None:
         if isinstance(value, Mapping):

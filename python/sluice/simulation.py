@@ -21,6 +21,14 @@ class Simulated(Record):
     (``chain_s``, ``lane_s``, ``link_s``) and ``bound_s``. Times are seconds.
     """
 
+    makespan_s: float
+    lanes: dict[str, dict[str, float]]
+    links: dict[str, dict[str, float]]
+    pools: dict[str, dict[str, float]]
+    critical_path: list[str]
+    bounds: dict[str, Any]
+    bound_s: float
+
     def __init__(self, fields: dict[str, Any], trace: Trace):
         super().__init__(fields)
         self._trace = trace

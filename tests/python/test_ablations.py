@@ -1,5 +1,7 @@
 """Experiments predicted in Python are those that `sluice ablate` predicts."""
 
+import csv
+import json
 import os
 import pathlib
 import subprocess
@@ -27,8 +29,6 @@ def test_cells_are_those_of_the_program(tmp_path):
     assert len(result.cells) == 8
     frame = result.to_frame()
     assert list(frame["layers"].unique()) == ["6", "3"]
-    import json
-
     file = tmp_path / "experiment.yaml"
     file.write_text(json.dumps(EXPERIMENT))
     program = os.environ.get("SLUICE_BIN", REPOSITORY / "build" / "bin" / "sluice")
@@ -42,6 +42,9 @@ def test_cells_are_those_of_the_program(tmp_path):
     assert [cell["name"] for cell in printed] == [cell.name for cell in result.cells]
     assert [cell["step_s"] for cell in printed] == frame["step_s"].tolist()
     assert [cell["plan"] for cell in printed] == frame["plan"].tolist()
+    with (tmp_path / "out" / "cells.csv").open() as rows:
+        gaps = [float(row["optimality_gap"]) for row in csv.DictReader(rows)]
+    assert gaps == frame["optimality_gap"].tolist() and max(gaps) > 0
     assert printed[0]["step_s"] > printed[4]["step_s"], "six layers take longer than three"
 
 
@@ -59,3 +62,21 @@ def test_a_misspelt_key_is_refused_with_the_nearest():
         sluice.ablate({**EXPERIMENT, "factor": {}})
     with pytest.raises(sluice.BadRequest, match="no such file"):
         sluice.ablate("nowhere.yaml")
+    for effort in (0, -1, float("nan")):
+        with pytest.raises(sluice.BadRequest, match="effort"):
+            sluice.ablate(EXPERIMENT, effort=effort)
+
+
+def test_a_baseline_that_no_cell_would_have_is_refused():
+    with pytest.raises(sluice.BadRequest, match="plan.weight_buffers: no cell has the baseline's.*factor buffers"):
+        sluice.ablate(EXPERIMENT, baseline={"plan.weight_buffers": 3})
+
+
+def test_a_baseline_is_told_as_a_run_is():
+    few = {**EXPERIMENT, "effort": 0.02, "factors": {"status": {"path": "batch_size", "values": [1, 2]}}}
+    result = sluice.ablate(few, baseline={"optimizer": {"clip": None}, "limits.hbm": 3 * 2**30, "machine": sluice.machine("h200")})
+    frame = result.to_frame()
+    assert list(frame["factor.status"]) == ["1", "2"] and list(frame["status"]) == ["fits", "fits"]
+    assert all(cell.prediction["memory"]["hbm"]["capacity_bytes"] == 3 * 2**30 for cell in result.cells)
+    with pytest.raises(sluice.BadRequest, match="baseline: 3 must be a mapping"):
+        sluice.ablate(few, baseline=3)

@@ -52,7 +52,8 @@ def test_arrays_and_frames_hold_the_same_columns(prediction):
     assert table.dtype["bytes"] == np.int64
     pandas = pytest.importorskip("pandas")
     frame = trace.to_frame()
-    assert list(frame.columns) == list(trace.columns)
+    assert list(frame.columns) == [*trace.columns, "duration_s"]
+    assert (frame["duration_s"] == frame["end_s"] - frame["start_s"]).all()
     assert frame["bytes"].sum() == trace.bytes.sum() > 0
     assert isinstance(frame, pandas.DataFrame)
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+import sluice
 
 from conftest import REPOSITORY
 
@@ -21,6 +22,7 @@ import sluice
 step = sluice.predict(model="bytes-2m", machine="h200", seq_len=64, batch_size=4)
 reveal_type(step)
 reveal_type(step.trace().duration_s)
+reveal_type(step.memory.hbm.parts)
 reveal_type(sluice.machine("h200")["h2d_bytes_per_s"])
 reveal_type(sluice.plan(model="bytes-2m"))
 """
@@ -101,9 +103,24 @@ def test_the_package_holds_what_its_types_say(mypy):
 @needs_mypy
 def test_a_program_sees_the_types_and_is_told_of_a_wrong_argument(mypy, tmp_path):
     (tmp_path / "use.py").write_text(USE)
-    revealed = mypy("use.py", cwd=tmp_path).stdout
-    for said in ("sluice.prediction.Prediction", "ndarray[", 'float"', "sluice.prediction.PlanResult"):
+    revealed = mypy("use.py", cwd=tmp_path).stdout.replace("builtins.", "")  # Older ones say "builtins.float".
+    for said in ("sluice.prediction.Prediction", "ndarray[", '"float"', '"dict[str, int]"', "sluice.prediction.PlanResult"):
         assert said in revealed, revealed
     (tmp_path / "use.py").write_text(USE.replace("batch_size=4", "batch_size='four'"))
     wrong = mypy("use.py", cwd=tmp_path)
     assert wrong.returncode == 1 and '"batch_size"' in wrong.stdout
+
+
+def test_results_have_every_attribute_that_types_state():
+    run = {"model": "bytes-2m", "machine": "h200", "seq_len": 64, "batch_size": 4}
+    found = sluice.predict(**run)
+    cells = sluice.ablate({"name": "x", "baseline": run, "factors": {"f": {"path": "seq_len", "values": [64, 128]}}, "effort": 0.02}).cells
+    results = [
+        found, sluice.plan(**run, effort=0.02), found.plan, found.waterfall, found.memory, found.memory.hbm, cells[0],
+        sluice.model("bytes-2m"), sluice.machine("h200"), sluice.simulate(found.graph()), sluice.buy(**run, machines=["h200"]),
+    ]  # fmt: skip
+    for result in results:
+        stated = [name for kind in type(result).__mro__ for name in vars(kind).get("__annotations__", {}) if name[0] != "_"]
+        assert len(stated) > 1 and not [name for name in stated if not hasattr(result, name)], type(result)
+        assert " object at " not in repr(result)
+    assert " object at " not in repr([sluice.machines()[0], *sluice.support()])

@@ -1,0 +1,82 @@
+#include "profiler/study/study_bursts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "planner/prediction_json.hpp"
+#include "planner/units_text.hpp"
+#include "profiler/measuring_session.hpp"
+#include "profiler/study/study_record.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+Error does_not_fit(const StudyRun& run, planner::Tier tier, Bytes short_by) {
+  return {ExitCode::does_not_fit,
+          run.name + ": " + to_string(tier) + " is short by " + planner::format_bytes(short_by)};
+}
+
+planner::PredictedStep planned_now(const StudyRun& run, const planner::RunPlanning& planning,
+                                   const planner::Predictor& predictor) {
+  if (const auto plan = planner::given_plan(run.config, predictor.job())) {
+    require_executable(*plan);
+    planner::PredictedStep step = predictor.predict(*plan);
+    if (const auto lack = planner::shortage_of(step.prediction.memory)) {
+      throw does_not_fit(run, lack->first, lack->second);
+    }
+    return step;
+  }
+  auto found = planner::search(predictor, planning.search);
+  if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
+    throw does_not_fit(run, none->tier, none->short_by);
+  }
+  return std::move(std::get<planner::Planned>(found).best);
+}
+
+}  // namespace
+
+PlannedRun StudyBursts::plan(const StudyRun& run, const planner::RunPlanning& planning,
+                             const planner::Predictor& predictor) const {
+  if (!replays()) return {planned_now(run, planning, predictor), {}};
+  std::vector<MeasuredRun> recorded =
+      read_record(settings_.replay, run.name, planner::job_hash(predictor.job()));
+  planner::PredictedStep step = predictor.predict(recorded.front().plan);
+  return {std::move(step), std::move(recorded)};
+}
+
+std::vector<MeasuredRun> StudyBursts::measure(const StudyRun& run,
+                                              const planner::Predictor& predictor,
+                                              PlannedRun& planned) {
+  if (replays()) return std::move(planned.recorded);
+  const planner::Prediction& prediction = planned.step.prediction;
+  const Seconds each = to_seconds(prediction.step);
+  std::int64_t steps = settings_.steps;
+  if (settings_.burst.count() > 0) {
+    steps = std::min(steps,
+                     std::max<std::int64_t>(4, static_cast<std::int64_t>(settings_.burst / each)));
+  }
+  const auto before = static_cast<std::int64_t>(std::ceil(settings_.warm_up / each));
+  MeasuringSession session(predictor, planned.step, before + steps);
+  std::vector<MeasuredRun> bursts;
+  bursts.reserve(static_cast<std::size_t>(settings_.bursts));
+  for (std::int64_t i = 0; i < settings_.bursts; ++i) {
+    MeasuredRun& burst = bursts.emplace_back(session.run(before + steps));
+    burst.steps.erase(burst.steps.begin(), burst.steps.begin() + before);
+  }
+  // Everything is allocated before the first step, so any moment shows the most.
+  const auto in_use = device_memory_in_use();
+  if (in_use && hbm_before_) hbm_in_use_ = *in_use - *hbm_before_;
+  if (!settings_.record.empty()) {
+    write_record(settings_.record, run.name, prediction.job_hash, prediction.profile_hash, bursts);
+  }
+  return bursts;
+}
+
+std::optional<Bytes> StudyBursts::take_hbm_in_use() {
+  return std::exchange(hbm_in_use_, std::nullopt);
+}
+
+}  // namespace sluice::profiler

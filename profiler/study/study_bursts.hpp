@@ -1,0 +1,43 @@
+// The plan of a study's run, and what it takes: searched and measured now, or as it was recorded.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "planner/run_planning.hpp"
+#include "profiler/measured_run.hpp"
+#include "profiler/row/driver_memory.hpp"
+#include "profiler/study/study.hpp"
+
+namespace sluice::profiler {
+
+/// A run's plan, as it is predicted now.
+struct PlannedRun {
+  planner::PredictedStep step;
+  std::vector<MeasuredRun> recorded;  ///< Where it is replayed.
+};
+
+class StudyBursts {
+ public:
+  /// `settings` must outlive it.
+  explicit StudyBursts(const StudySettings& settings) : settings_(settings) {}
+
+  [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
+  /// The recorded plan, the one that the run names, or the best that is found. Throws
+  /// Error(does_not_fit) naming the run.
+  [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::RunPlanning& planning,
+                                const planner::Predictor& predictor) const;
+  /// What was recorded, which is taken from `planned`, or is measured and, where asked, recorded.
+  [[nodiscard]] std::vector<MeasuredRun> measure(const StudyRun& run,
+                                                 const planner::Predictor& predictor,
+                                                 PlannedRun& planned);
+  /// Of the run that was measured last, less what was in use before the study. Once.
+  [[nodiscard]] std::optional<Bytes> take_hbm_in_use();
+
+ private:
+  const StudySettings& settings_;
+  std::optional<Bytes> hbm_before_ = device_memory_in_use();
+  std::optional<Bytes> hbm_in_use_;
+};
+
+}  // namespace sluice::profiler
