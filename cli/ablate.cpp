@@ -2,10 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 #include "cli/interrupt.hpp"
 #include "cli/parse.hpp"
@@ -15,8 +19,10 @@
 #include "profiler/ablation/ablation.hpp"
 #include "profiler/ablation/ablation_estimate.hpp"
 #include "profiler/ablation/ablation_files.hpp"
+#include "profiler/ablation/baseline_override.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
@@ -26,7 +32,8 @@ using Json = nlohmann::ordered_json;
 struct AblateRequest {
   std::string file;
   std::vector<std::string> overrides;  ///< key=value of the baseline.
-  std::string out, share, on;
+  std::string out, on;
+  std::optional<std::string> share;
   std::optional<double> effort;  ///< In place of the file's.
   bool list = false, dry_run = false, json = false;
 };
@@ -51,6 +58,9 @@ AblateRequest request_of(const Arguments& arguments) {
   app.add_flag("--dry-run", request.dry_run, "cells, hours and disk after a quick look at each");
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/ablation.schema.json)");
   parse(app, arguments);
+  if (request.list && request.dry_run) {
+    throw BadRequest("--list: goes without --dry-run, which lists the cells too: give one of them");
+  }
   request.file = words.front();
   request.overrides.assign(words.begin() + 1, words.end());
   return request;
@@ -63,8 +73,9 @@ profiler::Experiment experiment_of(const AblateRequest& request) {
     if (equals == std::string::npos) {
       throw BadRequest(word + ": must be key=value, of the baseline");
     }
-    planner::set_path(experiment.baseline, word.substr(0, equals), word.substr(equals + 1));
+    override_baseline(experiment, {word.substr(0, equals), word.substr(equals + 1)});
   }
+  for (const std::string& note : experiment.baseline.notes) sim::note(note);
   if (request.effort) {
     static_cast<void>(planner::search_effort(*request.effort, "--effort"));
     experiment.effort = *request.effort;
@@ -73,11 +84,26 @@ profiler::Experiment experiment_of(const AblateRequest& request) {
   return experiment;
 }
 
+/// As a POSIX shell reads one word.
+std::string shell_word(const std::string& word) {
+  const auto plain = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
+           std::string_view("_-./=:,+@%").find(letter) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, plain)) return word;
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
+/// The one command that repeats all of it, whichever share of the cells was the last.
 std::string command_of(const Arguments& arguments) {
   std::string command = "sluice ablate";
+  bool is_share = false;
   for (const std::string& word : arguments.strings) {
-    const bool plain = word.find_first_of(" \"'$&|;<>()*?") == std::string::npos;
-    command += plain ? " " + word : " '" + word + "'";
+    const bool skipped = std::exchange(is_share, word == "--cells");
+    if (skipped || is_share || word.starts_with("--cells=")) continue;
+    command += " " + shell_word(word);
   }
   return command;
 }
@@ -142,8 +168,10 @@ std::string hours_text(Seconds time) {
 /// What all of it takes, and what the steps above it are worth.
 std::string estimate_text(const profiler::Experiment& experiment,
                           const profiler::AblationEstimate& estimate) {
-  std::string text = fmt::format("\n{} cells, about {} of searching for plans, ",
-                                 estimate.cells.size(), hours_text(estimate.search));
+  // Of longer searches many end early, for nothing is left to look at.
+  std::string text =
+      fmt::format("\n{} cells, {} {} of searching for plans, ", estimate.cells.size(),
+                  estimate.effort > 1 ? "at most about" : "about", hours_text(estimate.search));
   if (experiment.on == profiler::Ground::device) {
     text += fmt::format("{} of steps on the device in {} runs (each makes its weights first), ",
                         hours_text(estimate.device), estimate.starts);
@@ -151,8 +179,8 @@ std::string estimate_text(const profiler::Experiment& experiment,
   text += planner::format_bytes(estimate.disk) + " of results\n";
   if (estimate.effort > 1) {
     text += fmt::format(
-        "steps above are of quick searches: the run's go on {:.1f} times as long and find faster "
-        "plans\n",
+        "steps above are of quick searches: the run's go on up to {:.1f} times as long and find "
+        "faster plans\n",
         estimate.effort);
   }
   return text;
@@ -188,7 +216,7 @@ int run_ablate(const Arguments& arguments) {
   const AblateRequest request = request_of(arguments);
   const profiler::Experiment experiment = experiment_of(request);
   const profiler::CellShare share =
-      request.share.empty() ? profiler::CellShare{} : profiler::parse_share(request.share);
+      request.share ? profiler::parse_share(*request.share) : profiler::CellShare{};
   if (request.list) return list_cells(experiment, share, request.json);
   if (request.dry_run) return dry_run(experiment, share, request.json);
 

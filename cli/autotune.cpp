@@ -3,20 +3,23 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "cli/autotune_output.hpp"
+#include "cli/autotune_report.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/plan_choices_table.hpp"
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/plan_report.hpp"
 #include "planner/plan_words.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
@@ -25,13 +28,11 @@
 #include "profiler/sweep.hpp"
 #include "profiler/verification.hpp"
 #include "sim/error.hpp"
-#include "sim/version.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {
 namespace {
 
-using Json = sim::Json;
 using planner::format_seconds;
 
 /// What a round that failed says: the cost that the model cannot hold.
@@ -82,84 +83,54 @@ class Tracing {
   std::unique_ptr<profiler::cupti::Collector> collector_;
 };
 
-std::filesystem::path report_file(const planner::Store& store, const planner::Prediction& of) {
-  return store.root() / "reports" /
-         ("autotune-" + of.job_hash.substr(0, 8) + "-" + of.profile_hash.substr(0, 8) + ".html");
-}
+constexpr char kUsage[] =
+    "sluice autotune RUN [--minutes N] [--sweep FIELDS] [--verify] [--report FILE] [--json] [run "
+    "flags]";
 
-profiler::TuneReport report_of(const planner::RunPlanning& run,
-                               const profiler::TuneOutcome& outcome,
-                               std::optional<profiler::Verification> verification,
-                               std::vector<profiler::SweepCurve> sweeps) {
-  const planner::Job& job = run.predictor.job();
-  const planner::Prediction& prediction = outcome.step.prediction;
-  const planner::Predictor tuned(job, run.predictor.machine(), outcome.calibration,
-                                 run.predictor.residency());
-  std::optional<planner::PredictedStep> last_ran;
-  if (profiler::shown_run(outcome, prediction.plan) == nullptr) {
-    last_ran = tuned.predict(outcome.rounds.back().plan);
-  }
-  const planner::Plan shown = last_ran ? last_ran->prediction.plan : prediction.plan;
-  return {.title = "Tuning " + job.model.name + " on " + run.predictor.machine().profile.name,
-          .subtitle = fmt::format(
-              "{} sequences of {} tokens a step, {} round{}; {}", job.batch_size, job.seq_len,
-              outcome.rounds.size(), outcome.rounds.size() == 1 ? "" : "s",
-              outcome.holds ? "the prediction holds" : "the prediction does not hold yet"),
-          .tokens = job.tokens(),
-          .outcome = outcome,
-          .last_ran = std::move(last_ran),
-          .verification = std::move(verification),
-          .sweeps = std::move(sweeps),
-          .elasticities = planner::elasticities(tuned, outcome.calibration, shown),
-          .provenance = {{"program", std::string(version())},
-                         {"commit", std::string(commit())},
-                         {"written", planner::utc_now()},
-                         {"job", prediction.job_hash},
-                         {"plan", prediction.plan_hash},
-                         {"profile", prediction.profile_hash},
-                         {"cost model", prediction.cost_model_hash}}};
-}
-
-}  // namespace
-
-int run_autotune(const Arguments& arguments) {
+std::vector<planner::VerbFlag> autotune_flags() {
   using Takes = planner::VerbFlag::Takes;
-  planner::RunArguments request = parse_run(
-      arguments,
-      "sluice autotune RUN [--minutes N] [--sweep FIELDS] [--verify] [--report FILE] [--json] [run "
-      "flags]",
-      {{"--minutes", Takes::value, "begin no round after this many minutes (10)"},
-       {"--steps", Takes::value, "steps a round (10)"},
-       {"--sweep", Takes::value, "then FIELD,...: the tuned plan over that field's values, run"},
-       {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
-       {"--free", Takes::value, "choose micro_batch,loss_chunk first: they change bits"},
-       {"--ledger", Takes::value, "ledger of --verify (ledger.jsonl of the store)"},
-       {"--report", Takes::value, "the HTML page (reports/autotune-JOB-PROFILE.html of the store)"},
-       {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}});
-  const bool json = request.has("--json");
-  const Printer print(json);
-  if (request.config.backend) engine::require_backend(*request.config.backend);
-  std::vector<std::string> swept;
-  if (const auto fields = request.value("--sweep")) swept = profiler::parse_sweep(*fields);
-  const planner::Store store = planner::Store::of_user();
-  if (request.config.machine == "here" && !store.newest_profile(planner::DeviceKind::host)) {
-    // What is learnt is keyed by the profile, and an estimate made anew would be another one.
-    store.save(planner::here_estimate());
-    print("this machine was not probed: starting from estimates (sluice probe measures it)\n");
-  }
-  std::optional<planner::ChosenSizes> sizes;
-  if (const auto free = request.value("--free")) {
-    sizes = planner::choose_sizes(request.config, planner::parse_free_sizes(*free), {}, store);
-    print(sizes_table(*sizes, request.config));
-    request.config = sizes->config;
-  }
-  const planner::RunPlanning run = planner::planning_of(request.config, store);
-  require_executable(run.predictor.job());
+  return {
+      {"--minutes", Takes::value, "begin no round after this many minutes (10)"},
+      {"--steps", Takes::value, "steps a round (10)"},
+      {"--sweep", Takes::value, "then FIELD,...: the tuned plan over that field's values, run"},
+      {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
+      {"--free", Takes::value, "choose micro_batch,loss_chunk first: they change bits"},
+      {"--ledger", Takes::value, "ledger of --verify (ledger.jsonl of the store)"},
+      {"--report", Takes::value, "the HTML page (reports/autotune-JOB-PROFILE.html of the store)"},
+      {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}};
+}
+
+/// What is learnt is keyed by the profile, and an estimate made anew would be another one.
+void keep_estimate(const planner::RunConfig& config, const planner::Store& store,
+                   const Printer& print) {
+  if (config.machine != "here" || store.newest_profile(planner::DeviceKind::host)) return;
+  store.save(planner::here_estimate());
+  print("this machine was not probed: starting from estimates (sluice probe measures it)\n");
+}
+
+/// The sizes that are left to choose, which are the request's from then on.
+std::optional<planner::ChosenSizes> settle_sizes(planner::RunArguments& request,
+                                                 const planner::Store& store,
+                                                 const Printer& print) {
+  const auto free = request.value("--free");
+  if (!free) return std::nullopt;
+  planner::ChosenSizes sizes =
+      planner::choose_sizes(request.config, planner::parse_free_sizes(*free), {}, store);
+  print(sizes_table(sizes, request.config));
+  request.config = sizes.config;
+  return sizes;
+}
+
+void require_tunable(const planner::RunArguments& request, const planner::Predictor& predictor) {
+  require_executable(predictor.job());
   for (const char* flag : {"--report", "--ledger"}) {
     if (const auto path = request.value(flag)) planner::require_writable(*path);
   }
-  engine::require_backend(run.predictor.machine().profile.device);
+  engine::require_backend(predictor.machine().profile.device);
+}
 
+profiler::TuneOptions options_of(const planner::RunArguments& request, const planner::Job& job,
+                                 const Printer& print) {
   profiler::TuneOptions options;
   options.tolerance = kTuneTolerance;
   if (const auto minutes = request.value("--minutes")) options.budget = budget_of(*minutes);
@@ -167,80 +138,106 @@ int run_autotune(const Arguments& arguments) {
     options.steps = planner::parse_count(*steps, "--steps");
     if (options.steps < 4) throw BadRequest("--steps: at least 4, of which 2 are neighbours");
   }
-  if (auto plan = planner::given_plan(request.config, run.predictor.job())) {
+  if (auto plan = planner::given_plan(request.config, job)) {
     require_executable(*plan);
     options.given = {std::move(*plan), request.config.plan ? "--plan" : "--policy"};
   }
-  const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
-  profiler::require_healthy(findings);
-  print(profiler::findings_text(profiler::warnings(findings)));
-  // Before anything of CUDA loads code.
-  const Tracing tracing(run.predictor.machine().profile.device);
-  options.collector = tracing.collector();
-  options.round_done = [&](const profiler::TuneRound& round) {
+  options.round_done = [&print](const profiler::TuneRound& round) {
     print(round_line(round) + "       " + planner::describe_plan(round.plan) + "\n");
     if (!round.refusal.empty()) print("       " + round.refusal + "\n");
   };
+  return options;
+}
+
+void require_healthy(const planner::Store& store, const Printer& print) {
+  const profiler::Findings findings = profiler::examine_machine({.store = store.root()});
+  profiler::require_healthy(findings);
+  print(profiler::findings_text(profiler::warnings(findings)));
+}
+
+/// Plans that never ran, predicted and run; what that teaches is in the outcome too.
+profiler::Verification verify(const planner::RunArguments& request, const planner::RunPlanning& run,
+                              const planner::Store& store, profiler::TuneOutcome& outcome,
+                              const Printer& print) {
+  profiler::VerificationOptions checks;
+  checks.ledger = request.value("--ledger").value_or((store.root() / "ledger.jsonl").string());
+  checks.say = [&print](const std::string& line) { print(line + "\n"); };
+  profiler::Verification verification = profiler::verify_prediction(run, outcome, checks);
+  outcome.calibration = verification.calibration;
+  outcome.step = planner::Predictor(run.predictor.job(), run.predictor.machine(),
+                                    outcome.calibration, run.predictor.residency())
+                     .predict(outcome.step.prediction.plan);
+  print(verification_table(verification));
+  return verification;
+}
+
+std::vector<profiler::SweepCurve> sweep_fields(const std::vector<std::string>& fields,
+                                               const planner::RunPlanning& run,
+                                               const profiler::TuneOutcome& outcome,
+                                               std::int64_t steps, const Printer& print) {
+  profiler::SweepOptions options;
+  options.steps = steps;
+  options.point_done = [&print](const auto& curve, const auto& point) {
+    print((curve.points.size() == 1 ? sweep_head(curve) : "") + sweep_line(point));
+  };
+  std::vector<profiler::SweepCurve> curves;
+  for (const std::string& field : fields) {
+    curves.push_back(profiler::sweep(run, outcome, {field}, options).front());
+    print(sweep_end(curves.back()));
+  }
+  return curves;
+}
+
+}  // namespace
+
+int run_autotune(const Arguments& arguments) {
+  planner::RunArguments request = parse_run(arguments, kUsage, autotune_flags());
+  const bool json = request.has("--json");
+  const Printer print(json);
+  if (request.config.backend) engine::require_backend(*request.config.backend);
+  std::vector<std::string> swept;
+  if (const auto fields = request.value("--sweep")) swept = profiler::parse_sweep(*fields);
+  const planner::Store store = planner::Store::of_user();
+  keep_estimate(request.config, store, print);
+  const std::optional<planner::ChosenSizes> sizes = settle_sizes(request, store, print);
+  const planner::RunPlanning run = planner::planning_of(request.config, store);
+  require_tunable(request, run.predictor);
+  profiler::TuneOptions options = options_of(request, run.predictor.job(), print);
+  require_healthy(store, print);
+  // Before anything of CUDA loads code.
+  const Tracing tracing(run.predictor.machine().profile.device);
+  options.collector = tracing.collector();
   const auto pinned_once = engine::keep_host_memory();
-  print(fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", "round", "plan", "predicted",
-                    "measured", "error", "largest miss, a step"));
+  print(round_head());
   const auto result = profiler::autotune(run, options);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&result)) {
     std::fputs((json ? to_json_text(*infeasible) : infeasible_table(*infeasible)).c_str(), stdout);
     return static_cast<int>(ExitCode::does_not_fit);
   }
   profiler::TuneOutcome outcome = std::get<profiler::TuneOutcome>(result);
-
-  Json report;
-  report["version"] = 1;
-  report["holds"] = outcome.holds;
-  if (sizes) report["free"] = planner::sizes_json(*sizes);
-  for (const auto& round : outcome.rounds) report["rounds"].push_back(to_json(round));
-  report["verification"] = nullptr;
-  bool verified = true;
   std::optional<profiler::Verification> verification;
-  if (request.has("--verify")) {
-    profiler::VerificationOptions checks;
-    checks.ledger = request.value("--ledger").value_or((store.root() / "ledger.jsonl").string());
-    checks.say = [&](const std::string& line) { print(line + "\n"); };
-    verification = profiler::verify_prediction(run, outcome, checks);
-    outcome.calibration = verification->calibration;
-    outcome.step = planner::Predictor(run.predictor.job(), run.predictor.machine(),
-                                      outcome.calibration, run.predictor.residency())
-                       .predict(outcome.step.prediction.plan);
-    verified = verification->holds(kTuneTolerance);
-    print(verification_table(*verification));
-    report["verification"] = to_json(*verification);
-  }
-  report["sweep"] = Json::array();
-  profiler::SweepOptions sweeping;
-  sweeping.steps = options.steps;
-  sweeping.point_done = [&](const auto& curve, const auto& point) {
-    print((curve.points.size() == 1 ? sweep_head(curve) : "") + sweep_line(point));
-  };
-  std::vector<profiler::SweepCurve> curves;
-  for (const std::string& field : swept) {
-    curves.push_back(profiler::sweep(run, outcome, {field}, sweeping).front());
-    print(sweep_end(curves.back()));
-    report["sweep"].push_back(to_json(curves.back()));
-  }
+  if (request.has("--verify")) verification = verify(request, run, store, outcome, print);
+  const auto curves = sweep_fields(swept, run, outcome, options.steps, print);
+
   const auto plan = profiler::keep(outcome, request.config, run.predictor, store);
-  report["plan_hash"] = outcome.step.prediction.plan_hash;
-  report["plan_file"] = plan ? Json(plan->string()) : Json(nullptr);
-  report["calibration_file"] =
+  const std::string calibration =
       store.calibration_file(run.predictor.machine().calibration_hash).string();
   print(fmt::format("kept, and picked up by train: {}calibration {}\n",
-                    plan ? "plan " + plan->string() + ", " : "",
-                    report["calibration_file"].get<std::string>()));
+                    plan ? "plan " + plan->string() + ", " : "", calibration));
   const std::filesystem::path page =
       request.value("--report").value_or(report_file(store, outcome.step.prediction).string());
-  planner::write_whole_file(page, profiler::tune_report(report_of(
-                                      run, outcome, std::move(verification), std::move(curves))));
-  report["report_file"] = page.string();
+  planner::write_whole_file(page,
+                            profiler::tune_report(report_of(run, outcome, verification, curves)));
   print("report: " + page.string() + "\n");
-  if (json) std::cout << report.dump(2) << '\n';
+  if (json) {
+    sim::Json out = tuned_json(outcome, sizes, verification, curves);
+    out["plan_file"] = plan ? sim::Json(plan->string()) : sim::Json(nullptr);
+    out["calibration_file"] = calibration;
+    out["report_file"] = page.string();
+    std::cout << out.dump(2) << '\n';
+  }
   if (!outcome.holds) refuse(outcome.rounds.back());
-  if (!verified) {
+  if (verification && !verification->holds(kTuneTolerance)) {
     throw Error(ExitCode::not_converged,
                 "a plan that had never run missed its prediction by more than 5 % (table above)");
   }

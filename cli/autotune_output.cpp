@@ -4,12 +4,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "planner/plan_report.hpp"
 #include "planner/units_text.hpp"
 
 namespace sluice::cli {
 
 using planner::format_seconds;
 using Json = sim::Json;
+
+std::string round_head() {
+  return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", "round", "plan", "predicted",
+                     "measured", "error", "largest miss, a step");
+}
 
 std::string round_line(const profiler::TuneRound& round) {
   return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", round.number,
@@ -107,6 +113,22 @@ std::string verification_table(const profiler::Verification& verification) {
   return text + fmt::format("{:<24}{:>12.3f}{:>12.3f}{:>9}\n", "one buffer : best depth",
                             verification.predicted_ratio(), verification.measured_ratio(),
                             fmt::format("{:+.1f} %", 100 * verification.ratio_error()));
+}
+
+Json tuned_json(const profiler::TuneOutcome& outcome,
+                const std::optional<planner::ChosenSizes>& sizes,
+                const std::optional<profiler::Verification>& verification,
+                const std::vector<profiler::SweepCurve>& curves) {
+  Json json;
+  json["version"] = 1;
+  json["holds"] = outcome.holds;
+  if (sizes) json["free"] = planner::sizes_json(*sizes);
+  for (const auto& round : outcome.rounds) json["rounds"].push_back(to_json(round));
+  json["verification"] = verification ? to_json(*verification) : Json(nullptr);
+  json["sweep"] = Json::array();
+  for (const profiler::SweepCurve& curve : curves) json["sweep"].push_back(to_json(curve));
+  json["plan_hash"] = outcome.step.prediction.plan_hash;
+  return json;
 }
 
 }  // namespace sluice::cli

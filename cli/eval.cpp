@@ -87,6 +87,58 @@ sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, 
           {"tokens_per_s", predicted / took.count()}};
 }
 
+/// What is about to be done, for people.
+std::string beginning_text(const planner::RunPlanning& planning, const planner::RunConfig& config,
+                           const Evaluated& evaluated, const engine::TextLoss& loss,
+                           const planner::ForwardPrediction& prediction) {
+  const planner::Job& job = planning.predictor.job();
+  const Seconds pass = to_seconds(prediction.pass);
+  return fmt::format("{} ({} parameters) on {}: {} tokens of {} in {} windows of {}, {} a pass\n",
+                     job.model.name,
+                     planner::format_amount(static_cast<double>(parameter_count(job.model))),
+                     planning.predictor.machine().profile.name, evaluated.tokens,
+                     config.data->string(), evaluated.windows->count(), job.seq_len,
+                     job.batch_size) +
+         forward_table(prediction) +
+         fmt::format("predicted    {}: {} passes of {} (90 %: {} to {})\n",
+                     planner::format_seconds(static_cast<double>(loss.passes()) * pass),
+                     loss.passes(), planner::format_seconds(pass),
+                     planner::format_seconds(prediction.pass_low),
+                     planner::format_seconds(prediction.pass_high));
+}
+
+/// All passes, with a bar; what they took.
+Seconds evaluate(engine::ForwardSession& session, const engine::TextLoss& loss) {
+  const auto began = SteadyClock::now();
+  AmountBar bar("evaluating");
+  session.run_to(loss.passes(), [&](std::int64_t pass) { bar.show(pass, loss.passes()); });
+  return SteadyClock::now() - began;
+}
+
+void require_a_loss(const engine::TextLoss& loss, const planner::RunConfig& config,
+                    const ForwardSubject& subject) {
+  if (loss.predicted() == 0) {
+    throw BadRequest("data: no token of " + config.data->string() + " is one to predict");
+  }
+  if (!std::isfinite(loss.nats())) {
+    throw BadRequest("the loss is not a finite number: the weights of " + subject.weights_from() +
+                     " are not usable");
+  }
+}
+
+std::string results_text(const sim::Json& results, const std::string& weights_from) {
+  std::string text = fmt::format(
+      "weights of   {}\nloss         {:.6f} nats a token over {} tokens\nperplexity   {:.4f}\n",
+      weights_from, results["loss"].get<double>(), results["predicted_tokens"].get<std::int64_t>(),
+      results["perplexity"].get<double>());
+  if (!results["bits_per_byte"].is_null()) {
+    text += fmt::format("bits a byte  {:.4f}\n", results["bits_per_byte"].get<double>());
+  }
+  return text + fmt::format("took         {}: {:.0f} tokens/s\n",
+                            planner::format_seconds(Seconds(results["seconds"].get<double>())),
+                            results["tokens_per_s"].get<double>());
+}
+
 }  // namespace
 
 int run_eval(const Arguments& arguments) {
@@ -111,70 +163,29 @@ int run_eval(const Arguments& arguments) {
     return refuse_forward(*infeasible, json);
   }
   const auto& prediction = std::get<planner::ForwardPrediction>(found);
-  const Seconds predicted = static_cast<double>(loss.passes()) * to_seconds(prediction.pass);
   sim::Json out = sizes_json(job, evaluated);
   out.update(forward_json(prediction));
   out["passes"] = loss.passes();
-  out["predicted_s"] = predicted.count();
-  if (!json) {
-    print(fmt::format("{} ({} parameters) on {}: {} tokens of {} in {} windows of {}, {} a pass\n",
-                      job.model.name,
-                      planner::format_amount(static_cast<double>(parameter_count(job.model))),
-                      machine.profile.name, evaluated.tokens, config.data->string(),
-                      evaluated.windows->count(), job.seq_len, job.batch_size));
-    print(forward_table(prediction));
-    print(fmt::format("predicted    {}: {} passes of {} (90 %: {} to {})\n",
-                      planner::format_seconds(predicted), loss.passes(),
-                      planner::format_seconds(to_seconds(prediction.pass)),
-                      planner::format_seconds(prediction.pass_low),
-                      planner::format_seconds(prediction.pass_high)));
-  }
+  out["predicted_s"] = (static_cast<double>(loss.passes()) * to_seconds(prediction.pass)).count();
+  if (!json) print(beginning_text(planning, config, evaluated, loss, prediction));
   if (subject.request().has("--dry-run")) {
     if (json) print(out.dump(2) + "\n");
     return static_cast<int>(ExitCode::done);
   }
 
-  engine::require_backend(machine.profile.device);
-  const engine::StateSource& weights = subject.open_weights(job.model);
-  constexpr std::int64_t kNoOptimizer = 1;
-  auto device = engine::make_device(job, machine, prediction.graph.layout, kNoOptimizer);
-  {
-    AmountBar bar("loading weights");
-    engine::load_forward_weights(
-        job, prediction.graph, *device, weights,
-        [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); });
-  }
-  engine::ForwardSession session(ForwardGoal::loss, prediction.graph, std::move(device), loss);
-  const auto began = SteadyClock::now();
-  {
-    AmountBar bar("evaluating");
-    session.run_to(loss.passes(), [&](std::int64_t pass) { bar.show(pass, loss.passes()); });
-  }
-  const Seconds took = SteadyClock::now() - began;
-  if (loss.predicted() == 0 || !std::isfinite(loss.nats())) {
-    throw BadRequest(loss.predicted() == 0
-                         ? "data: no token of " + config.data->string() + " is one to predict"
-                         : "the loss is not a finite number: the weights of " +
-                               subject.weights_from() + " are not usable");
-  }
+  engine::ForwardSession session(ForwardGoal::loss, prediction.graph,
+                                 subject.load(job, machine, prediction.graph), loss);
+  const Seconds took = evaluate(session, loss);
+  require_a_loss(loss, config, subject);
   const sim::Json results = results_json(loss, evaluated.text, took);
-  if (json) {
-    out.update(results);
-    out["weights_from"] = subject.weights_from();
-    out["data"] = config.data->string();
-    print(out.dump(2) + "\n");
+  if (!json) {
+    print(results_text(results, subject.weights_from()));
     return static_cast<int>(ExitCode::done);
   }
-  print(
-      fmt::format("weights of   {}\nloss         {:.6f} nats a token over {} tokens\n"
-                  "perplexity   {:.4f}\n",
-                  subject.weights_from(), results["loss"].get<double>(), loss.predicted(),
-                  results["perplexity"].get<double>()));
-  if (!results["bits_per_byte"].is_null()) {
-    print(fmt::format("bits a byte  {:.4f}\n", results["bits_per_byte"].get<double>()));
-  }
-  print(fmt::format("took         {}: {:.0f} tokens/s\n", planner::format_seconds(took),
-                    results["tokens_per_s"].get<double>()));
+  out.update(results);
+  out["weights_from"] = subject.weights_from();
+  out["data"] = config.data->string();
+  print(out.dump(2) + "\n");
   return static_cast<int>(ExitCode::done);
 }
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/amount_bar.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
+#include "engine/backend.hpp"
+#include "engine/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
@@ -102,6 +105,20 @@ const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShap
   weights_from_ = folder->string();
   weights_ = std::make_unique<engine::ModelWeights>(files, shape);
   return *weights_;
+}
+
+std::unique_ptr<engine::Device> ForwardSubject::load(const planner::Job& job,
+                                                     const planner::ResolvedMachine& machine,
+                                                     const planner::StepGraph& graph) {
+  engine::require_backend(machine.profile.device);
+  const engine::StateSource& weights = open_weights(job.model);
+  constexpr std::int64_t kNoOptimizer = 1;
+  auto device = engine::make_device(job, machine, graph.layout, kNoOptimizer);
+  AmountBar bar("loading weights");
+  engine::load_forward_weights(
+      job, graph, *device, weights,
+      [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); });
+  return device;
 }
 
 std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/verbs.hpp"
+#include "engine/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "planner/forward_search.hpp"
@@ -31,10 +32,13 @@ class ForwardSubject {
 
   [[nodiscard]] const planner::RunArguments& request() const { return request_; }
   [[nodiscard]] planner::RunConfig& config() { return request_.config; }
-  /// Finds the weights of a model of `shape`: those of the model's folder, or of the checkpoint (of
-  /// a run, the newest intact one). Throws BadRequest where there are none.
-  [[nodiscard]] const engine::StateSource& open_weights(const planner::ModelShape& shape);
-  /// "FOLDER", or the checkpoint's; once the weights are open.
+  /// A device with the weights of the job's model where `graph` keeps them, read with a bar: those
+  /// of the model's folder, or of the checkpoint (of a run, the newest intact one). Throws
+  /// BadRequest where there are none.
+  [[nodiscard]] std::unique_ptr<engine::Device> load(const planner::Job& job,
+                                                     const planner::ResolvedMachine& machine,
+                                                     const planner::StepGraph& graph);
+  /// "FOLDER", or the checkpoint's; once the weights are read.
   [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
   /// The folder with the tokenizer: the model's, of a run the one it began with.
   [[nodiscard]] std::optional<std::filesystem::path> model_folder();
@@ -42,6 +46,7 @@ class ForwardSubject {
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
 
  private:
+  const engine::StateSource& open_weights(const planner::ModelShape& shape);
   /// Of a run or a checkpoint; null where the model is a folder or a name.
   const engine::Checkpoint* checkpoint();
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/amount_bar.hpp"
 #include "cli/forward_subject.hpp"
 #include "cli/generate_request.hpp"
 #include "cli/prediction_table.hpp"
@@ -135,6 +134,61 @@ double tokens_per_s(const Generated& result) {
   return time.count() > 0 ? more / time.count() : 0;
 }
 
+/// The run of one sequence that holds the prompt and what is to come.
+void set_sizes(planner::RunConfig& config, std::int64_t tokens) {
+  config.seq_len = tokens;
+  config.batch_size = config.micro_batch = 1;
+  config.packing = planner::Packing::stream;
+}
+
+Seconds prompt_time(const GenerationPlan& plan) {
+  return static_cast<double>(plan.parts) * to_seconds(plan.prompt_part.pass);
+}
+
+/// What is about to be done, as JSON fields and as text.
+sim::Json plan_json(const GenerationPlan& plan, std::int64_t prompt, std::int64_t more) {
+  const planner::Job& job = plan.job;
+  sim::Json out = {{"version", 1},
+                   {"model", job.model.name},
+                   {"parameters", parameter_count(job.model)},
+                   {"compute", job.compute == planner::ComputeType::bf16 ? "bf16" : "fp32"},
+                   {"prompt_tokens", prompt},
+                   {"max_new_tokens", more},
+                   {"predicted_prompt_s", prompt_time(plan).count()},
+                   {"predicted_token_s", plan.token.count()}};
+  out.update(forward_json(plan.prompt_part));
+  return out;
+}
+
+std::string plan_text(const GenerationPlan& plan, const planner::ResolvedMachine& machine,
+                      std::int64_t prompt, std::int64_t more) {
+  return fmt::format("{} on {}: {} tokens of prompt, at most {} new ones\n", plan.job.model.name,
+                     machine.profile.name, prompt, more) +
+         forward_table(plan.prompt_part) +
+         fmt::format("predicted    {} for the prompt, then {} a token\n",
+                     planner::format_seconds(prompt_time(plan)),
+                     planner::format_seconds(plan.token));
+}
+
+sim::Json result_json(const Generated& result, const std::vector<std::int32_t>& prompt,
+                      const std::string& weights_from) {
+  return {{"weights_from", weights_from},
+          {"prompt_ids", prompt},
+          {"ids", result.tokens},
+          {"new_tokens", result.tokens.size()},
+          {"text", result.text},
+          {"ended_by", result.ended_by},
+          {"prompt_s", result.prompt_time.count()},
+          {"seconds", result.took.count()},
+          {"tokens_per_s", tokens_per_s(result)}};
+}
+
+std::string result_text(const Generated& result) {
+  return fmt::format("{} tokens, ended by {}: {} for the first, then {:.2f} tokens/s\n",
+                     result.tokens.size(), result.ended_by,
+                     planner::format_seconds(result.prompt_time), tokens_per_s(result));
+}
+
 }  // namespace
 
 int run_generate(const Arguments& arguments) {
@@ -145,9 +199,7 @@ int run_generate(const Arguments& arguments) {
   const auto tokenizer = subject.open_tokenizer();
   const std::vector<std::int32_t> prompt = prompt_tokens(asked, tokenizer.get());
   const auto count = std::ssize(prompt);
-  config.seq_len = count + asked.new_tokens;
-  config.batch_size = config.micro_batch = 1;
-  config.packing = planner::Packing::stream;
+  set_sizes(config, count + asked.new_tokens);
   const planner::RunPlanning planning = planner::planning_of(config);
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(planning.predictor.job());
@@ -157,43 +209,17 @@ int run_generate(const Arguments& arguments) {
     return refuse_forward(*infeasible, asked.json);
   }
   const GenerationPlan& plan = std::get<GenerationPlan>(found);
-  const planner::Job& job = plan.job;
-  const Seconds prompt_time = static_cast<double>(plan.parts) * to_seconds(plan.prompt_part.pass);
-  sim::Json out = {{"version", 1},
-                   {"model", job.model.name},
-                   {"parameters", parameter_count(job.model)},
-                   {"compute", job.compute == planner::ComputeType::bf16 ? "bf16" : "fp32"},
-                   {"prompt_tokens", count},
-                   {"max_new_tokens", asked.new_tokens},
-                   {"predicted_prompt_s", prompt_time.count()},
-                   {"predicted_token_s", plan.token.count()}};
-  out.update(forward_json(plan.prompt_part));
-  if (asked.dry_run || asked.verbose) {
-    const std::string text =
-        fmt::format("{} on {}: {} tokens of prompt, at most {} new ones\n", job.model.name,
-                    machine.profile.name, count, asked.new_tokens) +
-        forward_table(plan.prompt_part) +
-        fmt::format("predicted    {} for the prompt, then {} a token\n",
-                    planner::format_seconds(prompt_time), planner::format_seconds(plan.token));
-    if (asked.dry_run) {
-      cli::print(asked.json ? out.dump(2) + "\n" : text);
-      return static_cast<int>(ExitCode::done);
-    }
-    std::fputs(text.c_str(), stderr);
+  sim::Json out = plan_json(plan, count, asked.new_tokens);
+  const std::string beginning = plan_text(plan, machine, count, asked.new_tokens);
+  if (asked.dry_run) {
+    cli::print(asked.json ? out.dump(2) + "\n" : beginning);
+    return static_cast<int>(ExitCode::done);
   }
+  if (asked.verbose) std::fputs(beginning.c_str(), stderr);
 
-  engine::require_backend(machine.profile.device);
-  const engine::StateSource& weights = subject.open_weights(job.model);
-  constexpr std::int64_t kNoOptimizer = 1;
-  auto device = engine::make_device(job, machine, plan.prompt_part.graph.layout, kNoOptimizer);
-  {
-    AmountBar bar("loading weights");
-    engine::load_forward_weights(
-        job, plan.prompt_part.graph, *device, weights,
-        [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); });
-  }
+  auto device = subject.load(plan.job, machine, plan.prompt_part.graph);
   engine::Generation generation(
-      job, prompt,
+      plan.job, prompt,
       {.new_tokens = asked.new_tokens,
        .end_tokens =
            asked.ignore_end ? std::vector<std::int32_t>{} : end_tokens(subject.model_folder()),
@@ -203,22 +229,10 @@ int run_generate(const Arguments& arguments) {
   engine::GeneratedText text(decoder_of(tokenizer.get()), asked.stops);
   const Generated result = generate(generation, session, text, !asked.json);
   if (asked.json) {
-    out["weights_from"] = subject.weights_from();
-    out["prompt_ids"] = prompt;
-    out["ids"] = result.tokens;
-    out["new_tokens"] = result.tokens.size();
-    out["text"] = result.text;
-    out["ended_by"] = result.ended_by;
-    out["prompt_s"] = result.prompt_time.count();
-    out["seconds"] = result.took.count();
-    out["tokens_per_s"] = tokens_per_s(result);
+    out.update(result_json(result, prompt, subject.weights_from()));
     cli::print(out.dump(2) + "\n");
   } else if (asked.verbose) {
-    std::fputs(fmt::format("{} tokens, ended by {}: {} for the first, then {:.2f} tokens/s\n",
-                           result.tokens.size(), result.ended_by,
-                           planner::format_seconds(result.prompt_time), tokens_per_s(result))
-                   .c_str(),
-               stderr);
+    std::fputs(result_text(result).c_str(), stderr);
   }
   return static_cast<int>(ExitCode::done);
 }

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <cstddef>
+#include <cstring>
 #include <iterator>
 
 #include "sim/error.hpp"
@@ -32,18 +34,37 @@ void on_signal(int number) {
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 
+constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
+struct sigaction replaced[std::size(kSignals)];  ///< What handled them, while `on_signal` does.
+bool handling = false;
+
+void handle_signals() {
+  if (handling) return;
+  handling = true;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
+    sigaction(kSignals[i], &action, &replaced[i]);
+  }
+}
+
+/// What libraries do before `main`, those of CUDA above all, takes longer than people who see a
+/// mistake in what they have just entered. The C library calls this before it, as it does `main`.
+void handle_from_the_start(int words, char** word, char** /*environment*/) {
+  if (words > 1 && std::strcmp(word[1], "train") == 0) handle_signals();
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*at_start)(int, char**,
+                                                               char**) = handle_from_the_start;
+
 }  // namespace
 
 InterruptFlag::InterruptFlag() {
   interrupted.store(false);
   saves.store(false);
   beginnings.store(nullptr);
-  struct sigaction action {};
-  action.sa_handler = on_signal;
-  sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-    sigaction(kSignals[i], &action, &before_[i]);
-  }
+  handle_signals();
   // For good: what is still to be written when this ends is written by `main`.
   struct sigaction ignored {};
   ignored.sa_handler = SIG_IGN;
@@ -52,8 +73,9 @@ InterruptFlag::InterruptFlag() {
 
 InterruptFlag::~InterruptFlag() {
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
-    sigaction(kSignals[i], &before_[i], nullptr);
+    sigaction(kSignals[i], &replaced[i], nullptr);
   }
+  handling = false;
   beginnings.store(nullptr);
 }
 

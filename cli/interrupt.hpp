@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -13,7 +12,8 @@ namespace sluice::cli {
 /// nothing to keep, and the first one ends the program with exit code 75 and one line, and leaves
 /// nothing of what `will_take_back` names; afterwards it sets the flag. A second one, of whichever
 /// kind, ends the program at once with 128 and its number. A reader of stdout that goes away does
-/// not end it: what cannot be written is said at the end, when all is saved. One at a time.
+/// not end it: what cannot be written is said at the end, when all is saved. One at a time. Of
+/// `sluice train` signals are handled so from before `main` on.
 class InterruptFlag {
  public:
   [[nodiscard]] InterruptFlag();
@@ -29,8 +29,6 @@ class InterruptFlag {
   [[nodiscard]] const std::atomic<bool>& flag() const;
 
  private:
-  static constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
-  struct sigaction before_[3]{};
   std::vector<std::string> names_;
   std::vector<const char*> beginnings_;  ///< Of `names_`, and a null behind them.
 };

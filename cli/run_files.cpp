@@ -1,5 +1,7 @@
 #include "cli/run_files.hpp"
 
+#include "cli/train_output.hpp"
+#include "cli/train_report.hpp"
 #include "cli/train_steps.hpp"
 #include "profiler/recorder.hpp"
 #include "profiler/trace_export.hpp"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "cli/train_output.hpp"
+#include "cli/trained_run.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/run_arguments.hpp"
 #include "planner/run_planning.hpp"

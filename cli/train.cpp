@@ -1,7 +1,6 @@
 // `sluice train RUN`: trains with the given or stored plan, or plans first; predicted beside
 // measured.
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <vector>
 
@@ -14,6 +13,7 @@
 #include "cli/rehearse.hpp"
 #include "cli/run_files.hpp"
 #include "cli/train_output.hpp"
+#include "cli/train_request.hpp"
 #include "cli/train_state.hpp"
 #include "cli/train_steps.hpp"
 #include "engine/backend.hpp"
@@ -24,45 +24,11 @@
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/saving_plan.hpp"
-#include "profiler/doctor/doctor.hpp"
-#include "profiler/recorder.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
-#include "sim/version.hpp"
 
 namespace sluice::cli {
 namespace {
-
-/// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
-void require_healthy(const planner::RunConfig& config) {
-  profiler::DoctorOptions options;
-  if (config.out) options.runs = config.out->parent_path();
-  options.store = planner::Store::of_user().root();
-  profiler::require_healthy(profiler::examine_machine(options));
-}
-
-void require_trainable(const planner::RunConfig& config) {
-  if (!config.data) {
-    throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
-  }
-  if (config.steps < 1) throw BadRequest("steps: must be at least 1");
-}
-
-void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
-  if (model.vocab >= text.vocabulary()) return;
-  throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
-                   std::to_string(text.vocabulary()) + " that the data have (" +
-                   text.description() + "): choose another model");
-}
-
-/// Steps of a run that states epochs, rounded up.
-void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) {
-  if (!config.epochs) return;
-  const double sequences = *config.epochs * static_cast<double>(text.training_windows());
-  const double steps = std::ceil(sequences / static_cast<double>(config.batch_size));
-  config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
-  config.epochs.reset();
-}
 
 /// The disk did not take the state: the run stopped behind a step, which a checkpoint holds where
 /// one could be written.
@@ -85,165 +51,151 @@ std::string disk_line(const planner::RunPlanning& planning, const planner::Predi
          "\n";
 }
 
-int dry_run(const ChosenPlan& plan, const planner::RunPlanning& planning,
-            const planner::RunConfig& config, const planner::SavingPlan& saving,
-            const engine::WindowedText& text, std::int64_t first_step, bool json) {
-  const planner::Job& job = planning.predictor.job();
-  const RunTimes times = run_times(config, job, plan.step.prediction, saving, text, first_step);
-  if (json) {
+/// What checkpoints take, which the prediction holds from here on.
+planner::SavingPlan settle_saving(TrainRequest& request, planner::Prediction& prediction) {
+  planner::RunConfig& config = request.config;
+  if (!request.saves) config.save_every = 0;
+  const bool here = config.machine == "here";
+  const planner::SavingPlan saving =
+      plan_saving(config, request.job(), prediction, request.machine(),
+                  here ? std::optional(planner::host_memory().available) : std::nullopt);
+  add_snapshot(prediction, saving);
+  return saving;
+}
+
+int dry_run(const TrainRequest& request, const ChosenPlan& plan,
+            const planner::SavingPlan& saving) {
+  const planner::RunConfig& config = request.config;
+  std::vector<std::int64_t> steps;
+  if (request.resumed) steps = engine::checkpoint_steps(*request.resumed / "checkpoints");
+  const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
+  const planner::Job& job = request.job();
+  const RunTimes times =
+      run_times(config, job, plan.step.prediction, saving, *request.text, first_step);
+  if (request.json) {
     print(dry_run_json(config, job, plan, saving, times, first_step));
     return static_cast<int>(ExitCode::done);
   }
-  print(prediction_table(plan.step.prediction, job, planning.predictor.machine().profile.name));
+  print(prediction_table(plan.step.prediction, job, request.machine().profile.name));
   print(plan_table(plan.step.prediction.plan, job));
-  print("data         " + text.description() + "\n");
+  print("data         " + request.text->description() + "\n");
   print("plan         " + plan.description + "\n");
   print(times_table(config, times, first_step));
-  print(disk_line(planning, plan.step.prediction));
+  print(disk_line(request.planning, plan.step.prediction));
   print(saving_table(config, saving));
   return static_cast<int>(ExitCode::done);
 }
 
-}  // namespace
+/// The run before its first step.
+TrainedRun promised_run(const TrainRequest& request, const ChosenPlan& plan,
+                        const planner::SavingPlan& saving, const RunStart& start,
+                        const engine::RunFolder& folder) {
+  const planner::MachineProfile& profile = request.machine().profile;
+  return {.config = request.config,
+          .job = request.job(),
+          .predicted = plan.step,
+          .machine = profile.name,
+          .device = profile.device,
+          .plan_source = plan.source,
+          .folder = folder.path().string(),
+          .numerics_id = plan.step.prediction.numerics_id,
+          .data_sha256 = request.text->hash(),
+          .weights_from = start.weights_from,
+          .resumed_after = start.checkpoint ? std::optional(start.step()) : std::nullopt,
+          .saving = saving,
+          .started = planner::utc_now(),
+          .unigram_entropy = request.text->unigram_entropy(),
+          .endurance = profile.disk_endurance.value};
+}
 
-int run_train(const Arguments& arguments) {
-  using Takes = planner::VerbFlag::Takes;
-  const planner::RunArguments request = parse_run(
-      arguments,
-      "sluice train RUN [--resume | --dry-run | --rehearse] [--no-checkpoint] [--json] "
-      "[--trace-out T.json] [run flags]",
-      {{"--resume", Takes::nothing, "go on from the newest intact checkpoint of the run's folder"},
-       {"--dry-run", Takes::nothing,
-        "say whether it fits, its plan, how long it takes and what "
-        "checkpoints cost; run nothing"},
-       {"--rehearse", Takes::nothing,
-        "time the true steps on a host that is too small: no data, no weights, nothing saved"},
-       {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
-       {"--json", Takes::nothing,
-        "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
-       {"--trace-out", Takes::value, "write three consecutive measured steps"}});
-  InterruptFlag interrupt;
-  if (request.has("--rehearse")) {
-    if (const auto path = request.value("--trace-out")) planner::require_writable(*path);
-    if (request.config.backend) engine::require_backend(*request.config.backend);
-    require_healthy(request.config);
-    return rehearse(request, interrupt);
-  }
-  planner::RunConfig config = request.config;
-  const bool json = request.has("--json");
-  std::optional<std::filesystem::path> resumed;
-  if (request.has("--resume")) resumed = folder_to_resume(request);
-  const bool dry = request.has("--dry-run");
-  if (config.backend && !dry) engine::require_backend(*config.backend);
-  const planner::RunPlanning planning = planner::planning_of(config);
-  require_trainable(config);
-  const planner::DeviceKind device = planning.predictor.machine().profile.device;
-  if (!dry) engine::require_backend(device);
-  const std::unique_ptr<engine::WindowedText> opened = text_of(config);
-  engine::WindowedText& text = *opened;
-  settle_steps(config, text);
-  require_steps_to_trace(request, config.steps);
-  require_vocabulary(text, planning.predictor.job().model);
-  if (!dry) require_healthy(config);
-  if (const auto path = request.value("--trace-out"); path && !dry) {
-    planner::require_writable(*path);
-  }
-  auto chosen = choose_plan(config, planning);
-  if (const auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) {
-    print(json ? to_json_text(*infeasible) : infeasible_table(*infeasible));
-    return static_cast<int>(ExitCode::does_not_fit);
-  }
-  ChosenPlan& plan = std::get<ChosenPlan>(chosen);
-  planner::Prediction& prediction = plan.step.prediction;
-  const planner::ResolvedMachine& machine = planning.predictor.machine();
-  const planner::Job& job = planning.predictor.job();
-  if (!dry) prediction.numerics_id = engine::numerics_id(job, machine);
+void print_beginning(const TrainRequest& request, const ChosenPlan& plan,
+                     const planner::SavingPlan& saving, const RunStart& start) {
+  const planner::RunConfig& config = request.config;
+  const planner::Prediction& prediction = plan.step.prediction;
+  const RunTimes times =
+      run_times(config, request.job(), prediction, saving, *request.text, start.step());
+  print(prediction_table(prediction, request.job(), request.machine().profile.name));
+  print(start.description(config.seed));
+  print("data: " + request.text->description() + "\n");
+  print("training with " + plan.description + "\n");
+  print(times_table(config, times, start.step()));
+  print(disk_line(request.planning, prediction));
+  if (request.saves) print(saving_table(config, saving));
+}
 
-  const bool saves = !request.has("--no-checkpoint");
-  if (!saves) config.save_every = 0;
-  const bool here = config.machine == "here";
-  const planner::SavingPlan saving =
-      plan_saving(config, job, prediction, machine,
-                  here ? std::optional(planner::host_memory().available) : std::nullopt);
-  add_snapshot(prediction, saving);
+/// Writes and says what the run came to; the exit code.
+int end(TrainedRun& run, const TrainRequest& request, const engine::RunFolder& folder) {
+  run.ended = planner::utc_now();
+  write_after(folder, request.planning, run);
+  if (request.trace_out && run.measured_trace) {
+    planner::write_whole_file(*request.trace_out, sim::write_trace(*run.measured_trace));
+  }
+  if (run.result.disk_failure && run.result.steps < request.config.steps) throw disk_failure(run);
+  print(request.json ? result_json(run) : result_table(run));
+  if (!run.result.interrupted) return static_cast<int>(ExitCode::done);
+  // 75 promises that what was trained is on the disk.
+  const bool lost = request.saves && !run.checkpoint;
+  return static_cast<int>(lost ? ExitCode::environment : ExitCode::interrupted);
+}
 
-  const RunIdentity identity{.config = config,
-                             .job = job,
+int train(const TrainRequest& request, const ChosenPlan& plan, const planner::SavingPlan& saving,
+          InterruptFlag& interrupt) {
+  const planner::Prediction& prediction = plan.step.prediction;
+  const RunIdentity identity{.config = request.config,
+                             .job = request.job(),
                              .job_hash = prediction.job_hash,
                              .numerics_id = prediction.numerics_id,
-                             .data_sha256 = text.hash()};
-  if (dry) {
-    std::vector<std::int64_t> steps;
-    if (resumed) steps = engine::checkpoint_steps(*resumed / "checkpoints");
-    const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
-    return dry_run(plan, planning, config, saving, text, first_step, json);
-  }
-  const RunStart start = find_start(identity, resumed);
-  const engine::RunFolder folder = resumed ? engine::RunFolder::to_continue(*resumed)
-                                           : engine::RunFolder(config.out, job.model.name);
+                             .data_sha256 = request.text->hash()};
+  const RunStart start = find_start(identity, request.resumed);
+  const engine::RunFolder folder =
+      request.resumed ? engine::RunFolder::to_continue(*request.resumed)
+                      : engine::RunFolder(request.config.out, request.job().model.name);
   interrupt.will_take_back(folder.beginnings());
   engine::RunBeginning beginning(folder);
   engine::sweep_checkpoints(folder.checkpoints());
-  TrainedRun run{.config = config,
-                 .job = job,
-                 .predicted = plan.step,
-                 .machine = machine.profile.name,
-                 .device = machine.profile.device,
-                 .plan_source = plan.source,
-                 .folder = folder.path().string(),
-                 .numerics_id = prediction.numerics_id,
-                 .data_sha256 = identity.data_sha256,
-                 .weights_from = start.weights_from,
-                 .resumed_after = start.checkpoint ? std::optional(start.step()) : std::nullopt,
-                 .checkpoint = std::nullopt,
-                 .saving = saving,
-                 .saves = {},
-                 .started = planner::utc_now(),
-                 .ended = {},
-                 .unigram_entropy = text.unigram_entropy(),
-                 .result = {},
-                 .metrics = {},
-                 .weights_sha256 = {},
-                 .state_sha256 = {},
-                 .predicted_trace = {},
-                 .measured_trace = std::nullopt,
-                 .measured_stalls = std::nullopt,
-                 .endurance = machine.profile.disk_endurance.value};
+  TrainedRun run = promised_run(request, plan, saving, start, folder);
   run.predicted_trace = write_before(folder, run.config, run.predicted);
-  if (!json) {
-    const RunTimes times = run_times(config, job, prediction, saving, text, start.step());
-    print(prediction_table(prediction, job, machine.profile.name));
-    print(start.description(config.seed));
-    print("data: " + text.description() + "\n");
-    print("training with " + plan.description + "\n");
-    print(times_table(config, times, start.step()));
-    print(disk_line(planning, prediction));
-    if (saves) print(saving_table(config, saving));
-  }
+  if (!request.json) print_beginning(request, plan, saving, start);
   train_run(run,
-            {.machine = machine,
-             .text = text,
+            {.machine = request.machine(),
+             .text = *request.text,
              .folder = folder,
              .start = start,
              .identity = identity,
              .interrupt = interrupt,
              .beginning = beginning},
-            {.json = json, .checkpoint = saves});
+            {.json = request.json, .checkpoint = request.saves});
   if (run.result.interrupted && run.result.steps == start.step()) {
     folder.take_back();
     std::fputs(kNothingToSave, stderr);
     return static_cast<int>(ExitCode::interrupted);
   }
-  run.ended = planner::utc_now();
-  write_after(folder, planning, run);
-  if (const auto path = request.value("--trace-out"); path && run.measured_trace) {
-    planner::write_whole_file(*path, sim::write_trace(*run.measured_trace));
+  return end(run, request, folder);
+}
+
+}  // namespace
+
+int run_train(const Arguments& arguments) {
+  InterruptFlag interrupt;  // First: reading the run, its model and the data takes time.
+  const planner::RunArguments words = parse_run(arguments, kTrainUsage, train_flags());
+  if (words.has("--rehearse")) {
+    if (const auto path = words.value("--trace-out")) planner::require_writable(*path);
+    if (words.config.backend) engine::require_backend(*words.config.backend);
+    require_healthy(words.config);
+    return rehearse(words, interrupt);
   }
-  if (run.result.disk_failure && run.result.steps < config.steps) throw disk_failure(run);
-  print(json ? result_json(run) : result_table(run));
-  if (!run.result.interrupted) return static_cast<int>(ExitCode::done);
-  // 75 promises that what was trained is on the disk.
-  return static_cast<int>(saves && !run.checkpoint ? ExitCode::environment : ExitCode::interrupted);
+  TrainRequest request = read_train_request(words);
+  auto chosen = choose_plan(request.config, request.planning);
+  if (const auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) {
+    print(request.json ? to_json_text(*infeasible) : infeasible_table(*infeasible));
+    return static_cast<int>(ExitCode::does_not_fit);
+  }
+  ChosenPlan& plan = std::get<ChosenPlan>(chosen);
+  planner::Prediction& prediction = plan.step.prediction;
+  if (!request.dry) prediction.numerics_id = engine::numerics_id(request.job(), request.machine());
+  const planner::SavingPlan saving = settle_saving(request, prediction);
+  if (request.dry) return dry_run(request, plan, saving);
+  return train(request, plan, saving, interrupt);
 }
 
 }  // namespace sluice::cli

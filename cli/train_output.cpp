@@ -24,38 +24,13 @@ ordered_json last_validation(const engine::TrainingResult& result) {
                                    : ordered_json(result.validation.back().second);
 }
 
-/// Positions with text and without, of the steps that the run made, at the median step's pace.
-struct TokenRates {
-  std::optional<double> useful, padded;
-  double padded_fraction = 0;
-};
-
-TokenRates token_rates(const TrainedRun& run) {
-  const engine::TrainingResult& result = run.result;
-  const std::int64_t all = result.useful_tokens + result.padding_tokens;
-  if (all == 0) return {};
-  TokenRates rates;
-  rates.padded_fraction = static_cast<double>(result.padding_tokens) / static_cast<double>(all);
-  if (const std::optional<Seconds> step = result.median_step()) {
-    const double every = static_cast<double>(run.job.tokens()) / step->count();
-    rates.padded = every * rates.padded_fraction;
-    rates.useful = every - *rates.padded;
-  }
-  return rates;
-}
-
-double written_share(const TrainedRun& run) {
-  return static_cast<double>((run.disk_written + run.checkpoints_written()).count()) /
-         run.endurance;
-}
-
 /// What the run cost its drive; nothing where it kept no state there and no rating is stated.
 std::string ssd_line(const TrainedRun& run) {
   if (run.disk_written == Bytes(0) && !(run.endurance > 0)) return "";
   std::string line = "  SSD: " + planner::format_bytes(run.disk_written) + " of state and " +
                      planner::format_bytes(run.checkpoints_written()) + " of checkpoints written";
   if (run.endurance > 0) {
-    line += fmt::format(", {:.3g} % of the {} it is rated for", 100 * written_share(run),
+    line += fmt::format(", {:.3g} % of the {} it is rated for", 100 * run.written_share(),
                         planner::format_bytes(Bytes(static_cast<std::int64_t>(run.endurance))));
   }
   return line + "\n";
@@ -85,7 +60,7 @@ ordered_json result_object(const TrainedRun& run) {
   out["predicted_s"] = to_seconds(prediction.step).count();
   out["tokens_per_s"] = step ? ordered_json(static_cast<double>(run.job.tokens()) / step->count())
                              : ordered_json(nullptr);
-  const TokenRates rates = token_rates(run);
+  const TokenRates rates = run.token_rates();
   out["useful_tokens_per_s"] = rates.useful ? ordered_json(*rates.useful) : ordered_json(nullptr);
   out["padded_tokens_per_s"] = rates.padded ? ordered_json(*rates.padded) : ordered_json(nullptr);
   out["padded_fraction"] = rates.padded_fraction;
@@ -114,7 +89,7 @@ ordered_json result_object(const TrainedRun& run) {
                 {"share", nullptr}};
   if (run.endurance > 0) {
     out["ssd"]["endurance_bytes"] = run.endurance;
-    out["ssd"]["share"] = written_share(run);
+    out["ssd"]["share"] = run.written_share();
   }
   return out;
 }
@@ -128,19 +103,7 @@ std::string compared(Seconds predicted, Seconds measured) {
   return fmt::format("{:+.1f} %", 100 * (measured.count() / predicted.count() - 1));
 }
 
-/// What of the device arena the process holds: on the host backend, all of it.
-Bytes in_process(const TrainedRun& run, Bytes device_arena) {
-  return run.device == planner::DeviceKind::host ? device_arena : Bytes(0);
-}
-
 }  // namespace
-
-std::optional<Seconds> SavesDone::median_stall() const {
-  if (stalls.empty()) return std::nullopt;
-  std::vector<Seconds> sorted = stalls;
-  std::ranges::sort(sorted);
-  return sorted[sorted.size() / 2];
-}
 
 std::string result_json(const TrainedRun& run) { return result_object(run).dump(2) + "\n"; }
 
@@ -174,7 +137,7 @@ std::string result_table(const TrainedRun& run) {
                 (compared(promised, *step) + ", median").c_str());
     text += row("tokens/s", planner::format_amount(prediction.tokens_per_s),
                 planner::format_amount(static_cast<double>(run.job.tokens()) / step->count()));
-    if (const TokenRates rates = token_rates(run); rates.padded_fraction > 0) {
+    if (const TokenRates rates = run.token_rates(); rates.padded_fraction > 0) {
       const std::string share = fmt::format("{:.1f} % padding", 100 * rates.padded_fraction);
       text += row("  of them useful", "", planner::format_amount(*rates.useful), share.c_str());
     }
@@ -182,7 +145,7 @@ std::string result_table(const TrainedRun& run) {
   const planner::TierMemory& hbm = at(prediction.memory, planner::Tier::hbm);
   const planner::TierMemory& host = at(prediction.memory, planner::Tier::host);
   text += row("hbm arena", planner::format_bytes(hbm.peak), planner::format_bytes(peaks.device));
-  text += row("process", planner::format_bytes(in_process(run, hbm.peak) + host.peak),
+  text += row("process", planner::format_bytes(run.in_process(hbm.peak) + host.peak),
               planner::format_bytes(peaks.resident), "arenas included");
   if (run.measured_stalls) {
     const planner::StallTimes& promised = prediction.stalls;
@@ -212,55 +175,6 @@ std::string result_table(const TrainedRun& run) {
   text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
   if (run.checkpoint) text += fmt::format("  checkpoint {}\n", run.checkpoint->string());
   return text + ssd_line(run);
-}
-
-profiler::ReportData report_of(const TrainedRun& run) {
-  const planner::Prediction& prediction = run.predicted.prediction;
-  profiler::ReportData report;
-  report.title = run.job.model.name + " on " + run.machine;
-  report.subtitle =
-      fmt::format("{} sequences of {} tokens a step, {} steps, {} to {}", run.job.batch_size,
-                  run.job.seq_len, run.result.steps, run.started, run.ended);
-  report.headline = {.predicted = to_seconds(prediction.step),
-                     .low = prediction.step_low,
-                     .high = prediction.step_high,
-                     .measured = run.result.median_step().value_or(Seconds(0)),
-                     .steps = static_cast<std::int64_t>(run.metrics.size()),
-                     .bound = prediction.bound.time,
-                     .bound_by = to_string(prediction.bound.by)};
-  if (report.headline.measured.count() > 0) {
-    report.headline.tokens_per_s =
-        static_cast<double>(run.job.tokens()) / report.headline.measured.count();
-  }
-  report.step = profiler::view_of(run.predicted, run.predicted_trace, run.measured_trace);
-  report.step.observed = run.observed;
-  report.step.elasticities = run.elasticities;
-  for (profiler::TierView& tier : report.step.tiers) {
-    const engine::MemoryPeaks& peaks = run.result.peaks;
-    tier.measured = tier.tier == to_string(planner::Tier::hbm)
-                        ? peaks.device
-                        : peaks.resident - in_process(run, peaks.device);
-  }
-  for (const engine::StepMetrics& each : run.metrics) {
-    report.train_loss.push_back({each.step, each.loss});
-    report.step_times.push_back({each.step, each.step_time.count()});
-  }
-  for (const auto& [step, loss] : run.result.validation) {
-    report.validation_loss.push_back({step, loss});
-  }
-  report.unigram_entropy = run.unigram_entropy;
-  report.provenance = {{"program", std::string(version())},
-                       {"commit", std::string(commit())},
-                       {"job", prediction.job_hash},
-                       {"plan", prediction.plan_hash + " (" + run.plan_source + ")"},
-                       {"profile", prediction.profile_hash},
-                       {"cost model", prediction.cost_model_hash},
-                       {"numerics", run.numerics_id},
-                       {"data", run.data_sha256},
-                       {"weights", run.weights_sha256},
-                       {"state", run.state_sha256},
-                       {"run again", "sluice train " + run.folder + "/run.yaml"}};
-  return report;
 }
 
 }  // namespace sluice::cli

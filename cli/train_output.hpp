@@ -1,64 +1,11 @@
-// What `sluice train` leaves behind: result, table, manifest, report.
+// What `sluice train` says of a run: result, table, manifest.
 #pragma once
 
-#include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "engine/trainer.hpp"
-#include "planner/phase_memory.hpp"
-#include "planner/predict.hpp"
-#include "planner/run_config.hpp"
-#include "planner/saving_plan.hpp"
-#include "profiler/report/report.hpp"
-#include "sim/trace.hpp"
+#include "cli/trained_run.hpp"
 
 namespace sluice::cli {
-
-/// How the saves during a run went; the one at its end is not among them.
-struct SavesDone {
-  std::int64_t whole = 0, failed = 0;
-  std::vector<Seconds> stalls;  ///< Training stood still, of each.
-  [[nodiscard]] std::optional<Seconds> median_stall() const;
-};
-
-/// A run that has ended, and what it was promised to be.
-struct TrainedRun {
-  const planner::RunConfig& config;
-  const planner::Job& job;
-  const planner::PredictedStep& predicted;
-  std::string machine;
-  planner::DeviceKind device;
-  std::string plan_source;  ///< "given", "stored", "searched"
-  std::string folder;
-  std::string numerics_id;
-  std::string data_sha256;
-  std::string weights_from;                         ///< "random", or a folder.
-  std::optional<std::int64_t> resumed_after;        ///< Step of the checkpoint.
-  std::optional<std::filesystem::path> checkpoint;  ///< That the run left.
-  planner::SavingPlan saving{};
-  SavesDone saves;
-  std::string started, ended;  ///< UTC
-  double unigram_entropy = 0;  ///< Nats a token.
-  engine::TrainingResult result;
-  std::vector<engine::StepMetrics> metrics;
-  std::string weights_sha256, state_sha256;
-  sim::Trace predicted_trace;
-  std::optional<sim::Trace> measured_trace;
-  /// Measured, of the traced steps.
-  std::optional<planner::StallTimes> measured_stalls;
-  std::string observed{};  ///< Which steps were traced, and how they were timed.
-  std::vector<planner::Elasticity> elasticities{};
-  Bytes disk_written{0};  ///< Of state and gradients that live on the disk.
-  double endurance = 0;   ///< Bytes that the drive is rated for; 0: nobody stated it.
-
-  /// Checkpoints that this start of the run left on the drive, or dropped again.
-  [[nodiscard]] Bytes checkpoints_written() const {
-    return planner::checkpoint_bytes(job) * (saves.whole + (checkpoint ? 1 : 0));
-  }
-};
 
 /// docs/schemas/train-result.schema.json.
 [[nodiscard]] std::string result_json(const TrainedRun& run);
@@ -66,7 +13,5 @@ struct TrainedRun {
 [[nodiscard]] std::string manifest_json(const TrainedRun& run);
 /// Predicted beside measured, for the terminal.
 [[nodiscard]] std::string result_table(const TrainedRun& run);
-/// What the run's HTML page shows.
-[[nodiscard]] profiler::ReportData report_of(const TrainedRun& run);
 
 }  // namespace sluice::cli

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <utility>
 
-#include "cli/amount_bar.hpp"
 #include "cli/end_hashes.hpp"
 #include "cli/progress.hpp"
 #include "cli/run_log.hpp"
+#include "cli/run_saves.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
-#include "engine/model_files/model_config.hpp"
 #include "engine/process_memory.hpp"
-#include "engine/saving.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/version.hpp"
 #include "sim/warning.hpp"
@@ -60,87 +60,6 @@ engine::LedgerPrediction promise_of(const TrainedRun& run) {
           .step_high = prediction.step_high};
 }
 
-/// The saves of one run, and what is said of them.
-class RunSaves {
- public:
-  RunSaves(TrainedRun& run, const TrainParts& parts, const Progress& progress,
-           engine::Session& session)
-      : run_(run), parts_(parts), progress_(progress) {
-    engine::SavingOptions options{
-        .config = engine::model_config_text(run.config.model),
-        .kept = {.last = run.config.keep_last, .best = run.config.keep_best},
-        .background = run.saving.background()};
-    options.progress = [this](std::int64_t, std::int64_t done, std::int64_t all) {
-      if (bar_) bar_->show(done, all);
-    };
-    saving_ = std::make_unique<engine::Saving>(parts.folder, run.job.model, session.state(),
-                                               std::move(options));
-  }
-
-  void save(engine::Session& session, std::optional<double> loss) {
-    with_bar(!run_.saving.background(),
-             [&] { saving_->save(facts(session, loss), session.state()); });
-    tell();
-  }
-
-  /// The run's last state. Whoever interrupts may not wait for two saves.
-  void save_last(engine::Session& session, std::optional<double> loss) {
-    const std::int64_t step = session.steps_done();
-    last_ = step;
-    const auto older =
-        run_.result.interrupted ? engine::Saving::Older::given_up : engine::Saving::Older::finished;
-    with_bar(true, [&] { saving_->save_now(facts(session, loss), session.state(), older); });
-    tell();
-    if (saving_->last_step() == step) {
-      run_.checkpoint = parts_.folder.checkpoints() / engine::checkpoint_name(step);
-    }
-  }
-
-  /// Warns of what failed since the last call.
-  void tell() {
-    for (const engine::SaveReport& report : saving_->ended()) {
-      if (report.step != last_) {
-        ++(report.folder ? run_.saves.whole : run_.saves.failed);
-        run_.saves.stalls.push_back(report.stall);
-      }
-      const std::string& what = report.folder ? report.warning : report.failure;
-      if (what.empty()) continue;
-      progress_.finish();
-      const std::string step = std::to_string(report.step);
-      sim::warn((report.folder ? "after the checkpoint of step " + step
-                               : "the checkpoint of step " + step + " was not written") +
-                ": " + what);
-    }
-  }
-
-  /// Waits for what is being written; the step saved last, by this start of the run or before it.
-  std::optional<std::int64_t> last_step() {
-    saving_->finish();
-    tell();
-    if (saving_->last_step()) return saving_->last_step();
-    return parts_.start.checkpoint ? std::optional(parts_.start.step()) : std::nullopt;
-  }
-
- private:
-  engine::CheckpointFacts facts(const engine::Session& session, std::optional<double> loss) const {
-    return facts_of(parts_.start, parts_.identity, session.steps_done(), loss);
-  }
-
-  template <class Work>
-  void with_bar(bool shown, const Work& work) {
-    if (shown) bar_.emplace("writing the checkpoint");
-    work();
-    bar_.reset();
-  }
-
-  TrainedRun& run_;
-  const TrainParts& parts_;
-  const Progress& progress_;
-  std::optional<AmountBar> bar_;
-  std::optional<std::int64_t> last_;  ///< The step saved at the end.
-  std::unique_ptr<engine::Saving> saving_;
-};
-
 void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Recorder& recorder) {
   const std::int64_t first = recorder.steps().first;
   if (run.result.steps - parts.start.step() < first + kTracedSteps - 1) return;
@@ -154,6 +73,135 @@ void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Record
                  std::to_string(number + kTracedSteps - 1) + " of the run, timed by " +
                  (by_events ? "CUDA events" : "the CPU's clock");
 }
+
+/// Rates of learning follow the run's schedule.
+auto learning_rate_of(const planner::RunConfig& config) {
+  return [&config](std::int64_t step) {
+    return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
+  };
+}
+
+engine::TrainingStops stops_of(const planner::RunConfig& config, const TrainOptions& options) {
+  engine::TrainingStops stops = cli::stops_of(config);
+  if (!options.checkpoint) stops.save_every = 0;
+  return stops;
+}
+
+/// A run while it trains.
+class Training {
+ public:
+  Training(TrainedRun& run, const TrainParts& parts, const TrainOptions& options)
+      : run_(run),
+        parts_(parts),
+        options_(options),
+        ledger_(parts.folder.ledger()),
+        promise_(ledger_.append(promise_of(run))),
+        stops_(stops_of(run.config, options)),
+        recorder_(run.predicted.graph,
+                  {.first = first_traced(stops_, parts.start.step()), .count = kTracedSteps}),
+        meter_(run.predicted.graph, recorder_),
+        session_(begin_session()),
+        metrics_(parts.folder.metrics(), parts.start.step()),
+        log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
+        progress_(parts.start.step(), run.config.steps,
+                  options.json ? Progress::Where::nowhere : Progress::Where::lines),
+        saves_(run, parts, progress_, *session_) {
+    run_.metrics.reserve(static_cast<std::size_t>(run_.config.steps));
+  }
+
+  void train() {
+    try {
+      run_.result = engine::train(*session_, run_.job, parts_.text,
+                                  {.stops = stops_,
+                                   .evaluation_windows = evaluation_windows(run_.job),
+                                   .predicted_step = to_seconds(run_.predicted.prediction.step)},
+                                  metrics_, parts_.interrupt.flag(), reports());
+    } catch (const engine::Diverged& error) {
+      progress_.finish();
+      const auto last = saves_.last_step();
+      throw BadRequest(error.what() +
+                       (last ? "; the last checkpoint is of step " + std::to_string(*last)
+                             : std::string("; there is no checkpoint before it")));
+    }
+    progress_.finish();
+  }
+
+  /// Saves the last state, and fills in what the run lacks.
+  void end() {
+    // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
+    EndHashes hashes(session_->state(),
+                     run_.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
+    const bool any = run_.result.steps > parts_.start.step();
+    if (options_.checkpoint && any) {
+      saves_.save_last(*session_, run_.result.final_validation());
+    }
+    metrics_.flush();
+    log_.finish();
+    if (const auto step = run_.result.median_step()) {
+      ledger_.append(engine::LedgerMeasurement{
+          .prediction = promise_, .steps = run_.result.steps, .median_step = *step});
+    }
+    if (run_.result.disk_failure && run_.result.steps == run_.config.steps) {
+      // All steps are done and saved: the next run will say the same before it begins.
+      sim::warn(*run_.result.disk_failure);
+    }
+    if (session_->disk() != nullptr) run_.disk_written = session_->disk()->written();
+    engine::StateHashes last = hashes.wait();
+    run_.weights_sha256 = std::move(last.weights);
+    run_.state_sha256 = std::move(last.moments);
+    keep_trace(run_, parts_, recorder_);
+  }
+
+ private:
+  std::unique_ptr<engine::Session> begin_session() {
+    engine::release_free_memory();
+    auto session =
+        start_session(parts_.start, parts_.identity, run_.predicted.graph,
+                      engine::make_device(run_.job, parts_.machine, run_.predicted.graph.layout,
+                                          run_.predicted.prediction.plan.threads),
+                      parts_.text, learning_rate_of(run_.config),
+                      engine::disk_place(parts_.machine, parts_.folder.path()), &meter_);
+    if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
+    return session;
+  }
+
+  engine::TrainingReports reports() {
+    return {
+        .begins =
+            [this] {
+              parts_.beginning.begun();
+              parts_.interrupt.will_save();
+            },
+        .measure = [this](engine::StepMetrics& line) { log_.measure(line); },
+        .step =
+            [this](const engine::StepMetrics& line) {
+              run_.metrics.push_back(line);
+              progress_.step(line);
+              saves_.tell();
+            },
+        .validation =
+            [this](std::int64_t step, double loss) {
+              progress_.validation(step, loss);
+              log_.validation(step, loss);
+            },
+        .logged = [this](const engine::StepMetrics& line) { log_.log(line); },
+        .save = [this](std::int64_t, std::optional<double> loss) { saves_.save(*session_, loss); }};
+  }
+
+  TrainedRun& run_;
+  const TrainParts& parts_;
+  const TrainOptions& options_;
+  engine::Ledger ledger_;
+  std::string promise_;  ///< The prediction's line there.
+  engine::TrainingStops stops_;
+  profiler::Recorder recorder_;
+  profiler::LaneMeter meter_;
+  std::unique_ptr<engine::Session> session_;
+  engine::MetricsFile metrics_;
+  RunLog log_;
+  Progress progress_;
+  RunSaves saves_;
+};
 
 }  // namespace
 
@@ -171,86 +219,9 @@ std::int64_t evaluation_windows(const planner::Job& job) {
 }
 
 void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& options) {
-  const planner::RunConfig& config = run.config;
-  const planner::Prediction& prediction = run.predicted.prediction;
-  const RunStart& start = parts.start;
-  engine::Ledger ledger(parts.folder.ledger());
-  const std::string promise = ledger.append(promise_of(run));
-  engine::TrainingStops stops = stops_of(config);
-  if (!options.checkpoint) stops.save_every = 0;
-  profiler::Recorder recorder(run.predicted.graph,
-                              {.first = first_traced(stops, start.step()), .count = kTracedSteps});
-  profiler::LaneMeter meter(run.predicted.graph, recorder);
-  const auto learning_rate = [&config](std::int64_t step) {
-    return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
-  };
-  engine::release_free_memory();
-  const auto session = start_session(
-      start, parts.identity, run.predicted.graph,
-      engine::make_device(run.job, parts.machine, run.predicted.graph.layout,
-                          prediction.plan.threads),
-      parts.text, learning_rate, engine::disk_place(parts.machine, parts.folder.path()), &meter);
-  if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
-  engine::MetricsFile metrics(parts.folder.metrics(), start.step());
-  RunLog log(parts.folder, prediction, run.device, meter, start.step() + 1);
-  Progress progress(start.step(), config.steps,
-                    options.json ? Progress::Where::nowhere : Progress::Where::lines);
-  RunSaves saves(run, parts, progress, *session);
-  run.metrics.reserve(static_cast<std::size_t>(config.steps));
-  const engine::TrainingReports reports{
-      .begins =
-          [&] {
-            parts.beginning.begun();
-            parts.interrupt.will_save();
-          },
-      .measure = [&](engine::StepMetrics& line) { log.measure(line); },
-      .step =
-          [&](const engine::StepMetrics& line) {
-            run.metrics.push_back(line);
-            progress.step(line);
-            saves.tell();
-          },
-      .validation =
-          [&](std::int64_t step, double loss) {
-            progress.validation(step, loss);
-            log.validation(step, loss);
-          },
-      .logged = [&](const engine::StepMetrics& line) { log.log(line); },
-      .save = [&](std::int64_t, std::optional<double> loss) { saves.save(*session, loss); }};
-  try {
-    run.result = engine::train(*session, run.job, parts.text,
-                               {.stops = stops,
-                                .evaluation_windows = evaluation_windows(run.job),
-                                .predicted_step = to_seconds(prediction.step)},
-                               metrics, parts.interrupt.flag(), reports);
-  } catch (const engine::Diverged& error) {
-    progress.finish();
-    const auto last = saves.last_step();
-    throw BadRequest(error.what() +
-                     (last ? "; the last checkpoint is of step " + std::to_string(*last)
-                           : std::string("; there is no checkpoint before it")));
-  }
-  progress.finish();
-  // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
-  EndHashes hashes(session->state(),
-                   run.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
-  const bool any = run.result.steps > start.step();
-  if (options.checkpoint && any) saves.save_last(*session, run.result.final_validation());
-  metrics.flush();
-  log.finish();
-  if (const auto step = run.result.median_step()) {
-    ledger.append(engine::LedgerMeasurement{
-        .prediction = promise, .steps = run.result.steps, .median_step = *step});
-  }
-  if (run.result.disk_failure && run.result.steps == config.steps) {
-    // All steps are done and saved: the next run will say the same before it begins.
-    sim::warn(*run.result.disk_failure);
-  }
-  if (session->disk() != nullptr) run.disk_written = session->disk()->written();
-  engine::StateHashes last = hashes.wait();
-  run.weights_sha256 = std::move(last.weights);
-  run.state_sha256 = std::move(last.moments);
-  keep_trace(run, parts, recorder);
+  Training training(run, parts, options);
+  training.train();
+  training.end();
 }
 
 }  // namespace sluice::cli

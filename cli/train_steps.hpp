@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/interrupt.hpp"
-#include "cli/train_output.hpp"
 #include "cli/train_state.hpp"
+#include "cli/trained_run.hpp"
 #include "engine/data.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/run_config.hpp"

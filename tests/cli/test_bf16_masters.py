@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import pathlib
 import subprocess
 
@@ -35,7 +36,7 @@ def study(tmp_path, sluice_home):
 
     def run(*words, out="out", exit_code=0):
         done = subprocess.run([TOOL, "run.yaml", *words, "--out", out], cwd=tmp_path, capture_output=True, text=True,
-                              env={"SLUICE_HOME": str(sluice_home), "PATH": "/usr/bin:/bin"}, timeout=300)  # fmt: skip
+                              env={**os.environ, "SLUICE_HOME": str(sluice_home)}, timeout=300)  # fmt: skip
         assert done.returncode == exit_code, done.stdout + done.stderr
         return done
 

@@ -40,6 +40,15 @@ def test_the_plan_explains_itself(run_sluice, validate, streaming):
     assert p["policy"] is None and "free" not in p and "fronts" not in p and "hide_link" not in p
 
 
+def test_a_plan_with_state_on_the_disk_says_what_a_faster_disk_would_do(run_sluice, validate):
+    words = ["--model", "qwen2.5-0.5b", "--machine", "rtx-4070-ti-super", "--seq-len", "512", "--batch-size", "1",
+             "--hbm", "4GiB", "--host", "5GiB", "--disk", "8GiB"]  # fmt: skip
+    p = run_sluice("plan", *words, "--effort", "0.05", "--json").json()
+    validate(p, "plan-result")
+    assert any(layer["state"] == "disk" for layer in p["plan"]["layers"])
+    assert "disk" in [relief["resource"] for relief in p["explanation"]["reliefs"]]
+
+
 def test_seconds_bound_the_explanation_too_and_it_says_what_it_left_out(run_sluice, validate, streaming):
     words = ["plan", *with_link(streaming, 0.005), "--hide-link", "--front", "hbm,tokens", "--free", "micro_batch"]
     p = run_sluice(*words, "--seconds", "0.001", "--json").json()

@@ -83,6 +83,8 @@ def test_hovering_a_task_says_what_is_known_of_it(open_page, trained):
     assert lines[0] == name
     said = "\n".join(lines)
     assert "predicted: " in said and "measured: " in said and "bound: " in said and "from " in said
+    page.press("#timeline-canvas", "+")  # What the tip is about is elsewhere now.
+    assert page.script("return byId('tip').hidden")
     page.script("document.body.scrollIntoView()")
     page.find("h1").click()
     assert page.texts("#tip:not([hidden])") == [] or page.script("return byId('tip').hidden")
@@ -98,6 +100,8 @@ def test_search_zoom_and_keys(open_page, trained):
     assert found == sum(kind in updates for row in line["rows"] for kind in row["kind"]) > 0
     page.press("#search", "\ue007")  # Enter goes to the first.
     assert "update on " in page.texts("#task")[0] and page.texts("#hits")[0].startswith("1 of ")
+    began = next(text for text in page.texts("#task span") if " from " in text).rsplit("from ", 1)[1]
+    assert began[0] not in "-\u2212"  # Of this step, not of the one before.
     page.press("#search", "\ue00c")  # Escape clears.
     assert page.texts("#hits") == [""]
     page.press("#timeline-canvas", "+", "+")

@@ -54,6 +54,20 @@ def test_an_experiment_that_was_predicted(open_page, experiments):
     assert page.texts("#effects tbody tr:first-child td:nth-child(4)") == [f"{second / first:.3f}"]
 
 
+def test_many_cells_with_long_names_stay_readable(open_page, tmp_path):
+    text = EXPERIMENT[: EXPERIMENT.index("factors:")] + "factors:\n  a name of so many words that a narrow window cannot hold it on one line:\n"
+    rates = {f"what a level may be called where somebody wants to say all there is to say of it, {i}": f"{{machine.h2d: {i} GB/s}}" for i in range(10, 52)}
+    (tmp_path / "many.yaml").write_text(text + "    levels:\n" + "".join(f'      "{name}": {level}\n' for name, level in rates.items()))
+    run_at(tmp_path, "ablate", "many.yaml", "policy=megatrain", "-o", "out")
+    for width in (1280, 480):
+        page = open_page(tmp_path / "out" / "report.html", width=width)
+        assert page.script("return document.documentElement.scrollWidth") <= width
+        tables = page.script("return [...document.querySelectorAll('.scroll.long')].map((box) => [box.clientHeight, box.scrollHeight])")
+        assert len(tables) >= 3 and all(seen < 720 < whole for seen, whole in tables)
+        # A name leaves room for what is drawn beside it.
+        assert page.script("return document.querySelector('#cells th.name').offsetWidth") <= 400
+
+
 def test_an_experiment_that_ran(open_page, experiments):
     page = open_page(experiments / "run" / "report.html")
     assert page.sections() == ["cells", "effects", "parts", "samples", "experiment", "provenance"]

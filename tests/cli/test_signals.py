@@ -1,11 +1,14 @@
 """Signals to a run: what it saves, what it says, and that nothing is torn."""
 
+import contextlib
 import json
 import os
+import shutil
 import signal
+import subprocess
 
 import pytest
-from conftest import available_verbs
+from conftest import available_verbs, once
 from running import ATTEMPTS, PATIENCE, asleep, computed, handles, has_handled, start, steps_done, train, wait_until
 from small_run import assert_nothing_unfinished, steps_in
 
@@ -58,6 +61,39 @@ def test_a_signal_before_the_first_step_says_that_there_is_nothing_to_save(flags
         if said > 0 and i >= 5:
             break
     assert said > 0
+
+
+def test_a_signal_while_the_run_is_still_read_says_so_too(flags, tmp_path):
+    """The run file is a pipe, which can be opened to write once the program reads it, and whose end never comes."""
+    pipe = tmp_path / "run.yaml"
+    os.mkfifo(pipe)
+    process = start(["train", "run.yaml", *flags], tmp_path)
+    ends = []
+
+    def is_read():
+        with contextlib.suppress(OSError):
+            ends.append(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(ends)
+
+    assert wait_until(process, is_read)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=PATIENCE)
+    os.close(ends[0])
+    assert process.returncode == 75 and not out
+    assert err == "sluice: interrupted before the first step: there is nothing to save\n"
+
+
+@once
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler to make a library with")
+@pytest.mark.parametrize("words, code", [(["train"], 75), (["predict"], -signal.SIGINT)])
+def test_a_signal_to_train_before_main_says_so_too(run_sluice, tmp_path, words, code):
+    """While its libraries start, of which this one sends it. Verbs with nothing to save end as programs do."""
+    source, library = tmp_path / "start.c", tmp_path / "start.so"
+    source.write_text("#include <signal.h>\n__attribute__((constructor)) void start(void) { raise(SIGINT); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    run = run_sluice(*words, "--help", env={"LD_PRELOAD": str(library)}, exit_code=code)
+    said = "sluice: interrupted before the first step: there is nothing to save\n"
+    assert run.err == (said if code == 75 else "") and not run.out
 
 
 def test_of_two_runs_in_one_folder_one_is_refused(refuses, flags, tmp_path):
