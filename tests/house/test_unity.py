@@ -1,5 +1,5 @@
 """A name of an anonymous namespace is one file's alone, but unity builds make one file of several: within a target none is
-declared twice, so that no build depends on which files share a batch."""
+declared twice, and none is called from another file, so that no build depends on which files share a batch."""
 
 import pathlib
 import re
@@ -138,6 +138,33 @@ def clashes(sources):
     return found
 
 
+CALL = re.compile(r"(?<![\w.:>~])(\w+)\s*\(")
+KEYWORDS = "return|else|throw|co_return|case|do|new|delete|and|or|not|sizeof"
+
+
+def declares(text, name):
+    """Whether a file without comments declares a name anywhere: behind a type, or as what is captured or structured."""
+    return re.search(rf"(?<!\w)(?!(?:{KEYWORDS})\b)[\w:]+(?:<[^;{{}}]*>)?[\s&*]+{name}\s*[({{=;,:)\[]|[\[,&]\s*{name}\s*[,\]=]", text) is not None
+
+
+def borrowed(sources, headers=""):
+    """Lines that name a function which one source calls and only another's anonymous namespace declares."""
+    texts = {path: plain(text) for path, text in sources.items()}
+    owners = {}
+    for path, text in sources.items():
+        for name in names(text):
+            function = re.search(r"::(\w+)\(", name)
+            if function and not function[1].isupper():  # Tests' macros.
+                owners.setdefault(function[1], path)
+    known = set(re.findall(r"\w+", headers))
+    found = []
+    for path, text in texts.items():
+        for name in dict.fromkeys(CALL.findall(text)):
+            if name in owners and name not in known and not declares(text, name):
+                found.append(f"{path} calls {name} of {owners[name]}")
+    return found
+
+
 def targets():
     """Source files by target, but those of CUDA, whose build has no batches. A foreach's ${variable}.cpp stands for every file of
     its folder."""
@@ -169,6 +196,13 @@ def test_the_targets_are_found():
 @pytest.mark.parametrize("target", sorted(TARGETS))
 def test_no_name_is_declared_in_anonymous_namespaces_of_two_files(target):
     found = clashes({str(path.relative_to(REPOSITORY)): path.read_text() for path in TARGETS[target]})
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("target", sorted(TARGETS))
+def test_no_file_calls_what_only_another_declares_for_itself(target):
+    headers = "".join(plain(path.read_text()) for folder in FOLDERS for path in (REPOSITORY / folder).rglob("*.hpp"))
+    found = borrowed({str(path.relative_to(REPOSITORY)): path.read_text() for path in TARGETS[target]}, headers)
     assert not found, "\n".join(found)
 
 
@@ -216,3 +250,19 @@ def test_equal_names_are_found_and_others_are_not(other, clash):
 def test_of_another_namespace_names_may_be_equal():
     assert clashes({"one.cpp": ONE, "two.cpp": ONE}) != []
     assert clashes({"one.cpp": ONE, "two.cpp": ONE.replace("a::b", "a::c")}) == []
+
+
+@pytest.mark.parametrize(
+    "other, is_borrowed",
+    [
+        ("int f() { return twice(2); }", True),
+        ("int f() { return more.twice(2) + c::twice(2); }", False),
+        ("int twice(int value);\nint f() { return twice(2); }", False),
+        ("int f() { const auto twice = [](int x) { return x; }; return twice(2); }", False),
+        ('int f() { return g("twice(2)"); }  // twice(2)', False),
+    ],
+)
+def test_calls_of_what_another_file_keeps_to_itself_are_found(other, is_borrowed):
+    sources = {"one.cpp": ONE, "two.cpp": "namespace a::b {\n" + other + "\n}\n"}
+    assert borrowed(sources) == (["two.cpp calls twice of one.cpp"] if is_borrowed else [])
+    assert borrowed(sources, "int twice(int value);") == []
