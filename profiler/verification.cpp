@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
@@ -92,16 +93,28 @@ class Verifier {
     return best->second;
   }
 
+  [[nodiscard]] bool ran_in(std::int64_t rounds) const {
+    return std::any_of(runs_.begin(), runs_.end(),
+                       [&](const MeasuredRun& run) { return run.plan.rounds == rounds; });
+  }
+  [[nodiscard]] bool ran_streaming_in(std::int64_t rounds) const {
+    return std::any_of(runs_.begin(), runs_.end(), [&](const MeasuredRun& run) {
+      return run.plan.rounds == rounds &&
+             run.plan.units == plan_with(rounds, run.plan.weight_buffers).units;
+    });
+  }
+
   /// The number of rounds, of those that never ran, where one buffer costs most; at most two of the
-  /// others are kept for tuning.
+  /// others are kept for tuning. Where tuning tried every number, of those that never ran streaming
+  /// every block.
   std::int64_t choose_rounds() {
+    rounds_ = divisors(job().micro_batches());
     std::vector<std::int64_t> never;
-    for (const std::int64_t rounds : divisors(job().micro_batches())) {
-      const bool ran = std::any_of(runs_.begin(), runs_.end(), [&](const MeasuredRun& run) {
-        return run.plan.rounds == rounds;
-      });
-      if (!ran) never.push_back(rounds);
-      rounds_.push_back(rounds);
+    std::copy_if(rounds_.begin(), rounds_.end(), std::back_inserter(never),
+                 [&](std::int64_t rounds) { return !ran_in(rounds); });
+    if (never.empty()) {
+      std::copy_if(rounds_.begin(), rounds_.end(), std::back_inserter(never),
+                   [&](std::int64_t rounds) { return !ran_streaming_in(rounds); });
     }
     if (never.empty() || rounds_.size() < 3) {
       throw BadRequest(
