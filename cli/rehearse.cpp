@@ -10,6 +10,7 @@
 #include "cli/rehearsal_output.hpp"
 #include "cli/rehearsal_plan.hpp"
 #include "cli/run_files.hpp"
+#include "cli/step_watch.hpp"
 #include "cli/train_state.hpp"
 #include "cli/train_steps.hpp"
 #include "engine/backend.hpp"
@@ -63,6 +64,8 @@ void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile
   run.step_times.reserve(static_cast<std::size_t>(run.config.steps));
   beginning.begun();
   interrupt.will_save();
+  StepWatch watch(meter, run.predicted.prediction);
+  watch.begins(1);
   SteadyClock::time_point before = SteadyClock::now();
   run.steps =
       rehearsal.run_to(run.config.steps, [&](std::int64_t step, const engine::StepResult& done) {
@@ -75,6 +78,7 @@ void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile
                                  .target_tokens = done.targets,
                                  .rehearsal = true};
         before = done.end;
+        watch.ends();
         meter.read(line);
         run.step_times.push_back(line.step_time);
         metrics.append(line);
@@ -84,8 +88,10 @@ void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile
                       planner::format_seconds(predicted).c_str());
           std::fflush(stdout);
         }
+        if (step < run.config.steps) watch.begins(step + 1);
         if (interrupt.flag().load()) rehearsal.request_stop();
       });
+  watch.ends();
   run.interrupted = interrupt.flag().load() && run.steps < run.config.steps;
   const engine::ProcessMemory memory = engine::process_memory();
   run.resident_peak = memory.resident;

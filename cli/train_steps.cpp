@@ -9,6 +9,7 @@
 #include "cli/progress.hpp"
 #include "cli/run_log.hpp"
 #include "cli/run_saves.hpp"
+#include "cli/step_watch.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"
@@ -105,6 +106,7 @@ class Training {
         log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
         progress_(parts.start.step(), run.config.steps,
                   options.json ? Progress::Where::nowhere : Progress::Where::lines),
+        watch_(meter_, run.predicted.prediction),
         saves_(run, parts, progress_, *session_) {
     run_.metrics.reserve(static_cast<std::size_t>(run_.config.steps));
   }
@@ -123,6 +125,7 @@ class Training {
                        (last ? "; the last checkpoint is of step " + std::to_string(*last)
                              : std::string("; there is no checkpoint before it")));
     }
+    watch_.ends();
     progress_.finish();
   }
 
@@ -166,26 +169,41 @@ class Training {
   }
 
   engine::TrainingReports reports() {
-    return {
-        .begins =
-            [this] {
-              parts_.beginning.begun();
-              parts_.interrupt.will_save();
-            },
-        .measure = [this](engine::StepMetrics& line) { log_.measure(line); },
-        .step =
-            [this](const engine::StepMetrics& line) {
-              run_.metrics.push_back(line);
-              progress_.step(line);
-              saves_.tell();
-            },
-        .validation =
-            [this](std::int64_t step, double loss) {
-              progress_.validation(step, loss);
-              log_.validation(step, loss);
-            },
-        .logged = [this](const engine::StepMetrics& line) { log_.log(line); },
-        .save = [this](std::int64_t, std::optional<double> loss) { saves_.save(*session_, loss); }};
+    return {.begins =
+                [this] {
+                  parts_.beginning.begun();
+                  parts_.interrupt.will_save();
+                  watch_.begins(parts_.start.step() + 1);
+                },
+            .measure = [this](engine::StepMetrics& line) { log_.measure(line); },
+            .step =
+                [this](const engine::StepMetrics& line) {
+                  watch_.ends();
+                  run_.metrics.push_back(line);
+                  progress_.step(line);
+                  saves_.tell();
+                  if (stops_.next(line.step - 1) != line.step) watch_.begins(line.step + 1);
+                },
+            .validation =
+                [this](std::int64_t step, double loss) {
+                  progress_.validation(step, loss);
+                  log_.validation(step, loss);
+                },
+            .logged =
+                [this](const engine::StepMetrics& line) {
+                  log_.log(line);
+                  if (stops_.next(line.step - 1) == line.step) begin_after_stop(line.step);
+                },
+            .save =
+                [this](std::int64_t step, std::optional<double> loss) {
+                  watch_.ends();
+                  saves_.save(*session_, loss);
+                  begin_after_stop(step);
+                }};
+  }
+
+  void begin_after_stop(std::int64_t step) {
+    if (step < run_.config.steps) watch_.begins(step + 1);
   }
 
   TrainedRun& run_;
@@ -200,6 +218,7 @@ class Training {
   engine::MetricsFile metrics_;
   RunLog log_;
   Progress progress_;
+  StepWatch watch_;
   RunSaves saves_;
 };
 

@@ -27,6 +27,10 @@ class LaneMeter final : public engine::Observer {
   /// Fills in `busy` and the bytes moved of a step that took `line.step_time`, and starts anew. A
   /// task counts where it ends, and a lane is never busier than all of the time.
   void read(engine::StepMetrics& line);
+  /// What a lane's tasks have taken since. From any thread.
+  [[nodiscard]] Duration worked(planner::LaneKind lane) const {
+    return Duration(lanes_[static_cast<std::size_t>(lane)].nanoseconds.load());
+  }
 
  private:
   struct TaskLane {

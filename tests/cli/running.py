@@ -5,6 +5,7 @@ import contextlib
 import math
 import os
 import pathlib
+import pty
 import signal
 import subprocess
 import time
@@ -28,6 +29,22 @@ def start(words, folder, before=(), home=None, **options):
 
 def train(flags, folder, *more, out="run"):
     return start(["train", *flags, "--json", f"out={out}", *more], folder)
+
+
+def on_terminal(words, folder):
+    """What `sluice WORDS...` writes to stderr where that is a terminal; it must end well."""
+    ours, theirs = pty.openpty()
+    process = start(words, folder, stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            seen += chunk
+    except OSError:  # So Linux says that nobody writes to a terminal any more.
+        pass
+    os.close(ours)
+    assert process.wait() == 0, seen
+    return seen.decode()
 
 
 def wait_until(process, condition):

@@ -1,14 +1,12 @@
 """Training on records: texts and conversations, their tokens and masks, packing, and what is refused."""
 
 import json
-import os
-import pty
 import re
-import subprocess
 
 import pytest
+import running
 from chat_data import conversations, read_documents, tokens_and_labels, write_chat_model, write_jsonl
-from conftest import available_verbs, program
+from conftest import available_verbs
 from small_run import CONFIG, TEXT, small_flags, write_model
 
 pytestmark = pytest.mark.skipif(
@@ -52,22 +50,8 @@ def test_a_conversation_is_the_templates_text_and_its_answers_are_learnt(
 
 def test_a_bar_shows_on_a_terminal_how_far_the_tokens_are(tokenizer, flags, tmp_path):
     def bars(name):
-        """What of the bar a terminal shows."""
-        ours, theirs = pty.openpty()
-        process = subprocess.Popen(
-            [program(), "train", *flags, f"out={name}"], cwd=tmp_path, stdout=subprocess.DEVNULL,
-            stderr=theirs, env={**os.environ, "SLUICE_HOME": str(tmp_path)},
-        )  # fmt: skip
-        os.close(theirs)
-        seen = b""
-        try:
-            while chunk := os.read(ours, 4096):
-                seen += chunk
-        except OSError:  # So Linux says that nobody writes to a terminal any more.
-            pass
-        os.close(ours)
-        assert process.wait() == 0, seen
-        return [int(each) for each in re.findall(rb"cutting text into tokens (\d+) %", seen)]
+        said = running.on_terminal(["train", *flags, f"out={name}"], tmp_path)
+        return [int(each) for each in re.findall(r"cutting text into tokens (\d+) %", said)]
 
     shown = bars("run")
     assert shown == sorted(shown) and len(shown) > 10 and shown[-1] >= 99

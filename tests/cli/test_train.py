@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 
@@ -198,6 +199,14 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_written(refuses, small, tmp
     metrics = lines(tmp_path / "runs/a/metrics.jsonl")
     assert [line["step"] for line in metrics] == list(range(1, len(metrics) + 1))
     assert metrics and lines(tmp_path / "runs/a/ledger.jsonl")[0]["kind"] == "prediction"
+
+
+@once
+def test_a_long_step_says_on_a_terminal_how_far_it_is(flags, tmp_path):
+    slow = ["machine.h2d=30 KB/s", "machine.d2h=100 KB/s", "--residency", "host", "--no-checkpoint"]
+    said = running.on_terminal(["train", *flags, *slow, "steps=1", "out=run"], tmp_path)
+    shares = [int(each) for each in re.findall(r"step 1 (\d+) %", said)]
+    assert shares == sorted(shares) and shares and 0 < shares[0] <= shares[-1] <= 100
 
 
 def test_a_signal_stops_the_run_at_a_step(small, tmp_path):
