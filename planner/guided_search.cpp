@@ -10,8 +10,6 @@
 namespace sluice::planner {
 namespace {
 
-/// Nodes whose bound is above so much of the best plan are not worth a sketch of their own.
-constexpr double kWorthwhile = 0.985;
 /// A plan may turn out the best whose coarse time is at most so much of the best one's.
 constexpr double kPerhapsBest = 1.02;
 /// Tasks simulated before a search begins anew from what it found, and how many times more then.
@@ -141,6 +139,10 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   ranking_.play(Follow::all);
   repair();
   if (!begun_anew || ranking_.ranked().empty() || is_over()) return;
+  sketch_ends();
+  ranking_.play(Follow::all);
+  repair();
+  if (is_over()) return;
   sketch_slower({0.9});
   ranking_.play(Follow::all);
   repair();

@@ -12,6 +12,9 @@ namespace sluice::planner {
 
 class GuidedSearch {
  public:
+  /// What is bound to take more of the best plan's time is not worth a sketch of its own.
+  static constexpr double kWorthwhile = 0.985;
+
   /// Throws Interrupted once asked to stop. `settings` must outlive it.
   GuidedSearch(const Predictor& predictor, const SearchSettings& settings);
 
@@ -52,6 +55,8 @@ class GuidedSearch {
   [[nodiscard]] std::optional<PlanSketch> sketch_near(const PlanRelaxation& relaxation,
                                                       const RelaxedNode& node,
                                                       const Plan& usual) const;
+  [[nodiscard]] Plan with_buffers_of(const Plan& plan) const;
+  void sketch_ends();
   void sketch_slower(std::initializer_list<double> paces);
   [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
 
