@@ -44,10 +44,11 @@ class GuidedSearch {
   [[nodiscard]] std::int64_t few_records(const Node& node) const;
   /// Sketches and simulates plans of one number of rounds.
   void sketch_node(const Node& node);
-  void sketch_lean(const Node& node, std::int64_t activation_buffers, bool one_slot);
-  /// Memory set aside: `slack` sizes of the rings, which may have one slot each, and `extra`.
+  /// Memory set aside: `slack` sizes of the rings, and `extra`.
   void sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
-                   Bytes extra = Bytes(0), bool one_slot = false);
+                   Bytes extra = Bytes(0));
+  void sketch_relaxed(RelaxedNode reserved, double slack, std::int64_t activation_buffers,
+                      Bytes extra);
   /// Sketched with the rings of `usual` set aside.
   void add_near(const PlanRelaxation& relaxation, RelaxedNode reserved, const Plan& usual,
                 double slack, Bytes extra);

@@ -7,9 +7,8 @@
 namespace sluice::planner {
 namespace {
 
-/// Times that more memory is set aside for a number of rounds of which no plan fitted, with rings
-/// as usual and of one slot.
-constexpr int kLeanAttempts = 5, kLeanestAttempts = 3;
+/// Times that more memory is set aside for a number of rounds of which no plan fitted.
+constexpr int kLeanAttempts = 5;
 /// Of a model's parameters, what makes an embedding or a head worth sketches of its own.
 constexpr double kLargeEnd = 0.02;
 /// Times that a sketch which exceeds the host is made anew with so much set aside there.
@@ -80,20 +79,13 @@ void GuidedSearch::sketch_node(const Node& node) {
   }
   ranking_.play(Follow::all);
   repair();
-  // Where memory is scarce none of these may fit: two slots for records, or one for everything, and
-  // what was lacking set aside.
-  for (const bool one_slot : {false, true}) {
-    sketch_lean(node, one_slot ? 1 : std::min<std::int64_t>(2, per_round), one_slot);
-  }
-}
-
-void GuidedSearch::sketch_lean(const Node& node, std::int64_t activation_buffers, bool one_slot) {
+  // Where memory is scarce none of these may fit: two slots, and what was lacking set aside.
+  const auto fits = [&] { return ranking_.best(node.node.rounds) != nullptr; };
   Bytes extra{0};
-  for (int i = 0; i < (one_slot ? kLeanestAttempts : kLeanAttempts); ++i) {
-    if (ranking_.best(node.node.rounds) != nullptr || ranking_.is_spent()) break;
+  for (int i = 0; i < kLeanAttempts && !fits() && !ranking_.is_spent(); ++i) {
     ranking_.forget_misses();
     for (const double slack : {0.4, 1.0}) {
-      sketch_with(node, slack, activation_buffers, extra, one_slot);
+      sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
     }
     if (!ranking_.is_waiting()) break;
     ranking_.play(Follow::all);
@@ -106,19 +98,12 @@ void GuidedSearch::sketch_lean(const Node& node, std::int64_t activation_buffers
 // so near; and it lets embedding and head stay where rings of more slots would be worth more:
 // sketched both ways.
 void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
-                               Bytes extra, bool one_slot) {
-  Plan usual = usual_plan();
-  usual.activation_buffers = activation_buffers;
-  if (one_slot) {
-    usual.weight_buffers = usual.gradient_buffers = 1;
-    usual.prefetch_depth = 0;
-    usual.stream_buffers = kFewestStreams;
-  }
+                               Bytes extra) {
   const auto sketch = [&](RelaxedNode reserved) {
-    add_near(relaxation_, reserved, usual, slack, extra);
+    sketch_relaxed(reserved, slack, activation_buffers, extra);
     if (node.node.rounds > 1) return;
     reserved.gradients_apart = true;
-    add_near(relaxation_, reserved, usual, slack, extra);
+    sketch_relaxed(reserved, slack, activation_buffers, extra);
   };
   sketch(node.node);
   if (ranking_.fixed_ends_are_slow(node.node.rounds)) return;
@@ -127,6 +112,13 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
   streamed.embed = streamed_choice(relaxation_.residency_choices(0, node.node.rounds));
   streamed.head = streamed_choice(relaxation_.residency_choices(head, node.node.rounds));
   if (streamed.embed || streamed.head) sketch(streamed);
+}
+
+void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
+                                  std::int64_t activation_buffers, Bytes extra) {
+  Plan usual = usual_plan();
+  usual.activation_buffers = activation_buffers;
+  add_near(relaxation_, reserved, usual, slack, extra);
 }
 
 void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserved,
