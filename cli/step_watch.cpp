@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-#include "cli/amount_bar.hpp"
+#include "planner/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {
@@ -31,6 +32,7 @@ StepWatch::StepWatch(const profiler::LaneMeter& meter, const planner::Prediction
                      Times times)
     : meter_(meter),
       busiest_(busiest_of(prediction)),
+      predicted_(to_seconds(prediction.step)),
       times_(times),
       terminal_(isatty(STDERR_FILENO) != 0),
       thread_([this] { watch(); }) {}
@@ -66,9 +68,14 @@ void StepWatch::watch() {
 void StepWatch::say(Clock::time_point now) {
   if (!terminal_ && now - said_ < times_.line_every) return;
   said_ = now;
-  const std::string text =
-      amount_text("step " + std::to_string(step_), meter_.worked(busiest_.lane).count(),
-                  busiest_.work.count(), now - began_);
+  // Lanes report some of their tasks late, so the share says little of the time that is left; the
+  // prediction does.
+  const double share = std::min(1.0, static_cast<double>(meter_.worked(busiest_.lane).count()) /
+                                         static_cast<double>(busiest_.work.count()));
+  const std::string text = "step " + std::to_string(step_) + " " +
+                           std::to_string(static_cast<int>(100 * share)) + " %, " +
+                           planner::format_seconds(now - began_) + " of " +
+                           planner::format_seconds(predicted_) + " predicted";
   if (terminal_) {
     std::fprintf(stderr, "\r%s\x1b[K", text.c_str());
   } else {

@@ -14,8 +14,9 @@
 namespace sluice::cli {
 
 /// Says on stderr how far a step is, once it has run for some seconds: in place where stderr is a
-/// terminal, elsewhere a line now and then. How far is how much of its work the lane has done that
-/// is predicted to be busiest. A thread of its own looks at the meter.
+/// terminal, elsewhere a line now and then: how much of its work the lane has done that is
+/// predicted to be busiest, and how much of the predicted time has passed. A thread of its own
+/// looks at the meter.
 class StepWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -48,6 +49,7 @@ class StepWatch {
 
   const profiler::LaneMeter& meter_;
   const LaneWork busiest_;
+  const Seconds predicted_;
   const Times times_;
   const bool terminal_;
 

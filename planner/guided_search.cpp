@@ -143,6 +143,10 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   ranking_.play(Follow::all);
   repair();
   if (is_over()) return;
+  sketch_rings();
+  ranking_.play(Follow::all);
+  repair();
+  if (is_over()) return;
   sketch_slower({0.9});
   ranking_.play(Follow::all);
   repair();

@@ -12,9 +12,6 @@ namespace sluice::planner {
 
 class GuidedSearch {
  public:
-  /// What is bound to take more of the best plan's time is not worth a sketch of its own.
-  static constexpr double kWorthwhile = 0.985;
-
   /// Throws Interrupted once asked to stop. `settings` must outlive it.
   GuidedSearch(const Predictor& predictor, const SearchSettings& settings);
 
@@ -30,6 +27,9 @@ class GuidedSearch {
     RelaxedPlan relaxed;
   };
   using Follow = CoarseRanking::Follow;
+  /// What is bound to take more of the best plan's time is not worth a sketch of its own.
+  static constexpr double kWorthwhile = 0.985;
+
   void relax();
   [[nodiscard]] Plan usual_plan() const;
   void look_at_nodes();
@@ -55,10 +55,13 @@ class GuidedSearch {
   [[nodiscard]] std::optional<PlanSketch> sketch_near(const PlanRelaxation& relaxation,
                                                       const RelaxedNode& node,
                                                       const Plan& usual) const;
+  [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
+
+  // planner/guided_variants.cpp: with the best plan's buffers, or others.
   [[nodiscard]] Plan with_buffers_of(const Plan& plan) const;
   void sketch_ends();
+  void sketch_rings();
   void sketch_slower(std::initializer_list<double> paces);
-  [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
 
   // planner/guided_moves.cpp: sketches made better.
   void climb();

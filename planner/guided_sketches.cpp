@@ -9,8 +9,6 @@ namespace {
 
 /// Times that more memory is set aside for a number of rounds of which no plan fitted.
 constexpr int kLeanAttempts = 5;
-/// Of a model's parameters, what makes an embedding or a head worth sketches of its own.
-constexpr double kLargeEnd = 0.02;
 /// Times that a sketch which exceeds the host is made anew with so much set aside there.
 constexpr int kLessOnHost = 2;
 
@@ -146,72 +144,6 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
     if (auto smaller = sketch_near(relaxation, reserved, usual)) sketch = std::move(smaller);
   }
   ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
-}
-
-Plan GuidedSearch::with_buffers_of(const Plan& plan) const {
-  Plan usual = usual_plan();
-  usual.weight_buffers = plan.weight_buffers;
-  usual.prefetch_depth = plan.prefetch_depth;
-  usual.gradient_buffers = plan.gradient_buffers;
-  usual.activation_buffers = plan.activation_buffers;
-  usual.stream_buffers = std::max(usual.stream_buffers, plan.stream_buffers);
-  usual.copy_chunk = plan.copy_chunk;
-  return usual;
-}
-
-/// An embedding or a head elsewhere than the best plan's takes the memory of some blocks, which
-/// then have to go: a sketch, no move. Those that the relaxation does not rule out, of units whose
-/// memory matters.
-void GuidedSearch::sketch_ends() {
-  const GuidedPlan best = ranking_.ranked().front();
-  const Plan usual = with_buffers_of(best.plan);
-  const std::size_t last = unit_count(predictor_.job().model) - 1;
-  const auto choice_of = [&](std::size_t unit) -> std::optional<std::size_t> {
-    const auto choices = relaxation_.residency_choices(unit, best.plan.rounds);
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-      UnitPlan own = best.plan.units[unit];
-      own.keep = choices[i].unit.keep;
-      own.keep_tier = choices[i].unit.keep_tier;
-      if (own == choices[i].unit) return i;
-    }
-    return std::nullopt;
-  };
-  const RelaxedNode here{
-      .rounds = best.plan.rounds, .embed = choice_of(0), .head = choice_of(last)};
-  for (const std::size_t unit : {std::size_t{0}, last}) {
-    const auto size = static_cast<double>(unit_padded_size(predictor_.job().model, unit));
-    if (size < kLargeEnd * static_cast<double>(parameter_count(predictor_.job().model))) continue;
-    const auto& own = unit == 0 ? here.embed : here.head;
-    const std::size_t count = relaxation_.residency_choices(unit, best.plan.rounds).size();
-    for (std::size_t choice = 0; choice < count; ++choice) {
-      if (choice == own) continue;
-      RelaxedNode other = here;
-      (unit == 0 ? other.embed : other.head) = choice;
-      // A tied head's gradient waits where the embedding's does.
-      if (relaxation_.tied_head()) (unit == 0 ? other.head : other.embed).reset();
-      const RelaxedPlan relaxed = relaxation_.solve(other);
-      if (!relaxed.feasible || relaxed.bound > kWorthwhile * to_seconds(best.coarse)) continue;
-      for (const double slack : {0.4, 1.0}) add_near(relaxation_, other, usual, slack, Bytes(0));
-    }
-  }
-}
-
-/// No schedule keeps links and CPU as busy as the relaxation does. The best plan's number of rounds
-/// sketched as if each of them were slower, with its buffers.
-void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
-  const GuidedPlan best = ranking_.ranked().front();
-  const Plan usual = with_buffers_of(best.plan);
-  RelaxedNode node;
-  node.rounds = best.plan.rounds;
-  for (const double pace : paces) {
-    for (const PlanRelaxation::Pace& each :
-         {PlanRelaxation::Pace{pace, 1, 1}, PlanRelaxation::Pace{1, pace, 1},
-          PlanRelaxation::Pace{1, 1, pace}, PlanRelaxation::Pace{pace, pace, 1},
-          PlanRelaxation::Pace{pace, pace, pace}}) {
-      const PlanRelaxation slower = relaxation_.at_pace(each);
-      for (const double slack : {0.4, 1.0}) add_near(slower, node, usual, slack, Bytes(0));
-    }
-  }
 }
 
 /// None where no plan has that much memory left.

@@ -205,7 +205,7 @@ def test_a_full_disk_ends_the_run_and_keeps_what_was_written(refuses, small, tmp
 def test_a_long_step_says_on_a_terminal_how_far_it_is(flags, tmp_path):
     slow = ["machine.h2d=30 KB/s", "machine.d2h=100 KB/s", "--residency", "host", "--no-checkpoint"]
     said = running.on_terminal(["train", *flags, *slow, "steps=1", "out=run"], tmp_path)
-    shares = [int(each) for each in re.findall(r"step 1 (\d+) %", said)]
+    shares = [int(each) for each in re.findall(r"step 1 (\d+) %, [\d.]+ s of [\d.]+ s predicted", said)]
     assert shares == sorted(shares) and shares and 0 < shares[0] <= shares[-1] <= 100
 
 

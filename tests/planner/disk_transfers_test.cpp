@@ -7,6 +7,7 @@
 
 #include "planner/disk_state.hpp"
 #include "planner/layout.hpp"
+#include "planner/phase_memory.hpp"
 #include "tests/planner/disk_jobs.hpp"
 #include "tests/planner/task_spans.hpp"
 

@@ -1,0 +1,109 @@
+// Once plans are known: sketches elsewhere than near the relaxation's optimum, with the best plan's
+// buffers.
+#include <algorithm>
+
+#include "planner/guided_search.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Of a model's parameters, what makes an embedding or a head worth sketches of its own.
+constexpr double kLargeEnd = 0.02;
+/// Of the device's memory, what makes a slot for a block's gradient a large one.
+constexpr double kLargeSlot = 0.05;
+/// Numbers of rounds that are sketched with other rings.
+constexpr int kRingNodes = 2;
+
+}  // namespace
+
+Plan GuidedSearch::with_buffers_of(const Plan& plan) const {
+  Plan usual = usual_plan();
+  usual.weight_buffers = plan.weight_buffers;
+  usual.prefetch_depth = plan.prefetch_depth;
+  usual.gradient_buffers = plan.gradient_buffers;
+  usual.activation_buffers = plan.activation_buffers;
+  usual.stream_buffers = std::max(usual.stream_buffers, plan.stream_buffers);
+  usual.copy_chunk = plan.copy_chunk;
+  return usual;
+}
+
+/// An embedding or a head elsewhere than the best plan's takes the memory of some blocks, which
+/// then have to go: a sketch, no move. Those that the relaxation does not rule out, of units whose
+/// memory matters.
+void GuidedSearch::sketch_ends() {
+  const GuidedPlan best = ranking_.ranked().front();
+  const Plan usual = with_buffers_of(best.plan);
+  const std::size_t last = unit_count(predictor_.job().model) - 1;
+  const auto choice_of = [&](std::size_t unit) -> std::optional<std::size_t> {
+    const auto choices = relaxation_.residency_choices(unit, best.plan.rounds);
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+      UnitPlan own = best.plan.units[unit];
+      own.keep = choices[i].unit.keep;
+      own.keep_tier = choices[i].unit.keep_tier;
+      if (own == choices[i].unit) return i;
+    }
+    return std::nullopt;
+  };
+  const RelaxedNode here{
+      .rounds = best.plan.rounds, .embed = choice_of(0), .head = choice_of(last)};
+  for (const std::size_t unit : {std::size_t{0}, last}) {
+    const auto size = static_cast<double>(unit_padded_size(predictor_.job().model, unit));
+    if (size < kLargeEnd * static_cast<double>(parameter_count(predictor_.job().model))) continue;
+    const auto& own = unit == 0 ? here.embed : here.head;
+    const std::size_t count = relaxation_.residency_choices(unit, best.plan.rounds).size();
+    for (std::size_t choice = 0; choice < count; ++choice) {
+      if (choice == own) continue;
+      RelaxedNode other = here;
+      (unit == 0 ? other.embed : other.head) = choice;
+      // A tied head's gradient waits where the embedding's does.
+      if (relaxation_.tied_head()) (unit == 0 ? other.head : other.embed).reset();
+      const RelaxedPlan relaxed = relaxation_.solve(other);
+      if (!relaxed.feasible || relaxed.bound > kWorthwhile * to_seconds(best.coarse)) continue;
+      for (const double slack : {0.4, 1.0}) add_near(relaxation_, other, usual, slack, Bytes(0));
+    }
+  }
+}
+
+/// Of many rounds, each block's gradient comes and goes once a round: a third slot may be worth the
+/// memory of blocks that would be kept. The first numbers of rounds that may be worth while, where a
+/// slot is no small part of the device's memory.
+void GuidedSearch::sketch_rings() {
+  const double slot = 4.0 * static_cast<double>(unit_padded_size(predictor_.job().model, 1));
+  if (slot < kLargeSlot * static_cast<double>(predictor_.machine().hbm.count())) return;
+  int sketched = 0;
+  for (const Node& node : nodes_) {
+    if (node.node.rounds == 1 || !is_worthwhile(node)) continue;
+    const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
+    Plan usual = with_buffers_of(ranking_.ranked().front().plan);
+    usual.weight_buffers = std::min<std::int64_t>(2, predictor_.job().model.layers);
+    usual.prefetch_depth = usual.weight_buffers - 1;
+    usual.gradient_buffers = 3;
+    for (const std::int64_t records : {few_records(node), std::min<std::int64_t>(6, per_round)}) {
+      usual.activation_buffers = records;
+      for (const double slack : {0.4, 1.0, 1.6}) {
+        add_near(relaxation_, node.node, usual, slack, Bytes(0));
+      }
+    }
+    if (++sketched == kRingNodes) break;
+  }
+}
+
+/// No schedule keeps links and CPU as busy as the relaxation does. The best plan's number of rounds
+/// sketched as if each of them were slower, with its buffers.
+void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
+  const GuidedPlan best = ranking_.ranked().front();
+  const Plan usual = with_buffers_of(best.plan);
+  RelaxedNode node;
+  node.rounds = best.plan.rounds;
+  for (const double pace : paces) {
+    for (const PlanRelaxation::Pace& each :
+         {PlanRelaxation::Pace{pace, 1, 1}, PlanRelaxation::Pace{1, pace, 1},
+          PlanRelaxation::Pace{1, 1, pace}, PlanRelaxation::Pace{pace, pace, 1},
+          PlanRelaxation::Pace{pace, pace, pace}}) {
+      const PlanRelaxation slower = relaxation_.at_pace(each);
+      for (const double slack : {0.4, 1.0}) add_near(slower, node, usual, slack, Bytes(0));
+    }
+  }
+}
+
+}  // namespace sluice::planner

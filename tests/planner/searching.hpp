@@ -1,0 +1,50 @@
+// Searches of tests, of reduced jobs and of the catalogue's.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <utility>
+#include <variant>
+
+#include "planner/run_planning.hpp"
+#include "planner/search.hpp"
+#include "tests/planner/round_machine.hpp"
+
+namespace sluice::planner::test {
+
+inline constexpr std::int64_t kEffort = 1'600'000;
+
+inline SearchSettings quick(Pins pins = {}) {
+  return {.pins = std::move(pins), .effort = kEffort, .threads = 2, .exhaustive = 1000};
+}
+
+inline Planned planned(const Predictor& predictor, const SearchSettings& settings) {
+  auto found = search(predictor, settings);
+  EXPECT_TRUE(std::holds_alternative<Planned>(found));
+  return std::move(std::get<Planned>(found));
+}
+
+inline RunConfig run_of(const char* model, const char* machine, std::int64_t seq_len,
+                        std::int64_t batch_size) {
+  RunConfig config;
+  config.model = model;
+  config.machine = machine;
+  config.seq_len = seq_len;
+  config.batch_size = batch_size;
+  return config;
+}
+
+/// The run's plan, searched with little effort.
+inline Planned planned_quickly(const RunPlanning& run, const Pins& pins) {
+  return planned(run.predictor, {.pins = pins, .effort = kQuickEffort, .threads = 2});
+}
+
+/// Memory in which the leanest plan just fits.
+inline Bytes least_hbm(const Job& job) {
+  ResolvedMachine machine = round_machine();
+  machine.hbm = Bytes(4096);
+  const auto found = search(Predictor(job, machine, {}), quick());
+  return at(std::get<Infeasible>(found).memory, Tier::hbm).peak;
+}
+
+}  // namespace sluice::planner::test
