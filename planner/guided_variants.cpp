@@ -65,8 +65,8 @@ void GuidedSearch::sketch_ends() {
 }
 
 /// Of many rounds, each block's gradient comes and goes once a round: a third slot may be worth the
-/// memory of blocks that would be kept. The first numbers of rounds that may be worth while, where a
-/// slot is no small part of the device's memory.
+/// memory of blocks that would be kept. The first numbers of rounds that may be worth while, where
+/// a slot is no small part of the device's memory.
 void GuidedSearch::sketch_rings() {
   const double slot = 4.0 * static_cast<double>(unit_padded_size(predictor_.job().model, 1));
   if (slot < kLargeSlot * static_cast<double>(predictor_.machine().hbm.count())) return;

@@ -79,8 +79,8 @@ TEST(SearchOfTheCatalogue, MakesRoomOnTheHostForGradientsOnTheirWay) {
   EXPECT_LT(found.optimality_gap, 0.015);
 }
 
-/// Each block's gradient is a seventh of the device's memory, comes and goes in every round, and two
-/// slots for them made the step 4 % longer.
+/// Each block's gradient takes an eleventh of the device's memory, comes and goes in every round,
+/// and two slots for them made the step 4 % longer.
 TEST(SearchOfTheCatalogue, GivesGradientsOfManyRoundsAThirdSlot) {
   RunConfig config = run_of("llama-3.1-405b", "h200-64c", 1024, 128);
   config.micro_batch = 4;
