@@ -9,7 +9,9 @@
 #include "sim/warning.hpp"
 
 namespace sluice::cli {
+namespace {
 
+/// "loading weights 34 %, 1.20 min left"
 std::string amount_text(const std::string& what, std::int64_t done, std::int64_t all,
                         Seconds elapsed) {
   const double share = static_cast<double>(std::min(done, all)) / static_cast<double>(all);
@@ -18,6 +20,8 @@ std::string amount_text(const std::string& what, std::int64_t done, std::int64_t
   if (done <= 0 || done >= all || elapsed < Seconds(1)) return text;
   return text + ", " + planner::format_seconds(elapsed * ((1 - share) / share)) + " left";
 }
+
+}  // namespace
 
 AmountBar::AmountBar(std::string what, Seconds line_every)
     : what_(std::move(what)), line_every_(line_every), terminal_(isatty(STDERR_FILENO) != 0) {}

@@ -10,10 +10,6 @@
 
 namespace sluice::cli {
 
-/// "loading weights 34 %, 1.20 min left"
-[[nodiscard]] std::string amount_text(const std::string& what, std::int64_t done, std::int64_t all,
-                                      Seconds elapsed);
-
 /// A bar on stderr where that is a terminal; elsewhere a line now and then, and none where the work
 /// is done before the first.
 class AmountBar {

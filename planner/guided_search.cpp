@@ -139,17 +139,18 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   ranking_.play(Follow::all);
   repair();
   if (!begun_anew || ranking_.ranked().empty() || is_over()) return;
+  const auto play = [this] {
+    ranking_.play(Follow::all);
+    repair();
+  };
   sketch_ends();
-  ranking_.play(Follow::all);
-  repair();
+  play();
   if (is_over()) return;
   sketch_rings();
-  ranking_.play(Follow::all);
-  repair();
+  play();
   if (is_over()) return;
   sketch_slower({0.9});
-  ranking_.play(Follow::all);
-  repair();
+  play();
 }
 
 /// A number of rounds that cannot be much better than what there is needs no plan of its own.

@@ -70,7 +70,8 @@ TEST(SearchOfTheCatalogue, TriesSeveralLeanPlansWhereBothMemoriesAreNearlyFull) 
 
 /// Slots of the host for gradients that wait on the device take what state was to have.
 TEST(SearchOfTheCatalogue, MakesRoomOnTheHostForGradientsOnTheirWay) {
-  const RunPlanning run = planning_of(run_of("qwen2.5-14b", "h200", 4096, 16));
+  const RunPlanning run =
+      planning_of(run_of("qwen2.5-14b", "h200", 4096, 16), Store("no-such-store"));
   const Planned found = planned_quickly(run, [](Plan& plan) {
     plan.rounds = 1;
     plan.micro_batches_per_round = 16;

@@ -12,10 +12,8 @@
 
 namespace sluice::planner::test {
 
-inline constexpr std::int64_t kEffort = 1'600'000;
-
 inline SearchSettings quick(Pins pins = {}) {
-  return {.pins = std::move(pins), .effort = kEffort, .threads = 2, .exhaustive = 1000};
+  return {.pins = std::move(pins), .effort = 1'600'000, .threads = 2, .exhaustive = 1000};
 }
 
 inline Planned planned(const Predictor& predictor, const SearchSettings& settings) {
