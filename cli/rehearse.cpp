@@ -101,16 +101,6 @@ void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile
   metrics.flush();
 }
 
-void keep_trace(Rehearsed& run, const planner::ResolvedMachine& machine,
-                const profiler::Recorder& recorder) {
-  const std::int64_t first = recorder.steps().first;
-  if (run.steps < first + kTracedSteps - 1) return;
-  const bool by_events = run.device == planner::DeviceKind::cuda && !machine.staged;
-  run.measured_trace = profiler::trace_of(
-      run.predicted.graph, profiler::three_steps(run.predicted.graph, recorder, first),
-      by_events ? sim::SpanSource::event : sim::SpanSource::clock);
-}
-
 /// The steps themselves: predicted in the ledger first, then measured.
 void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
              const planner::HostWindow& window, const engine::RunFolder& folder,
@@ -150,7 +140,8 @@ void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
     ledger.append(
         engine::LedgerMeasurement{.prediction = promise, .steps = run.steps, .median_step = *step});
   }
-  keep_trace(run, machine, recorder);
+  run.measured_trace = measured_trace(graph, recorder, run.steps,
+                                      run.device == planner::DeviceKind::cuda && !machine.staged);
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "cli/run_files.hpp"
 
+#include <algorithm>
+
 #include "cli/train_output.hpp"
 #include "cli/train_report.hpp"
 #include "cli/train_steps.hpp"
-#include "profiler/recorder.hpp"
 #include "profiler/trace_export.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"
@@ -29,6 +30,16 @@ sim::Trace write_before(const engine::RunFolder& folder, const planner::RunConfi
                                             sim::SpanSource::simulated);
   planner::write_whole_file(folder.predicted_trace(), sim::write_trace(predicted));
   return predicted;
+}
+
+std::optional<sim::Trace> measured_trace(const planner::StepGraph& graph,
+                                         const profiler::Recorder& recorder, std::int64_t steps,
+                                         bool by_events) {
+  const std::int64_t first = recorder.steps().first;
+  const std::int64_t count = std::min(steps - first + 1, kTracedSteps);
+  if (count <= 0) return std::nullopt;
+  return profiler::trace_of(graph, profiler::recorded_steps(recorder, first, count),
+                            by_events ? sim::SpanSource::event : sim::SpanSource::clock);
 }
 
 void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,

@@ -46,7 +46,8 @@ profiler::ReportData report_of(const TrainedRun& run) {
       fmt::format("{} sequences of {} tokens a step, {} steps, {} to {}", run.job.batch_size,
                   run.job.seq_len, run.result.steps, run.started, run.ended);
   report.headline = headline_of(run);
-  report.step = profiler::view_of(run.predicted, run.predicted_trace, run.measured_trace);
+  report.step = profiler::view_of(run.predicted, run.predicted_trace,
+                                  run.measured_stalls ? run.measured_trace : std::nullopt);
   report.step.observed = run.observed;
   report.step.elasticities = run.elasticities;
   for (profiler::TierView& tier : report.step.tiers) {

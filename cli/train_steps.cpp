@@ -62,13 +62,13 @@ engine::LedgerPrediction promise_of(const TrainedRun& run) {
 }
 
 void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Recorder& recorder) {
+  const planner::StepGraph& graph = run.predicted.graph;
   const std::int64_t first = recorder.steps().first;
-  if (run.result.steps - parts.start.step() < first + kTracedSteps - 1) return;
-  const auto spans = profiler::three_steps(run.predicted.graph, recorder, first);
+  const std::int64_t steps = run.result.steps - parts.start.step();
   const bool by_events = run.device == planner::DeviceKind::cuda && !parts.machine.staged;
-  run.measured_trace = profiler::trace_of(
-      run.predicted.graph, spans, by_events ? sim::SpanSource::event : sim::SpanSource::clock);
-  run.measured_stalls = planner::stall_times_of(run.predicted.graph, spans);
+  run.measured_trace = measured_trace(graph, recorder, steps, by_events);
+  if (steps < first + kTracedSteps - 1) return;
+  run.measured_stalls = planner::stall_times_of(graph, profiler::three_steps(recorder, first));
   const std::int64_t number = parts.start.step() + first;
   run.observed = "steps " + std::to_string(number) + " to " +
                  std::to_string(number + kTracedSteps - 1) + " of the run, timed by " +

@@ -66,6 +66,16 @@ nlohmann::ordered_json rows_json(const std::vector<ComparisonRow>& rows) {
 
 }  // namespace
 
+sim::Trace steps_of(const sim::Trace& trace, int first, int last) {
+  sim::Trace some;
+  for (const sim::TraceSpan& span : trace.spans) {
+    const int step =
+        span.id.size() > 2 && span.id[0] == 's' && span.id[2] == '/' ? span.id[1] - '0' : 0;
+    if (first <= step && step <= last) some.spans.push_back(span);
+  }
+  return some;
+}
+
 Seconds step_period(const sim::Trace& trace) {
   const sim::TraceSpan* second = nullptr;
   const sim::TraceSpan* third = nullptr;

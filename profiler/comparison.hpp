@@ -27,6 +27,9 @@ struct Comparison {
   Seconds step_b{0};
 };
 
+/// Spans of steps `first` to `last` of `trace`, whose ids say 1, 2 or 3.
+[[nodiscard]] sim::Trace steps_of(const sim::Trace& trace, int first, int last);
+
 [[nodiscard]] Comparison compare(const sim::Trace& a, const sim::Trace& b);
 
 /// end(s3/grads) - end(s2/grads); zero where the trace lacks either.

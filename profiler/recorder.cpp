@@ -41,11 +41,11 @@ void Recorder::restart(StepRange steps) {
   std::fill(slots_.begin(), slots_.end(), Slot{});
 }
 
-std::vector<Recorder::Span> three_steps(const planner::StepGraph& graph, const Recorder& recorder,
-                                        std::int64_t first) {
+std::vector<Recorder::Span> recorded_steps(const Recorder& recorder, std::int64_t first,
+                                           std::int64_t count) {
   std::vector<Recorder::Span> spans;
-  spans.reserve(graph.graph.tasks().size());
-  for (std::int64_t step = first; step < first + 3; ++step) {
+  spans.reserve(recorder.tasks_per_step() * static_cast<std::size_t>(count));
+  for (std::int64_t step = first; step < first + count; ++step) {
     const auto more = recorder.spans(step);
     spans.insert(spans.end(), more.begin(), more.end());
   }
@@ -61,7 +61,8 @@ std::vector<Recorder::Span> three_steps(const planner::StepGraph& graph, const R
 sim::Trace trace_of(const planner::StepGraph& graph, const std::vector<Recorder::Span>& spans,
                     sim::SpanSource source) {
   const auto tasks = graph.graph.tasks();
-  check(spans.size() == tasks.size(), "a trace has one span for each task of its graph");
+  check(spans.size() <= tasks.size() && spans.size() % graph.tasks_per_step == 0,
+        "a trace has one span for each task of its graph's steps, or of some of them");
   sim::Trace trace;
   trace.spans.reserve(spans.size());
   for (std::size_t i = 0; i < spans.size(); ++i) {

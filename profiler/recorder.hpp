@@ -52,13 +52,20 @@ class Recorder final : public engine::Observer {
   std::vector<Slot> slots_;
 };
 
-/// Spans of steps first, first + 1, first + 2 for the tasks of `graph` (ids s1 .. s3), parallel to
-/// its tasks; the clock starts with the first of them.
-[[nodiscard]] std::vector<Recorder::Span> three_steps(const planner::StepGraph& graph,
-                                                      const Recorder& recorder, std::int64_t first);
+/// Spans of `count` steps from `first` on, parallel to as many first tasks of a step graph (ids s1
+/// on); the clock starts with the first of them.
+[[nodiscard]] std::vector<Recorder::Span> recorded_steps(const Recorder& recorder,
+                                                         std::int64_t first, std::int64_t count);
 
-/// A trace of `graph` with these spans (parallel to its tasks). Where `source` is the device's
-/// (event, cupti), tasks that only the CPU can run are `clock`.
+/// The same of the three steps that a step graph holds: parallel to all its tasks.
+[[nodiscard]] inline std::vector<Recorder::Span> three_steps(const Recorder& recorder,
+                                                             std::int64_t first) {
+  return recorded_steps(recorder, first, 3);
+}
+
+/// A trace of `graph` with these spans, parallel to its tasks: of all its steps, or of fewer, whole
+/// ones. Where `source` is the device's (event, cupti), tasks that only the CPU can run are
+/// `clock`.
 [[nodiscard]] sim::Trace trace_of(const planner::StepGraph& graph,
                                   const std::vector<Recorder::Span>& spans, sim::SpanSource source);
 

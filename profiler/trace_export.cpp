@@ -60,6 +60,14 @@ std::string stall_table(const std::optional<planner::StallTimes>& predicted,
   return text;
 }
 
+/// What can be said of the one or two steps of a run that had no more.
+std::string fewer_steps(const sim::Trace& predicted, const sim::Trace& measured, int count) {
+  return fmt::format("Of its first {}:\n\n", count == 1 ? "step" : "two steps") +
+         comparison_text(compare(steps_of(predicted, 1, count), measured), "predicted",
+                         "measured") +
+         "\n";
+}
+
 /// The critical path as rows of its own: what follows what, on one lane.
 sim::NamedTrace path_trace(const planner::StepGraph& graph, const sim::Trace& trace,
                            const std::vector<Recorder::Span>& spans, const std::string& name) {
@@ -148,11 +156,17 @@ TraceExport export_run(const std::filesystem::path& folder) {
   TraceExport result;
   std::optional<planner::StallTimes> stalls[2];
   std::optional<Seconds> steps[2];
+  std::string fewer;
   const char* const names[] = {"predicted", "measured"};
   for (int i = 0; i < 2; ++i) {
     const std::filesystem::path file = folder / (std::string(names[i]) + ".trace");
     if (i == 1 && !std::filesystem::exists(file)) continue;
     const sim::Trace trace = sim::read_trace(planner::read_whole_file(file), file.string());
+    if (const auto count = trace.spans.size() / graph.tasks_per_step; i == 1 && count < 3) {
+      fewer = fewer_steps(result.traces.front().trace, trace, static_cast<int>(count));
+      result.traces.push_back({names[i], trace, {}});
+      continue;
+    }
     const auto spans = spans_of(graph, trace, file.string());
     stalls[i] = planner::stall_times_of(graph, spans);
     steps[i] = step_period(trace);
@@ -165,7 +179,7 @@ TraceExport export_run(const std::filesystem::path& folder) {
         fmt::format("\nThese steps took {} each, {:+.1f} % of the prediction.\n",
                     planner::format_seconds(*steps[1]), 100 * (*steps[1] / *steps[0] - 1));
   } else {
-    result.summary += "\nThe run ended before three steps could be traced.\n";
+    result.summary += "\nThe run ended before three steps could be traced.\n" + fewer;
   }
   result.summary += dominant_stall(stalls[1] ? *stalls[1] : *stalls[0]) + "\n";
   return result;

@@ -95,15 +95,6 @@ Json to_json(const std::vector<ComparisonRow>& rows) {
   return list;
 }
 
-/// The step that has a neighbour on either side.
-sim::Trace second_step(const sim::Trace& trace) {
-  sim::Trace second;
-  for (const sim::TraceSpan& span : trace.spans) {
-    if (span.id.starts_with("s2/")) second.spans.push_back(span);
-  }
-  return second;
-}
-
 }  // namespace
 
 StepView view_of(const planner::PredictedStep& step, sim::Trace predicted,
@@ -133,8 +124,9 @@ void add_step(Json& page, const StepView& view) {
   }
   page["memory"] = Json::array();
   for (const TierView& tier : view.tiers) page["memory"].push_back(to_json(tier, view));
+  // The step that has a neighbour on either side.
   const Comparison comparison =
-      compare(second_step(view.predicted.trace), second_step(view.measured.trace));
+      compare(steps_of(view.predicted.trace, 2, 2), steps_of(view.measured.trace, 2, 2));
   page["kinds"] = to_json(comparison.kinds);
   page["lanes"] = to_json(comparison.lanes);
   page["elasticities"] = Json::array();

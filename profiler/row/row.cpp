@@ -67,7 +67,7 @@ void explain(const PromisedRow& row, const Recorder& recorder, MeasuredRow& meas
   std::vector<Seconds> periods;
   MeasuredRun run{row.step.prediction.plan, {}};
   for (std::int64_t step = first; step <= row.request.config.steps; ++step) {
-    const auto spans = three_steps(graph, recorder, step - 2);
+    const auto spans = three_steps(recorder, step - 2);
     falls.push_back(planner::waterfall(planner::stall_times_of(graph, spans), row.ceilings));
     periods.push_back(to_seconds(falls.back().step));
     run.steps.push_back(recorder.spans(step));

@@ -85,3 +85,25 @@ def test_predicted_and_measured_traces_hold_the_same_ids(run_folder, run_sluice)
     report = run_sluice("trace", "diff", run_folder / "predicted.trace", run_folder, "--json").json()
     assert report["only_a"] == [] and report["only_b"] == []
     assert report["step_a_s"] > 0 and report["step_b_s"] > 0
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_steps_of_a_run_too_short_to_trace_are_kept_and_compared(steps, tmp_path, run_sluice, validate):
+    if "train" not in available_verbs():
+        pytest.skip("this build does not train")
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "text.txt").write_text(TEXT)
+    run_sluice("train", "--model", "config.json", "data=text.txt", "--seq-len", "32", "--batch-size", "4", f"steps={steps}",
+               "--backend", "host", "out=run", "--json")
+    measured = json.loads((tmp_path / "run" / "measured.trace").read_text())
+    validate(measured, "trace")
+    assert {span["id"].split("/")[0] for span in measured["tasks"]} == {f"s{step + 1}" for step in range(steps)}
+    predicted = json.loads((tmp_path / "run" / "predicted.trace").read_text())
+    assert len(measured["tasks"]) * 3 == len(predicted["tasks"]) * steps
+    told = run_sluice("trace", "run").out
+    forward = sum(span["kind"] == "forward" for span in measured["tasks"])
+    assert "ended before three steps" in told and " ".join(told.split("forward")[1].split()[:1]) == str(forward)
+    assert "only in" not in told
+    names = {event["args"]["name"] for event in json.loads((tmp_path / "run" / "trace.json").read_text())["traceEvents"]
+             if event.get("name") == "process_name"}
+    assert names == {"predicted", "measured", "predicted: critical path"}

@@ -31,7 +31,7 @@ TEST(Recorder, ThreeStepsOfARunBecomeTheGraphsOwnIdsFromTimeZero) {
   const planner::StepGraph graph = small_graph();
   Recorder recorder(graph, {.first = 5, .count = 3});
   play(recorder, graph, 5, std::chrono::seconds(7));
-  const auto spans = three_steps(graph, recorder, 5);
+  const auto spans = three_steps(recorder, 5);
   const sim::Trace trace = trace_of(graph, spans, sim::SpanSource::clock);
   const sim::Timeline timeline = sim::simulate(graph.graph);
   ASSERT_EQ(trace.spans.size(), graph.graph.tasks().size());
