@@ -63,6 +63,12 @@ void show_text(const MachineProfile& machine) {
     show_fact("gemm of " + planner::format_amount(point.size) + "FLOP", point.rate,
               FactUnit::flops_per_second);
   }
+  for (const planner::AttentionPoint& point : machine.attention) {
+    const std::string shape = " of " + planner::format_amount(static_cast<double>(point.length)) +
+                              ", " + std::to_string(point.head_dim);
+    show_fact("forward" + shape, point.forward, FactUnit::flops_per_second);
+    show_fact("backward" + shape, point.backward, FactUnit::flops_per_second);
+  }
   for (const auto& [threads, rate] : machine.update) {
     show_fact("update, threads " + std::to_string(threads), rate, FactUnit::per_second);
   }

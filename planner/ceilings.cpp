@@ -1,6 +1,7 @@
 #include "planner/ceilings.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/cost_model.hpp"
 
@@ -58,6 +59,13 @@ MachineProfile at_ceilings(const MachineProfile& profile) {
       ceiling(profile.attention_forward_ceiling, top.peak_bf16, profile.attention_forward);
   top.attention_backward =
       ceiling(profile.attention_backward_ceiling, top.peak_bf16, profile.attention_backward);
+  for (const AttentionPoint& point : profile.attention) {
+    for (auto [top_rate, rate] : {std::pair{&top.attention_forward, &point.forward},
+                                  std::pair{&top.attention_backward, &point.backward}}) {
+      if (rate->value > top_rate->value) *top_rate = *rate;
+    }
+  }
+  top.attention.clear();
   top.kernel_overhead.value = 0;
   return top;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <vector>
 
 #include "planner/catalogue_files.hpp"
 #include "planner/composed_machine.hpp"
@@ -71,6 +72,7 @@ void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
   machine.gemm = like.gemm;
   machine.attention_forward = like.attention_forward;
   machine.attention_backward = like.attention_backward;
+  machine.attention = like.attention;
   machine.launch = like.launch;
   machine.kernel_overhead = like.kernel_overhead;
   double saturated = like.gemm.back().rate.value;
@@ -81,8 +83,12 @@ void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
       point.rate = scaled(point.rate, factor, gpu.saturated_deviation, rule);
       point.rate.value = std::min(point.rate.value, kMostOfPeak * gpu.peak.count());
     }
-    for (Fact* attention : {&machine.attention_forward, &machine.attention_backward}) {
-      *attention = scaled(*attention, factor, std::max(0.25, gpu.saturated_deviation), rule);
+    std::vector<Fact*> attention{&machine.attention_forward, &machine.attention_backward};
+    for (AttentionPoint& point : machine.attention) {
+      attention.insert(attention.end(), {&point.forward, &point.backward});
+    }
+    for (Fact* rate : attention) {
+      *rate = scaled(*rate, factor, std::max(0.25, gpu.saturated_deviation), rule);
     }
     saturated = gpu.saturated->count();
   }

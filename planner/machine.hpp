@@ -36,6 +36,14 @@ struct CurvePoint {
   Fact rate;
 };
 
+/// Causal attention as measured over sequences of one length, with heads of one size.
+struct AttentionPoint {
+  std::int64_t head_dim, length;
+  /// FLOP/s. Backward without what the cost model counts besides: sums of gradients, and keys that
+  /// runs of one head read.
+  Fact forward, backward;
+};
+
 struct MachineProfile {
   std::string name;
   DeviceKind device = DeviceKind::host;
@@ -76,6 +84,9 @@ struct MachineProfile {
   Fact peak_bf16;                              ///< Dense FLOP/s; the denominator of MFU.
   std::vector<CurvePoint> gemm;                ///< FLOP/s by FLOPs of the product.
   Fact attention_forward, attention_backward;  ///< FLOP/s of causal attention.
+  /// By head_dim, then length; where there are none, the two facts above and their ceilings stand
+  /// for all shapes.
+  std::vector<AttentionPoint> attention;
   /// The most FLOP/s that any shape reached: what no kernel known for the machine beats.
   Fact gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
   Fact launch;                          ///< Seconds a kernel launch occupies the launcher.

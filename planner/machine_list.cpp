@@ -33,6 +33,10 @@ std::map<std::string, int> sources(const MachineProfile& profile) {
     if (is_stated(profile, field)) count(profile.*field.member);
   }
   for (const CurvePoint& point : profile.gemm) count(point.rate);
+  for (const AttentionPoint& point : profile.attention) {
+    count(point.forward);
+    count(point.backward);
+  }
   for (const auto& [threads, rate] : profile.update) count(rate);
   for (const auto& pair : profile.interference) count(pair.factor);
   return counts;

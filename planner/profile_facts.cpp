@@ -168,6 +168,7 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
       continue;
     }
     Fact& fact = profile.*field.member;
+    const double before = fact.value;
     if (factor) {
       scale(fact, *factor, value);
     } else {
@@ -183,6 +184,12 @@ void set_fact(MachineProfile& profile, const std::string& name, const std::strin
     }
     if (!(fact.value <= most_of(field))) {
       throw BadRequest(where + ": \"" + value + "\" is too large");
+    }
+    for (AttentionPoint& point : profile.attention) {
+      Fact* of_all = field.member == &Profile::attention_forward    ? &point.forward
+                     : field.member == &Profile::attention_backward ? &point.backward
+                                                                    : nullptr;
+      if (of_all != nullptr) scale(*of_all, fact.value / before, value);
     }
     return;
   }
@@ -224,6 +231,11 @@ std::string profile_hash(const MachineProfile& profile) {
   for (const CurvePoint& point : profile.gemm) {
     text.add("gemm", point.size);
     add_fact(text, "gemm.rate", point.rate);
+  }
+  for (const AttentionPoint& point : profile.attention) {
+    text.add("attention.head_dim", point.head_dim).add("attention.length", point.length);
+    add_fact(text, "attention.forward", point.forward);
+    add_fact(text, "attention.backward", point.backward);
   }
   for (const auto& [threads, rate] : profile.update) {
     text.add("update", threads);

@@ -3,6 +3,9 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "planner/choice.hpp"
 #include "planner/store.hpp"
@@ -87,6 +90,26 @@ void read_facts(const JsonObject& facts, MachineProfile& profile) {
   }
 }
 
+constexpr char kForward[] = "forward_flop_per_s", kBackward[] = "backward_flop_per_s";
+
+/// The point after those that are known.
+AttentionPoint attention_point(const JsonObject& json, std::span<const AttentionPoint> known) {
+  json.refuse_unknown({"head_dim", "length", kForward, kBackward});
+  const AttentionPoint point{.head_dim = json.integer("head_dim"),
+                             .length = json.integer("length"),
+                             .forward = to_fact(json.object(kForward)),
+                             .backward = to_fact(json.object(kBackward))};
+  if (point.head_dim < 1) json.fail("head_dim", "must be at least 1");
+  if (point.length < 1) json.fail("length", "must be at least 1");
+  if (!(point.forward.value > 0)) json.fail(kForward, "must be more than 0");
+  if (!(point.backward.value > 0)) json.fail(kBackward, "must be more than 0");
+  const auto order = [](const AttentionPoint& p) { return std::pair(p.head_dim, p.length); };
+  if (!known.empty() && order(point) <= order(known.back())) {
+    json.fail("length", "points must be in ascending order of head_dim, then of length");
+  }
+  return point;
+}
+
 void read_lists(const JsonObject& json, MachineProfile& profile) {
   for (const JsonObject& point : json.objects("gemm")) {
     point.refuse_unknown({"flop", "rate_flop_per_s"});
@@ -96,6 +119,10 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
       point.fail("flop", "points must be in ascending order");
     }
     profile.gemm.push_back({size, to_fact(point.object("rate_flop_per_s"))});
+  }
+  for (const JsonObject& json_point :
+       json.has("attention") ? json.objects("attention") : std::vector<JsonObject>{}) {
+    profile.attention.push_back(attention_point(json_point, profile.attention));
   }
   for (const JsonObject& point : json.objects("update")) {
     point.refuse_unknown({"threads", "rate_per_s"});
@@ -148,6 +175,12 @@ std::string to_json_text(const MachineProfile& profile) {
   for (const CurvePoint& point : profile.gemm) {
     json["gemm"].push_back({{"flop", point.size}, {"rate_flop_per_s", to_json(point.rate)}});
   }
+  for (const AttentionPoint& point : profile.attention) {
+    json["attention"].push_back({{"head_dim", point.head_dim},
+                                 {"length", point.length},
+                                 {kForward, to_json(point.forward)},
+                                 {kBackward, to_json(point.backward)}});
+  }
   for (const auto& [threads, rate] : profile.update) {
     json["update"].push_back({{"threads", threads}, {"rate_per_s", to_json(rate)}});
   }
@@ -167,8 +200,8 @@ MachineProfile profile_from_json(const std::string& text, const std::string& whe
     json.fail("schema", "must be \"" + std::string(kProfileSchema) + "\", not \"" +
                             json.text("schema") + "\"");
   }
-  json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "update",
-                       "interference", "price_usd"});
+  json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "attention",
+                       "update", "interference", "price_usd"});
   MachineProfile profile;
   profile.name = json.text("name");
   profile.device =

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 
 #include "sim/error.hpp"
 
@@ -18,19 +19,57 @@ Fact between(const Fact& a, const Fact& b, double share) {
   return fact;
 }
 
+/// By the last query.
+std::int64_t keys_seen(const AttentionWork& attention) {
+  const std::int64_t seen = attention.length + attention.prior;
+  return std::min(seen, attention.window.value_or(seen));
+}
+
 /// Rate of attention by shape over the profile's: L / (L + half) over the same at the length that
 /// the profile's rate is of, times the head dimension's share. L: keys that the last query sees.
 /// Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head dimension 128: 309,
 /// 544, 654 TFLOP/s at 1024, 4096, 16384 tokens; 64: 486), within 5 % from 1024 tokens on; backward
 /// follows FlashAttention-3 (arXiv 2407.08608, H100: 316 to 561 TFLOP/s at 128, 272 to 474 at 64).
 double attention_share(const AttentionWork& attention) {
-  const std::int64_t seen = attention.length + attention.prior;
-  const auto keys = static_cast<double>(std::min(seen, attention.window.value_or(seen)));
+  const auto keys = static_cast<double>(keys_seen(attention));
   const double half = attention.backward ? 800 : 1100;
   const double usual = attention.backward ? 1800 : 3900;
   const double small_heads = attention.backward ? 0.845 : 0.74;
   const double by_length = keys / (keys + half) * (usual + half) / usual;
   return by_length * (attention.head_dim <= 64 ? small_heads : 1);
+}
+
+/// Between the points of the nearest head size, in the logarithm of the keys that the last query
+/// sees. Shorter sequences than any follow attention_share, longer ones the longest.
+Fact measured_attention(std::span<const AttentionPoint> points, const AttentionWork& attention) {
+  const auto distance = [&](const AttentionPoint& point) {
+    return std::abs(std::log2(static_cast<double>(point.head_dim)) -
+                    std::log2(static_cast<double>(attention.head_dim)));
+  };
+  const std::int64_t head_dim = std::ranges::min_element(points, {}, distance)->head_dim;
+  const auto alike = std::ranges::equal_range(points, head_dim, {}, &AttentionPoint::head_dim);
+  const auto rate = [&](const AttentionPoint& point) {
+    return attention.backward ? point.backward : point.forward;
+  };
+  const std::int64_t keys = keys_seen(attention);
+  const auto above = std::ranges::lower_bound(alike, keys, {}, &AttentionPoint::length);
+  if (above == alike.end()) return rate(alike.back());
+  if (above == alike.begin()) {
+    AttentionWork shortest = attention;
+    shortest.length = above->length;
+    shortest.prior = 0;
+    shortest.window.reset();
+    Fact fact = rate(*above);
+    const double share = attention_share(attention) / attention_share(shortest);
+    fact.value *= share;
+    fact.deviation *= share;
+    return fact;
+  }
+  const AttentionPoint& below = *(above - 1);
+  const double share =
+      std::log(static_cast<double>(keys) / static_cast<double>(below.length)) /
+      std::log(static_cast<double>(above->length) / static_cast<double>(below.length));
+  return between(rate(below), rate(*above), share);
 }
 
 }  // namespace
@@ -86,6 +125,7 @@ Seconds narrow_run_time(const AttentionWork& attention) {
 }
 
 Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
+  if (!profile.attention.empty()) return measured_attention(profile.attention, attention);
   Fact rate = attention.backward ? profile.attention_backward : profile.attention_forward;
   if (!(rate.value > 0)) return gemm_rate(profile, flops(attention));
   const Fact& ceiling =

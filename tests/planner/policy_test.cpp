@@ -3,12 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
+#include "planner/catalogue.hpp"
 #include "planner/policy_file.hpp"
 #include "planner/policy_ml_dataflow.hpp"
+#include "planner/profile_file.hpp"
 #include "planner/profile_rates.hpp"
 #include "planner/run_planning.hpp"
 #include "refusal.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -236,6 +241,64 @@ TEST(AttentionRate, RisesWithLengthAndWithPriorKeysAndFallsAtSmallHeads) {
     }
     EXPECT_LT(rate(1024, 64), rate(1024, 128));
   }
+}
+
+TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
+  MachineProfile profile;
+  profile.device = DeviceKind::cuda;
+  const auto fact = [](double value) {
+    Fact known;
+    known.value = value;
+    known.deviation = value / 10;
+    return known;
+  };
+  profile.attention_forward = fact(1);
+  profile.attention_backward = fact(1);
+  profile.attention_forward_ceiling = profile.attention_backward_ceiling = fact(2);
+  profile.attention = {{64, 1024, fact(100), fact(50)},
+                       {128, 1024, fact(200), fact(120)},
+                       {128, 4096, fact(400), fact(200)},
+                       {128, 16384, fact(500), fact(300)}};
+  const auto rate = [&](std::int64_t length, std::int64_t head_dim, bool backward,
+                        std::int64_t prior = 0, std::optional<std::int64_t> window = {}) {
+    return attention_rate(profile, {.sequences = 1,
+                                    .length = length,
+                                    .heads = 32,
+                                    .kv_heads = 8,
+                                    .head_dim = head_dim,
+                                    .backward = backward,
+                                    .window = window,
+                                    .prior = prior})
+        .value;
+  };
+  EXPECT_EQ(rate(4096, 128, false), 400);
+  EXPECT_EQ(rate(4096, 128, true), 200);
+  EXPECT_NEAR(rate(2048, 128, false), 300, 1e-9);  // Half-way in the logarithm of the length.
+  EXPECT_NEAR(rate(8192, 128, true), 250, 1e-9);
+  EXPECT_EQ(rate(131072, 128, false), 500);
+  EXPECT_EQ(rate(131072, 96, true), 300);  // 96 is nearer to 128, in ratios, than to 64.
+  EXPECT_EQ(rate(131072, 64, true), 50);
+  EXPECT_EQ(rate(1024, 128, false, 3072), 400);  // The last query sees 4096 keys.
+  EXPECT_EQ(rate(131072, 128, false, 0, 4096), 400);
+  EXPECT_LT(rate(512, 128, false), 200);
+  EXPECT_GT(rate(512, 128, false), 100);
+}
+
+TEST(AttentionRate, PointsSurviveAFileCountInTheHashAndFollowTheirFact) {
+  MachineProfile profile = find_machine("h200");
+  const std::string without = profile_hash(profile);
+  EXPECT_EQ(to_json_text(profile).find("\"attention\""), std::string::npos);
+  Fact known = profile.attention_forward;
+  profile.attention = {{128, 1024, known, known}, {128, 4096, known, known}};
+  EXPECT_NE(profile_hash(profile), without);
+  const MachineProfile again = profile_from_json(to_json_text(profile), "here");
+  EXPECT_EQ(profile_hash(again), profile_hash(profile));
+  MachineProfile slower = profile;
+  set_fact(slower, "attention_forward", "0.5x");
+  EXPECT_DOUBLE_EQ(slower.attention[1].forward.value, known.value / 2);
+  EXPECT_EQ(slower.attention[1].backward.value, known.value);
+  std::swap(profile.attention[0], profile.attention[1]);
+  EXPECT_THROW((void)profile_from_json(to_json_text(profile), "here"), BadRequest);
 }
 
 }  // namespace

@@ -205,16 +205,28 @@ void GpuProbe::products() {
 
 void GpuProbe::layers() {
   MachineProfile& profile = result_.profile;
-  const AttentionRates attention = measure_attention(budget_.kernel / 2);
+  const auto kernels = measure_memory_kernels(budget_.kernel / 2);
+  profile.hbm_bandwidth = rate_of_shapes(kernels, "SwiGLU and RMSNorm of a large micro-batch");
+  const AttentionRates attention =
+      measure_attention(budget_.kernel / 2, BytesPerSecond(profile.hbm_bandwidth.value));
   profile.attention_forward = rate_of_shapes(attention.forward, "causal, four shapes, cuDNN");
   profile.attention_backward = rate_of_shapes(attention.backward, "causal, four shapes, cuDNN");
-  profile.attention_forward_ceiling = fastest(attention.forward);
-  profile.attention_backward_ceiling = fastest(attention.backward);
+  profile.attention = attention.points;
+  std::vector<Fact> forward, backward;
+  std::string by_length;
+  for (const planner::AttentionPoint& point : attention.points) {
+    forward.push_back(point.forward);
+    backward.push_back(point.backward);
+    by_length += fmt::format("{}{:.0f} and {:.0f} over {} by heads of {}",
+                             by_length.empty() ? "" : ", ", point.forward.value / 1e12,
+                             point.backward.value / 1e12, point.length, point.head_dim);
+  }
+  profile.attention_forward_ceiling = fastest(forward);
+  profile.attention_backward_ceiling = fastest(backward);
   say("attention", fmt::format("{} forward, {} backward, over shapes",
                                with_deviation(profile.attention_forward, "TFLOP/s", 1e12),
                                with_deviation(profile.attention_backward, "TFLOP/s", 1e12)));
-  const auto kernels = measure_memory_kernels(budget_.kernel / 2);
-  profile.hbm_bandwidth = rate_of_shapes(kernels, "SwiGLU and RMSNorm of a large micro-batch");
+  say("attention by length", by_length + " TFLOP/s forward and backward");
   profile.device_update = measure_device_update(budget_.kernel);
   say("device memory",
       fmt::format("{} by element-wise kernels, {} updated",

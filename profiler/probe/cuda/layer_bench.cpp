@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <utility>
 
 #include "engine/cuda/adamw.hpp"
 #include "engine/cuda/attention.hpp"
@@ -11,6 +13,7 @@
 #include "engine/cuda/shared_memory.hpp"
 #include "engine/cuda/templates.hpp"
 #include "planner/cost.hpp"
+#include "planner/profile_rates.hpp"
 #include "profiler/probe/block_bench.hpp"
 
 namespace sluice::profiler {
@@ -25,10 +28,19 @@ std::uint16_t* halves(const DeviceMemory& memory, std::int64_t element = 0) {
 
 struct AttentionTimes {
   Fact forward, backward;
+  planner::AttentionPoint point;
 };
 
+/// Shapes of one length differ by this.
+constexpr double kShapeDeviation = 0.08;
+
+Fact of_any_shape(Fact rate) {
+  rate.deviation = std::hypot(rate.deviation, kShapeDeviation * rate.value);
+  return rate;
+}
+
 AttentionTimes measure_shape(const engine::Cudnn& cudnn, KernelTimer& timer,
-                             engine::AttentionShape shape, Seconds budget) {
+                             engine::AttentionShape shape, Seconds budget, BytesPerSecond memory) {
   shape.qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim;
   shape.out_row = shape.heads * shape.head_dim;
   const std::int64_t tokens = shape.sequences * shape.length;
@@ -49,6 +61,8 @@ AttentionTimes measure_shape(const engine::Cudnn& cudnn, KernelTimer& timer,
                                     .head_dim = shape.head_dim};
   planner::AttentionWork back = work;
   back.backward = true;
+  back.sums = planner::attention_sum_traffic(shape);
+  back.narrow_keys = planner::attention_keys_of_narrow_runs(shape);
   const std::string note = std::to_string(shape.sequences) + " x " + std::to_string(shape.length) +
                            " tokens, " + std::to_string(shape.heads) + "/" +
                            std::to_string(shape.kv_heads) + " heads of " +
@@ -64,31 +78,50 @@ AttentionTimes measure_shape(const engine::Cudnn& cudnn, KernelTimer& timer,
   };
   AttentionTimes times;
   times.forward = measured_rate(flops(work).count(), timer.samples(forward, budget), note);
-  times.backward = measured_rate(flops(back).count(), timer.samples(backward, budget), note);
+  Samples seconds = timer.samples(backward, budget);
+  times.backward = measured_rate(flops(back).count(), seconds, note);
+  const double besides = planner::narrow_run_time(back).count() +
+                         static_cast<double>(back.sums.count()) / memory.count();
+  for (double& sample : seconds) sample = std::max(sample - besides, sample / 4);
+  times.point = {
+      .head_dim = shape.head_dim,
+      .length = shape.length,
+      .forward = of_any_shape(times.forward),
+      .backward = of_any_shape(measured_rate(flops(back).count(), std::move(seconds), note))};
   wait(timer.stream());
   return times;
 }
 
 }  // namespace
 
-AttentionRates measure_attention(Seconds budget_each) {
+AttentionRates measure_attention(Seconds budget_each, BytesPerSecond memory) {
   KernelTimer timer;
   const engine::Cudnn cudnn;
-  const std::array<engine::AttentionShape, 4> shapes = {{
+  constexpr std::size_t kUsual = 4;
+  const std::array<engine::AttentionShape, 8> shapes = {{
       {.sequences = 8, .length = 1024, .heads = 14, .kv_heads = 2, .head_dim = 64},
       {.sequences = 8, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
       {.sequences = 2, .length = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128},
       {.sequences = 1, .length = 8192, .heads = 32, .kv_heads = 8, .head_dim = 128},
+      // Long ones, whose backward pass runs in parts (docs/design/attention.md).
+      {.sequences = 1, .length = 8192, .heads = 16, .kv_heads = 4, .head_dim = 64},
+      {.sequences = 1, .length = 32768, .heads = 8, .kv_heads = 2, .head_dim = 64},
+      {.sequences = 1, .length = 16384, .heads = 8, .kv_heads = 2, .head_dim = 128},
+      {.sequences = 1, .length = 32768, .heads = 8, .kv_heads = 2, .head_dim = 128},
   }};
   AttentionRates rates;
   const Bytes room(device_room().free.count() / 2);
-  for (const engine::AttentionShape& shape : shapes) {
-    const bool first = rates.forward.empty();
-    if (!first && planner::attention_workspace_bound(shape) > room) continue;
-    const AttentionTimes times = measure_shape(cudnn, timer, shape, budget_each);
-    rates.forward.push_back(times.forward);
-    rates.backward.push_back(times.backward);
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    if (i > 0 && planner::attention_workspace_bound(shapes[i]) > room) continue;
+    AttentionTimes times = measure_shape(cudnn, timer, shapes[i], budget_each, memory);
+    rates.points.push_back(std::move(times.point));
+    if (i >= kUsual) continue;
+    rates.forward.push_back(std::move(times.forward));
+    rates.backward.push_back(std::move(times.backward));
   }
+  std::ranges::sort(rates.points, {}, [](const planner::AttentionPoint& point) {
+    return std::pair(point.head_dim, point.length);
+  });
   return rates;
 }
 

@@ -11,10 +11,12 @@
 namespace sluice::profiler {
 
 struct AttentionRates {
-  std::vector<planner::Fact> forward, backward;  ///< FLOP/s by shape.
+  std::vector<planner::Fact> forward, backward;  ///< FLOP/s by usual shape.
+  std::vector<planner::AttentionPoint> points;   ///< Of these and of longer sequences, in order.
 };
-/// Causal attention of layers of several models, as jobs run it.
-[[nodiscard]] AttentionRates measure_attention(Seconds budget_each);
+/// Causal attention of layers of several models, as jobs run it. `memory`: bytes/s of element-wise
+/// kernels, for what the points leave out. Shapes that do not fit the device are left out.
+[[nodiscard]] AttentionRates measure_attention(Seconds budget_each, BytesPerSecond memory);
 
 /// Bytes/s of element-wise kernels and norms over a micro-batch of a large model.
 [[nodiscard]] std::vector<planner::Fact> measure_memory_kernels(Seconds budget_each);
