@@ -267,8 +267,8 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
                                     .kv_heads = 8,
                                     .head_dim = head_dim,
                                     .backward = backward,
-                                    .window = window,
-                                    .prior = prior})
+                                    .prior = prior,
+                                    .window = window})
         .value;
   };
   EXPECT_EQ(rate(4096, 128, false), 400);
