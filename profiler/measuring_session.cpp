@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "engine/backend.hpp"
 #include "profiler/cupti/device_times.hpp"
@@ -14,6 +15,13 @@ constexpr std::uint64_t kSeed = 1;
 
 /// Steps before a traced burst: code loads, clocks and caches settle.
 constexpr std::int64_t kWarmUp = 3;
+
+/// Pairs of bursts after the first, while they leave open what tracing costs.
+constexpr int kMorePairs = 2;
+
+void append(std::vector<Seconds>& all, const std::vector<Seconds>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
 
 }  // namespace
 
@@ -93,8 +101,19 @@ Measurement MeasuringSession::measure(std::int64_t steps) {
     result.refusal = absence->line;
     return result;
   }
-  result.overhead = cupti::trace_overhead(step_times(graph_, result.untraced),
-                                          step_times(graph_, *result.traced));
+  auto untraced_steps = step_times(graph_, result.untraced);
+  auto traced_steps = step_times(graph_, *result.traced);
+  result.overhead = cupti::trace_overhead(untraced_steps, traced_steps);
+  for (int pair = 0; pair < kMorePairs && cupti::is_undecided(*result.overhead); ++pair) {
+    auto traced = run_traced(steps);
+    auto* again = std::get_if<MeasuredRun>(&traced);
+    if (again == nullptr) break;
+    result.traced = std::move(*again);
+    result.untraced = run(steps);
+    append(untraced_steps, step_times(graph_, result.untraced));
+    append(traced_steps, step_times(graph_, *result.traced));
+    result.overhead = cupti::trace_overhead(untraced_steps, traced_steps);
+  }
   if (const auto why = cupti::why_unfit(*result.overhead)) {
     result.refusal =
         "calibration from CUPTI refused: " + *why + "; CUDA events time the tasks instead";

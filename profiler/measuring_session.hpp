@@ -45,9 +45,10 @@ class MeasuringSession {
   /// were lost or belong to no task (cupti::why_unfit).
   [[nodiscard]] std::variant<MeasuredRun, cupti::Absence> run_traced(std::int64_t steps);
 
-  /// An untraced burst, and a traced one where there is a collector. Tracing that does not
-  /// work, or costs more than cupti::kMostTraceOverhead, is refused and said; lost records throw as
-  /// run_traced does.
+  /// An untraced burst, and a traced one where there is a collector; while they leave open what
+  /// tracing costs (cupti::is_undecided), up to two more of each, the last of which are returned.
+  /// Tracing that does not work, or costs more than cupti::kMostTraceOverhead over all of them, is
+  /// refused and said; lost records throw as run_traced does.
   [[nodiscard]] Measurement measure(std::int64_t steps);
 
   /// The last burst, for traces; its spans are the engine's own, never CUPTI's.

@@ -57,8 +57,12 @@ std::optional<std::string> why_unfit(const TraceOverhead& overhead) {
       "not; medians of {} and {} steps){}",
       100 * overhead.share, 100 * overhead.deviation, 100 * kMostTraceOverhead,
       1e3 * overhead.traced.count(), 1e3 * overhead.untraced.count(), overhead.traced_steps,
-      overhead.untraced_steps,
-      overhead.share - 2 * overhead.deviation <= kMostTraceOverhead ? ": measure more steps" : "");
+      overhead.untraced_steps, is_undecided(overhead) ? ": measure more steps" : "");
+}
+
+bool is_undecided(const TraceOverhead& overhead) {
+  return overhead.share > kMostTraceOverhead &&
+         overhead.share - 2 * overhead.deviation <= kMostTraceOverhead;
 }
 
 }  // namespace sluice::profiler::cupti

@@ -30,4 +30,8 @@ inline constexpr std::size_t kFewestSteps = 3;      ///< Of each kind.
 /// too few steps were measured to tell.
 [[nodiscard]] std::optional<std::string> why_unfit(const TraceOverhead& overhead);
 
+/// Tracing seems to cost more than kMostTraceOverhead, and two standard errors could explain it:
+/// more steps would tell.
+[[nodiscard]] bool is_undecided(const TraceOverhead& overhead);
+
 }  // namespace sluice::profiler::cupti

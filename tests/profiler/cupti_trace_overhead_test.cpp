@@ -55,6 +55,14 @@ TEST(TraceOverhead, WhereSpreadCouldExplainItMoreStepsAreAskedFor) {
   EXPECT_TRUE(contains(why.value_or(""), "measure more steps"));
 }
 
+TEST(TraceOverhead, IsOpenOnlyWhereItSeemsTooMuchAndSpreadCouldExplainIt) {
+  const Steps spread = steps({98, 99, 100, 101, 102});
+  EXPECT_TRUE(is_undecided(trace_overhead(spread, steps({101, 102, 103, 104, 105}))));
+  EXPECT_FALSE(is_undecided(trace_overhead(spread, steps({108, 109, 110, 111, 112}))));
+  EXPECT_FALSE(is_undecided(trace_overhead(spread, spread)));
+  EXPECT_FALSE(is_undecided(trace_overhead(steps({100, 100, 100}), steps({103, 103, 103}))));
+}
+
 TEST(TraceOverhead, TooFewStepsAreUnknownNotFree) {
   EXPECT_TRUE(
       contains(why_unfit(trace_overhead(steps({100, 100}), steps({100, 100, 100}))).value_or(""),
