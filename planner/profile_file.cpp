@@ -95,10 +95,10 @@ constexpr char kForward[] = "forward_flop_per_s", kBackward[] = "backward_flop_p
 /// The point after those that are known.
 AttentionPoint attention_point(const JsonObject& json, std::span<const AttentionPoint> known) {
   json.refuse_unknown({"head_dim", "length", kForward, kBackward});
-  const AttentionPoint point{.head_dim = json.integer("head_dim"),
-                             .length = json.integer("length"),
-                             .forward = to_fact(json.object(kForward)),
-                             .backward = to_fact(json.object(kBackward))};
+  AttentionPoint point{.head_dim = json.integer("head_dim"),
+                       .length = json.integer("length"),
+                       .forward = to_fact(json.object(kForward)),
+                       .backward = to_fact(json.object(kBackward))};
   if (point.head_dim < 1) json.fail("head_dim", "must be at least 1");
   if (point.length < 1) json.fail("length", "must be at least 1");
   if (!(point.forward.value > 0)) json.fail(kForward, "must be more than 0");

@@ -47,7 +47,10 @@ Fact measured_attention(std::span<const AttentionPoint> points, const AttentionW
                     std::log2(static_cast<double>(attention.head_dim)));
   };
   const std::int64_t head_dim = std::ranges::min_element(points, {}, distance)->head_dim;
-  const auto alike = std::ranges::equal_range(points, head_dim, {}, &AttentionPoint::head_dim);
+  const auto first = std::ranges::lower_bound(points, head_dim, {}, &AttentionPoint::head_dim);
+  const auto last = std::ranges::upper_bound(points, head_dim, {}, &AttentionPoint::head_dim);
+  const std::span alike = points.subspan(static_cast<std::size_t>(first - points.begin()),
+                                         static_cast<std::size_t>(last - first));
   const auto rate = [&](const AttentionPoint& point) {
     return attention.backward ? point.backward : point.forward;
   };

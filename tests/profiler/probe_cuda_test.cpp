@@ -1,9 +1,11 @@
 // The probe's loads on a real GPU; skipped, with the reason, where there is none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/usable.hpp"
@@ -87,10 +89,19 @@ TEST_F(ProbeOnGpu, LayersHaveRatesAndLaunchesACost) {
 }
 
 TEST_F(ProbeOnGpu, AttentionOfEveryShapeHasARate) {
-  const AttentionRates rates = measure_attention(Seconds(0.02));
+  const AttentionRates rates = measure_attention(Seconds(0.02), BytesPerSecond(1e12));
   ASSERT_FALSE(rates.forward.empty());
   EXPECT_EQ(rates.forward.size(), rates.backward.size());
   for (const planner::Fact& rate : rates.forward) EXPECT_GT(rate.value, 1e12);
+  ASSERT_GE(rates.points.size(), rates.forward.size());
+  const auto order = [](const planner::AttentionPoint& point) {
+    return std::pair(point.head_dim, point.length);
+  };
+  EXPECT_TRUE(std::ranges::is_sorted(rates.points, {}, order));
+  for (const planner::AttentionPoint& point : rates.points) {
+    EXPECT_GT(point.forward.value, 1e12);
+    EXPECT_GT(point.backward.value, 1e12);
+  }
 }
 
 TEST_F(ProbeOnGpu, StagedCopiesHaveARate) {
