@@ -43,22 +43,67 @@ struct Line {
   [[nodiscard]] double at(double size) const { return fixed + each * size; }
 };
 
+/// Relative, of a sample that is not far off.
+constexpr double kLeastDeviation = 0.02;
+/// Of the rate that a profile states, in this fit: it may be wrong by half, and one sample of more
+/// than twice the usual fixed time outweighs it.
+constexpr double kStatedDeviation = 1;
+/// Of a copy or an update: to wake threads, to start a copy, to stamp its end.
+constexpr double kUsualFixedSeconds = 5e-5;
+
+double square(double x) { return x * x; }
+
 /// Least squares of relative errors, neither number negative: what is off by a millisecond of a
 /// hundred says nothing of tasks of one.
-Line relative_line(const std::vector<Sized>& samples) {
-  // With u = 1 / seconds and v = size / seconds the line is fixed * u + each * v = 1.
-  double uu = 0, uv = 0, vv = 0, u1 = 0, v1 = 0;
-  for (const Sized& sample : samples) {
+class RelativeLine {
+ public:
+  /// `before`: the line of the round before this one, none in the first.
+  RelativeLine(const FamilyRate& stated, const std::optional<Line>& before) {
+    if (!(stated.per_second > 0)) return;
+    // fixed / usual and (each / stated - 1) / kStatedDeviation, as residuals in units of
+    // kLeastDeviation like those of samples; and like those they count little where far off.
+    const double usual = std::max(kUsualFixedSeconds, stated.fixed_seconds);
+    const double each = kStatedDeviation / stated.per_second;
+    uu_ = square(kLeastDeviation / usual);
+    stated_weight_ = square(kLeastDeviation / each);
+    if (before) {
+      uu_ /= 1 + square(before->fixed / usual);
+      stated_weight_ /= 1 + square((before->each - 1 / stated.per_second) / each);
+    }
+    vv_ = stated_weight_;
+    v1_ = stated_weight_ / stated.per_second;
+  }
+
+  void add(const Sized& sample) {
+    // With u = 1 / seconds and v = size / seconds the line is fixed * u + each * v = 1.
     const double u = 1 / sample.seconds, v = sample.size / sample.seconds, w = sample.weight;
-    uu += w * u * u, uv += w * u * v, vv += w * v * v, u1 += w * u, v1 += w * v;
+    uu_ += w * u * u, uv_ += w * u * v, vv_ += w * v * v, u1_ += w * u, v1_ += w * v;
   }
-  const double spread = uu * vv - uv * uv;
-  if (spread > 1e-9 * uu * vv) {
-    const Line line{(u1 * vv - v1 * uv) / spread, (v1 * uu - u1 * uv) / spread};
-    if (line.fixed >= 0 && line.each > 0) return line;
-    if (line.each <= 0) return {u1 / uu, 0};
+
+  [[nodiscard]] Line solved() const {
+    const double spread = uu_ * vv_ - uv_ * uv_;
+    if (spread > 1e-9 * uu_ * vv_) {
+      const Line line{(u1_ * vv_ - v1_ * uv_) / spread, (v1_ * uu_ - u1_ * uv_) / spread};
+      if (line.fixed >= 0 && line.each > 0) return line;
+      if (line.each <= 0) return {u1_ / uu_, 0};
+    }
+    return {0, v1_ / vv_};
   }
-  return {0, v1 / vv};
+
+  /// Of what is known of the time in proportion, the part that is the profile's word: 0 to 1.
+  [[nodiscard]] double stated_part() const {
+    return stated_weight_ > 0 ? stated_weight_ / (vv_ - uv_ * uv_ / uu_) : 0;
+  }
+
+ private:
+  double uu_ = 0, uv_ = 0, vv_ = 0, u1_ = 0, v1_ = 0, stated_weight_ = 0;
+};
+
+RelativeLine relative_line(const std::vector<Sized>& samples, const FamilyRate& stated,
+                           const std::optional<Line>& before = {}) {
+  RelativeLine line(stated, before);
+  for (const Sized& sample : samples) line.add(sample);
+  return line;
 }
 
 /// Relative; by its median, so that one sample that is far off does not count.
@@ -73,8 +118,8 @@ double usual_miss(const std::vector<Sized>& samples, const Line& line) {
 
 }  // namespace
 
-std::optional<SizedTime> from_family(const Calibration& calibration, const CostKey& wanted) {
-  constexpr double kLeastDeviation = 0.02;
+std::optional<SizedTime> from_family(const Calibration& calibration, const CostKey& wanted,
+                                     const FamilyRate& stated) {
   constexpr int kRounds = 3;
   const auto key = sized(wanted.name);
   if (!key) return std::nullopt;
@@ -88,18 +133,25 @@ std::optional<SizedTime> from_family(const Calibration& calibration, const CostK
     deviation = std::max(deviation, relative_deviation(it->second));
   }
   if (samples.empty()) return std::nullopt;
-  Line line = relative_line(samples);
-  for (int round = 0; round < kRounds && samples.size() > 2; ++round) {
+  RelativeLine fit = relative_line(samples, stated);
+  Line line = fit.solved();
+  for (int round = 0; round < kRounds; ++round) {
     // Cauchy's weights: samples that miss by more than is usual count less, one that is inferred
-    // from tasks beside a full memory may be far off.
+    // from tasks beside a full memory may be far off. Of two it is not known which.
     const double usual = std::max(kLeastDeviation, usual_miss(samples, line));
     for (Sized& sample : samples) {
-      const double miss = (line.at(sample.size) / sample.seconds - 1) / usual;
-      sample.weight = 1 / (1 + miss * miss);
+      if (samples.size() < 3) break;
+      sample.weight = 1 / (1 + square((line.at(sample.size) / sample.seconds - 1) / usual));
     }
-    line = relative_line(samples);
+    fit = relative_line(samples, stated, line);
+    line = fit.solved();
   }
-  return SizedTime{line.at(key->size), std::max(deviation, usual_miss(samples, line))};
+  const double seen = std::max(deviation, usual_miss(samples, line));
+  // The deviation of a line is least near its samples: that of the profile's word counts by how
+  // much of this time it is.
+  const double in_proportion = line.each * key->size / line.at(key->size);
+  return SizedTime{line.at(key->size),
+                   std::hypot(seen, in_proportion * fit.stated_part() * stated.relative_deviation)};
 }
 
 bool is_rate(const CostKey& key) {

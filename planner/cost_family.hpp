@@ -27,11 +27,20 @@ struct SizedTime {
   double relative_deviation;
 };
 
+/// What a profile says of a family: units of size a second, 0 where it says nothing, and the fixed
+/// time of each task, 0 where it states none.
+struct FamilyRate {
+  double per_second;
+  double relative_deviation;
+  double fixed_seconds = 0;
+};
+
 /// Seconds of `key` from the samples of its family: a fixed time and one in proportion to size,
 /// neither negative, by least squares of relative errors in which samples that are far off count
-/// little. None for a key without size, or without samples.
+/// little. `stated` is one more, weak, observation: where samples are so small that their time is
+/// all but fixed, large sizes go at that rate. None for a key without size, or without samples.
 [[nodiscard]] std::optional<SizedTime> from_family(const Calibration& calibration,
-                                                   const CostKey& key);
+                                                   const CostKey& key, const FamilyRate& stated);
 
 /// Of the mean of the sample's measurements, over its value.
 [[nodiscard]] double relative_deviation(const CalibrationSample& sample);

@@ -150,7 +150,8 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
     } else {
       take_seconds(known->value, relative_deviation(*known), Evidence::measured);
     }
-  } else if (const auto fit = from_family(calibration_, key)) {
+  } else if (const auto fit = from_family(calibration_, key,
+                                          {link.value, deviation_of(link), cost.latency.count()})) {
     take_seconds(fit->seconds, fit->relative_deviation, Evidence::fitted);
   }
   // A link carries what was measured on it: its capacity may be a datasheet's.
@@ -175,7 +176,7 @@ TaskCost ProfileCostModel::at_rate(const CostKey& key, double amount, const Fact
     cost.cap = Rate(is_rate(key) ? known->value : amount / known->value);
     cost.evidence = Evidence::measured;
     cost.relative_deviation = relative_deviation(*known);
-  } else if (const auto fit = from_family(calibration_, key)) {
+  } else if (const auto fit = from_family(calibration_, key, {rate.value, deviation_of(rate)})) {
     cost.cap = Rate(amount / fit->seconds);
     cost.evidence = Evidence::fitted;
     cost.relative_deviation = fit->relative_deviation;

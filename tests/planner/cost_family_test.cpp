@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,9 +23,18 @@ Calibration updates(std::initializer_list<std::pair<double, double>> sized_secon
   return calibration;
 }
 
-double seconds_of(const Calibration& calibration, std::int64_t size) {
-  const auto found = from_family(calibration, CostKey{"update/cpu/t14/" + std::to_string(size)});
-  return found ? found->seconds : -1;
+constexpr FamilyRate kUnstated{0, 0};
+constexpr FamilyRate kStated{5e9, 0.08};
+
+std::optional<SizedTime> found(const Calibration& calibration, std::int64_t size,
+                               const FamilyRate& stated) {
+  return from_family(calibration, CostKey{"update/cpu/t14/" + std::to_string(size)}, stated);
+}
+
+double seconds_of(const Calibration& calibration, std::int64_t size,
+                  const FamilyRate& stated = kUnstated) {
+  const auto time = found(calibration, size, stated);
+  return time ? time->seconds : -1;
 }
 
 TEST(CostFamily, IsAFixedTimeAndOneInProportion) {
@@ -51,6 +62,41 @@ TEST(CostFamily, ALargeSampleThatIsOffDoesNotRuleSmallSizes) {
   EXPECT_NEAR(233057792 / seconds_of(seen, 233057792), 5.2e9, 0.3e9);
 }
 
+/// A run whose device updates all but a norm taught the CPU 20 us for 896 parameters; in proportion
+/// to that a step of 7 B took 116 s.
+TEST(CostFamily, AllButFixedTimesSayNothingOfLargeSizes) {
+  const Calibration norm = updates({{896, 2e-5}});
+  const auto large = found(norm, 233'057'792, kStated);
+  ASSERT_TRUE(large);
+  EXPECT_NEAR(large->seconds / (2e-5 + 233'057'792 / 5e9), 1, 0.01);
+  EXPECT_NEAR(large->relative_deviation, std::hypot(0.02, 0.08), 0.005);
+  EXPECT_NEAR(seconds_of(norm, 896, kStated) / 2e-5, 1, 0.01);
+  const auto small = found(norm, 1792, kStated);
+  ASSERT_TRUE(small);
+  EXPECT_NEAR(small->seconds, 2e-5, 1e-6);
+  EXPECT_LT(small->relative_deviation, 0.025);
+}
+
+TEST(CostFamily, OneLargeSampleOutweighsWhatIsStated) {
+  for (const double slower : {0.5, 0.9, 1.1, 2.0}) {
+    const Calibration one = updates({{46'797'824, slower * 46'797'824 / 5e9}});
+    EXPECT_NEAR(seconds_of(one, 233'057'792, kStated) / (slower * 233'057'792 / 5e9), 1, 0.01)
+        << slower;
+    EXPECT_NEAR(found(one, 233'057'792, kStated)->relative_deviation, 0.02, 0.005) << slower;
+  }
+}
+
+TEST(CostFamily, ManySamplesOutweighWhatIsStatedMore) {
+  const Calibration line = updates({{1e3, 7e-6 + 1e3 / 3e9},
+                                    {4e7, 7e-6 + 4e7 / 3e9},
+                                    {2e8, 7e-6 + 2e8 / 3e9},
+                                    {5e8, 7e-6 + 5e8 / 3e9}});
+  for (const double size : {500.0, 1e5, 1.5e7, 1e9}) {
+    const double seconds = seconds_of(line, static_cast<std::int64_t>(size), kStated);
+    EXPECT_NEAR(seconds / (7e-6 + size / 3e9), 1, 0.002) << size;
+  }
+}
+
 TEST(CostFamily, NeitherNumberIsNegative) {
   // Larger and yet quicker by the unit: a line through both would be below zero for small sizes.
   const Calibration convex = updates({{1e6, 1e-3}, {2e6, 4e-3}});
@@ -62,8 +108,8 @@ TEST(CostFamily, NeitherNumberIsNegative) {
 
 TEST(CostFamily, OneSampleIsInProportionAndNoneIsNothing) {
   EXPECT_NEAR(seconds_of(updates({{1e6, 1e-3}}), 3'000'000), 3e-3, 1e-12);
-  EXPECT_FALSE(from_family({}, CostKey{"update/cpu/t14/7"}));
-  EXPECT_FALSE(from_family(updates({{1e6, 1e-3}}), CostKey{"update/cpu/t4/1000000"}));
+  EXPECT_FALSE(found({}, 7, kStated));
+  EXPECT_FALSE(from_family(updates({{1e6, 1e-3}}), CostKey{"update/cpu/t4/1000000"}, kStated));
 }
 
 }  // namespace

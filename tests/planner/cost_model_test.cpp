@@ -91,7 +91,8 @@ TEST(CopyCost, SamplesOfOtherSizesGiveALine) {
   samples.merge(one("copy/h2d/3000", 0.004));
   const ProfileCostModel costs(round_profile(), samples);
   const TaskCost cost = costs.copy(CostKey{"copy/h2d/2000"}, CopyDirection::h2d, Bytes(2000));
-  EXPECT_NEAR((cost.latency + cost.amount / cost.cap).count(), 0.003, 1e-12);
+  // The profile's link, ten times as fast, is one more observation of little weight.
+  EXPECT_NEAR((cost.latency + cost.amount / cost.cap).count(), 0.003, 0.003 * 0.002);
   EXPECT_EQ(cost.evidence, Evidence::fitted);
   const TaskCost other = costs.copy(CostKey{"copy/d2h/2000"}, CopyDirection::d2h, Bytes(2000));
   EXPECT_EQ(other.cap, Rate(10e6));
