@@ -154,6 +154,10 @@ std::optional<SizedTime> from_family(const Calibration& calibration, const CostK
                    std::hypot(seen, in_proportion * fit.stated_part() * stated.relative_deviation)};
 }
 
+CostKey hand_off_key(CopyDirection direction) {
+  return CostKey{direction == CopyDirection::h2d ? "hand_off/h2d" : "hand_off/d2h"};
+}
+
 bool is_rate(const CostKey& key) {
   return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !sized(key.name);
 }

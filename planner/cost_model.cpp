@@ -154,6 +154,10 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
                                           {link.value, deviation_of(link), cost.latency.count()})) {
     take_seconds(fit->seconds, fit->relative_deviation, Evidence::fitted);
   }
+  if (const CalibrationSample* known = sample(hand_off_key(direction));
+      known && switches_.latency) {
+    cost.latency += Seconds(known->value);
+  }
   // A link carries what was measured on it: its capacity may be a datasheet's.
   cost.uses.emplace_back(down ? kH2dLink : kD2hLink,
                          std::min(1.0, link.value / std::max(cost.cap.count(), 1.0)));

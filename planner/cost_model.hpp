@@ -16,6 +16,10 @@ namespace sluice::planner {
 /// is seconds).
 [[nodiscard]] bool is_rate(const CostKey& key);
 
+/// Of calibration: seconds from the end of a copy to the start of the next one of its lane where
+/// nothing else keeps it. Spans of copies do not hold them, so that they add to a copy's latency.
+[[nodiscard]] CostKey hand_off_key(CopyDirection direction);
+
 /// One cost a task, in this order of evidence:
 ///   measured  the calibrated value of the task's own cost key;
 ///   fitted    passes over a block: planner/sibling_costs.hpp, where a Predictor asks; copies and
@@ -30,7 +34,7 @@ namespace sluice::planner {
 ///   compute    S(flops / gemm rate(flops)) + S(flops / attention rate)
 ///              + S(expert_product_time) of experts on CUDA machines
 ///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
-///   copy       copy_latency + bytes / link rate
+///   copy       copy_latency + calibrated hand-off (hand_off_key) + bytes / link rate
 ///   update     parameters / update rate(threads)
 ///   launch     kernels x launch
 /// Rates of products, attention and updates are planner/profile_rates.hpp's.

@@ -51,7 +51,8 @@ Calibration rescaled(const Calibration& calibration, const MachineProfile& measu
   for (auto& [key, sample] : result) {
     const std::string_view name = key.name;
     double factor = 1;
-    if (name.starts_with("boost/")) continue;  // Of the device's clocks.
+    // Of the device's clocks, and of its queues.
+    if (name.starts_with("boost/") || name.starts_with("hand_off/")) continue;
     if (name.starts_with("interference/")) {
       // What copies take is in proportion to the bytes that pass.
       const double share = copies_share(name, measured, changed);

@@ -110,6 +110,28 @@ void take_copies_alone(planner::Calibration& calibration, const std::string& pro
   }
 }
 
+/// What the queues of a GPU take between copies: spans leave it out.
+void take_hand_offs(planner::Calibration& calibration, const std::string& profile_hash,
+                    const std::vector<MeasuredKeys>& measured, const std::string& source) {
+  constexpr std::size_t kEnough = 20;
+  for (const auto& [lane, direction] :
+       {std::pair(planner::LaneKind::h2d, planner::CopyDirection::h2d),
+        std::pair(planner::LaneKind::d2h, planner::CopyDirection::d2h)}) {
+    std::vector<double> gaps;
+    for (const MeasuredKeys& keys : measured) {
+      const auto found = keys.hand_offs.find(lane);
+      if (found == keys.hand_offs.end()) continue;
+      gaps.insert(gaps.end(), found->second.begin(), found->second.end());
+    }
+    if (gaps.size() < kEnough) continue;
+    const CostKey key = planner::hand_off_key(direction);
+    auto sample = sample_of(profile_hash, key, median(gaps), source);
+    sample.count = static_cast<std::int64_t>(gaps.size());
+    sample.deviation = robust_deviation(gaps);
+    calibration[key] = std::move(sample);
+  }
+}
+
 /// One step of the fixed point; returns the largest relative change, weighted by share of the step.
 double improve(planner::Calibration& calibration, const planner::MachineProfile& profile,
                std::vector<planner::StepGraph>& graphs, const std::vector<MeasuredKeys>& measured,
@@ -222,6 +244,7 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
   }
   if (profile.device == planner::DeviceKind::cuda) {
     take_copies_alone(fit.calibration, profile_hash, measured, options.source);
+    take_hand_offs(fit.calibration, profile_hash, measured, options.source);
   }
   constexpr double kSettled = 1e-4;  // of a step
   for (int iteration = 0; iteration < options.iterations; ++iteration) {

@@ -1,6 +1,7 @@
 #include "profiler/key_times.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "sim/error.hpp"
 
@@ -36,20 +37,57 @@ bool is_short_copy(const planner::StepTask& task, const planner::MachineProfile&
   }
 }
 
-/// Seconds of every task of one step that its cost answers for. A compute task answers for its
-/// hand-off; a paced copy's own time is set, and what its thread waits for a core before it starts
-/// belongs to whatever kept the core.
+using Spans = std::vector<Recorder::Span>;
+
+/// From the end of the copy before it on its lane to the start of copy `task`. None where something
+/// else may have kept it: it waits for a task that ended later than long before that copy, or the
+/// CPU was late.
+std::optional<Seconds> hand_off(const planner::StepGraph& graph, const StepTemplate& step_template,
+                                const Spans& previous, const Spans& current, std::size_t task) {
+  constexpr Duration kLongBefore = std::chrono::microseconds(100);
+  constexpr Seconds kLate{50e-6};
+  const auto end_of = [&](const StepTemplate::Predecessor& before) {
+    return (before.distance == 0 ? current : previous)[before.task].end;
+  };
+  const auto& before = step_template.before(task);
+  // The last one is the lane's.
+  if (graph.tasks[before.back().task].lane != graph.tasks[task].lane) return std::nullopt;
+  const Instant free = end_of(before.back());
+  for (const StepTemplate::Predecessor& other : before) {
+    if (graph.tasks[other.task].lane == graph.tasks[task].lane) continue;
+    if (end_of(other) + kLongBefore > free) return std::nullopt;
+  }
+  const Seconds gap = to_seconds(current[task].start - free);
+  if (gap < Seconds(0) || gap > kLate) return std::nullopt;
+  return gap;
+}
+
+/// Seconds of every task of one step that its cost answers for.
 std::vector<Seconds> task_times(const planner::StepGraph& graph, const StepTemplate& step_template,
-                                const std::vector<Recorder::Span>& previous,
-                                const std::vector<Recorder::Span>& current) {
+                                const Spans& previous, const Spans& current, bool on_gpu) {
   std::vector<Seconds> times = step_template.occupancy(previous, current);
   for (std::size_t i = 0; i < times.size(); ++i) {
-    const planner::LaneKind lane = graph.tasks[i].lane;
-    if (is_copy(lane)) {
-      times[i] = to_seconds(current[i].end - current[i].start);
-    }
+    if (!is_copy(graph.tasks[i].lane)) continue;
+    times[i] = to_seconds(current[i].end - current[i].start);
+    if (!on_gpu) continue;
+    times[i] += hand_off(graph, step_template, previous, current, i).value_or(Seconds(0));
   }
   return times;
+}
+
+std::map<planner::LaneKind, std::vector<double>> hand_offs(const planner::StepGraph& graph,
+                                                           const StepTemplate& step_template,
+                                                           const MeasuredRun& run) {
+  std::map<planner::LaneKind, std::vector<double>> all;
+  for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
+    for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+      const planner::LaneKind lane = graph.tasks[i].lane;
+      if (!is_copy(lane)) continue;
+      const auto gap = hand_off(graph, step_template, run.steps[s - 1], run.steps[s], i);
+      if (gap) all[lane].push_back(gap->count());
+    }
+  }
+  return all;
 }
 
 /// Seconds of every task of all steps, by its key.
@@ -142,14 +180,18 @@ MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::Machi
   check(run.steps.size() >= 3, "a measured run has a step with neighbours");
   const StepTemplate step_template(graph);
   MeasuredKeys keys;
-  if (profile.device == planner::DeviceKind::cuda) keys.alone = copies_alone(graph, run);
+  const bool on_gpu = profile.device == planner::DeviceKind::cuda;
+  if (on_gpu) {
+    keys.alone = copies_alone(graph, run);
+    keys.hand_offs = hand_offs(graph, step_template, run);
+  }
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
     keys.short_copy[graph.tasks[i].cost] = is_short_copy(graph.tasks[i], profile);
     keys.source[graph.tasks[i].cost] = time_source(run, graph.tasks[i]);
   }
   std::vector<std::vector<Seconds>> steps;
   for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
-    steps.push_back(task_times(graph, step_template, run.steps[s - 1], run.steps[s]));
+    steps.push_back(task_times(graph, step_template, run.steps[s - 1], run.steps[s], on_gpu));
   }
   clip_outliers(graph, steps);
   keys.quickest = quickest_tenth(graph, steps);

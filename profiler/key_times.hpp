@@ -30,13 +30,17 @@ struct MeasuredKeys {
   /// Seconds of each task of a GPU's copy during which neither the other direction nor the CPU
   /// optimizer ran: what it takes alone, with nothing to infer. No entry where there was none.
   std::map<planner::CostKey, std::vector<double>> alone;
+  /// Seconds from the end of a GPU's copy to the start of the next one of its lane, where all that
+  /// it waits for had ended long before. By the later one's direction.
+  std::map<planner::LaneKind, std::vector<double>> hand_offs;
   /// Seconds of the quickest tenth of a key's tasks.
   std::map<planner::CostKey, double> quickest;
 };
 
 /// Of every step but the first and the last. A compute task answers for its hand-off
-/// (StepTemplate::occupancy); a paced copy's own time is set, and what its thread waits for a core
-/// before it starts belongs to whatever kept the core. Tasks that took far longer than the others
+/// (StepTemplate::occupancy), and so does a GPU's copy where it follows another; a paced copy's own
+/// time is set, and what its thread waits for a core before it starts belongs to whatever kept the
+/// core. Tasks that took far longer than the others
 /// of their key were preempted: they count as four deviations above the median, so that a task of
 /// microseconds is not known by a lost timeslice.
 [[nodiscard]] MeasuredKeys measured_keys(const planner::StepGraph& graph,

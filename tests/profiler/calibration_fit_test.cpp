@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "planner/cost_model.hpp"
@@ -186,6 +187,82 @@ TEST_F(Fabricated, SamplesCarryWhoMeasuredWhatOnWhichProfile) {
     EXPECT_GT(sample.count, 0);
     EXPECT_GT(sample.value, 0);
   }
+}
+
+/// What queues of a GPU take between copies: no span holds it, and pieces of copies pay it each.
+struct HandOffs : testing::Test {
+  static constexpr double kDown = 2e-5, kUp = 1e-5;
+
+  HandOffs() {
+    machine.device = planner::DeviceKind::cuda;
+    // A step that waits for its copies.
+    for (auto& [flops, rate] : machine.gemm) rate.value *= 50;
+    machine.attention_forward.value *= 50;
+    machine.attention_backward.value *= 50;
+    for (auto& [threads, rate] : machine.update) rate.value *= 50;
+    for (const auto& [direction, seconds] : {std::pair(planner::CopyDirection::h2d, kDown),
+                                             std::pair(planner::CopyDirection::d2h, kUp)}) {
+      planner::CalibrationSample sample;
+      sample.key = planner::hand_off_key(direction);
+      sample.value = seconds;
+      hidden[sample.key] = sample;
+    }
+  }
+
+  [[nodiscard]] planner::Plan in_pieces_of(std::int64_t bytes) const {
+    planner::Plan plan = test::small_plan(job, 1, 3);
+    plan.copy_chunk = Bytes(bytes);
+    return plan;
+  }
+
+  /// As the machine's clocks tell it: a copy starts after its hand-off.
+  [[nodiscard]] MeasuredRun measured(const planner::Plan& plan) const {
+    MeasuredRun run = run_on(job, machine, hidden, plan);
+    const planner::StepGraph graph =
+        planner::build_step_graph(job, plan, planner::ProfileCostModel(machine, hidden));
+    for (auto& step : run.steps) {
+      for (std::size_t i = 0; i < step.size(); ++i) {
+        const planner::LaneKind lane = graph.tasks[i].lane;
+        const bool down = lane == planner::LaneKind::h2d;
+        if (!down && lane != planner::LaneKind::d2h) continue;
+        step[i].start += std::chrono::nanoseconds(std::llround((down ? kDown : kUp) * 1e9));
+      }
+    }
+    return run;
+  }
+
+  planner::Job job = test::small_job();
+  MachineProfile machine = test::small_machine();
+  Calibration hidden;
+};
+
+TEST_F(HandOffs, AreSeenBetweenCopiesAndPaidByEachPiece) {
+  const std::vector<MeasuredRun> runs{measured(in_pieces_of(16384))};
+  const CalibrationFit fit = fit_calibration(job, machine, {}, runs);
+  const auto down = fit.calibration.find(planner::hand_off_key(planner::CopyDirection::h2d));
+  const auto up = fit.calibration.find(planner::hand_off_key(planner::CopyDirection::d2h));
+  ASSERT_NE(down, fit.calibration.end());
+  ASSERT_NE(up, fit.calibration.end());
+  EXPECT_NEAR(down->second.value, kDown, 1e-9);
+  EXPECT_NEAR(up->second.value, kUp, 1e-9);
+  EXPECT_GE(down->second.count, 20);
+  const planner::Plan smaller = in_pieces_of(4096);
+  const Seconds truth = predicted(job, machine, hidden, smaller);
+  EXPECT_GT(truth / predicted(job, machine, {}, smaller), 1.03) << "what is not known is missed";
+  EXPECT_NEAR(predicted(job, machine, fit.calibration, smaller) / truth, 1, 0.005);
+}
+
+TEST_F(HandOffs, OfFewCopiesAreNotBelieved) {
+  const std::vector<MeasuredRun> runs{measured(in_pieces_of(0))};
+  const CalibrationFit fit = fit_calibration(job, machine, {}, runs);
+  EXPECT_FALSE(fit.calibration.contains(planner::hand_off_key(planner::CopyDirection::h2d)));
+}
+
+TEST_F(HandOffs, AreNotWhatAHostBackendTakes) {
+  machine.device = planner::DeviceKind::host;
+  const std::vector<MeasuredRun> runs{measured(in_pieces_of(16384))};
+  const CalibrationFit fit = fit_calibration(job, machine, {}, runs);
+  EXPECT_FALSE(fit.calibration.contains(planner::hand_off_key(planner::CopyDirection::h2d)));
 }
 
 }  // namespace
