@@ -32,6 +32,7 @@ struct BoundTask {
   int round = 0;
   int micro_batch = 0;
   bool first = false;                                ///< The gradient is overwritten, not added to.
+  Bytes bytes{0};                                    ///< Moved over a link; zero for compute.
   std::int64_t first_parameter = 0, parameters = 0;  ///< Of the unit: what an update updates.
   std::vector<BoundAccess> accesses;
   std::optional<Bytes> disk_offset{};  ///< Of a disk task: the file's end of its transfer.

@@ -78,6 +78,7 @@ void Program::bind(const StepGraph& graph, std::size_t i, Device& device,
   bound.round = task.round;
   bound.micro_batch = task.micro_batch;
   bound.first = task.first;
+  bound.bytes = task.bytes;
   bound.first_parameter = task.first_parameter;
   bound.parameters = task.parameters;
   bound.accesses.reserve(task.accesses.size());

@@ -11,8 +11,16 @@ namespace {
 /// Tasks of one lane that the device may have before it: enough that handing over is never waited
 /// for, few enough that its command queues never fill and block the caller.
 constexpr std::size_t kAhead = 24;
-/// Left when a lane goes on handing over, so that its thread wakes rarely.
-constexpr std::size_t kRefill = kAhead / 2;
+/// Copies, while they are small: 24 of 8 MiB last less than a thread may wait for a core where the
+/// optimizer has them all (docs/design/cuda-queues.md).
+constexpr std::size_t kCopiesAhead = 64;
+constexpr Bytes kEnoughAhead = 512_MiB;
+/// Seen to end before a lane goes on handing over, so that its thread wakes rarely.
+constexpr std::size_t kAtOnce = 12;
+
+bool is_copy(planner::LaneKind lane) {
+  return lane == planner::LaneKind::h2d || lane == planner::LaneKind::d2h;
+}
 
 constexpr std::size_t kMostWaits = planner::kLaneKinds;
 
@@ -36,27 +44,47 @@ void raise(EndFlag& flag, std::int64_t step) {
 /// Tasks of a lane that were handed over and have not been seen to end, oldest first.
 class Executor::InFlight {
  public:
+  explicit InFlight(planner::LaneKind lane) : most_(is_copy(lane) ? kCopiesAhead : kAhead) {}
+
   [[nodiscard]] std::size_t size() const { return count_; }
+  /// Whether the device has as much before it as the lane may hand over.
+  [[nodiscard]] bool full() const {
+    return count_ == most_ || (count_ >= kAhead && bytes_ >= kEnoughAhead);
+  }
   [[nodiscard]] std::size_t before(std::int64_t step) const {
     std::size_t older = 0;
-    while (older < count_ && turns_[(first_ + older) % kAhead].step < step) ++older;
+    while (older < count_ && turn(older).step < step) ++older;
     return older;
   }
-  void push(Turn turn) { turns_[(first_ + count_++) % kAhead] = turn; }
+  void push(Turn turn, Bytes bytes) {
+    tasks_[(first_ + count_++) % tasks_.size()] = {turn, bytes};
+    bytes_ += bytes;
+  }
   Turn pop() {
-    const Turn turn = turns_[first_];
-    first_ = (first_ + 1) % kAhead;
+    const auto [turn, bytes] = tasks_[first_];
+    first_ = (first_ + 1) % tasks_.size();
     --count_;
+    bytes_ -= bytes;
     return turn;
   }
 
  private:
-  std::array<Turn, kAhead> turns_{};
+  struct Task {
+    Turn turn;
+    Bytes bytes;  ///< Copied.
+  };
+  [[nodiscard]] const Turn& turn(std::size_t i) const {
+    return tasks_[(first_ + i) % tasks_.size()].turn;
+  }
+
+  std::size_t most_;
+  std::array<Task, std::max(kAhead, kCopiesAhead)> tasks_{};
   std::size_t first_ = 0, count_ = 0;
+  Bytes bytes_{0};
 };
 
 bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t last) {
-  InFlight flight;
+  InFlight flight(lane);
   // A lane is serial: what follows the meeting waits for it, also in the next step.
   Turn meeting{};
   const Turn* met = nullptr;
@@ -75,11 +103,11 @@ bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t las
         met = &meeting;
         continue;
       }
-      if (flight.size() == kAhead && !retire(flight, kRefill)) return false;
+      if (flight.full() && !retire(flight, flight.size() - kAtOnce)) return false;
       if (failed_.load(std::memory_order_relaxed)) return false;
       if (!hand_over({task, step}, met)) return false;
       met = nullptr;
-      flight.push({task, step});
+      flight.push({task, step}, program_.task(task).bytes);
     }
     raise(fed, step);
   }

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/cost_model.hpp"
-
 namespace sluice::planner {
 
 std::optional<SizedKey> sized(std::string_view key) {
@@ -139,9 +137,10 @@ std::optional<SizedTime> from_family(const Calibration& calibration, const CostK
     // Cauchy's weights: samples that miss by more than is usual count less, one that is inferred
     // from tasks beside a full memory may be far off. Of two it is not known which.
     const double usual = std::max(kLeastDeviation, usual_miss(samples, line));
-    for (Sized& sample : samples) {
-      if (samples.size() < 3) break;
-      sample.weight = 1 / (1 + square((line.at(sample.size) / sample.seconds - 1) / usual));
+    if (samples.size() > 2) {
+      for (Sized& sample : samples) {
+        sample.weight = 1 / (1 + square((line.at(sample.size) / sample.seconds - 1) / usual));
+      }
     }
     fit = relative_line(samples, stated, line);
     line = fit.solved();
@@ -152,14 +151,6 @@ std::optional<SizedTime> from_family(const Calibration& calibration, const CostK
   const double in_proportion = line.each * key->size / line.at(key->size);
   return SizedTime{line.at(key->size),
                    std::hypot(seen, in_proportion * fit.stated_part() * stated.relative_deviation)};
-}
-
-CostKey hand_off_key(CopyDirection direction) {
-  return CostKey{direction == CopyDirection::h2d ? "hand_off/h2d" : "hand_off/d2h"};
-}
-
-bool is_rate(const CostKey& key) {
-  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !sized(key.name);
 }
 
 }  // namespace sluice::planner

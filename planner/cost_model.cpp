@@ -27,6 +27,14 @@ constexpr double kD2hWeight = 2;
 
 }  // namespace
 
+bool is_rate(const CostKey& key) {
+  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !sized(key.name);
+}
+
+CostKey hand_off_key(CopyDirection direction) {
+  return CostKey{direction == CopyDirection::h2d ? "hand_off/h2d" : "hand_off/d2h"};
+}
+
 ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibration,
                                    CostSwitches switches)
     : profile_(std::move(profile)), calibration_(std::move(calibration)), switches_(switches) {
@@ -154,9 +162,9 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
                                           {link.value, deviation_of(link), cost.latency.count()})) {
     take_seconds(fit->seconds, fit->relative_deviation, Evidence::fitted);
   }
-  if (const CalibrationSample* known = sample(hand_off_key(direction));
-      known && switches_.latency) {
-    cost.latency += Seconds(known->value);
+  if (switches_.latency) {
+    const CalibrationSample* const known = sample(hand_off_key(direction));
+    cost.latency += Seconds(known != nullptr ? known->value : profile_.copy_gap.value);
   }
   // A link carries what was measured on it: its capacity may be a datasheet's.
   cost.uses.emplace_back(down ? kH2dLink : kD2hLink,

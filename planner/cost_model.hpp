@@ -34,7 +34,7 @@ namespace sluice::planner {
 ///   compute    S(flops / gemm rate(flops)) + S(flops / attention rate)
 ///              + S(expert_product_time) of experts on CUDA machines
 ///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
-///   copy       copy_latency + calibrated hand-off (hand_off_key) + bytes / link rate
+///   copy       copy_latency + hand-off (hand_off_key, else copy_gap) + bytes / link rate
 ///   update     parameters / update rate(threads)
 ///   launch     kernels x launch
 /// Rates of products, attention and updates are planner/profile_rates.hpp's.

@@ -56,10 +56,16 @@ struct MachineProfile {
   Fact h2d, d2h;                ///< Bytes/s alone.
   Fact h2d_duplex, d2h_duplex;  ///< Bytes/s, both directions at once.
   Fact copy_latency;            ///< Seconds.
-  Fact staged_copy;             ///< Bytes/s each way through a pinned ring, where little is pinned.
-  Fact dram;                    ///< Bytes/s the host memory moves under load.
-  Fact hbm_bandwidth;           ///< Bytes/s of the device's memory (element-wise kernels).
-  Fact disk_read, disk_write;   ///< Bytes/s, each alone.
+  /// Seconds between copies that follow each other on a lane; 0: nobody measured it.
+  Fact copy_gap{.value = 0,
+                .deviation = 0,
+                .count = 0,
+                .source = Source::estimated,
+                .note = "not measured: copies follow each other at once"};
+  Fact staged_copy;            ///< Bytes/s each way through a pinned ring, where little is pinned.
+  Fact dram;                   ///< Bytes/s the host memory moves under load.
+  Fact hbm_bandwidth;          ///< Bytes/s of the device's memory (element-wise kernels).
+  Fact disk_read, disk_write;  ///< Bytes/s, each alone.
   /// Bytes/s read and written at once, where that is a limit of its own; 0: none is known.
   Fact disk_both{.value = 0,
                  .deviation = 0,

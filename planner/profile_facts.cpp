@@ -26,6 +26,8 @@ constexpr std::array kFields = {
     FactField{"d2h_duplex", FactUnit::bytes_per_second, &Profile::d2h_duplex,
               "device to host, both directions at once"},
     FactField{"copy_latency", FactUnit::seconds, &Profile::copy_latency, "latency of a copy"},
+    FactField{"copy_gap", FactUnit::seconds, &Profile::copy_gap,
+              "between copies that follow each other"},
     FactField{"staged_copy", FactUnit::bytes_per_second, &Profile::staged_copy,
               "copies through a pinned ring"},
     FactField{"dram", FactUnit::bytes_per_second, &Profile::dram, "host memory under load"},
@@ -225,7 +227,7 @@ std::string profile_hash(const MachineProfile& profile) {
     const bool younger =
         field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight ||
         field.member == &Profile::disk_both || field.member == &Profile::disk_depth ||
-        field.member == &Profile::disk_endurance;
+        field.member == &Profile::disk_endurance || field.member == &Profile::copy_gap;
     if (is_stated(profile, field) && (!younger || fact.value > 0)) add_fact(text, field.name, fact);
   }
   for (const CurvePoint& point : profile.gemm) {

@@ -62,32 +62,25 @@ std::optional<Seconds> hand_off(const planner::StepGraph& graph, const StepTempl
   return gap;
 }
 
-/// Seconds of every task of one step that its cost answers for.
-std::vector<Seconds> task_times(const planner::StepGraph& graph, const StepTemplate& step_template,
-                                const Spans& previous, const Spans& current, bool on_gpu) {
-  std::vector<Seconds> times = step_template.occupancy(previous, current);
-  for (std::size_t i = 0; i < times.size(); ++i) {
+/// Of every task of one step, what `hand_off` says; none where the task is no copy.
+std::vector<std::optional<Seconds>> hand_offs(const planner::StepGraph& graph,
+                                              const StepTemplate& step_template,
+                                              const Spans& previous, const Spans& current) {
+  std::vector<std::optional<Seconds>> gaps(graph.tasks_per_step);
+  for (std::size_t i = 0; i < gaps.size(); ++i) {
     if (!is_copy(graph.tasks[i].lane)) continue;
-    times[i] = to_seconds(current[i].end - current[i].start);
-    if (!on_gpu) continue;
-    times[i] += hand_off(graph, step_template, previous, current, i).value_or(Seconds(0));
+    gaps[i] = hand_off(graph, step_template, previous, current, i);
   }
-  return times;
+  return gaps;
 }
 
-std::map<planner::LaneKind, std::vector<double>> hand_offs(const planner::StepGraph& graph,
-                                                           const StepTemplate& step_template,
-                                                           const MeasuredRun& run) {
-  std::map<planner::LaneKind, std::vector<double>> all;
-  for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
-    for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
-      const planner::LaneKind lane = graph.tasks[i].lane;
-      if (!is_copy(lane)) continue;
-      const auto gap = hand_off(graph, step_template, run.steps[s - 1], run.steps[s], i);
-      if (gap) all[lane].push_back(gap->count());
-    }
+/// Makes `times`, which tasks of a step occupied their lanes for, what the tasks' costs answer for.
+void take_copies(std::vector<Seconds>& times, const planner::StepGraph& graph, const Spans& spans,
+                 const std::vector<std::optional<Seconds>>& gaps) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (!is_copy(graph.tasks[i].lane)) continue;
+    times[i] = to_seconds(spans[i].end - spans[i].start) + gaps[i].value_or(Seconds(0));
   }
-  return all;
 }
 
 /// Seconds of every task of all steps, by its key.
@@ -181,17 +174,21 @@ MeasuredKeys measured_keys(const planner::StepGraph& graph, const planner::Machi
   const StepTemplate step_template(graph);
   MeasuredKeys keys;
   const bool on_gpu = profile.device == planner::DeviceKind::cuda;
-  if (on_gpu) {
-    keys.alone = copies_alone(graph, run);
-    keys.hand_offs = hand_offs(graph, step_template, run);
-  }
+  if (on_gpu) keys.alone = copies_alone(graph, run);
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
     keys.short_copy[graph.tasks[i].cost] = is_short_copy(graph.tasks[i], profile);
     keys.source[graph.tasks[i].cost] = time_source(run, graph.tasks[i]);
   }
   std::vector<std::vector<Seconds>> steps;
   for (std::size_t s = 1; s + 1 < run.steps.size(); ++s) {
-    steps.push_back(task_times(graph, step_template, run.steps[s - 1], run.steps[s], on_gpu));
+    const Spans &previous = run.steps[s - 1], &current = run.steps[s];
+    std::vector<std::optional<Seconds>> gaps(graph.tasks_per_step);
+    if (on_gpu) gaps = hand_offs(graph, step_template, previous, current);
+    steps.push_back(step_template.occupancy(previous, current));
+    take_copies(steps.back(), graph, current, gaps);
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+      if (gaps[i]) keys.hand_offs[graph.tasks[i].lane].push_back(gaps[i]->count());
+    }
   }
   clip_outliers(graph, steps);
   keys.quickest = quickest_tenth(graph, steps);

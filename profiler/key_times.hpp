@@ -40,9 +40,8 @@ struct MeasuredKeys {
 /// Of every step but the first and the last. A compute task answers for its hand-off
 /// (StepTemplate::occupancy), and so does a GPU's copy where it follows another; a paced copy's own
 /// time is set, and what its thread waits for a core before it starts belongs to whatever kept the
-/// core. Tasks that took far longer than the others
-/// of their key were preempted: they count as four deviations above the median, so that a task of
-/// microseconds is not known by a lost timeslice.
+/// core. Tasks that took far longer than the others of their key were preempted: they count as four
+/// deviations above the median, so that a task of microseconds is not known by a lost timeslice.
 [[nodiscard]] MeasuredKeys measured_keys(const planner::StepGraph& graph,
                                          const planner::MachineProfile& profile,
                                          const MeasuredRun& run);

@@ -36,6 +36,14 @@ Fact rate_of_shapes(const std::vector<Fact>& rates, const std::string& note) {
   return fact;
 }
 
+Fact mean_of_ways(const Fact& down, const Fact& up) {
+  Fact both = down;
+  both.value = (down.value + up.value) / 2;
+  both.deviation = std::hypot(std::max(down.deviation, up.deviation), (down.value - up.value) / 2);
+  both.count = down.count + up.count;
+  return both;
+}
+
 std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates, const std::string& note) {
   std::map<long, std::vector<SizedRate>> bins;
   for (SizedRate& rate : rates) {

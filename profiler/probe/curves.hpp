@@ -22,6 +22,9 @@ struct SizedRate {
 [[nodiscard]] std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates,
                                                         const std::string& note);
 
+/// One number for what both ways of a link have: their mean, with the difference in its deviation.
+[[nodiscard]] planner::Fact mean_of_ways(const planner::Fact& down, const planner::Fact& up);
+
 /// One number for rates of several shapes: their median, with the deviation among them.
 [[nodiscard]] planner::Fact rate_of_shapes(const std::vector<planner::Fact>& rates,
                                            const std::string& note);

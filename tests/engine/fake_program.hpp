@@ -30,6 +30,7 @@ struct FakeTask {
   TaskKind kind = TaskKind::forward;
   std::vector<std::uint32_t> after = {};
   std::vector<std::uint32_t> after_previous = {};
+  Bytes bytes{0};
 };
 
 inline planner::StepGraph fake_graph(const std::vector<FakeTask>& step) {
@@ -49,6 +50,7 @@ inline planner::StepGraph fake_graph(const std::vector<FakeTask>& step) {
       graph.graph.add_task(std::move(task));
       planner::StepTask what{.kind = step[i].kind, .lane = step[i].lane};
       what.step = static_cast<int>(number) + 1;
+      what.bytes = step[i].bytes;
       graph.tasks.push_back(std::move(what));
     }
   }

@@ -292,13 +292,33 @@ TEST(QueuedExecutor, TasksAreHandedOverBeforeWhatTheyWaitForHasEnded) {
   EXPECT_TRUE(handed);
 }
 
-TEST(QueuedExecutor, AQueueHoldsNoMoreThanItsShare) {
-  std::vector<FakeTask> step(100, {LaneKind::compute, TaskKind::forward});
+/// Of a hundred such tasks a step, the most that a queue has before it. The first of them waits
+/// until that many were handed over.
+std::size_t most_ahead(const FakeTask& task, std::size_t expected) {
+  std::vector<FakeTask> step(100, task);
   step.push_back({LaneKind::compute, TaskKind::grads});
   QueuedRun run(step);
+  run.queues.action = [&](std::uint32_t index, std::int64_t number) {
+    if (index == 0 && number == 1) poll([&] { return run.queues.most_ahead + 1 >= expected; });
+  };
   EXPECT_EQ(run.executor.run(1, 3), 3);
-  EXPECT_LE(run.queues.most_ahead, 24U);
   expect_in_order(run.program, run.log.turns(), 3);
+  return run.queues.most_ahead;
+}
+
+TEST(QueuedExecutor, AQueueHoldsNoMoreThanItsShare) {
+  EXPECT_LE(most_ahead({LaneKind::compute, TaskKind::forward}, 24), 24U);
+}
+
+// A copy of 8 MiB takes 150 us: 24 last less than a thread may wait for a core.
+TEST(QueuedExecutor, AQueueHoldsMoreCopiesWhileTheyAreSmall) {
+  FakeTask copy{LaneKind::h2d, TaskKind::load_weights};
+  copy.bytes = 8_MiB;
+  EXPECT_LE(most_ahead(copy, 64), 64U);
+  copy.bytes = 16_MiB;
+  EXPECT_LE(most_ahead(copy, 32), 32U);
+  copy.bytes = 1_GiB;
+  EXPECT_LE(most_ahead(copy, 24), 24U);
 }
 
 TEST(QueuedExecutor, ARefusedTaskStopsTheRunAndIsRethrown) {

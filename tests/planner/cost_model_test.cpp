@@ -123,6 +123,24 @@ TEST(CopyCost, WeighsItsRateByWhatTheProfileStatesOnCudaMachines) {
   EXPECT_NE(profile_hash(profile), before);
 }
 
+TEST(CopyCost, HoldsWhatLiesBetweenCopies) {
+  MachineProfile profile = round_profile();
+  const std::string before = profile_hash(profile);
+  const auto latency = [&](const Calibration& calibration, CostSwitches switches = {}) {
+    return ProfileCostModel(profile, calibration, switches)
+        .copy(CostKey{"c"}, CopyDirection::d2h, Bytes(1))
+        .latency.count();
+  };
+  EXPECT_DOUBLE_EQ(latency({}), 10e-6);
+  profile.copy_gap = test::measured(3e-6);
+  EXPECT_DOUBLE_EQ(latency({}), 13e-6);
+  EXPECT_DOUBLE_EQ(latency({}, {.latency = false}), 0);
+  EXPECT_NE(profile_hash(profile), before);
+  // Calibrated, its own direction's counts instead.
+  EXPECT_DOUBLE_EQ(latency(one("hand_off/d2h", 5e-6)), 15e-6);
+  EXPECT_DOUBLE_EQ(latency(one("hand_off/h2d", 5e-6)), 13e-6);
+}
+
 TEST(UpdateCost, UsesItsThreadsCoresAndWeighsCoresEvenly) {
   const ProfileCostModel costs(round_profile(), {});
   Work work;

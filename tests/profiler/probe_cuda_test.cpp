@@ -42,6 +42,16 @@ TEST_F(ProbeOnGpu, CopiesOfEverySizeHaveARate) {
   }
 }
 
+TEST_F(ProbeOnGpu, BetweenCopiesLieMicroseconds) {
+  LinkBench link(64_MiB);
+  for (const CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h}) {
+    const planner::Fact gap = link.gap(direction);
+    EXPECT_GT(gap.value, 0);
+    EXPECT_LT(gap.value, 100e-6);  // 4 MiB take 80 us at the least: a CPU that is late shows.
+    EXPECT_EQ(gap.count, 255);
+  }
+}
+
 TEST_F(ProbeOnGpu, SteadyCopiesGoOnUntilStopped) {
   LinkBench link(64_MiB);
   const auto load = link.steady(CopyDirection::d2h);

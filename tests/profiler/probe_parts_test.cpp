@@ -159,6 +159,18 @@ TEST(CopyLatency, IsWhatShortCopiesTakeBesidesTheirBytes) {
   EXPECT_FALSE(copy_latency({copy(1 << 30)}, 50e9));
 }
 
+TEST(MeanOfWays, SpreadsAsTheWaysDiffer) {
+  const auto fact = [](double value, double deviation, std::int64_t count) {
+    planner::Fact fact;
+    fact.value = value, fact.deviation = deviation, fact.count = count;
+    return fact;
+  };
+  const planner::Fact both = mean_of_ways(fact(14, 1, 2), fact(6, 3, 5));
+  EXPECT_EQ(both.value, 10);
+  EXPECT_EQ(both.deviation, 5);  // 3, and half of what lies between them.
+  EXPECT_EQ(both.count, 7);
+}
+
 TEST(GpuName, HoldsEveryWordOfTheCatalogues) {
   EXPECT_TRUE(names_gpu("h200", "NVIDIA H200"));
   EXPECT_TRUE(names_gpu("rtx-4090", "NVIDIA GeForce RTX 4090"));

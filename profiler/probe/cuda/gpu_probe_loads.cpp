@@ -102,6 +102,10 @@ void GpuProbe::copies() {
     result_.profile.copy_latency = *latency;
     say("copy latency", planner::format_seconds(Seconds(latency->value)));
   }
+  const Fact gap_down = link_->gap(CopyDirection::h2d), gap_up = link_->gap(CopyDirection::d2h);
+  result_.profile.copy_gap = mean_of_ways(gap_down, gap_up);
+  say("between copies", planner::format_seconds(Seconds(gap_down.value)) + " to the device, " +
+                            planner::format_seconds(Seconds(gap_up.value)) + " from it");
   // While copies run: an idle GPU lowers its link.
   const auto busy = link_->steady(CopyDirection::h2d);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));

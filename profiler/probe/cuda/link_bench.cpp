@@ -1,10 +1,12 @@
 #include "profiler/probe/cuda/link_bench.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 #include "engine/cuda/check.hpp"
+#include "engine/cuda/shared_memory.hpp"
 #include "engine/cuda/staged_copies.hpp"
+#include "engine/cuda/stream_flags.hpp"
 #include "profiler/probe/sampling.hpp"
 
 namespace sluice::profiler {
@@ -78,6 +80,35 @@ std::vector<SizedRate> LinkBench::by_size(CopyDirection direction, Seconds budge
   return rates;
 }
 
+planner::Fact LinkBench::gap(CopyDirection direction) const {
+  constexpr std::int64_t kCopies = 256;
+  // Long enough that the CPU stays ahead.
+  const Bytes piece = std::min(4_MiB, buffer_);
+  const std::int64_t pieces = buffer_.count() / piece.count();
+  const Stream stream = make_stream();
+  const engine::StreamFlags flags(stream.get());
+  engine::SharedMemory memory(sizeof(engine::EndFlag));
+  auto* const flag = new (memory.data()) engine::EndFlag(0);
+  std::vector<std::array<Event, 2>> around(kCopies);
+  for (auto& [start, end] : around) {
+    start = make_event(EventUse::timing);
+    end = make_event(EventUse::timing);
+  }
+  for (std::int64_t i = 0; i < kCopies; ++i) {
+    const auto& [start, end] = around[static_cast<std::size_t>(i)];
+    record(start.get(), stream.get());
+    copy(direction, i % pieces * piece.count(), piece, stream.get());
+    record(end.get(), stream.get());
+    flags.write(stream.get(), flag, i + 1);
+  }
+  wait(stream.get());
+  Samples gaps;
+  for (std::size_t i = 1; i < around.size(); ++i) {
+    gaps.push_back(elapsed(around[i - 1][1].get(), around[i][0].get()).count());
+  }
+  return measured_fact(gaps, "of 4 MiB, with the events and flags of a run's queues");
+}
+
 std::unique_ptr<SteadyLoad> LinkBench::steady(CopyDirection direction) {
   const Bytes piece = std::min(kPiece, buffer_);
   const std::int64_t pieces = buffer_.count() / piece.count();
@@ -106,11 +137,7 @@ planner::Fact staged_copy_rate(Bytes bytes, Seconds budget) {
       time_repeatedly(Timer::wall, budget / 2,
                       [&] { copies.to_host(memory, host.as<std::byte>().data(), size); }),
       note);
-  planner::Fact both = down;
-  both.value = (down.value + up.value) / 2;
-  both.deviation = std::hypot(std::max(down.deviation, up.deviation), (down.value - up.value) / 2);
-  both.count = down.count + up.count;
-  return both;
+  return mean_of_ways(down, up);
 }
 
 }  // namespace sluice::profiler

@@ -34,6 +34,10 @@ class LinkBench {
   /// Rates by size, 4 KiB to the buffer in steps of four, one copy at a time, waited for.
   [[nodiscard]] std::vector<SizedRate> by_size(CopyDirection direction, Seconds budget_each);
 
+  /// Seconds between copies that follow each other as in a run's queues: events around each, and a
+  /// flag that tells the CPU of its end.
+  [[nodiscard]] planner::Fact gap(CopyDirection direction) const;
+
   /// Copies pieces of kPiece for ever.
   [[nodiscard]] std::unique_ptr<SteadyLoad> steady(CopyDirection direction);
   static constexpr Bytes kPiece = Bytes(std::int64_t{32} << 20);
