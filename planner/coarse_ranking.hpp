@@ -38,6 +38,8 @@ class CoarseRanking {
   bool allow(std::int64_t tasks);
   /// Tasks that may still be simulated of those allowed.
   [[nodiscard]] std::int64_t left() const { return effort_ - later_; }
+  /// Tasks that may still be simulated in all.
+  [[nodiscard]] std::int64_t unspent() const { return effort_; }
   /// Of what is left, `tasks` are for later.
   void reserve(std::int64_t tasks) { floor_ = tasks; }
   /// Effort or time is over.

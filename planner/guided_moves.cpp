@@ -149,18 +149,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
         for (const std::int64_t blocks : {far, std::int64_t{1}}) {
           with([&](PlanSketch& moved) {
             moved.from.reset();
-            auto& list = moved.*counts;
-            if (list[from].blocks < blocks) return false;
-            list[from].blocks -= blocks;
-            const auto known = std::find_if(
-                list.begin(), list.end(), [&](const BlockCount& c) { return c.choice == to.unit; });
-            if (known != list.end()) {
-              known->blocks += blocks;
-            } else {
-              list.insert(to.unit.executor == Executor::gpu ? list.begin() : list.end(),
-                          {to.unit, blocks});
-            }
-            return true;
+            return move_blocks(moved.*counts, from, to.unit, blocks);
           });
         }
       }
@@ -168,6 +157,9 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   };
   shift(&PlanSketch::records, relaxation_.record_choices(rounds));
   shift(&PlanSketch::residencies, relaxation_.residency_choices(1, rounds));
+  if (way_ == GuidedWay::other) {
+    for (PlanSketch& exchanged : exchanges(sketch, rounds)) all.push_back(std::move(exchanged));
+  }
   for (const auto order :
        {PlanSketch::Order::grouped, PlanSketch::Order::reversed, PlanSketch::Order::spread}) {
     with([&](PlanSketch& moved) {
@@ -198,10 +190,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   field(&Plan::activation_buffers, 1,
         {rest.activation_buffers / 2, rest.activation_buffers * 2, rest.activation_buffers + 1});
   if (offloads_records(sketch)) field(&Plan::stream_buffers, kFewestStreams, {2, 3, 4});
-  std::int64_t staged = 0;
-  for (const BlockCount& count : sketch.residencies) {
-    if (stages_state(count.choice)) staged += count.blocks;
-  }
+  const std::int64_t staged = staged_blocks(sketch);
   if (staged > 0) {
     field(&Plan::state_buffers, 0,
           {0, staged / 4, staged / 2, staged * 3 / 4, staged, staged + 2, rest.state_buffers - 1,
@@ -215,6 +204,50 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
       moved.rest.copy_chunk = Bytes(chunk);
       return chunk != rest.copy_chunk.count() && (chunk == 0 || chunk >= 65536);
     });
+  }
+  return all;
+}
+
+/// All blocks of one choice to two others, one that keeps less on the device and one that keeps
+/// more, as many as leave what it holds at the norm as it is: each of the two moves alone may be no
+/// better, or not fit.
+std::vector<PlanSketch> GuidedSearch::exchanges(const PlanSketch& sketch,
+                                                std::int64_t rounds) const {
+  const std::vector<UnitChoice> choices = relaxation_.residency_choices(1, rounds);
+  const auto held = [](const UnitChoice& choice) {
+    return choice.use[static_cast<std::size_t>(Use::resident)] +
+           choice.use[static_cast<std::size_t>(Use::waiting)];
+  };
+  std::vector<PlanSketch> all;
+  for (std::size_t from = 0; from < sketch.residencies.size(); ++from) {
+    const BlockCount& count = sketch.residencies[from];
+    const auto own = std::ranges::find_if(
+        choices, [&](const UnitChoice& each) { return each.unit == count.choice; });
+    if (own == choices.end()) continue;
+    for (const UnitChoice& less : choices) {
+      const double freed = held(*own) - held(less);
+      if (freed <= 0) continue;
+      for (const UnitChoice& more : choices) {
+        const double taken = held(more) - held(*own);
+        if (taken <= 0) continue;
+        const auto up =
+            static_cast<std::int64_t>(static_cast<double>(count.blocks) * freed / (freed + taken));
+        if (up == 0) continue;
+        PlanSketch moved = sketch;
+        moved.from.reset();
+        // A choice that is new may come to lie before the one they leave.
+        auto& list = moved.residencies;
+        const auto place = [&] {
+          const auto at = std::ranges::find_if(
+              list, [&](const BlockCount& each) { return each.choice == count.choice; });
+          return static_cast<std::size_t>(at - list.begin());
+        };
+        (void)move_blocks(list, place(), more.unit, up);
+        (void)move_blocks(list, place(), less.unit, count.blocks - up);
+        if (moved.rest.state_buffers > 0) moved.rest.state_buffers = staged_blocks(moved);
+        all.push_back(std::move(moved));
+      }
+    }
   }
   return all;
 }

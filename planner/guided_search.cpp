@@ -21,9 +21,11 @@ constexpr double kFirstSlack = 1.3;
 
 }  // namespace
 
-GuidedSearch::GuidedSearch(const Predictor& predictor, const SearchSettings& settings)
+GuidedSearch::GuidedSearch(const Predictor& predictor, const SearchSettings& settings,
+                           GuidedWay way)
     : predictor_(predictor),
       pins_(settings.pins),
+      way_(way),
       relaxation_(predictor, settings.pins),
       ranking_(predictor, settings) {
   relax();

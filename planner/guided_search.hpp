@@ -10,16 +10,28 @@
 
 namespace sluice::planner {
 
+/// Where a search comes from and how it goes on: plans that it ends with are the best of those
+/// near them, and another way ends elsewhere.
+enum class GuidedWay : std::uint8_t {
+  usual,
+  /// Sketches with a slot of its own for each block's staged state, too; moves of all blocks of one
+  /// choice to two others.
+  other
+};
+
 class GuidedSearch {
  public:
   /// Throws Interrupted once asked to stop. `settings` must outlive it.
-  GuidedSearch(const Predictor& predictor, const SearchSettings& settings);
+  GuidedSearch(const Predictor& predictor, const SearchSettings& settings,
+               GuidedWay way = GuidedWay::usual);
 
   /// No valid plan with the pins is faster; none where the relaxation proves that none fits.
   [[nodiscard]] const std::optional<Seconds>& bound() const { return bound_; }
 
   /// Fastest first by coarse time, surely or perhaps fitting. Deterministic.
   [[nodiscard]] std::vector<GuidedPlan> run();
+  /// Tasks that it might have simulated and had no use for.
+  [[nodiscard]] std::int64_t unspent() const { return ranking_.unspent(); }
 
  private:
   struct Node {
@@ -71,9 +83,12 @@ class GuidedSearch {
   bool repair(std::int64_t rounds = 0);
   [[nodiscard]] std::vector<GuidedPlan> smaller(const GuidedPlan& miss);
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
+  [[nodiscard]] std::vector<PlanSketch> exchanges(const PlanSketch& sketch,
+                                                  std::int64_t rounds) const;
 
   const Predictor& predictor_;
   const Pins& pins_;
+  const GuidedWay way_;
   PlanRelaxation relaxation_;
   CoarseRanking ranking_;
   std::optional<Seconds> bound_;

@@ -143,6 +143,11 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
     reserved.reserve = to_fit;
     if (auto smaller = sketch_near(relaxation, reserved, usual)) sketch = std::move(smaller);
   }
+  if (way_ == GuidedWay::other) {
+    PlanSketch apart = *sketch;
+    apart.rest.state_buffers = staged_blocks(apart);
+    ranking_.add(std::move(apart));
+  }
   ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
 }
 

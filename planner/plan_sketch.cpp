@@ -112,6 +112,28 @@ bool offloads_records(const PlanSketch& sketch) {
                      [](const BlockCount& count) { return count.choice.keep_tier == Tier::host; });
 }
 
+std::int64_t staged_blocks(const PlanSketch& sketch) {
+  std::int64_t staged = 0;
+  for (const BlockCount& count : sketch.residencies) {
+    if (stages_state(count.choice)) staged += count.blocks;
+  }
+  return staged;
+}
+
+bool move_blocks(std::vector<BlockCount>& counts, std::size_t from, const UnitPlan& to,
+                 std::int64_t blocks) {
+  if (counts[from].blocks < blocks) return false;
+  counts[from].blocks -= blocks;
+  const auto known =
+      std::ranges::find_if(counts, [&](const BlockCount& each) { return each.choice == to; });
+  if (known != counts.end()) {
+    known->blocks += blocks;
+  } else {
+    counts.insert(to.executor == Executor::gpu ? counts.begin() : counts.end(), {to, blocks});
+  }
+  return true;
+}
+
 Plan to_plan(const PlanSketch& sketch) {
   Plan plan = sketch.rest;
   if (!offloads_records(sketch)) plan.stream_buffers = kFewestStreams;

@@ -126,6 +126,13 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
            to_seconds(tournament.ranked().front().score.step) * (1 - gap) <= bound;
   };
   if (guided.bound()) tournament.try_in_order(guided.run(), kTried);
+  // With effort or time to spare the other way, too.
+  SearchSettings rest = inner;
+  rest.effort = guided.unspent();
+  if (!tournament.ranked().empty() && !near(kNearEnough) && rest.effort >= kQuickEffort &&
+      !rest.is_late()) {
+    tournament.try_in_order(GuidedSearch(predictor, rest, GuidedWay::other).run(), kTried);
+  }
   // Of large graphs enumeration could afford too few to be of use.
   const bool large =
       !tournament.ranked().empty() && tournament.ranked().front().candidate.estimate.tasks > kLarge;

@@ -14,6 +14,9 @@ namespace {
 
 using planner::Planned;
 
+/// Of the usual: beside what a round's steps take, a search that comes from two sides costs little.
+constexpr std::int64_t kTimesEffort = 2;
+
 /// The newest measurement of each plan stands for it: earlier ones were of a colder machine.
 void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
   const auto same = std::find_if(runs.begin(), runs.end(),
@@ -67,7 +70,9 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
   const planner::MachineProfile& profile = run.predictor.machine().profile;
   TuneOutcome outcome;
   outcome.calibration = run.calibration;
-  auto found = planned_with(run.predictor, run.calibration, run.search, options);
+  planner::SearchSettings search = run.search;
+  search.effort = kTimesEffort * (search.effort > 0 ? search.effort : planner::kUsualEffort);
+  auto found = planned_with(run.predictor, run.calibration, search, options);
   for (int number = 1;; ++number) {
     if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
     outcome.step = std::move(std::get<Planned>(found).best);
@@ -94,7 +99,7 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     outcome.calibration =
         fit_calibration(job, profile, outcome.calibration, outcome.runs).calibration;
     const planner::Predictor better = with_calibration(run.predictor, outcome.calibration);
-    found = planned_with(better, outcome.calibration, run.search, options);
+    found = planned_with(better, outcome.calibration, search, options);
     auto* planned = std::get_if<Planned>(&found);
     if (planned && !options.given) keep_quickest(planned->best, better, outcome.runs);
     const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
