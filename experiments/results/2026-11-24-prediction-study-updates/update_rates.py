@@ -77,6 +77,10 @@ for name in names:
     rate, time = table[:, 1], table[:, 2]
     threads = record["plan"]["threads"]
     shares = [column.sum() / time.sum() for column in table[:, 3:].T]
+    alone = table[:, 2] - table[:, 3:].sum(axis=1)
+    parts = np.column_stack([alone, table[:, 3:]]) / (rate * time)[:, None]
+    rates = np.linalg.lstsq(parts, np.ones(len(rows)), rcond=None)[0]
+    told = "; ".join(f"{what} {value:.2f} G/s" for what, value, share in zip(("alone", "beside copies down", "up", "both"), rates, [1 - sum(shares), *shares]) if share > 0.1)
     by_step = " ".join(f"{np.median(rate[table[:, 0] == number]):.2f}" for number in np.unique(table[:, 0]))
     print(f"{name}: {threads} threads, the probe says {probed.get(threads, 0):.2f} G/s; {(rate * time).sum() / time.sum():.2f} G/s in {len(rows)} updates, medians by step {by_step}; "
-          f"beside copies down {shares[0]:.2f}, up {shares[1]:.2f}, both {shares[2]:.2f} of the time")
+          f"beside copies down {shares[0]:.2f}, up {shares[1]:.2f}, both {shares[2]:.2f} of the time; by least squares {told}")
