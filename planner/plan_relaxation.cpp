@@ -5,23 +5,14 @@
 #include <limits>
 
 #include "planner/record.hpp"
+#include "planner/relaxed_program.hpp"
 
 namespace sluice::planner {
 namespace {
 
-/// What rounding in sums of some hundred terms may add.
-constexpr double kRounding = 1e-9;
-
 std::size_t index_of(Use use) { return static_cast<std::size_t>(use); }
-std::size_t index_of(StepPart part) { return static_cast<std::size_t>(part); }
 
 double& at(UseSum& sum, Use use) { return sum[index_of(use)]; }
-
-double dot(const UseSum& a, const UseSum& b) {
-  double sum = 0;
-  for (std::size_t i = 0; i < kUses; ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 std::size_t index_of(Limit limit) { return static_cast<std::size_t>(limit); }
 
@@ -32,9 +23,9 @@ std::size_t index_of(Limit limit) { return static_cast<std::size_t>(limit); }
 void make_times_sound(std::array<double, kLimits>& prices, double together, std::int64_t rounds) {
   std::array<double, kParts + 1> shares{};
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
-    shares[index_of(part_of(static_cast<Limit>(i)))] += prices[i];
+    shares[part_index(part_of(static_cast<Limit>(i)))] += prices[i];
   }
-  const double all = shares[index_of(StepPart::whole)] + together;
+  const double all = shares[part_index(StepPart::whole)] + together;
   if (!(all > 0)) {
     prices.fill(0);
     prices[0] = 1;
@@ -44,7 +35,7 @@ void make_times_sound(std::array<double, kLimits>& prices, double together, std:
     const double due = together / all * times_in_step(static_cast<StepPart>(part), rounds);
     for (std::size_t i = 0; i < kTimeLimits; ++i) {
       const auto limit = static_cast<Limit>(i);
-      if (index_of(part_of(limit)) != part) continue;
+      if (part_index(part_of(limit)) != part) continue;
       if (shares[part] > 0) {
         prices[i] *= due / shares[part];
       } else {  // To its first row, that of compute.
@@ -57,19 +48,6 @@ void make_times_sound(std::array<double, kLimits>& prices, double together, std:
   }
 }
 
-/// What rounding left of counts: none negative, of the group's sum.
-void make_counts(std::vector<double>& values, double count) {
-  double sum = 0;
-  for (double& each : values) sum += each = each > 0 ? each : 0;
-  if (!(sum > 0) || !std::isfinite(sum)) {
-    values.assign(values.size(), 0);
-    values.front() = sum = 1;
-  }
-  if (std::abs(sum - count) > 1e-9 * count) {
-    for (double& each : values) each *= count / sum;
-  }
-}
-
 /// What a second of copies in a part is worth by the prices of the part's rows is the most that
 /// rows of such copies, the part's and all parts', may cost together.
 template <class Rows>
@@ -79,7 +57,7 @@ void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, st
     for (std::size_t i = 0; i < kTimeLimits; ++i) {
       const StepPart part = part_of(static_cast<Limit>(i));
       if (part == StepPart::whole) continue;
-      worth[index_of(part)] += prices[i] * (down ? rows[i].down : rows[i].up);
+      worth[part_index(part)] += prices[i] * (down ? rows[i].down : rows[i].up);
     }
     double& all = prices[index_of(down ? Limit::all_loads : Limit::all_stores)];
     for (std::size_t part = 0; part < kParts; ++part) {
@@ -92,7 +70,7 @@ void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, st
     for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
       const CopiedIn copied = copied_in(static_cast<Limit>(i));
       if (copied.down != down || copied.part == StepPart::whole) continue;
-      double& left = worth[index_of(copied.part)];
+      double& left = worth[part_index(copied.part)];
       prices[i] = std::clamp(prices[i], 0.0, std::max(0.0, left));
       left -= prices[i];
     }
@@ -124,154 +102,25 @@ PlanRelaxation PlanRelaxation::at_pace(const Pace& pace) const {
 }
 
 RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
-  auto limits = rows(node);
-  if (node.gradients_apart) {
-    limits[index_of(Limit::host_at_loss)].weights[static_cast<std::size_t>(Use::host_gradients)] =
-        1;
-  }
-  const UseSum fixed = base();
-  const auto layers = static_cast<double>(predictor_->job().model.layers);
-  const std::size_t head = unit_count(predictor_->job().model) - 1;
-  // Groups of choices, each of which must be made a number of times.
-  struct Group {
-    std::vector<UnitChoice> choices;
-    double count;
-    std::vector<double> RelaxedPlan::*values;
-  };
-  std::vector<Group> groups{{record_choices(node.rounds), layers, &RelaxedPlan::records},
-                            {residency_choices(1, node.rounds), layers, &RelaxedPlan::residencies},
-                            {residency_choices(0, node.rounds), 1, &RelaxedPlan::embeds},
-                            {residency_choices(head, node.rounds), 1, &RelaxedPlan::heads}};
-  const auto only = [](Group& group, const std::optional<std::size_t>& choice) {
-    if (choice) group.choices = {group.choices[*choice]};
-  };
-  only(groups[2], node.embed);
-  only(groups[3], node.head);
   RelaxedPlan found;
-  LinearProgram program;
-  for (const Group& group : groups) {
-    if (group.choices.empty()) {
-      found.feasible = false;
-      return found;
-    }
-    program.cost.insert(program.cost.end(), group.choices.size(), 0.0);
-  }
-  // Slots for gradients, the parts' copies to the device and from it, then their times, then the
-  // step's.
-  const std::size_t slots = program.cost.size();
-  const std::size_t downs = slots + 1, ups = downs + kParts, parts = ups + kParts;
-  program.cost.insert(program.cost.end(), 1 + 3 * kParts, 0.0);
-  program.cost.push_back(1);
-  // Memory in gigabytes, so that the rows are of one size.
-  constexpr double kGiga = 1e9;
-  for (std::size_t i = 0; i < kLimits; ++i) {
-    LinearProgram::Row row;
-    const double scale = i < kSecondLimits ? 1 : 1 / kGiga;
-    for (const Group& group : groups) {
-      for (const UnitChoice& choice : group.choices) {
-        row.coefficients.push_back(scale * dot(limits[i].weights, choice.use));
-      }
-    }
-    row.coefficients.resize(program.cost.size(), 0);
-    row.coefficients[slots] = scale * limits[i].slots * kGiga;
-    const StepPart part = part_of(static_cast<Limit>(i));
-    if (part <= StepPart::whole) row.coefficients[parts + index_of(part)] = -1;
-    if (part < StepPart::whole) {
-      row.coefficients[downs + index_of(part)] = limits[i].down;
-      row.coefficients[ups + index_of(part)] = limits[i].up;
-    }
-    if (part == StepPart::copies) {
-      const CopiedIn copied = copied_in(static_cast<Limit>(i));
-      const std::size_t first = copied.down ? downs : ups;
-      for (std::size_t each = 0; each < kParts; ++each) {
-        const auto of = static_cast<StepPart>(each);
-        if (copied.part == of) row.coefficients[first + each] = -1;
-        if (copied.part != StepPart::whole) continue;
-        row.coefficients[first + each] = -times_in_step(of, node.rounds);
-      }
-    }
-    row.limit = -scale * (limits[i].constant + dot(limits[i].weights, fixed));
-    program.rows.push_back(row);
-  }
-  LinearProgram::Row together;
-  together.coefficients.assign(program.cost.size(), 0);
-  for (std::size_t part = 0; part < kParts; ++part) {
-    together.coefficients[parts + part] = times_in_step(static_cast<StepPart>(part), node.rounds);
-  }
-  together.coefficients.back() = -1;
-  program.rows.push_back(together);
-  std::size_t first = 0;
-  for (const Group& group : groups) {
-    LinearProgram::Row row;
-    row.coefficients.assign(program.cost.size(), 0);
-    std::fill_n(row.coefficients.begin() + static_cast<std::ptrdiff_t>(first), group.choices.size(),
-                1.0);
-    first += group.choices.size();
-    row.limit = group.count;
-    row.equal = true;
-    program.rows.push_back(row);
-  }
-  // Weak duality holds at any prices: the priced rows' sum at the cheapest choices.
-  const Bytes most_slots = predictor_->job().gradient_element() * parameters_[1];
-  const auto priced_sum = [&](const auto& priced_rows, const std::array<double, kLimits>& prices) {
-    UseSum priced{};
-    double sum = 0, size = 0, slot_price = 0;
-    for (std::size_t i = 0; i < kLimits; ++i) {
-      const double price = prices[i] * (i < kSecondLimits ? 1 : 1 / kGiga);
-      sum += price * priced_rows[i].constant;
-      size += std::abs(price * priced_rows[i].constant);
-      slot_price += price * priced_rows[i].slots;
-      for (std::size_t use = 0; use < kUses; ++use) {
-        priced[use] += price * priced_rows[i].weights[use];
-      }
-    }
-    sum += dot(priced, fixed);
-    for (const Group& group : groups) {
-      double least = std::numeric_limits<double>::infinity();
-      for (const UnitChoice& choice : group.choices) {
-        least = std::min(least, dot(priced, choice.use));
-      }
-      sum += group.count * least;
-      size += std::abs(group.count * least);
-    }
-    // More slots than blocks are of no use.
-    sum += std::min(0.0, slot_price) * layers * static_cast<double>(most_slots.count());
-    return sum - kRounding * size;
-  };
-  LinearSolution solution = minimize(program);
+  const Program program(*this, node);
+  found.feasible = program.has_choices();
+  if (!found.feasible) return found;
+  LinearSolution solution = program.minimized();
   if (!solution.feasible) {
-    // Only memory can refuse a plan, for times may be of any length: so must its rows' prices.
-    std::array<double, kLimits> prices{};
-    for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
-      prices[i] = std::max(0.0, solution.prices[i]);
-    }
-    if (priced_sum(limits, prices) > 0) {
-      found.feasible = false;
-      return found;
-    }
+    found.feasible = !program.is_refused_by(solution.prices);
+    if (!found.feasible) return found;
     // Rounding alone refused it: any choices, at no price but compute's.
-    solution.values.assign(program.cost.size(), 0);
-    first = 0;
-    for (const Group& group : groups) {
-      solution.values[first] = group.count;
-      first += group.choices.size();
-    }
-    solution.prices.assign(program.rows.size(), 0);
+    solution = program.at_any_choices();
   }
-  first = 0;
-  for (const Group& group : groups) {
-    const auto begin = solution.values.begin() + static_cast<std::ptrdiff_t>(first);
-    found.*group.values = {begin, begin + static_cast<std::ptrdiff_t>(group.choices.size())};
-    make_counts(found.*group.values, group.count);
-    first += group.choices.size();
-  }
+  program.take_counts(solution.values, found);
   for (std::size_t i = 0; i < kLimits; ++i) found.prices[i] = std::max(0.0, solution.prices[i]);
   make_times_sound(found.prices, std::max(0.0, solution.prices[kLimits]), node.rounds);
-  make_copies_sound(found.prices, limits, node.rounds);
+  make_copies_sound(found.prices, program.limits(), node.rounds);
   // Choices follow sustained times, the bound those after rest.
-  auto least_rows = limits;
+  auto least_rows = program.limits();
   add_rest(least_rows);
-  found.bound = Seconds(std::max(0.0, priced_sum(least_rows, found.prices)));
+  found.bound = Seconds(std::max(0.0, program.priced_sum(least_rows, found.prices)));
   return found;
 }
 

@@ -131,6 +131,7 @@ enum class StepPart : std::uint8_t {
   memory
 };
 inline constexpr std::size_t kParts = 5;  ///< That a step consists of.
+constexpr std::size_t part_index(StepPart part) { return static_cast<std::size_t>(part); }
 [[nodiscard]] StepPart part_of(Limit limit);
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);
 
@@ -207,6 +208,7 @@ class PlanRelaxation {
     double slots = 0;         ///< Of each byte of slots for gradients beyond the first.
   };
   using Rows = std::array<Row, kLimits>;
+  class Program;  // planner/relaxed_program.hpp
   /// Seconds that a lane loses of each second that another one runs, at least.
   struct Slowing {
     std::string from;
