@@ -18,10 +18,6 @@ constexpr Bytes kEnoughAhead = 512_MiB;
 /// Seen to end before a lane goes on handing over, so that its thread wakes rarely.
 constexpr std::size_t kAtOnce = 12;
 
-bool is_copy(planner::LaneKind lane) {
-  return lane == planner::LaneKind::h2d || lane == planner::LaneKind::d2h;
-}
-
 constexpr std::size_t kMostWaits = planner::kLaneKinds;
 
 bool wait_until(const EndFlag& flag, std::int64_t step) {
@@ -44,12 +40,11 @@ void raise(EndFlag& flag, std::int64_t step) {
 /// Tasks of a lane that were handed over and have not been seen to end, oldest first.
 class Executor::InFlight {
  public:
-  explicit InFlight(planner::LaneKind lane) : most_(is_copy(lane) ? kCopiesAhead : kAhead) {}
-
   [[nodiscard]] std::size_t size() const { return count_; }
   /// Whether the device has as much before it as the lane may hand over.
   [[nodiscard]] bool full() const {
-    return count_ == most_ || (count_ >= kAhead && bytes_ >= kEnoughAhead);
+    const bool small_copies = bytes_ > Bytes(0) && bytes_ < kEnoughAhead;
+    return count_ >= (small_copies ? kCopiesAhead : kAhead);
   }
   [[nodiscard]] std::size_t before(std::int64_t step) const {
     std::size_t older = 0;
@@ -71,20 +66,19 @@ class Executor::InFlight {
  private:
   struct Task {
     Turn turn;
-    Bytes bytes;  ///< Copied.
+    Bytes bytes;  ///< Copied; zero of compute.
   };
   [[nodiscard]] const Turn& turn(std::size_t i) const {
     return tasks_[(first_ + i) % tasks_.size()].turn;
   }
 
-  std::size_t most_;
-  std::array<Task, std::max(kAhead, kCopiesAhead)> tasks_{};
+  std::array<Task, kCopiesAhead> tasks_{};
   std::size_t first_ = 0, count_ = 0;
   Bytes bytes_{0};
 };
 
 bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t last) {
-  InFlight flight(lane);
+  InFlight flight;
   // A lane is serial: what follows the meeting waits for it, also in the next step.
   Turn meeting{};
   const Turn* met = nullptr;

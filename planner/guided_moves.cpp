@@ -33,6 +33,12 @@ void follow(UnitPlan& other, const UnitPlan& moved, const std::vector<UnitChoice
   }
 }
 
+/// Bytes of the device.
+double held_at_norm(const UnitChoice& choice) {
+  return choice.use[static_cast<std::size_t>(Use::resident)] +
+         choice.use[static_cast<std::size_t>(Use::waiting)];
+}
+
 }  // namespace
 
 /// The best plan of each of the best numbers of rounds is made better by itself, for which of them
@@ -143,13 +149,13 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   const std::int64_t far = std::max<std::int64_t>(2, layers / 12);
   const auto shift = [&](std::vector<BlockCount> PlanSketch::*counts,
                          const std::vector<UnitChoice>& choices) {
-    for (std::size_t from = 0; from < (sketch.*counts).size(); ++from) {
+    for (const BlockCount& count : sketch.*counts) {
       for (const UnitChoice& to : choices) {
-        if (to.unit == (sketch.*counts)[from].choice) continue;
+        if (to.unit == count.choice) continue;
         for (const std::int64_t blocks : {far, std::int64_t{1}}) {
           with([&](PlanSketch& moved) {
             moved.from.reset();
-            return move_blocks(moved.*counts, from, to.unit, blocks);
+            return move_blocks(moved.*counts, count.choice, to.unit, blocks);
           });
         }
       }
@@ -214,36 +220,24 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
 std::vector<PlanSketch> GuidedSearch::exchanges(const PlanSketch& sketch,
                                                 std::int64_t rounds) const {
   const std::vector<UnitChoice> choices = relaxation_.residency_choices(1, rounds);
-  const auto held = [](const UnitChoice& choice) {
-    return choice.use[static_cast<std::size_t>(Use::resident)] +
-           choice.use[static_cast<std::size_t>(Use::waiting)];
-  };
   std::vector<PlanSketch> all;
-  for (std::size_t from = 0; from < sketch.residencies.size(); ++from) {
-    const BlockCount& count = sketch.residencies[from];
-    const auto own = std::ranges::find_if(
-        choices, [&](const UnitChoice& each) { return each.unit == count.choice; });
+  for (const BlockCount& count : sketch.residencies) {
+    const auto own = std::ranges::find(choices, count.choice, &UnitChoice::unit);
     if (own == choices.end()) continue;
     for (const UnitChoice& less : choices) {
-      const double freed = held(*own) - held(less);
+      const double freed = held_at_norm(*own) - held_at_norm(less);
       if (freed <= 0) continue;
       for (const UnitChoice& more : choices) {
-        const double taken = held(more) - held(*own);
+        const double taken = held_at_norm(more) - held_at_norm(*own);
         if (taken <= 0) continue;
         const auto up =
             static_cast<std::int64_t>(static_cast<double>(count.blocks) * freed / (freed + taken));
-        if (up == 0) continue;
         PlanSketch moved = sketch;
         moved.from.reset();
-        // A choice that is new may come to lie before the one they leave.
-        auto& list = moved.residencies;
-        const auto place = [&] {
-          const auto at = std::ranges::find_if(
-              list, [&](const BlockCount& each) { return each.choice == count.choice; });
-          return static_cast<std::size_t>(at - list.begin());
-        };
-        (void)move_blocks(list, place(), more.unit, up);
-        (void)move_blocks(list, place(), less.unit, count.blocks - up);
+        if (up == 0 || !move_blocks(moved.residencies, count.choice, more.unit, up) ||
+            !move_blocks(moved.residencies, count.choice, less.unit, count.blocks - up)) {
+          continue;
+        }
         if (moved.rest.state_buffers > 0) moved.rest.state_buffers = staged_blocks(moved);
         all.push_back(std::move(moved));
       }

@@ -2,6 +2,7 @@
 // far it is from the best.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <vector>

@@ -4,17 +4,12 @@
 #include <cmath>
 #include <limits>
 
-#include "planner/record.hpp"
 #include "planner/relaxed_program.hpp"
 
 namespace sluice::planner {
 namespace {
 
-std::size_t index_of(Use use) { return static_cast<std::size_t>(use); }
-
-double& at(UseSum& sum, Use use) { return sum[index_of(use)]; }
-
-std::size_t index_of(Limit limit) { return static_cast<std::size_t>(limit); }
+double& at(UseSum& sum, Use use) { return sum[static_cast<std::size_t>(use)]; }
 
 /// Prices of `about` those given that make weak duality hold exactly: the priced rows' sum at the
 /// cheapest choices is then below any plan's time. Rows of the whole step and the step as the sum
@@ -59,7 +54,7 @@ void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, st
       if (part == StepPart::whole) continue;
       worth[part_index(part)] += prices[i] * (down ? rows[i].down : rows[i].up);
     }
-    double& all = prices[index_of(down ? Limit::all_loads : Limit::all_stores)];
+    double& all = prices[row_index(down ? Limit::all_loads : Limit::all_stores)];
     for (std::size_t part = 0; part < kParts; ++part) {
       const double times = times_in_step(static_cast<StepPart>(part), rounds);
       if (times > 0) all = std::min(all, worth[part] / times);

@@ -120,12 +120,12 @@ std::int64_t staged_blocks(const PlanSketch& sketch) {
   return staged;
 }
 
-bool move_blocks(std::vector<BlockCount>& counts, std::size_t from, const UnitPlan& to,
+bool move_blocks(std::vector<BlockCount>& counts, const UnitPlan& from, const UnitPlan& to,
                  std::int64_t blocks) {
-  if (counts[from].blocks < blocks) return false;
-  counts[from].blocks -= blocks;
-  const auto known =
-      std::ranges::find_if(counts, [&](const BlockCount& each) { return each.choice == to; });
+  const auto left = std::ranges::find(counts, from, &BlockCount::choice);
+  if (left == counts.end() || left->blocks < blocks) return false;
+  left->blocks -= blocks;
+  const auto known = std::ranges::find(counts, to, &BlockCount::choice);
   if (known != counts.end()) {
     known->blocks += blocks;
   } else {

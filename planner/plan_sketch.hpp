@@ -33,8 +33,8 @@ struct PlanSketch {
 [[nodiscard]] bool offloads_records(const PlanSketch& sketch);
 /// Whose state visits the device.
 [[nodiscard]] std::int64_t staged_blocks(const PlanSketch& sketch);
-/// `blocks` of the choice at `from` of `counts` make the choice `to`; false where it has fewer.
-[[nodiscard]] bool move_blocks(std::vector<BlockCount>& counts, std::size_t from,
+/// `blocks` that make the choice `from` make `to` instead; false where they are fewer.
+[[nodiscard]] bool move_blocks(std::vector<BlockCount>& counts, const UnitPlan& from,
                                const UnitPlan& to, std::int64_t blocks);
 
 /// Where no record is offloaded with the fewest stream buffers, for more do nothing.
