@@ -54,4 +54,5 @@ def main():
             print(f"{name}: {statistics(group)}")
 
 
-main()
+if __name__ == "__main__":
+    main()

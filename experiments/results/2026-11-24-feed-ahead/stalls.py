@@ -1,9 +1,10 @@
-"""Says what lies between pieces of one tensor on the copy lanes of a trace: stalls.py TRACE.json ..."""
+"""Says what lies between pieces of one tensor on the copy lanes of a trace: stalls.py TRACE.json.xz ..."""
 import json
+import lzma
 import sys
 
 for name in sys.argv[1:]:
-    tasks = json.load(open(name))["tasks"]
+    tasks = json.load(lzma.open(name))["tasks"]
     print(name)
     for lane in ("h2d", "d2h"):
         spans = sorted((t["start_s"], t["end_s"], t["id"]) for t in tasks if t["lane"] == lane)

@@ -82,5 +82,6 @@ for name in names:
     rates = np.linalg.lstsq(parts, np.ones(len(rows)), rcond=None)[0]
     told = "; ".join(f"{what} {value:.2f} G/s" for what, value, share in zip(("alone", "beside copies down", "up", "both"), rates, [1 - sum(shares), *shares]) if share > 0.1)
     by_step = " ".join(f"{np.median(rate[table[:, 0] == number]):.2f}" for number in np.unique(table[:, 0]))
-    print(f"{name}: {threads} threads, the probe says {probed.get(threads, 0):.2f} G/s; {(rate * time).sum() / time.sum():.2f} G/s in {len(rows)} updates, medians by step {by_step}; "
+    slow, quick = np.quantile(rate, [0.1, 0.9])
+    print(f"{name}: {threads} threads, the probe says {probed.get(threads, 0):.2f} G/s; {(rate * time).sum() / time.sum():.2f} G/s in {len(rows)} updates, medians by step {by_step}, tenths {slow:.2f} and {quick:.2f}; "
           f"beside copies down {shares[0]:.2f}, up {shares[1]:.2f}, both {shares[2]:.2f} of the time; by least squares {told}")
