@@ -14,6 +14,12 @@ constexpr Bytes kMostBuffer{1ll << 30};
 /// What the ends of a slot's planes leave empty, at most.
 constexpr Bytes kPlanesAligned = kDiskAlign * 8;
 
+/// What lies on the disk the CPU updates.
+void update_on_cpu(UnitPlan& unit) {
+  if (unit.executor == Executor::gpu) unit.when = When::forward;
+  unit.executor = Executor::cpu;
+}
+
 bool is_layer(const Plan& plan, std::size_t unit) {
   return unit > 0 && unit + 1 < plan.units.size();
 }
@@ -103,7 +109,10 @@ Bytes DiskShares::frees_of(const Plan& plan) const {
 
 void DiskShares::bring_back(Plan& plan) {
   for (UnitPlan& unit : plan.units) {
-    if (unit.state == Tier::disk) unit.state = Tier::host;
+    if (unit.state == Tier::disk) {
+      update_on_cpu(unit);
+      unit.state = Tier::host;
+    }
     if (unit.gradients == Tier::disk) unit.gradients = Tier::host;
     if (unit.weights == Tier::disk) unit.weights = Tier::host;
   }
@@ -131,8 +140,7 @@ Plan DiskShares::moved(const Plan& plan, std::size_t count, Placement placement,
   Plan made = plan;
   for (const std::size_t unit : units) {
     UnitPlan& choice = made.units[unit];
-    if (choice.executor == Executor::gpu) choice.when = When::forward;
-    choice.executor = Executor::cpu;
+    update_on_cpu(choice);
     choice.state = Tier::disk;
   }
   for (const std::size_t unit : with_gradients(made)) {

@@ -33,7 +33,7 @@ class DiskShares {
   /// and that what a plan has there does.
   [[nodiscard]] Bytes frees_of(const Plan& plan) const;
 
-  /// The plan with nothing on the disk.
+  /// The plan with nothing on the disk; what lay there the CPU still updates.
   static void bring_back(Plan& plan);
   /// The plan with `count` moves to the disk, and the pins.
   [[nodiscard]] Plan moved(const Plan& plan, std::size_t count, Placement placement,

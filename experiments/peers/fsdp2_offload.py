@@ -28,6 +28,7 @@ from torch.distributed.fsdp import (  # noqa: E402
     fully_shard,
 )
 
+import exact_pinning  # noqa: E402
 import peer_model  # noqa: E402
 
 
@@ -87,7 +88,13 @@ def main():
     arguments_parser.add_argument(
         "--loss-chunk", type=int, default=8192, help="tokens whose logits exist at one time"
     )
+    arguments_parser.add_argument(
+        "--exact-pinning", action="store_true", help="pin no more host memory than tensors have"
+    )
     arguments = peer_model.parse(arguments_parser)
+    pinning = exact_pinning.ExactPinning()
+    if arguments.exact_pinning and arguments.device == "cuda":
+        pinning.install()
     began = time.perf_counter()
     start_process_group(arguments.device)
     model = sharded_model(arguments)
@@ -115,6 +122,7 @@ def main():
         norm = torch.nn.utils.clip_grad_norm_(parameters, peer_model.CLIP)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+        pinning.reuse()
         return total, norm.full_tensor()
 
     peer_model.time_steps(arguments, train_step)

@@ -208,6 +208,34 @@ TEST(DiskSearch, PinnedUnitsAreTheOnesOnTheDisk) {
   }
 }
 
+TEST(DiskSearch, PinnedStateIsTheCpusToUpdateWhereTheDeviceWouldBeFaster) {
+  const Job job = deep_job();
+  ResolvedMachine machine = disk_machine();
+  machine.profile.h2d = machine.profile.d2h = test::measured(10e9);
+  machine.profile.device_update = test::measured(20e9);
+  const auto by_device = [](const Plan& plan) {
+    return std::ranges::count(plan.units, Executor::gpu, &UnitPlan::executor);
+  };
+  const Predictor predictor(job, machine, {}, Residency::host);
+  const auto in_memory = search(predictor, quick_search());
+  ASSERT_TRUE(std::holds_alternative<Planned>(in_memory));
+  ASSERT_GT(by_device(std::get<Planned>(in_memory).best.prediction.plan), 0);
+  for (const std::size_t every : {1, 2}) {
+    SearchSettings settings = quick_search();
+    settings.pins = [&](Plan& plan) {
+      for (std::size_t unit = 0; unit < plan.units.size(); unit += every) {
+        plan.units[unit].state = Tier::disk;
+      }
+    };
+    const auto found = search(predictor, settings);
+    ASSERT_TRUE(std::holds_alternative<Planned>(found)) << "every " << every;
+    const Plan& plan = std::get<Planned>(found).best.prediction.plan;
+    for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+      EXPECT_EQ(plan.units[unit].state == Tier::disk, unit % every == 0) << unit;
+    }
+  }
+}
+
 TEST(Remedies, NameTheShareOfLayersOnDisk) {
   const Job job = deep_job();
   ResolvedMachine machine = short_host(job);
