@@ -25,7 +25,8 @@ struct ProbeArguments {
   bool quick = false;
   bool json = false;
   std::string backend, file, grid, fit;
-  std::string disk = ".";
+  profiler::ProbedDisk disk;
+  double disk_seconds = 0;
 };
 
 /// The backend that was asked for, else that of the GPU, else the host's.
@@ -90,14 +91,19 @@ int run_probe(const Arguments& words) {
                "some 10 s, under a minute with a GPU, with wider deviations");
   app.add_option("--backend", arguments.backend, "host or cuda; cuda where a usable GPU is");
   app.add_option("-o", arguments.file, "also write the profile to this file");
-  app.add_option("--disk-path", arguments.disk,
+  app.add_option("--disk-path", arguments.disk.folder,
                  "folder on the drive that training will use (this one)");
+  app.add_option("--disk-seconds", arguments.disk_seconds,
+                 "read and write there at once for so long: what drives fall to after minutes "
+                 "(4 with a GPU, else 1; less with --quick)")
+      ->check(CLI::Range(0.0, 86400.0));
   app.add_option("--grid", arguments.grid,
                  "write what copies and the optimizer reached together to this file");
   app.add_option("--fit-grid", arguments.fit,
                  "measure nothing: fit the contention model to such a file");
   app.add_flag("--json", arguments.json, "print the profile as JSON");
   parse(app, words);
+  arguments.disk.lasting = Seconds(arguments.disk_seconds);
   if (!arguments.fit.empty()) return fit_again(arguments);
 
   const planner::Store store = planner::Store::of_user();

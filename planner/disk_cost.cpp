@@ -43,8 +43,14 @@ TaskCost ProfileCostModel::disk_transfer(const CostKey& key, CopyDirection direc
     return std::min(1.0, capacity / std::max(cost.cap.count(), 1.0));
   };
   cost.uses.emplace_back(reads ? kReadLink : kWriteLink, share(rate.value));
-  if (profile_.disk_both.value > 0) {
-    cost.uses.emplace_back(kBothLink, share(profile_.disk_both.value));
+  const double both = profile_.disk_both.value;
+  if (both > 0) {
+    // Where the other way alone is faster than both, a byte of it takes less of the shared link;
+    // this way takes more, so that both at once move what was measured, as much each way.
+    const Fact& other = reads ? profile_.disk_write : profile_.disk_read;
+    const double others = std::min(1.0, both / std::max(other.value, 1.0));
+    const double alone = both / std::max(cost.cap.count(), 1.0);
+    cost.uses.emplace_back(kBothLink, std::min(2 - others, alone));
   }
   if (profile_.device == DeviceKind::cuda) cost.weight = cost.cap.count();
   share_dram(cost, kDramPerByte);

@@ -10,11 +10,18 @@
 
 namespace sluice::profiler {
 
+/// What of a drive is probed.
+struct ProbedDisk {
+  std::filesystem::path folder = ".";  ///< On it.
+  Seconds lasting{0};                  ///< How long to read and write at once; 0: as the rest.
+};
+
 struct DiskRates {
   planner::Fact read, write;                ///< Bytes/s, each alone.
   planner::Fact read_beside, write_beside;  ///< Bytes/s, both at once.
   std::optional<planner::Fact> depth;       ///< Blocks in flight each way; none without io_uring.
   std::optional<planner::Fact> free;        ///< Bytes that the folder could still take.
+  std::optional<std::string> lasted;        ///< What became of both at once in the lasting part.
   std::optional<std::string> caveat;        ///< Why the numbers may flatter.
 
   /// What both move together, where that is less than they move apart.
@@ -24,7 +31,7 @@ struct DiskRates {
 };
 
 struct DiskBenchOptions {
-  std::filesystem::path folder = ".";
+  ProbedDisk drive;
   Bytes file = 4_GiB;  ///< Less where less than four times as much is free.
   Seconds budget{3};   ///< For each of the three rates; a third of it for each depth.
 };
@@ -34,7 +41,9 @@ struct DiskBenchOptions {
 /// past the page cache; through it, and said so, where the file system has no O_DIRECT. First how
 /// many blocks in flight do, both ways at once; with as many then writing, reading and both. Each
 /// rate is the median over slices of the budget, the first left out: drives begin faster than they
-/// go on. Throws EnvironmentError naming the folder and what the system said.
+/// go on. With a lasting part both at once come before the two alone, for so long, and if they fall
+/// only what they fall to counts (lasting_rate). Throws EnvironmentError naming the folder and what
+/// the system said.
 [[nodiscard]] DiskRates measure_disk(const DiskBenchOptions& options);
 
 }  // namespace sluice::profiler

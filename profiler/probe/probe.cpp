@@ -29,9 +29,9 @@ using planner::MachineProfile;
 
 class HostProbe {
  public:
-  HostProbe(ProbeDepth depth, const ProbeProgress& progress, const std::filesystem::path& disk)
+  HostProbe(ProbeDepth depth, const ProbeProgress& progress, const ProbedDisk& disk)
       : unit_(depth == ProbeDepth::quick ? Seconds(0.12) : Seconds(0.4)),
-        disk_{.folder = disk, .file = 1_GiB, .budget = Seconds(1)},
+        disk_{.drive = disk, .file = 1_GiB, .budget = Seconds(1)},
         progress_(progress),
         profile_(planner::here_estimate()) {
     // A name of its own: the estimate and the measurement are two machines to calibration.
@@ -292,8 +292,7 @@ void HostProbe::disk() {
 
 }  // namespace
 
-MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress,
-                          const std::filesystem::path& disk) {
+MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress, const ProbedDisk& disk) {
   return HostProbe(depth, progress, disk).run();
 }
 

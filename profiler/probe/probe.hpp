@@ -1,11 +1,11 @@
 // Measures this machine's host backend into a profile.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "planner/machine.hpp"
+#include "profiler/probe/disk_bench.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {
@@ -21,8 +21,8 @@ using ProbeProgress = std::function<void(const std::string& part, const std::str
 /// Every kernel is timed through the code that a run calls (docs/design/host-backend.md), with
 /// random operands, as the median of repetitions. What the host backend sets and does not measure
 /// (arena size, link bandwidth, copy latency) is taken from planner::here_estimate(), and so are
-/// the disk's rates where `disk`, a folder on it, cannot be measured, which `progress` is told.
+/// the disk's rates where `disk` cannot be measured, which `progress` is told.
 [[nodiscard]] planner::MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress,
-                                                 const std::filesystem::path& disk);
+                                                 const ProbedDisk& disk);
 
 }  // namespace sluice::profiler

@@ -20,10 +20,9 @@ struct CudaProbe {
 
 /// Minutes, and with ProbeDepth::quick under one, once the products' algorithms are tuned. Every
 /// number is the median of repetitions with its deviation and count; what cannot be measured (peak
-/// FLOP/s) is the catalogue's for this GPU or an estimate, and says so. `disk`: a folder on the
-/// drive to measure. Throws EnvironmentError in
+/// FLOP/s) is the catalogue's for this GPU or an estimate, and says so. Throws EnvironmentError in
 /// a build without CUDA, without a usable GPU, and where memory or the disk fails.
 [[nodiscard]] CudaProbe probe_cuda(ProbeDepth depth, const ProbeProgress& progress,
-                                   const std::filesystem::path& disk);
+                                   const ProbedDisk& disk);
 
 }  // namespace sluice::profiler

@@ -6,7 +6,7 @@
 namespace sluice::profiler {
 
 CudaProbe probe_cuda(ProbeDepth /*depth*/, const ProbeProgress& /*progress*/,
-                     const std::filesystem::path& /*disk*/) {
+                     const ProbedDisk& /*disk*/) {
   engine::require_backend(planner::DeviceKind::cuda);  // Throws, with the fix.
   throw EnvironmentError("this build cannot probe a GPU: build with SLUICE_CUDA=ON");
 }

@@ -59,8 +59,9 @@ TEST(UpdateBench, UpdatesOnFewerThreadsThanItHas) {
 
 TEST(DiskBench, MeasuresEveryRateAndLeavesNoFile) {
   const engine::test::ScratchFolder folder;
-  const DiskRates rates =
-      measure_disk({.folder = folder.path(), .file = Bytes(32 << 20), .budget = Seconds(0.2)});
+  const DiskRates rates = measure_disk({.drive = {.folder = folder.path(), .lasting = Seconds(0)},
+                                        .file = Bytes(32 << 20),
+                                        .budget = Seconds(0.2)});
   EXPECT_GT(rates.read.value, 0);
   EXPECT_GT(rates.write.value, 0);
   EXPECT_EQ(rates.read.source, planner::Source::measured);
@@ -75,9 +76,24 @@ TEST(DiskBench, MeasuresEveryRateAndLeavesNoFile) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
+TEST(DiskBench, TakesAsLongAsItIsToldForBothAtOnce) {
+  const engine::test::ScratchFolder folder;
+  const DiskRates rates = measure_disk({.drive = {.folder = folder.path(), .lasting = Seconds(1.2)},
+                                        .file = Bytes(32 << 20),
+                                        .budget = Seconds(0.1)});
+  ASSERT_TRUE(rates.lasted.has_value());
+  EXPECT_NE(rates.lasted->find("GB/s together"), std::string::npos) << *rates.lasted;
+  EXPECT_NE(rates.text().find(*rates.lasted), std::string::npos);
+  EXPECT_GT(rates.read_beside.value, 0);
+  EXPECT_GT(rates.write_beside.value, 0);
+  EXPECT_GE(rates.read_beside.count, 3);  // Where a fall was seen, after it.
+}
+
 TEST(DiskBench, NamesAFolderThatIsNotThere) {
   try {
-    (void)measure_disk({.folder = "/nowhere/at/all", .file = 1_MiB, .budget = Seconds(0.1)});
+    (void)measure_disk({.drive = {.folder = "/nowhere/at/all", .lasting = Seconds(0)},
+                        .file = 1_MiB,
+                        .budget = Seconds(0.1)});
     FAIL();
   } catch (const EnvironmentError& error) {
     EXPECT_NE(std::string(error.what()).find("/nowhere/at/all"), std::string::npos);

@@ -37,7 +37,7 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .parameters = std::int64_t{64} << 20,
             .dram = 512_MiB,
             .survey = Bytes(0),
-            .disk = {.folder = ".", .file = 1_GiB, .budget = Seconds(1)}};
+            .disk = {.drive = {}, .file = 1_GiB, .budget = Seconds(1)}};
   }
   return {.copy_size = Seconds(0.15),
           .product = Seconds(0.1),
@@ -48,7 +48,7 @@ ProbeBudget budget_of(ProbeDepth depth) {
           .parameters = std::int64_t{128} << 20,
           .dram = 1_GiB,
           .survey = 128_GiB,
-          .disk = {.folder = ".", .file = 4_GiB, .budget = Seconds(4)}};
+          .disk = {.drive = {}, .file = 4_GiB, .budget = Seconds(4)}};
 }
 
 Fact measured(double value, std::string note) {
@@ -61,10 +61,9 @@ Fact measured(double value, std::string note) {
 
 }  // namespace
 
-GpuProbe::GpuProbe(ProbeDepth depth, const ProbeProgress& progress,
-                   const std::filesystem::path& disk)
+GpuProbe::GpuProbe(ProbeDepth depth, const ProbeProgress& progress, const ProbedDisk& disk)
     : depth_(depth), budget_(budget_of(depth)), progress_(progress) {
-  budget_.disk.folder = disk;
+  budget_.disk.drive = disk;
   engine::require_backend(planner::DeviceKind::cuda);
   name_machine();
   capacities();
@@ -196,8 +195,7 @@ CudaProbe GpuProbe::run() {
   return std::move(result_);
 }
 
-CudaProbe probe_cuda(ProbeDepth depth, const ProbeProgress& progress,
-                     const std::filesystem::path& disk) {
+CudaProbe probe_cuda(ProbeDepth depth, const ProbeProgress& progress, const ProbedDisk& disk) {
   return GpuProbe(depth, progress, disk).run();
 }
 

@@ -30,7 +30,7 @@ struct ProbeBudget {
 
 class GpuProbe {
  public:
-  GpuProbe(ProbeDepth depth, const ProbeProgress& progress, const std::filesystem::path& disk);
+  GpuProbe(ProbeDepth depth, const ProbeProgress& progress, const ProbedDisk& disk);
   CudaProbe run();
 
  private:

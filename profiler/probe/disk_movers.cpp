@@ -1,0 +1,160 @@
+#include "profiler/probe/disk_movers.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <thread>
+
+#include "engine/disk/direct_file.hpp"
+#include "planner/disk_state.hpp"
+#include "profiler/probe/aligned_memory.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using engine::BlockQueue;
+using engine::Way;
+
+/// What one call of a queue moves: long against what is in flight.
+constexpr std::int64_t kPiece = std::int64_t{64} << 20;
+
+/// A lane: one thread that moves piece after piece through a queue of its own until it is told to
+/// stop, as those of a run do.
+class Mover : private engine::BlockWork {
+ public:
+  Mover(const ScratchFile& file, Way way, unsigned depth) : memory_(Bytes(kPiece)) {
+    const auto words = memory_.as<std::uint64_t>();
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = mixed(i);
+    const std::array registered = {memory_.as<std::byte>()};
+    queue_ = engine::open_block_queue(engine::DiskIo::best, file.descriptor(), registered, depth);
+    thread_ = std::thread([this, &file, way] {
+      try {
+        // Readers and writers start in different places.
+        for (std::int64_t piece = way == Way::read ? 1 : 0; !stop_.load(); ++piece) {
+          queue_->move(way,
+                       {.offset = file.offset(piece),
+                        .memory = memory_.as<std::byte>().data(),
+                        .bytes = kPiece,
+                        .block = planner::kDiskBlock.count()},
+                       *this);
+        }
+      } catch (...) {
+        error_ = std::current_exception();
+      }
+    });
+  }
+  ~Mover() override { join(); }
+  Mover(const Mover&) = delete;  // Its thread holds `this`.
+  Mover& operator=(const Mover&) = delete;
+
+  [[nodiscard]] std::int64_t moved() const { return moved_.load(std::memory_order_relaxed); }
+  void stop() {
+    join();
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  struct Stopped {};
+
+  void visit(std::int64_t /*number*/, std::span<std::byte> block) override {
+    moved_.fetch_add(std::ssize(block), std::memory_order_relaxed);
+    if (stop_.load(std::memory_order_relaxed)) throw Stopped();
+  }
+  bool refused(std::int64_t, std::span<std::byte>, const std::string&) override { return false; }
+  void join() {
+    stop_.store(true);
+    if (!thread_.joinable()) return;
+    thread_.join();
+    try {
+      if (error_) std::rethrow_exception(error_);
+    } catch (const Stopped&) {
+      error_ = nullptr;
+    } catch (...) {
+      return;
+    }
+  }
+
+  AlignedMemory memory_;
+  std::unique_ptr<BlockQueue> queue_;
+  std::atomic<bool> stop_{false};
+  std::atomic<std::int64_t> moved_{0};
+  std::exception_ptr error_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+ScratchFile::ScratchFile(const std::filesystem::path& folder, Bytes size) : folder_(folder) {
+  std::string name = (folder / ".sluice-probe-XXXXXX").string();
+  descriptor_ = mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor_ < 0) fail(std::strerror(errno));
+  unlink(name.c_str());
+  pieces_ = std::max<std::int64_t>(size.count() / kPiece, 1);
+  fill();
+  direct_ = engine::pass_page_cache(descriptor_);
+}
+
+ScratchFile::~ScratchFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+std::int64_t ScratchFile::offset(std::int64_t piece) const { return piece % pieces_ * kPiece; }
+
+void ScratchFile::flush() const { fdatasync(descriptor_); }
+
+void ScratchFile::fail(const std::string& what) const {
+  throw EnvironmentError("disk at " + folder_.string() + ": " + what +
+                         ": probe a folder with free space (--disk-path)");
+}
+
+/// Every piece once: what was never written reads as zeros without touching the disk.
+void ScratchFile::fill() {
+  const AlignedMemory memory{Bytes(kPiece)};
+  std::uint64_t counter = 1;
+  for (std::uint64_t& word : memory.as<std::uint64_t>()) word = mixed(counter++);
+  try {
+    for (std::int64_t piece = 0; piece < pieces_; ++piece) {
+      engine::move_whole(Way::write, descriptor_, offset(piece), memory.as<std::byte>());
+    }
+  } catch (const EnvironmentError& error) {
+    fail(error.what());
+  }
+  flush();
+}
+
+std::vector<Samples> rates_at_once(const ScratchFile& file, const Ways& ways, unsigned depth,
+                                   Seconds budget, int slices) {
+  std::vector<std::unique_ptr<Mover>> movers;
+  for (const Way way : ways) movers.push_back(std::make_unique<Mover>(file, way, depth));
+  std::vector<Samples> all(movers.size());
+  std::vector<std::int64_t> before(movers.size(), 0);
+  Seconds last = read(Timer::wall);
+  for (int slice = 0; slice <= slices; ++slice) {
+    std::this_thread::sleep_for(budget / (slices + 1));
+    const Seconds now = read(Timer::wall);
+    for (std::size_t i = 0; i < movers.size(); ++i) {
+      const std::int64_t moved = movers[i]->moved();
+      if (slice > 0) {
+        all[i].push_back(static_cast<double>(moved - before[i]) / (now - last).count());
+      }
+      before[i] = moved;
+    }
+    last = now;
+  }
+  try {
+    for (const auto& mover : movers) mover->stop();
+  } catch (const EnvironmentError& error) {
+    file.fail(error.what());
+  }
+  return all;
+}
+
+}  // namespace sluice::profiler
