@@ -133,8 +133,9 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   if (period >= limit) return {.step = period};
   const MachineProfile& profile = predictor_->machine().profile;
   const Layout layout = lay_out(graph);
-  const Bytes device =
-      layout.device_bytes + outside_arena_bytes(job, profile) - enlarged(plan, coarse, job);
+  const Bytes device = layout.device_bytes + outside_arena_bytes(job, profile) +
+                       page_table_bytes(predictor_->machine(), layout.host_bytes) -
+                       enlarged(plan, coarse, job);
   return {.step = period, .hbm = device, .host = layout.host_bytes + process_bytes(profile.device)};
 }
 

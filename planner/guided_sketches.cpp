@@ -23,6 +23,17 @@ std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choice
 
 std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }
 
+/// Page tables of masters, m, v and gradients, were all of them on the host, where they take much
+/// of the device: rings want it first, which the relaxation does not know.
+Bytes large_page_tables(const Job& job, const ResolvedMachine& machine) {
+  constexpr double kMuch = 0.05;
+  const Bytes everything = (Bytes(12) + job.gradient_wire_element()) * parameter_count(job.model);
+  const Bytes tables = page_table_bytes(machine, everything);
+  const bool much =
+      static_cast<double>(tables.count()) > kMuch * static_cast<double>(machine.hbm.count());
+  return much ? tables : Bytes(0);
+}
+
 }  // namespace
 
 /// One block's record less on the host: of those that hold most there, to the level below. False
@@ -130,7 +141,7 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
                                 4 * static_cast<double>(usual.gradient_buffers));
   reserved.reserve =
       Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
-      extra;
+      extra + large_page_tables(job, predictor_.machine());
   std::optional<PlanSketch> sketch = sketch_near(relaxation, reserved, usual);
   if (!sketch) return;
   if (offloads_records(*sketch)) {

@@ -1,6 +1,7 @@
 #include "planner/memory.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <tuple>
@@ -76,6 +77,16 @@ Bytes outside_arena_bytes(const Job& job, const MachineProfile& profile) {
   return context_bytes(profile) + rope_table_bytes(job);
 }
 
+double page_table_share(const ResolvedMachine& machine) {
+  constexpr double kEntryBytes = 8, kPageBytes = 4096;
+  const bool pins = machine.profile.device == DeviceKind::cuda && !machine.staged;
+  return pins ? kEntryBytes / kPageBytes : 0;
+}
+
+Bytes page_table_bytes(const ResolvedMachine& machine, Bytes host_arena) {
+  return Bytes(std::llround(page_table_share(machine) * static_cast<double>(host_arena.count())));
+}
+
 Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   const bool cuda = machine.profile.device == DeviceKind::cuda;
   Memory memory;
@@ -84,9 +95,12 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   hbm.peak = graph.layout.device_bytes;
   hbm.capacity = machine.hbm;
   if (cuda) {
-    hbm.parts.emplace_back("context", context_bytes(machine.profile));
+    const Bytes context = context_bytes(machine.profile);
+    const Bytes tables = page_table_bytes(machine, graph.layout.host_bytes);
+    hbm.parts.emplace_back("context", context);
     hbm.parts.emplace_back("rope tables", graph.rope_tables);
-    hbm.peak += context_bytes(machine.profile) + graph.rope_tables;
+    hbm.parts.emplace_back("page tables", tables);
+    hbm.peak += context + graph.rope_tables + tables;
   }
   TierMemory& host = at(memory, Tier::host);
   host.parts = arena_parts(graph, Arena::host);

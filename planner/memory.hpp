@@ -35,6 +35,13 @@ inline constexpr Bytes kCudaContext = Bytes(640ll << 20);
 /// All device memory outside the arena: the context and RoPE tables; none on the host backend.
 [[nodiscard]] Bytes outside_arena_bytes(const Job& job, const MachineProfile& profile);
 
+/// Device memory for the entries by which a GPU reaches so much of the host arena: 8 bytes for each
+/// pinned page of 4 KiB, as 19 runs on H200s held (docs/design/device-memory.md). None on the host
+/// backend, nor where copies go through a ring and nothing else is pinned.
+[[nodiscard]] Bytes page_table_bytes(const ResolvedMachine& machine, Bytes host_arena);
+/// The same, bytes for each byte of the host arena.
+[[nodiscard]] double page_table_share(const ResolvedMachine& machine);
+
 struct TierMemory {
   Bytes peak{0};
   Bytes capacity{0};
@@ -55,9 +62,9 @@ using Memory = std::array<TierMemory, kTiers>;  ///< By Tier.
   return memory[static_cast<std::size_t>(tier)];
 }
 
-/// hbm: device arena (on a GPU also its context and RoPE tables); host: host arena and the process;
-/// disk: the file of state, without checkpoints. On the host backend the device arena counts as
-/// hbm, although the process holds it.
+/// hbm: device arena (on a GPU also its context, page tables and RoPE tables); host: host arena and
+/// the process; disk: the file of state, without checkpoints. On the host backend the device arena
+/// counts as hbm, although the process holds it.
 [[nodiscard]] Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine);
 
 /// Bytes of `arena` by part (TierMemory::parts).

@@ -193,6 +193,9 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
   const std::int64_t slots = in_order ? std::min(plan.gradient_buffers, staged_gradients) : 1;
   const std::int64_t at_norm = host_gradients + stage * slots;
   host += std::max(at_loss, at_norm);
+  const Bytes tables = page_table_bytes(predictor_->machine(), Bytes(host));
+  estimate.hbm_at_least += tables;
+  estimate.hbm_at_most += tables;
   estimate.host_at_least = Bytes(host) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
 }
 

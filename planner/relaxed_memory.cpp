@@ -45,6 +45,21 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   if (rounds > 1) hold(Limit::hbm_at_loss, {Use::waiting}, fixed.at_loss - hbm);
   hold(Limit::hbm_at_backward, {Use::device_records, Use::resident, Use::scratch},
        fixed.at_backward - hbm);
+  // The device maps the whole arena of the host, which holds state and, of several rounds, records
+  // and gradients; of one whichever are more, and by rule those that could be.
+  const double tables = page_table_share(predictor_->machine());
+  const Job& job = predictor_->job();
+  const Bytes records = block_record(job).all_bytes * job.micro_batches();
+  const bool mostly_records = records > job.gradient_wire_element() * parameters_[1];
+  for (const Limit limit :
+       {Limit::hbm_at_loss, Limit::hbm_at_backward, Limit::hbm_at_norm, Limit::hbm_across_rounds}) {
+    UseSum& weights = all[static_cast<std::size_t>(limit)].weights;
+    weights[static_cast<std::size_t>(Use::host)] += tables;
+    for (const Use use : {Use::host_records, Use::host_gradients}) {
+      const bool counts = rounds > 1 || (use == Use::host_records) == mostly_records;
+      if (counts) weights[static_cast<std::size_t>(use)] += tables;
+    }
+  }
   // Staged state of two units never shares bytes: each is loaded before the other is stored.
   hold(Limit::hbm_at_norm, {Use::resident, Use::waiting, Use::staged},
        fixed.always - fixed.workspace - hbm);

@@ -82,7 +82,8 @@ TEST(LongSequences, TheirRopeTablesCountOnAGpu) {
   const StepGraph graph = build_step_graph(job, streamed_plan(job), predictor.costs());
   const Memory memory = memory_of(graph, large_host());
   const TierMemory& hbm = at(memory, Tier::hbm);
-  EXPECT_EQ(hbm.peak, graph.layout.device_bytes + context_bytes(large_host().profile) + tables);
+  EXPECT_EQ(hbm.peak, graph.layout.device_bytes + context_bytes(large_host().profile) + tables +
+                          page_table_bytes(large_host(), graph.layout.host_bytes));
   EXPECT_EQ(
       std::ranges::find(hbm.parts, "rope tables", &std::pair<std::string, Bytes>::first)->second,
       tables);
@@ -91,6 +92,31 @@ TEST(LongSequences, TheirRopeTablesCountOnAGpu) {
   EXPECT_EQ(sum, hbm.peak);
   const ResolvedMachine host = test::round_machine(DeviceKind::host);
   EXPECT_EQ(outside_arena_bytes(job, host.profile), Bytes(0));
+}
+
+// What 19 runs on H200s held beside arena and context: 8 bytes a page of the host's arena.
+TEST(DeviceMemory, MapsThePinnedHostArena) {
+  ResolvedMachine machine = test::round_machine(DeviceKind::cuda);
+  EXPECT_EQ(page_table_bytes(machine, Bytes(512ll << 30)), Bytes(1ll << 30));
+  const Job job = test::tiny_job();
+  UnitPlan unit;
+  const auto tables = [&](Tier state) {
+    unit.state = unit.weights = unit.gradients = state;
+    unit.executor = state == Tier::hbm ? Executor::gpu : Executor::cpu;
+    unit.when = state == Tier::hbm ? When::after : When::forward;
+    const Predictor predictor(job, machine, {});
+    const Memory memory = predictor.predict(uniform_plan(job, unit, 1)).prediction.memory;
+    const auto part = std::ranges::find(at(memory, Tier::hbm).parts, "page tables",
+                                        &std::pair<std::string, Bytes>::first);
+    const Bytes arena = at(memory, Tier::host).peak - process_bytes(DeviceKind::cuda);
+    EXPECT_NEAR(static_cast<double>(part->second.count()),
+                static_cast<double>(page_table_bytes(machine, arena).count()), 1);
+    return part->second;
+  };
+  EXPECT_GT(tables(Tier::host), 10 * tables(Tier::hbm));
+  machine.staged = true;  // Nothing but a ring is pinned.
+  EXPECT_EQ(tables(Tier::host), Bytes(0));
+  EXPECT_EQ(page_table_bytes(test::round_machine(DeviceKind::host), Bytes(512ll << 30)), Bytes(0));
 }
 
 TEST(LongSequences, ChunksAreAnotherJobOnlyWhereThereAreSeveral) {
