@@ -16,8 +16,8 @@ struct LastingRate {
 };
 
 /// A fall is by a tenth or more, stands out of the scatter of both sides, and has at least three
-/// samples and a tenth of all on each. Drives and those who lend them take more at first than they go on with: a cache
-/// of faster cells, or a burst that is allowed.
+/// samples and a tenth of all on each. Drives and those who lend them take more at first than they
+/// go on with: a cache of faster cells, or a burst that is allowed.
 [[nodiscard]] LastingRate lasting_rate(const Samples& samples);
 
 }  // namespace sluice::profiler
