@@ -1,7 +1,7 @@
 """Pinned host memory of the size that is asked for.
 
-PyTorch rounds each pinned allocation up to a power of two: 102 GB for the 59 GB of a 14 B model's fp32 parameters, and as much again
-for its gradients. Here each tensor has whole pages of its own, registered with CUDA, which copies as fast from and to them."""
+PyTorch rounds each pinned allocation up to a power of two, parameters and gradients alike. Here each tensor has whole pages of its own,
+registered with CUDA."""
 
 import collections
 import math
@@ -22,7 +22,6 @@ class ExactPinning:
         self._to = torch.Tensor.to
         self._lent = []
         self._free = collections.defaultdict(list)
-        self.pinned_bytes = 0
 
     def install(self):
         pinning = self
@@ -63,5 +62,4 @@ class ExactPinning:
         code = torch.cuda.cudart().cudaHostRegister(tensor.data_ptr(), like.nbytes, 0)
         if int(code) != 0:
             raise RuntimeError(f"pinning {like.nbytes} bytes failed: CUDA error {int(code)}")
-        self.pinned_bytes += like.nbytes
         return tensor.view(like.shape)
