@@ -141,7 +141,7 @@ Plan canonical(Plan plan) {
     const UnitPlan& choice = plan.units[unit];
     const bool block = unit > 0 && unit + 1 < plan.units.size();
     if (block && streams_weights(choice)) ++streamed;
-    if (block && choice.gradients == Tier::host) ++on_host;
+    if (block && streams_gradient(plan, choice)) ++on_host;
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) ++staged_gradients;
     if (block && choice.keep_tier == Tier::host) offloaded += plan.micro_batches_per_round;
     if (stages_state(choice)) ++staged;

@@ -32,7 +32,8 @@ enum class When {
 struct UnitPlan {
   Tier weights = Tier::host;    ///< Between uses; on the disk only beside state there.
   Tier gradients = Tier::host;  ///< Where the accumulated gradient waits; on the disk only beside
-                                ///< state there, with which it comes back.
+                                ///< state there, with which it comes back. Where none waits, of one
+                                ///< round and `when: backward`, hbm gives it no memory of its own.
   Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v. Staged where the host's is
                                 ///< updated by the gpu. On the disk it comes to the host in pieces
                                 ///< (planner/disk_state.hpp), where the cpu updates it.
@@ -47,9 +48,11 @@ struct UnitPlan {
 inline constexpr std::int64_t kFewestStreams = 2, kMostStreams = 4;
 
 struct Plan {
-  std::vector<UnitPlan> units;        ///< embed, blocks, head; "layers" in the plan file.
-  std::int64_t weight_buffers = 2;    ///< Device slots that streamed blocks rotate through.
-  std::int64_t gradient_buffers = 2;  ///< Device slots of block gradients on their way to the host.
+  std::vector<UnitPlan> units;      ///< embed, blocks, head; "layers" in the plan file.
+  std::int64_t weight_buffers = 2;  ///< Device slots that streamed blocks rotate through.
+  /// Device slots of block gradients on their way to the host, and host slots of those that wait on
+  /// the device or nowhere, on their way to an update.
+  std::int64_t gradient_buffers = 2;
   std::int64_t activation_buffers = 2;  ///< Device slots of offloaded activation records.
   /// Buffers of each micro-batch that blocks' inputs take in turn where records are offloaded: a
   /// block's output may come to one whose input two blocks before has left, or more blocks before.
@@ -79,6 +82,18 @@ struct Plan {
 /// Does the unit's gradient leave the device to wait?
 [[nodiscard]] inline bool stores_gradient(const UnitPlan& unit) {
   return unit.gradients != Tier::hbm;
+}
+
+/// Does the unit's gradient wait nowhere? It passes through slots of the device and of the host to
+/// an update that runs at once.
+[[nodiscard]] inline bool passes_gradient(const Plan& plan, const UnitPlan& unit) {
+  return plan.rounds == 1 && unit.gradients == Tier::hbm && unit.executor == Executor::cpu &&
+         unit.when == When::backward;
+}
+
+/// Is the unit's gradient on the device only until it has been stored?
+[[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
+  return stores_gradient(unit) || passes_gradient(plan, unit);
 }
 
 /// Is the unit's state loaded to the device for its update and stored back after it?

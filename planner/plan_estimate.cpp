@@ -146,9 +146,14 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
       if (streams_weights(choice) && !block) transient += weight * n;
       if (streams_weights(choice) && block) ring = std::max(ring, weight * n);
     }
-    if (choice.gradients == Tier::hbm) {
+    if (streams_gradient(plan, choice)) {
+      if (block) gradient_ring = std::max(gradient_ring, 4 * n);
+      if (!block) transient += 2 * n;  // One slot for embed and head together.
+    } else {
       waiting += 4 * n;
       largest_waiting = std::max(largest_waiting, 4 * n);
+    }
+    if (choice.gradients == Tier::hbm) {
       if (choice.executor == Executor::cpu) {
         stage = std::max(stage, job.gradient_wire_element().count() * n);
         // Updated in another order than their slots' one, the first of a slot may wait for others.
@@ -158,8 +163,6 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
       }
     } else {
       host_gradients += wire * n;
-      if (block) gradient_ring = std::max(gradient_ring, 4 * n);
-      if (!block) transient += 2 * n;  // One slot for embed and head together.
     }
     if (!block) continue;
     const Bytes kept = record_.kept(choice.keep);

@@ -50,7 +50,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const UnitPlan& choice = plan.units[unit];
     const auto n = static_cast<double>(parameters_[unit]);
-    gradients_stream = gradients_stream || stores_gradient(choice);
+    gradients_stream = gradients_stream || streams_gradient(plan, choice);
     if (stages_state(choice)) {
       stored += 12 * n / d2h_rate_;
       stored_at[unit] = stored;

@@ -205,6 +205,17 @@ std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& 
       found.add(plan);
     }
   }
+  // Gradients that wait nowhere.
+  if (!job.optimizer.clip) {
+    for (const Tier keep_tier : {Tier::hbm, Tier::host}) {
+      Plan passing = structure(predictor, 1, {Keep::input, Keep::input, keep_tier, keep_tier, 0},
+                               {}, Tier::hbm);
+      for (UnitPlan& unit : passing.units) unit.when = When::backward;
+      passing.weight_buffers = passing.gradient_buffers = passing.activation_buffers = 1;
+      passing.prefetch_depth = 0;
+      found.add(passing);
+    }
+  }
   // Gradients that do not wait on the host.
   Plan staged = structure(predictor, job.micro_batches(), {},
                           {ResidencyChoice::What::staged, job.model.layers, true}, Tier::hbm);

@@ -136,7 +136,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   } else {
     if (cpu) use_of(use, Use::d2h) += n * wire;
     if (cpu && job.optimizer.clip) use_of(use, Use::late_gradients) = n * wire;
-    if (job.optimizer.clip || stages_state(placed)) use_of(use, Use::waiting) = sum * n;
+    if (placed.when != When::backward) use_of(use, Use::waiting) = sum * n;
   }
   add_slots(use, placed, kind, rounds);
   return use;

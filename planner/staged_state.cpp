@@ -31,7 +31,7 @@ class FreedRecords {
         record_(block_record(job)),
         gradient_(gradient),
         block_(plan.units.size() - 1) {
-    at_ = plan.units[block_ - 1].gradients == Tier::hbm ? Bytes(0) - gradient_ : Bytes(0);
+    at_ = streams_gradient(plan, plan.units[block_ - 1]) ? Bytes(0) : Bytes(0) - gradient_;
   }
 
   /// The last block whose end of backward leaves `needed` bytes, if any does.
@@ -41,7 +41,7 @@ class FreedRecords {
       if (done.keep_tier == Tier::hbm) {
         at_ += record_.kept(done.keep) * plan_.micro_batches_per_round;
       }
-      if (block_ > 1 && plan_.units[block_ - 1].gradients == Tier::hbm) at_ = at_ - gradient_;
+      if (block_ > 1 && !streams_gradient(plan_, plan_.units[block_ - 1])) at_ = at_ - gradient_;
     }
     return at_ < needed ? std::nullopt : std::optional(block_);
   }

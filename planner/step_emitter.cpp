@@ -20,6 +20,7 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
       staged_(staged_loads(job, plan)),
       staged_stores_(plan.units.size()) {
   gradient_slot_.assign(plan.units.size(), 0);
+  stage_slot_.assign(plan.units.size(), 0);
   state_slot_.assign(plan.units.size(), 0);
   disk_slot_.assign(plan.units.size(), 0);
   first_item_.assign(plan.units.size(), 0);
@@ -30,10 +31,10 @@ StepEmitter::StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan)
     on_disk += std::ssize(writer.graph().disk[unit]);
     if (rotates_state(choice)) state_slot_[unit] = rotating++;
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu)
-      gradient_slot_[unit] = staged_gradients++;
+      stage_slot_[unit] = staged_gradients++;
   }
   for (std::size_t unit = head() - 1; unit >= 1; --unit) {
-    if (stores_gradient(plan.units[unit])) gradient_slot_[unit] = streamed_gradients++;
+    if (streams_gradient(plan, plan.units[unit])) gradient_slot_[unit] = streamed_gradients++;
     if (plan.units[unit].keep_tier != Tier::host || in_slots()) continue;
     first_item_[unit] = offloaded_.size();
     for (std::int64_t m = 0; m < plan.micro_batches_per_round; ++m) {

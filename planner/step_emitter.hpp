@@ -154,13 +154,13 @@ class StepEmitter {
   struct OffloadedRecord {
     std::size_t unit, number;  ///< The number is of the micro-batch in its round.
   };
-  std::vector<OffloadedRecord> offloaded_;  ///< In the order of a round's backward pass.
-  std::vector<std::size_t> first_item_;     ///< By unit: of its records in that list.
-  std::vector<sim::TaskId> use_ends_;       ///< Last compute task of every use so far, all steps.
-  std::vector<std::int64_t>
-      gradient_slot_;                     ///< Of a unit: in the gradient ring, or the host stage.
-  std::vector<std::int64_t> state_slot_;  ///< Of a unit that rotates: in the state ring.
-  std::vector<std::int64_t> disk_slot_;   ///< Of a unit's first piece: in the disk ring.
+  std::vector<OffloadedRecord> offloaded_;   ///< In the order of a round's backward pass.
+  std::vector<std::size_t> first_item_;      ///< By unit: of its records in that list.
+  std::vector<sim::TaskId> use_ends_;        ///< Last compute task of every use so far, all steps.
+  std::vector<std::int64_t> gradient_slot_;  ///< Of a unit: in the device's gradient ring,
+  std::vector<std::int64_t> stage_slot_;     ///< and the host's stage.
+  std::vector<std::int64_t> state_slot_;     ///< Of a unit that rotates: in the state ring.
+  std::vector<std::int64_t> disk_slot_;      ///< Of a unit's first piece: in the disk ring.
   std::vector<StagedLoad> staged_;
   std::vector<std::optional<sim::TaskId>> staged_stores_;  ///< Last of a unit, in the step before.
   std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.

@@ -149,7 +149,7 @@ void StepEmitter::emit_gradient_loads_ahead(const UnitUse& use) {
 void StepEmitter::emit_backward(const UnitUse& use) {
   const std::size_t unit = use.unit;
   const UnitPlan& choice = plan_.units[unit];
-  const bool gradient_streams = stores_gradient(choice);
+  const bool gradient_streams = streams_gradient(plan_, choice);
   const Bytes kept = record_.kept(choice.keep);
   const sim::TaskId launch = emit_launch("bwd", unit, use.round, Pass::block_backward);
   emit_gradient_loads_ahead(use);

@@ -64,11 +64,11 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
     }
     if (is_block(plan, unit)) {
       if (streams_weights(choice)) weights.add(size);
-      if (stores_gradient(choice)) gradients.add(size);
+      if (streams_gradient(plan, choice)) gradients.add(size);
       if (offloads_record(plan, unit)) {
         records.add(record.kept(choice.keep).count(), plan.micro_batches_per_round);
       }
-    } else if (stores_gradient(choice)) {
+    } else if (streams_gradient(plan, choice)) {
       io_gradients.add(size);
     }
     if (choice.gradients == Tier::hbm && choice.executor == Executor::cpu) staged.add(size);
@@ -100,7 +100,7 @@ void StepTensors::add_rings(GraphWriter& writer, const Job& job, const Plan& pla
     const TensorIndex shared = writer.add_tensor(
         {Arena::device, "gradient.io", job.gradient_element() * io_gradients.largest, "gradients"});
     for (const std::size_t unit : {std::size_t{0}, plan.units.size() - 1}) {
-      if (stores_gradient(plan.units[unit])) units[unit].device_gradient = shared;
+      if (streams_gradient(plan, plan.units[unit])) units[unit].device_gradient = shared;
     }
   }
 }

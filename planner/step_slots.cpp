@@ -113,7 +113,7 @@ void StepEmitter::emit_slot_backward(const UnitUse& use) {
     place.first = first;
     const sim::TaskId task =
         writer_.add_compute(place, Pass::block_backward, std::move(accesses), after);
-    if (first && stores_gradient(plan_.units[unit])) {
+    if (first && streams_gradient(plan_, plan_.units[unit])) {
       writer_.acquire(task, *tensors_.gradient_ring.pool, gradient_bytes(unit));
     }
     if (m == 0) use_ends_.push_back(task);

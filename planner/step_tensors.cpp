@@ -113,7 +113,7 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
     set.staged_moment1 = stage("moment1", moment_size);
     set.staged_moment2 = stage("moment2", moment_size);
   }
-  if (choice.gradients == Tier::hbm) {
+  if (!streams_gradient(plan, choice)) {
     set.device_gradient = writer.add_tensor(
         {Arena::device, "gradient/" + name, sized(job.gradient_element()), "gradients"});
   } else if (choice.gradients == Tier::host) {

@@ -136,7 +136,7 @@ void StepEmitter::emit_update(std::size_t unit, const std::vector<sim::TaskId>& 
   } else if (choice.gradients == Tier::host) {
     gradient = set.host_gradient.value();
   } else {
-    gradient = tensors_.host_gradient_ring.slot(gradient_slot_[unit]);
+    gradient = tensors_.host_gradient_ring.slot(stage_slot_[unit]);
     emit_store(unit, static_cast<int>(plan_.rounds) - 1, gradient, after);
   }
   if (choice.state == Tier::disk) return emit_disk_update(unit, gradient, after);

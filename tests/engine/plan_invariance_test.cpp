@@ -70,6 +70,31 @@ TEST_P(PlanInvariance, StateThatLiesWhereRecordsWereGivesTheBitsOfThePlainPlan) 
   }
 }
 
+TEST_P(PlanInvariance, GradientsThatWaitNowhereGiveTheBitsOfThePlainPlan) {
+  planner::Job unclipped = job();
+  unclipped.optimizer.clip.reset();
+  const Outcome expected = run_plan(unclipped, plain_plan(unclipped), kSteps);
+  planner::Plan plan = planner::uniform_plan(
+      unclipped, {.gradients = planner::Tier::hbm, .when = planner::When::backward}, 1);
+  for (const std::int64_t buffers : {1, 2}) {
+    plan.gradient_buffers = buffers;
+    EXPECT_EQ(run_plan(unclipped, plan, kSteps), expected) << describe(plan);
+  }
+  // Others are resident, and wait.
+  for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
+    if (unit % 3 == 0) {
+      plan.units[unit].when = planner::When::forward;
+    } else if (unit % 3 == 1) {
+      plan.units[unit] = {.weights = planner::Tier::hbm,
+                          .gradients = planner::Tier::hbm,
+                          .state = planner::Tier::hbm,
+                          .executor = planner::Executor::gpu,
+                          .when = planner::When::backward};
+    }
+  }
+  EXPECT_EQ(run_plan(unclipped, plan, kSteps), expected) << describe(plan);
+}
+
 TEST_P(PlanInvariance, TwoRunsOfOnePlanAreEqual) {
   const planner::Plan plan = planner::random_plan(job(), first_seed());
   EXPECT_EQ(run_plan(job(), plan, kSteps), run_plan(job(), plan, kSteps));

@@ -184,6 +184,44 @@ TEST(StepGraph, WithoutClippingAnUpdateMayRunUnderBackward) {
   EXPECT_LT(update, grads);
 }
 
+TEST(StepGraph, GradientsThatWaitNowherePassThroughSlots) {
+  Job job = tiny_job();
+  job.optimizer.clip.reset();
+  const auto gradient_bytes = [&job](const UnitPlan& unit, std::int64_t buffers, Arena arena) {
+    Plan plan = uniform_plan(job, unit, 1);
+    plan.gradient_buffers = buffers;
+    const StepGraph graph = build(job, plan);
+    Bytes sum{0};
+    for (const auto& tensor : graph.tensors) {
+      if (tensor.arena == arena && tensor.part == "gradients") sum += tensor.bytes;
+    }
+    return sum;
+  };
+  const UnitPlan passes{.gradients = Tier::hbm, .when = When::backward};
+  const Bytes embed = job.gradient_element() * unit_padded_size(job.model, 0);
+  const std::size_t last = unit_count(job.model) - 1;
+  const Bytes ends = std::max(embed, job.gradient_element() * unit_padded_size(job.model, last));
+  const Bytes block = job.gradient_element() * unit_padded_size(job.model, 1);
+  for (const std::int64_t buffers : {1, 2}) {
+    EXPECT_EQ(gradient_bytes(passes, buffers, Arena::device), block * buffers + ends);
+    EXPECT_EQ(gradient_bytes(passes, buffers, Arena::host), std::max(block, ends) * buffers);
+  }
+  const UnitPlan waits{.gradients = Tier::hbm, .when = When::forward};
+  EXPECT_GE(gradient_bytes(waits, 1, Arena::device), block * job.model.layers + ends);
+  // With one slot each, a gradient is stored when the update of the one before it is over.
+  Plan plan = uniform_plan(job, passes, 1);
+  plan.gradient_buffers = 1;
+  const test::TaskSpans spans = test::spans_of(build(job, plan));
+  for (const auto& [unit, before] :
+       {std::pair("L3", "head"), std::pair("L2", "L3"), std::pair("embed", "L0")}) {
+    EXPECT_GE(spans.at(std::string("s2/r0/store/") + unit + "/c0").start,
+              spans.at(std::string("s2/update/") + before).end)
+        << unit;
+  }
+  // In several rounds it waits for the next, and has memory of its own.
+  EXPECT_FALSE(passes_gradient(uniform_plan(job, passes, 2), passes));
+}
+
 TEST(Layout, HoldsForRandomPlans) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     Job job = tiny_job(seed % 2 == 0);
