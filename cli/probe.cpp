@@ -12,6 +12,7 @@
 #include "planner/choice.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
+#include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/probe/probe_cuda.hpp"
 #include "sim/json_object.hpp"
@@ -27,6 +28,7 @@ struct ProbeArguments {
   std::string backend, file, grid, fit;
   profiler::ProbedDisk disk;
   double disk_seconds = 0;
+  std::string disk_size;
 };
 
 /// The backend that was asked for, else that of the GPU, else the host's.
@@ -97,6 +99,9 @@ int run_probe(const Arguments& words) {
                  "read and write there at once for so long: what drives fall to after minutes "
                  "(4 with a GPU, else 1; less with --quick)")
       ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--disk-size", arguments.disk_size,
+                 "read and write a file of this size there: drives are slower over as much as "
+                 "training keeps on them (4 GiB with a GPU, else 1; less with --quick)");
   app.add_option("--grid", arguments.grid,
                  "write what copies and the optimizer reached together to this file");
   app.add_option("--fit-grid", arguments.fit,
@@ -104,6 +109,9 @@ int run_probe(const Arguments& words) {
   app.add_flag("--json", arguments.json, "print the profile as JSON");
   parse(app, words);
   arguments.disk.lasting = Seconds(arguments.disk_seconds);
+  if (!arguments.disk_size.empty()) {
+    arguments.disk.size = planner::parse_bytes(arguments.disk_size, "--disk-size");
+  }
   if (!arguments.fit.empty()) return fit_again(arguments);
 
   const planner::Store store = planner::Store::of_user();

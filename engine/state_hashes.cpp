@@ -1,10 +1,10 @@
-// Hashes of a trained state: SHA-256 takes one byte after the other, so that all there is to gain
-// is that nothing else stands in its way.
+// Hashes of a trained state: of pieces on all cores, then of the pieces' hashes, for SHA-256 takes
+// one byte after the other.
 #include <algorithm>
 #include <array>
-#include <future>
 #include <mutex>
 
+#include "engine/model_files/state_pieces.hpp"
 #include "engine/training_state.hpp"
 #include "planner/hash.hpp"
 #include "planner/parallel_for.hpp"
@@ -12,7 +12,6 @@
 namespace sluice::engine {
 namespace {
 
-constexpr std::int64_t kWindowBytes = std::int64_t{4} << 20;
 constexpr std::array kWeights = {Plane::high, Plane::low};
 constexpr std::array kMoments = {Plane::m, Plane::v};
 
@@ -23,7 +22,7 @@ struct Window {
   std::int64_t offset, bytes;
 };
 
-/// `planes` of every tensor of every unit in canonical order, without padding.
+/// `planes` of every tensor of every unit in canonical order, without padding, in pieces.
 std::vector<Window> windows_of(const planner::ModelShape& shape, std::span<const Plane> planes) {
   std::vector<Window> windows;
   for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
@@ -31,7 +30,7 @@ std::vector<Window> windows_of(const planner::ModelShape& shape, std::span<const
       for (const Plane plane : planes) {
         const std::int64_t end = element_bytes(plane) * (tensor.offset + tensor.size());
         for (std::int64_t at = element_bytes(plane) * tensor.offset; at < end;) {
-          windows.push_back({unit, plane, at, std::min(kWindowBytes, end - at)});
+          windows.push_back({unit, plane, at, std::min(kHashedPiece, end - at)});
           at += windows.back().bytes;
         }
       }
@@ -40,56 +39,52 @@ std::vector<Window> windows_of(const planner::ModelShape& shape, std::span<const
   return windows;
 }
 
-/// SHA-256 over `windows`, the next one being read while one is hashed. `hashed` is told of bytes.
-std::string sha256_of(const TrainingState& state, const std::vector<Window>& windows,
-                      const std::function<void(std::int64_t bytes)>& hashed) {
-  std::array<std::vector<std::byte>, 2> buffers;
-  for (std::vector<std::byte>& buffer : buffers) buffer.resize(kWindowBytes);
-  const auto bytes_of = [&](std::size_t i) {
-    return std::span(buffers[i % 2]).first(static_cast<std::size_t>(windows[i].bytes));
-  };
-  const auto read = [&](std::size_t i) {
+using Digest = std::array<std::uint8_t, 32>;
+
+std::string sha256_of(std::span<const Digest> digests) {
+  return planner::Sha256().update(std::as_bytes(digests)).hex();
+}
+
+/// Of every window. `hashed` is told of bytes, from one thread at a time.
+std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Window>& windows,
+                               const std::function<void(std::int64_t bytes)>& hashed) {
+  std::vector<Digest> digests(windows.size());
+  std::mutex mutex;
+  planner::parallel_for(windows.size(), state_threads(), [&](std::size_t i) {
     const Window& window = windows[i];
-    state.read_plane(window.unit, window.plane, window.offset, bytes_of(i));
-  };
-  planner::Sha256 sha;
-  std::future<void> next = std::async(std::launch::async, read, 0);
-  for (std::size_t i = 0; i < windows.size(); ++i) {
-    next.get();
-    if (i + 1 < windows.size()) next = std::async(std::launch::async, read, i + 1);
-    sha.update(bytes_of(i));
-    hashed(windows[i].bytes);
-  }
-  return sha.hex();
+    std::vector<std::byte> bytes(static_cast<std::size_t>(window.bytes));
+    state.read_plane(window.unit, window.plane, window.offset, bytes);
+    digests[i] = planner::Sha256().update(bytes).digest();
+    const std::lock_guard lock(mutex);
+    hashed(window.bytes);
+  });
+  return digests;
+}
+
+std::string hash_of(const TrainingState& state, const planner::ModelShape& shape,
+                    std::span<const Plane> planes) {
+  return sha256_of(digests_of(state, windows_of(shape, planes), [](std::int64_t) {}));
 }
 
 }  // namespace
 
 StateHashes TrainingState::hashes(const HashProgress& progress) const {
-  const std::array parts = {windows_of(shape_, kWeights), windows_of(shape_, kMoments)};
-  std::int64_t all = 0;
-  for (const std::vector<Window>& windows : parts) {
-    for (const Window& window : windows) all += window.bytes;
-  }
-  std::mutex mutex;
-  std::int64_t done = 0;
-  std::array<std::string, parts.size()> hex;
-  planner::parallel_for(parts.size(), std::ssize(parts), [&](std::size_t i) {
-    hex[i] = sha256_of(*this, parts[i], [&](std::int64_t bytes) {
-      const std::lock_guard lock(mutex);
-      done += bytes;
-      if (progress) progress(done, all);
-    });
+  std::vector<Window> windows = windows_of(shape_, kWeights);
+  const std::size_t weights = windows.size();
+  for (const Window& window : windows_of(shape_, kMoments)) windows.push_back(window);
+  std::int64_t all = 0, done = 0;
+  for (const Window& window : windows) all += window.bytes;
+  const std::vector<Digest> digests = digests_of(*this, windows, [&](std::int64_t bytes) {
+    done += bytes;
+    if (progress) progress(done, all);
   });
-  return {.weights = hex[0], .moments = hex[1]};
+  const std::span<const Digest> hashed = digests;
+  return {.weights = sha256_of(hashed.first(weights)),
+          .moments = sha256_of(hashed.subspan(weights))};
 }
 
-std::string TrainingState::weights_sha256() const {
-  return sha256_of(*this, windows_of(shape_, kWeights), [](std::int64_t) {});
-}
+std::string TrainingState::weights_sha256() const { return hash_of(*this, shape_, kWeights); }
 
-std::string TrainingState::state_sha256() const {
-  return sha256_of(*this, windows_of(shape_, kMoments), [](std::int64_t) {});
-}
+std::string TrainingState::state_sha256() const { return hash_of(*this, shape_, kMoments); }
 
 }  // namespace sluice::engine

@@ -85,19 +85,32 @@ void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offs
   disk_->write(unit, disk_plane(plane), offset, in);
 }
 
-void TrainingState::clear_moments(std::size_t unit) {
-  const std::int64_t bytes = kMomentBytes * planner::unit_padded_size(shape_, unit);
-  for (const Plane plane : {Plane::m, Plane::v}) {
-    if (std::byte* begin = address(unit, plane)) {
-      device_.clear(begin, static_cast<std::size_t>(bytes));
-    } else {
-      disk_->clear(unit, disk_plane(plane), bytes);
+void TrainingState::clear_moments_in_memory() {
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    for (const Plane plane : {Plane::m, Plane::v}) {
+      std::byte* begin = address(unit, plane);
+      if (begin != nullptr) device_.clear(begin, static_cast<std::size_t>(moment_bytes(unit)));
     }
   }
 }
 
+void TrainingState::clear_moments_on_disk() {
+  constexpr std::array moments = {Plane::m, Plane::v};
+  planner::parallel_for(moments.size() * units_.size(), state_threads(), [&](std::size_t i) {
+    const std::size_t unit = i / moments.size();
+    const Plane plane = moments[i % moments.size()];
+    if (address(unit, plane) != nullptr) return;
+    disk_->clear(unit, disk_plane(plane), moment_bytes(unit));
+  });
+}
+
+std::int64_t TrainingState::moment_bytes(std::size_t unit) const {
+  return kMomentBytes * planner::unit_padded_size(shape_, unit);
+}
+
 void TrainingState::initialize(const InitialWeights& weights) {
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_moments(unit);
+  clear_moments_in_memory();
+  clear_moments_on_disk();
   if (weights.alike_blocks) return initialize_alike(weights.seed);
   for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
   const StatePieces pieces(shape_, {StatePart::weights});
@@ -129,13 +142,14 @@ void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_
 
 void TrainingState::load(const LoadedState& from) {
   std::vector<StatePart> parts = {StatePart::weights};
+  clear_moments_in_memory();
   if (from.moments == LoadedState::Moments::loaded) {
+    // What on the disk is padding alone was never written, and is zero.
     parts.insert(parts.end(), {StatePart::m, StatePart::v});
+  } else {
+    clear_moments_on_disk();
   }
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    clear_moments(unit);
-    clear_padding(unit);
-  }
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
   const StatePieces pieces(shape_, parts);
   std::mutex mutex;
   std::int64_t done = 0;

@@ -58,6 +58,9 @@ struct LoadedState {
   std::function<void(std::int64_t done, std::int64_t all)> progress = nullptr;
 };
 
+/// Of the pieces that a state's hashes are made of.
+inline constexpr std::int64_t kHashedPiece = std::int64_t{4} << 20;
+
 /// What identifies a trained state (docs/numerics.md).
 struct StateHashes {
   std::string weights, moments;  ///< 64 hexadecimal digits each.
@@ -80,12 +83,13 @@ class TrainingState : public StateSource {
   /// Both halves of one unit's master weights, [padded] each, wherever copies of them stay.
   void write_weights(std::size_t unit, std::span<const std::uint16_t> high,
                      std::span<const std::uint16_t> low);
-  /// SHA-256 over units and tensors in canonical order, padding left out: of every tensor the high
-  /// halves, then the low halves (docs/numerics.md).
+  /// SHA-256 of the SHA-256 digests of pieces of at most kHashedPiece bytes, over units and tensors
+  /// in canonical order, padding left out: of every tensor the high halves, then the low halves
+  /// (docs/numerics.md).
   [[nodiscard]] std::string weights_sha256() const;
   /// Likewise: of every tensor m, then v.
   [[nodiscard]] std::string state_sha256() const;
-  /// Both on threads of their own, and what they hash is read ahead of them.
+  /// Both, on state_threads().
   [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
   /// Of this state, as its devices hold it.
@@ -104,7 +108,9 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::byte* address(std::size_t unit, Plane plane) const;
   void write_plane(std::size_t unit, Plane plane, std::int64_t offset,
                    std::span<const std::byte> in);
-  void clear_moments(std::size_t unit);
+  void clear_moments_in_memory();
+  void clear_moments_on_disk();
+  [[nodiscard]] std::int64_t moment_bytes(std::size_t unit) const;
   void initialize_alike(std::uint64_t seed);
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);

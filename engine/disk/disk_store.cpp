@@ -240,10 +240,7 @@ void DiskStore::clear(std::size_t unit, DiskPlane plane, std::int64_t bytes) {
   const std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(bytes, kBlock)));
   for (std::int64_t offset = 0; offset < bytes;) {
     const DiskPart part = layout_.part_at(unit, plane, offset, bytes - offset);
-    // What was never written is zero.
-    if (blocks_[static_cast<std::size_t>(part.block)].step >= 0) {
-      write(unit, plane, offset, std::span(zeros).first(static_cast<std::size_t>(part.bytes)));
-    }
+    write(unit, plane, offset, std::span(zeros).first(static_cast<std::size_t>(part.bytes)));
     offset += part.bytes;
   }
 }

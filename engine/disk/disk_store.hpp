@@ -70,6 +70,8 @@ class DiskStore {
   /// What was never written is zero.
   void read(std::size_t unit, DiskPlane plane, std::int64_t offset, std::span<std::byte> out) const;
   void write(std::size_t unit, DiskPlane plane, std::int64_t offset, std::span<const std::byte> in);
+  /// Writes zeros, even where nothing was written: a step that reads what never was has it without
+  /// the drive, and takes less than every later one.
   void clear(std::size_t unit, DiskPlane plane, std::int64_t bytes);
 
   /// Why the disk did not take some of it, one line; none while it did. The run should end its step

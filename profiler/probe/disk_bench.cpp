@@ -7,9 +7,11 @@
 #include <cmath>
 #include <vector>
 
+#include "planner/units_text.hpp"
 #include "profiler/probe/disk_movers.hpp"
 #include "profiler/probe/lasting_rate.hpp"
 #include "profiler/probe/sampling.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -48,6 +50,13 @@ std::string lasting_text(const LastingRate& together, std::size_t slices, Second
   return fmt::format("fell from {:.2f} to {:.2f} GB/s together after {:.0f} s and {:.0f} GB",
                      *together.first / 1e9, now, after.count(),
                      *together.first * after.count() / 1e9);
+}
+
+void require_room(const std::filesystem::path& folder, Bytes size, Bytes available) {
+  if (size <= available) return;
+  throw EnvironmentError("disk at " + folder.string() + ": --disk-size asks for " +
+                         planner::format_bytes(size) + " and " + planner::format_bytes(available) +
+                         " are free: state less, or probe another drive (--disk-path)");
 }
 
 /// Both ways at once for so long, and from what they fell to on.
@@ -94,6 +103,7 @@ std::string DiskRates::text() const {
       fmt::format("{:.2f} read, {:.2f} written; together {:.2f} and {:.2f} GB/s", gigabytes(read),
                   gigabytes(write), gigabytes(read_beside), gigabytes(write_beside));
   said += shared_limit() ? ", which share one limit" : ", each with a limit of its own";
+  said += "; in a file of " + planner::format_bytes(file);
   if (lasted) said += "; " + *lasted;
   if (depth) said += fmt::format("; {:.0f} blocks in flight", depth->value);
   return said;
@@ -104,11 +114,15 @@ DiskRates measure_disk(const DiskBenchOptions& options) {
   std::error_code error;
   const auto space = std::filesystem::space(folder, error);
   Bytes size = options.file;
-  if (!error) {
+  if (options.drive.size) {
+    size = *options.drive.size;
+    require_room(folder, size, error ? size : Bytes(static_cast<std::int64_t>(space.available)));
+  } else if (!error) {
     size = std::min(size, Bytes(static_cast<std::int64_t>(space.available / 4)));
   }
   const ScratchFile file(folder, size);
   DiskRates found;
+  found.file = file.size();
   if (!error) {
     const auto available = static_cast<double>(space.available);
     found.free = planner::Fact{.value = available,
@@ -134,7 +148,7 @@ DiskRates measure_disk(const DiskBenchOptions& options) {
     file.flush();
     return measured_fact(rates_at_once(file, {way}, depth, options.budget, kSlices).front(), how);
   };
-  const bool lasting = options.drive.lasting > options.budget;
+  const bool lasting = options.drive.lasting > Seconds(0);
   if (lasting) measure_lasting(file, depth, options.drive.lasting, how, found);
   found.write = alone(Way::write);
   found.read = alone(Way::read);

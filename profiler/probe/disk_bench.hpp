@@ -14,6 +14,7 @@ namespace sluice::profiler {
 struct ProbedDisk {
   std::filesystem::path folder = ".";  ///< On it.
   Seconds lasting{0};                  ///< How long to read and write at once; 0: as the rest.
+  std::optional<Bytes> size;           ///< Of the file; without it DiskBenchOptions::file.
 };
 
 struct DiskRates {
@@ -21,6 +22,7 @@ struct DiskRates {
   planner::Fact read_beside, write_beside;  ///< Bytes/s, both at once.
   std::optional<planner::Fact> depth;       ///< Blocks in flight each way; none without io_uring.
   std::optional<planner::Fact> free;        ///< Bytes that the folder could still take.
+  Bytes file{0};                            ///< That was read and written.
   std::optional<std::string> lasted;        ///< What became of both at once in the lasting part.
   std::optional<std::string> caveat;        ///< Why the numbers may flatter.
 
@@ -32,7 +34,7 @@ struct DiskRates {
 
 struct DiskBenchOptions {
   ProbedDisk drive;
-  Bytes file = 4_GiB;  ///< Less where less than four times as much is free.
+  Bytes file = 4_GiB;  ///< Less where less than four times as much is free; see ProbedDisk::size.
   Seconds budget{3};   ///< For each of the three rates; a third of it for each depth.
 };
 

@@ -37,10 +37,9 @@ class Mover : private engine::BlockWork {
     queue_ = engine::open_block_queue(engine::DiskIo::best, file.descriptor(), registered, depth);
     thread_ = std::thread([this, &file, way] {
       try {
-        // Readers and writers start in different places.
-        for (std::int64_t piece = way == Way::read ? 1 : 0; !stop_.load(); ++piece) {
+        while (!stop_.load()) {
           queue_->move(way,
-                       {.offset = file.offset(piece),
+                       {.offset = file.next_offset(way),
                         .memory = memory_.as<std::byte>().data(),
                         .bytes = kPiece,
                         .block = planner::kDiskBlock.count()},
@@ -98,15 +97,21 @@ ScratchFile::ScratchFile(const std::filesystem::path& folder, Bytes size) : fold
   if (descriptor_ < 0) fail(std::strerror(errno));
   unlink(name.c_str());
   pieces_ = std::max<std::int64_t>(size.count() / kPiece, 1);
-  fill();
+  if (ftruncate(descriptor_, this->size().count()) != 0) fail(std::strerror(errno));
   direct_ = engine::pass_page_cache(descriptor_);
+  fill();
 }
 
 ScratchFile::~ScratchFile() {
   if (descriptor_ >= 0) close(descriptor_);
 }
 
-std::int64_t ScratchFile::offset(std::int64_t piece) const { return piece % pieces_ * kPiece; }
+Bytes ScratchFile::size() const { return Bytes(pieces_ * kPiece); }
+
+std::int64_t ScratchFile::next_offset(Way way) const {
+  const std::int64_t piece = way == Way::read ? pieces_ / 2 + read_++ : written_++;
+  return piece % pieces_ * kPiece;
+}
 
 void ScratchFile::flush() const { fdatasync(descriptor_); }
 
@@ -122,7 +127,7 @@ void ScratchFile::fill() {
   for (std::uint64_t& word : memory.as<std::uint64_t>()) word = mixed(counter++);
   try {
     for (std::int64_t piece = 0; piece < pieces_; ++piece) {
-      engine::move_whole(Way::write, descriptor_, offset(piece), memory.as<std::byte>());
+      engine::move_whole(Way::write, descriptor_, piece * kPiece, memory.as<std::byte>());
     }
   } catch (const EnvironmentError& error) {
     fail(error.what());

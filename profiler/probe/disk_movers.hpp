@@ -1,6 +1,7 @@
 // Lanes that read a file and write it for as long as it takes, as those of a run do.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -23,8 +24,11 @@ class ScratchFile {
   ScratchFile& operator=(const ScratchFile&) = delete;
 
   [[nodiscard]] bool direct() const { return direct_; }
+  [[nodiscard]] Bytes size() const;
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  [[nodiscard]] std::int64_t offset(std::int64_t piece) const;
+  /// Of the next piece to read or to write, one behind the other through all parts of a probe:
+  /// what was just moved may come from somebody's cache. Readers begin half a file away.
+  [[nodiscard]] std::int64_t next_offset(engine::Way way) const;
   /// What earlier parts wrote is on the drive, and not in the way of the next one.
   void flush() const;
   [[noreturn]] void fail(const std::string& what) const;
@@ -36,6 +40,7 @@ class ScratchFile {
   int descriptor_ = -1;
   bool direct_ = false;
   std::int64_t pieces_ = 1;
+  mutable std::atomic<std::int64_t> read_{0}, written_{0};  ///< Pieces, by all lanes so far.
 };
 
 using Ways = std::vector<engine::Way>;

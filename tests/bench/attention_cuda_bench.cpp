@@ -1,8 +1,8 @@
 // cuDNN's causal attention in TFLOP/s, its scratch memory, and the device memory that the library
 // itself takes. Forward counts 4 s^2 d h b / 2 FLOPs, backward 2.5 times as many.
 //   attention_cuda_bench              sequences of 1024 to 32768 tokens
-//   attention_cuda_bench LENGTH...    one of LENGTH tokens, heads of Qwen2.5-7B, in blocks of
-//   queries
+//   attention_cuda_bench LENGTH...    one of LENGTH tokens, heads of Qwen2.5-7B (one group of them
+//                                     beyond 131072 tokens), in blocks of queries
 #include <cuda_runtime_api.h>
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -90,13 +91,15 @@ void measure(const Cudnn& cudnn, AttentionShape shape, const Case& variant, cuda
 
 /// Blocks of so many queries of one head, one and two in flight.
 void measure_blocks(const Cudnn& cudnn, std::int64_t length, cudaStream_t stream) {
+  const std::int64_t groups = length > 131'072 ? 1 : 4;
   const AttentionShape shape{
-      .sequences = 1, .length = length, .heads = 28, .kv_heads = 4, .head_dim = 128};
+      .sequences = 1, .length = length, .heads = 7 * groups, .kv_heads = groups, .head_dim = 128};
   measure(cudnn, shape, {.name = "fixed, as jobs do", .options = {}}, stream);
   for (const std::int64_t queries : {2048, 4096, 8192, 12288, 16384}) {
     AttentionShape block = shape;
     block.heads = block.kv_heads = 1;
     block.queries = queries;
+    if (queries * length > std::numeric_limits<std::int32_t>::max()) continue;  // No run has these.
     const Bytes limit = planner::attention_backward_run_bound(block, GradientOrder::fixed);
     for (const std::int64_t in_flight : {1, 2}) {
       const std::string name = "fixed, " + std::to_string(queries) + " queries, " +

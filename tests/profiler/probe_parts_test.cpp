@@ -57,11 +57,17 @@ TEST(UpdateBench, UpdatesOnFewerThreadsThanItHas) {
   EXPECT_EQ(bench.parameters(), 100'000);
 }
 
+/// A quick probe of a drive, over a file of 32 MiB unless it is told of another size.
+DiskRates rates_of(const std::filesystem::path& folder, Seconds lasting = Seconds(0),
+                   std::optional<Bytes> size = std::nullopt) {
+  return measure_disk({.drive = {.folder = folder, .lasting = lasting, .size = size},
+                       .file = 32_MiB,
+                       .budget = Seconds(0.1)});
+}
+
 TEST(DiskBench, MeasuresEveryRateAndLeavesNoFile) {
   const engine::test::ScratchFolder folder;
-  const DiskRates rates = measure_disk({.drive = {.folder = folder.path(), .lasting = Seconds(0)},
-                                        .file = Bytes(32 << 20),
-                                        .budget = Seconds(0.2)});
+  const DiskRates rates = rates_of(folder.path());
   EXPECT_GT(rates.read.value, 0);
   EXPECT_GT(rates.write.value, 0);
   EXPECT_EQ(rates.read.source, planner::Source::measured);
@@ -78,9 +84,7 @@ TEST(DiskBench, MeasuresEveryRateAndLeavesNoFile) {
 
 TEST(DiskBench, TakesAsLongAsItIsToldForBothAtOnce) {
   const engine::test::ScratchFolder folder;
-  const DiskRates rates = measure_disk({.drive = {.folder = folder.path(), .lasting = Seconds(1.2)},
-                                        .file = Bytes(32 << 20),
-                                        .budget = Seconds(0.1)});
+  const DiskRates rates = rates_of(folder.path(), Seconds(1.2));
   ASSERT_TRUE(rates.lasted.has_value());
   EXPECT_NE(rates.lasted->find("GB/s together"), std::string::npos) << *rates.lasted;
   EXPECT_NE(rates.text().find(*rates.lasted), std::string::npos);
@@ -89,11 +93,22 @@ TEST(DiskBench, TakesAsLongAsItIsToldForBothAtOnce) {
   EXPECT_GE(rates.read_beside.count, 3);  // Where a fall was seen, after it.
 }
 
+TEST(DiskBench, MeasuresOverAsMuchAsItIsTold) {
+  const engine::test::ScratchFolder folder;
+  const DiskRates rates = rates_of(folder.path(), Seconds(0), 192_MiB);
+  EXPECT_EQ(rates.file, 192_MiB);
+  EXPECT_NE(rates.text().find("in a file of 192 MiB"), std::string::npos) << rates.text();
+  try {
+    (void)rates_of(folder.path(), Seconds(0), Bytes(std::int64_t{1} << 60));
+    FAIL();
+  } catch (const EnvironmentError& error) {
+    EXPECT_NE(std::string(error.what()).find("--disk-size"), std::string::npos) << error.what();
+  }
+}
+
 TEST(DiskBench, NamesAFolderThatIsNotThere) {
   try {
-    (void)measure_disk({.drive = {.folder = "/nowhere/at/all", .lasting = Seconds(0)},
-                        .file = 1_MiB,
-                        .budget = Seconds(0.1)});
+    (void)rates_of("/nowhere/at/all");
     FAIL();
   } catch (const EnvironmentError& error) {
     EXPECT_NE(std::string(error.what()).find("/nowhere/at/all"), std::string::npos);
