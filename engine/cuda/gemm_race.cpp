@@ -17,6 +17,8 @@ constexpr Seconds kWarmUp{0.3};         ///< Until clocks are those of work.
 constexpr Seconds kTimedAtLeast{2e-3};  ///< Of GPU time in one sample.
 constexpr int kMostRepeats = 50;
 constexpr int kRounds = 7;
+constexpr Seconds kLong{20e-3};  ///< Products from here on: launches and clocks are little of them,
+constexpr int kRoundsOfLong = 3;  ///< and their rounds would take minutes.
 constexpr std::int64_t kSampledBytes = std::int64_t{4} << 20;
 /// Numbers that are drawn; odd, so that rows of a matrix made of their repetition differ.
 constexpr std::size_t kDrawn = (std::size_t{4} << 20) + 13;
@@ -114,13 +116,14 @@ GemmRace::GemmRace(std::span<const GemmKey> keys) : stream_(std::make_unique<Str
 
 GemmRace::~GemmRace() = default;
 
-Seconds GemmRace::time(const Entrant& entrant, int repeats) const {
+Seconds GemmRace::time(const Entrant& entrant, int repeats, int ahead) const {
   const auto enqueue = [&] {
     return entrant.call.enqueue(handle_, stream_->value, entrant.algorithm, entrant.operands,
                                 workspace_->memory) == CUBLAS_STATUS_SUCCESS;
   };
-  // The first keeps the GPU busy while the others are enqueued.
-  if (!enqueue()) return kNever;
+  for (int i = 0; i < ahead; ++i) {
+    if (!enqueue()) return kNever;
+  }
   check_cuda(cudaEventRecord(stream_->begin, stream_->value), "an event");
   for (int i = 0; i < repeats; ++i) {
     if (!enqueue()) return kNever;
@@ -151,11 +154,16 @@ bool GemmRace::repeats_its_bits(const Entrant& entrant) const {
   return part_of_output(entrant) == part_of_output(entrant);
 }
 
-void GemmRace::warm_up(const Entrant& entrant) {
+int GemmRace::repeats_of(const Entrant& entrant) const {
+  const Seconds once = std::max(time(entrant, 1), Seconds(1e-6));
+  return static_cast<int>(std::clamp(std::ceil(kTimedAtLeast / once), 1.0, double{kMostRepeats}));
+}
+
+void GemmRace::warm_up(const Entrant& entrant, int repeats) {
   if (warm_) return;
   const auto begin = std::chrono::steady_clock::now();
   while (Seconds(std::chrono::steady_clock::now() - begin) < kWarmUp) {
-    if (time(entrant, kMostRepeats) == kNever) return;
+    if (time(entrant, repeats) == kNever) return;
   }
   warm_ = true;
 }
@@ -179,19 +187,20 @@ GemmEntry GemmRace::run(const GemmKey& key) {
   for (const GemmAlgorithm& algorithm : algorithms) {
     entrants.push_back({key, call, algorithm, operands});
   }
-  warm_up(entrants.front());
+  warm_up(entrants.front(), repeats_of(entrants.front()));
   // One look at each, then rounds of those that may win, in turn, so that a drifting clock meets
   // all alike.
-  const Seconds once = time(entrants.front(), 1);
-  const int repeats = static_cast<int>(std::clamp(
-      std::ceil(kTimedAtLeast / std::max(once, Seconds(1e-6))), 1.0, double{kMostRepeats}));
+  const int repeats = repeats_of(entrants.front());
   std::vector<Seconds> times;
   times.reserve(entrants.size());
   for (const Entrant& entrant : entrants) times.push_back(time(entrant, repeats));
   const std::vector<std::size_t> remaining = finalists(times);
   std::vector<std::vector<Seconds>> samples(times.size());
-  for (int round = 0; round < kRounds; ++round) {
-    for (const std::size_t i : remaining) samples[i].push_back(time(entrants[i], repeats));
+  const int rounds = *std::ranges::min_element(times) < kLong ? kRounds : kRoundsOfLong;
+  for (int round = 0; round < rounds; ++round) {
+    for (const std::size_t i : remaining) {
+      samples[i].push_back(time(entrants[i], repeats, repeats > 1 ? 1 : 0));
+    }
   }
   std::ranges::fill(times, kNever);
   for (const std::size_t i : remaining) times[i] = median(samples[i]);

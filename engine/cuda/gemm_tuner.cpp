@@ -4,6 +4,7 @@
 #include <sys/file.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 
 #include "engine/cuda/cuda_device.hpp"
@@ -15,6 +16,8 @@
 
 namespace sluice::engine {
 namespace {
+
+constexpr std::chrono::seconds kSaidEvery{10};
 
 /// Held until the object is gone: one process at a time tunes, and the next reads what it found.
 class FileLock {
@@ -67,8 +70,16 @@ GemmTable ensure_gemm_table(const planner::Job& job, const planner::Store& store
   announce("tuning " + std::to_string(missing.size()) + " matrix products for " + id.gpu +
            ", once; kept in " + file.string());
   GemmRace race(missing);
-  for (const GemmKey& key : missing) table.add(key, race.run(key));
-  write_gemm_table(table, file);
+  auto said = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    table.add(missing[i], race.run(missing[i]));
+    write_gemm_table(table, file);  // Whoever is interrupted goes on from here.
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said < kSaidEvery) continue;
+    said = now;
+    announce(std::to_string(i + 1) + " of " + std::to_string(missing.size()) +
+             " products are tuned");
+  }
   return table;
 }
 

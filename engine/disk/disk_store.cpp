@@ -20,12 +20,13 @@ namespace {
 
 constexpr std::int64_t kBlock = planner::kDiskBlock.count();
 
-/// Memory of one block for direct transfers.
+/// Memory of blocks for direct transfers.
 class BlockMemory {
  public:
-  BlockMemory()
+  explicit BlockMemory(std::int64_t blocks = 1)
       : data_(static_cast<std::byte*>(
-            std::aligned_alloc(static_cast<std::size_t>(planner::kDiskAlign.count()), kBlock))) {
+            std::aligned_alloc(static_cast<std::size_t>(planner::kDiskAlign.count()),
+                               static_cast<std::size_t>(blocks * kBlock)))) {
     if (!data_) throw std::bad_alloc();
   }
   [[nodiscard]] std::span<std::byte> first(std::int64_t bytes) const {
@@ -224,12 +225,7 @@ void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
       std::memcpy(block.data() + part.at, in.data(), bytes);
       sign(part.block, 0, block);
       kept_.update(part.block, block);
-      try {
-        move_whole(Way::write, descriptor_, part.block * kBlock, block);
-        written_.fetch_add(part.block_bytes, std::memory_order_relaxed);
-      } catch (const EnvironmentError& error) {
-        fail(part.block, std::string("cannot be written: ") + error.what());
-      }
+      write_whole(part.block, block);
     }
     in = in.subspan(bytes);
     offset += part.bytes;
@@ -237,11 +233,47 @@ void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
 }
 
 void DiskStore::clear(std::size_t unit, DiskPlane plane, std::int64_t bytes) {
-  const std::vector<std::byte> zeros(static_cast<std::size_t>(std::min(bytes, kBlock)));
+  constexpr std::int64_t kAtOnce = 32;  // Blocks of one transfer.
+  const BlockMemory memory(kAtOnce);
+  std::ranges::fill(memory.first(kAtOnce * kBlock), std::byte{0});
+  const auto part_at = [&](std::int64_t offset) {
+    return layout_.part_at(unit, plane, offset, bytes - offset);
+  };
   for (std::int64_t offset = 0; offset < bytes;) {
-    const DiskPart part = layout_.part_at(unit, plane, offset, bytes - offset);
-    write(unit, plane, offset, std::span(zeros).first(static_cast<std::size_t>(part.bytes)));
-    offset += part.bytes;
+    const DiskPart part = part_at(offset);
+    std::int64_t blocks = 0;
+    for (DiskPart next = part; next.bytes == kBlock && next.block == part.block + blocks;) {
+      ++blocks;
+      const std::int64_t behind = offset + blocks * kBlock;
+      if (blocks == kAtOnce || behind >= bytes) break;
+      next = part_at(behind);
+    }
+    if (blocks == 0) {
+      write(unit, plane, offset, memory.first(part.bytes));
+      offset += part.bytes;
+    } else {
+      clear_blocks(part.block, memory.first(blocks * kBlock));
+      offset += blocks * kBlock;
+    }
+  }
+}
+
+void DiskStore::clear_blocks(std::int64_t first, std::span<std::byte> zeros) {
+  for (std::int64_t i = 0; i * kBlock < std::ssize(zeros); ++i) {
+    const auto block = zeros.subspan(static_cast<std::size_t>(i * kBlock), kBlock);
+    sign(first + i, 0, block);
+    kept_.update(first + i, block);
+  }
+  write_whole(first, zeros);
+}
+
+/// Blocks from `block` on, which are signed.
+void DiskStore::write_whole(std::int64_t block, std::span<std::byte> bytes) {
+  try {
+    move_whole(Way::write, descriptor_, block * kBlock, bytes);
+    written_.fetch_add(std::ssize(bytes), std::memory_order_relaxed);
+  } catch (const EnvironmentError& error) {
+    fail(block, std::string("cannot be written: ") + error.what());
   }
 }
 

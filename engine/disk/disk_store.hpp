@@ -101,6 +101,8 @@ class DiskStore {
   [[nodiscard]] std::string place_of(std::int64_t block) const;
   [[noreturn]] void fail(std::int64_t block, const std::string& what) const;
   void fetch(std::int64_t block, std::span<std::byte> bytes) const;
+  void write_whole(std::int64_t block, std::span<std::byte> bytes);
+  void clear_blocks(std::int64_t first, std::span<std::byte> zeros);
 
   DiskLayout layout_;
   std::filesystem::path folder_;

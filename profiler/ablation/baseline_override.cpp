@@ -40,11 +40,15 @@ std::set<std::string> factors_over(const Experiment& experiment, const std::stri
 
 }  // namespace
 
+std::optional<std::string> why_no_baseline_has(const std::string& path) {
+  if (!path.starts_with("model.")) return std::nullopt;
+  return path +
+         ": fields of config.json are set by factors alone; as the baseline's model, name a " +
+         "config.json that has it";
+}
+
 void override_baseline(Experiment& experiment, const Setting& setting) {
-  if (setting.path.starts_with("model.")) {
-    throw BadRequest(setting.path + ": fields of config.json are set by factors alone; as the " +
-                     "baseline's model, name a config.json that has it");
-  }
+  if (const auto why = why_no_baseline_has(setting.path)) throw BadRequest(*why);
   planner::set_path(experiment.baseline, setting.path, setting.value);
   std::set<std::string> factors;
   for (const std::string& key : keys_of(setting)) {

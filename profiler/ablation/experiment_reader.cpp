@@ -13,6 +13,7 @@
 #include "planner/store.hpp"
 #include "planner/units_text.hpp"
 #include "planner/yaml_document.hpp"
+#include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/experiment.hpp"
 #include "profiler/ablation/level_keys.hpp"
 #include "sim/error.hpp"
@@ -102,6 +103,11 @@ class ExperimentReader {
 
   void baseline(const YAML::Node& node) {
     if (!node.IsMap()) refuse(node, "baseline: must hold the keys of a RUN.yaml");
+    for (const auto& entry : node) {
+      if (!entry.first.IsScalar()) continue;
+      const auto why = why_no_baseline_has(entry.first.Scalar());
+      if (why) refuse(entry.first, "baseline: " + *why);
+    }
     experiment_.baseline = planner::run_from_yaml(node, where_ + ": baseline");
   }
 

@@ -10,6 +10,7 @@ REFUSALS = [
     (SMALL.replace("plan.weight_buffers", "plan.wieght_buffers"), ["buffers", "wieght_buffers", "weight_buffers"]),
     (SMALL.replace("values: [1, 2]", "values: [1]"), ["buffers", "two levels"]),
     (SMALL.replace("model: bytes-2m", "modle: bytes-2m"), ["baseline", "modle", "model"]),
+    (SMALL.replace("seq_len: 64", "model.num_hidden_layers: 3"), ["line 6", "baseline", "model.num_hidden_layers", "factors alone", "config.json"]),
     (SMALL.replace("plan.keep: all", "term.contenton: off"), ["contenton", "contention"]),
     (SMALL.replace("plan.keep: all", "model.num_hiden_layers: 3"), ["num_hiden_layers", "num_hidden_layers"]),
     (SMALL.replace("all: {plan.keep: all}", "a: {}\n      b: {}") + "design: paired\n", ["paired", "keep", "3"]),

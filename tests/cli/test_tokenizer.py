@@ -120,8 +120,11 @@ def test_a_trained_tokenizer_gives_the_librarys_ids(tmp_path, family):
 @once
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_character_of_unicode_is_cut_as_the_library_cuts_it(tmp_path, family):
+    """Every text with one family; with each of the others every fourth, no two of them the same."""
     train(tmp_path / "tokenizer.json", family)
-    compare(tmp_path / "tokenizer.json", every_character())
+    texts = every_character()
+    others = [each for each in FAMILIES if each != "qwen"]
+    compare(tmp_path / "tokenizer.json", texts if family == "qwen" else texts[others.index(family) :: 4])
 
 
 def test_long_words_are_merged_as_short_ones(tmp_path):
