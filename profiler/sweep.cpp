@@ -27,31 +27,33 @@ struct Field {
   const char* name;
   Stall stall;
   /// Whether a unit gives the field something to do; blocks only, but for threads.
-  bool (*used)(const UnitPlan& unit);
+  bool (*used)(const Plan& plan, const UnitPlan& unit);
   void (*set)(Plan& plan, std::int64_t value);
   std::int64_t least;
 };
 
+bool streams(const Plan& /*plan*/, const UnitPlan& unit) { return planner::streams_weights(unit); }
+
 constexpr std::array kFields = {
-    Field{"prefetch_depth", Stall::weights, planner::streams_weights,
+    Field{"prefetch_depth", Stall::weights, streams,
           [](Plan& plan, std::int64_t value) {
             plan.prefetch_depth = value;
             plan.weight_buffers = std::max(plan.weight_buffers, value + 1);
           },
           0},
-    Field{"weight_buffers", Stall::weights, planner::streams_weights,
+    Field{"weight_buffers", Stall::weights, streams,
           [](Plan& plan, std::int64_t value) {
             plan.weight_buffers = value;
             plan.prefetch_depth = value - 1;
           },
           1},
-    Field{"gradient_buffers", Stall::gradient, planner::stores_gradient,
+    Field{"gradient_buffers", Stall::gradient, planner::streams_gradient,
           [](Plan& plan, std::int64_t value) { plan.gradient_buffers = value; }, 1},
     Field{"activation_buffers", Stall::activation,
-          [](const UnitPlan& unit) { return unit.keep_tier == Tier::host; },
+          [](const Plan&, const UnitPlan& unit) { return unit.keep_tier == Tier::host; },
           [](Plan& plan, std::int64_t value) { plan.activation_buffers = value; }, 1},
     Field{"threads", Stall::optimizer,
-          [](const UnitPlan& unit) { return unit.executor == planner::Executor::cpu; },
+          [](const Plan&, const UnitPlan& unit) { return unit.executor == planner::Executor::cpu; },
           [](Plan& plan, std::int64_t value) { plan.threads = value; }, 1},
 };
 
@@ -82,7 +84,7 @@ bool used_by(const Field& field, const Plan& plan) {
   const bool ends_too = field.stall == Stall::optimizer;
   const auto first = plan.units.begin() + (ends_too ? 0 : 1);
   const auto last = plan.units.end() - (ends_too ? 0 : 1);
-  return std::any_of(first, last, field.used);
+  return std::any_of(first, last, [&](const UnitPlan& unit) { return field.used(plan, unit); });
 }
 
 class Sweep {

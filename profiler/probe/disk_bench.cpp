@@ -109,6 +109,17 @@ std::string DiskRates::text() const {
   return said;
 }
 
+std::optional<std::string> DiskBenchOptions::long_work() const {
+  std::string said;
+  if (drive.size) said = "writing a file of " + planner::format_bytes(*drive.size);
+  if (drive.lasting > Seconds(0)) {
+    said += fmt::format("{}reading and writing for {:.0f} s", said.empty() ? "" : ", then ",
+                        drive.lasting.count());
+  }
+  if (said.empty()) return std::nullopt;
+  return said;
+}
+
 DiskRates measure_disk(const DiskBenchOptions& options) {
   const std::filesystem::path& folder = options.drive.folder;
   std::error_code error;

@@ -36,6 +36,9 @@ struct DiskBenchOptions {
   ProbedDisk drive;
   Bytes file = 4_GiB;  ///< Less where less than four times as much is free; see ProbedDisk::size.
   Seconds budget{3};   ///< For each of the three rates; a third of it for each depth.
+
+  /// What of it takes long, to be said before; none where nothing does.
+  [[nodiscard]] std::optional<std::string> long_work() const;
 };
 
 /// A file of that size, without a name once it is open, written and read as runs write and read

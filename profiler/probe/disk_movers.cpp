@@ -25,6 +25,9 @@ using engine::Way;
 
 /// What one call of a queue moves: long against what is in flight.
 constexpr std::int64_t kPiece = std::int64_t{64} << 20;
+/// How long a block may take before it counts as none, and how often that is looked at.
+constexpr Seconds kLongestBlock{10};
+constexpr Seconds kLook{1e-3};
 
 /// A lane: one thread that moves piece after piece through a queue of its own until it is told to
 /// stop, as those of a run do.
@@ -47,6 +50,7 @@ class Mover : private engine::BlockWork {
         }
       } catch (...) {
         error_ = std::current_exception();
+        failed_.store(true);
       }
     });
   }
@@ -55,6 +59,7 @@ class Mover : private engine::BlockWork {
   Mover& operator=(const Mover&) = delete;
 
   [[nodiscard]] std::int64_t moved() const { return moved_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool failed() const { return failed_.load(); }
   void stop() {
     join();
     if (error_) std::rethrow_exception(error_);
@@ -83,7 +88,7 @@ class Mover : private engine::BlockWork {
 
   AlignedMemory memory_;
   std::unique_ptr<BlockQueue> queue_;
-  std::atomic<bool> stop_{false};
+  std::atomic<bool> stop_{false}, failed_{false};
   std::atomic<std::int64_t> moved_{0};
   std::exception_ptr error_;
   std::thread thread_;
@@ -142,8 +147,18 @@ std::vector<Samples> rates_at_once(const ScratchFile& file, const Ways& ways, un
   std::vector<Samples> all(movers.size());
   std::vector<std::int64_t> before(movers.size(), 0);
   Seconds last = read(Timer::wall);
+  const auto all_moved = [&] {
+    for (std::size_t i = 0; i < movers.size(); ++i) {
+      if (movers[i]->moved() == before[i] && !movers[i]->failed()) return false;
+    }
+    return true;
+  };
   for (int slice = 0; slice <= slices; ++slice) {
     std::this_thread::sleep_for(budget / (slices + 1));
+    // A slow drive may take longer for one block than a slice is meant to last.
+    for (Seconds waited(0); !all_moved() && waited < kLongestBlock; waited += kLook) {
+      std::this_thread::sleep_for(kLook);
+    }
     const Seconds now = read(Timer::wall);
     for (std::size_t i = 0; i < movers.size(); ++i) {
       const std::int64_t moved = movers[i]->moved();

@@ -281,6 +281,7 @@ void HostProbe::company() {
 }
 
 void HostProbe::disk() {
+  if (const auto work = disk_.long_work()) say("disk", *work);
   try {
     const DiskRates rates = measure_disk(disk_);
     rates.enter(profile_);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -259,8 +260,8 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
                        {128, 1024, fact(200), fact(120)},
                        {128, 4096, fact(400), fact(200)},
                        {128, 16384, fact(500), fact(300)}};
-  const auto rate = [&](std::int64_t length, std::int64_t head_dim, bool backward,
-                        std::int64_t prior = 0, std::optional<std::int64_t> window = {}) {
+  const auto known = [&](std::int64_t length, std::int64_t head_dim, bool backward,
+                         std::int64_t prior = 0, std::optional<std::int64_t> window = {}) {
     return attention_rate(profile, {.sequences = 1,
                                     .length = length,
                                     .heads = 32,
@@ -268,9 +269,9 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
                                     .head_dim = head_dim,
                                     .backward = backward,
                                     .prior = prior,
-                                    .window = window})
-        .value;
+                                    .window = window});
   };
+  const auto rate = [&](auto... shape) { return known(shape...).value; };
   EXPECT_EQ(rate(4096, 128, false), 400);
   EXPECT_EQ(rate(4096, 128, true), 200);
   EXPECT_NEAR(rate(2048, 128, false), 300, 1e-9);  // Half-way in the logarithm of the length.
@@ -282,6 +283,10 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
   EXPECT_EQ(rate(131072, 128, false, 0, 4096), 400);
   EXPECT_LT(rate(512, 128, false), 200);
   EXPECT_GT(rate(512, 128, false), 100);
+  // Beyond the longest point the rate is its, and less sure with every doubling.
+  EXPECT_EQ(known(16384, 128, false).deviation, 50);
+  EXPECT_NEAR(known(65536, 128, false).deviation, std::hypot(50, 2 * 0.03 * 500), 1e-9);
+  EXPECT_GT(known(262144, 128, false).deviation, known(65536, 128, false).deviation);
 }
 
 TEST(AttentionRate, PointsSurviveAFileCountInTheHashAndFollowTheirFact) {

@@ -106,6 +106,15 @@ TEST(DiskBench, MeasuresOverAsMuchAsItIsTold) {
   }
 }
 
+TEST(DiskBench, SaysBeforeWhatTakesLong) {
+  DiskBenchOptions options;
+  EXPECT_EQ(options.long_work(), std::nullopt);
+  options.drive.size = Bytes(std::int64_t{64} << 30);
+  EXPECT_EQ(options.long_work(), "writing a file of 64.0 GiB");
+  options.drive.lasting = Seconds(30);
+  EXPECT_EQ(options.long_work(), "writing a file of 64.0 GiB, then reading and writing for 30 s");
+}
+
 TEST(DiskBench, NamesAFolderThatIsNotThere) {
   try {
     (void)rates_of("/nowhere/at/all");

@@ -134,6 +134,7 @@ void GpuProbe::capacities() {
 
 void GpuProbe::disk() {
   DiskRates rates;
+  if (const auto work = budget_.disk.long_work()) say("disk", *work);
   try {
     rates = measure_disk(budget_.disk);
   } catch (const EnvironmentError& error) {
