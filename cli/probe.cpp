@@ -111,6 +111,9 @@ int run_probe(const Arguments& words) {
   arguments.disk.lasting = Seconds(arguments.disk_seconds);
   if (!arguments.disk_size.empty()) {
     arguments.disk.size = planner::parse_bytes(arguments.disk_size, "--disk-size");
+    if (*arguments.disk.size == Bytes(0)) {
+      throw BadRequest("--disk-size: a file of 0 B has no rate; state for example 64GiB");
+    }
   }
   if (!arguments.fit.empty()) return fit_again(arguments);
 

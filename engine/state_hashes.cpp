@@ -2,6 +2,7 @@
 // one byte after the other.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <mutex>
 
 #include "engine/model_files/state_pieces.hpp"
@@ -49,14 +50,19 @@ std::string sha256_of(std::span<const Digest> digests) {
 std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Window>& windows,
                                const std::function<void(std::int64_t bytes)>& hashed) {
   std::vector<Digest> digests(windows.size());
+  std::atomic<std::size_t> next{0};
   std::mutex mutex;
-  planner::parallel_for(windows.size(), state_threads(), [&](std::size_t i) {
-    const Window& window = windows[i];
-    std::vector<std::byte> bytes(static_cast<std::size_t>(window.bytes));
-    state.read_plane(window.unit, window.plane, window.offset, bytes);
-    digests[i] = planner::Sha256().update(bytes).digest();
-    const std::lock_guard lock(mutex);
-    hashed(window.bytes);
+  const auto threads = static_cast<std::size_t>(state_threads());
+  planner::parallel_for(threads, state_threads(), [&](std::size_t) {
+    std::vector<std::byte> memory(kHashedPiece);  // A thread's own.
+    for (std::size_t i = next++; i < windows.size(); i = next++) {
+      const Window& window = windows[i];
+      const auto bytes = std::span(memory).first(static_cast<std::size_t>(window.bytes));
+      state.read_plane(window.unit, window.plane, window.offset, bytes);
+      digests[i] = planner::Sha256().update(bytes).digest();
+      const std::lock_guard lock(mutex);
+      hashed(window.bytes);
+    }
   });
   return digests;
 }
