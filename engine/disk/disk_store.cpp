@@ -3,14 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
+#include "engine/disk/block_checksum.hpp"
 #include "engine/disk/direct_file.hpp"
 #include "planner/units_text.hpp"
 #include "sim/error.hpp"
@@ -113,20 +111,14 @@ void DiskStore::open(const std::filesystem::path& folder) {
   refuse(std::strerror(refused));
 }
 
-std::uint64_t DiskStore::checksum_of(std::int64_t block, std::int64_t step,
-                                     std::span<const std::byte> bytes) const {
-  const std::array<std::int64_t, 2> place = {block, step};
-  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(place.data(), sizeof place));
-}
-
 void DiskStore::sign(std::int64_t block, std::int64_t step, std::span<const std::byte> bytes) {
-  blocks_[static_cast<std::size_t>(block)] = {checksum_of(block, step, bytes), step};
+  blocks_[static_cast<std::size_t>(block)] = {block_checksum(block, step, bytes), step};
 }
 
 void DiskStore::verify(std::int64_t block, std::span<const std::byte> bytes) const {
   const Block& known = blocks_[static_cast<std::size_t>(block)];
   if (known.step < 0) return;
-  const bool same = checksum_of(block, known.step, bytes) == known.checksum;
+  const bool same = block_checksum(block, known.step, bytes) == known.checksum;
   // Pieces that share room come back otherwise.
   if (same || use_ == DiskUse::rehearsal) return;
   fail(block, "comes back otherwise than step " + std::to_string(known.step) + " wrote it");

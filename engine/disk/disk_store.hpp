@@ -92,8 +92,6 @@ class DiskStore {
   class Check;
 
   void open(const std::filesystem::path& folder);
-  [[nodiscard]] std::uint64_t checksum_of(std::int64_t block, std::int64_t step,
-                                          std::span<const std::byte> bytes) const;
   void verify(std::int64_t block, std::span<const std::byte> bytes) const;
   void sign(std::int64_t block, std::int64_t step, std::span<const std::byte> bytes);
   /// Makes the file as small as half of what is free, where the plan's is larger.

@@ -20,6 +20,7 @@ class RingQueue : public BlockQueue {
   RingQueue(const io_uring& ring, int descriptor, std::span<const std::span<std::byte>> memory,
             unsigned depth)
       : ring_(ring), descriptor_(descriptor), depth_(depth) {
+    ended_.reserve(depth);
     std::vector<iovec> buffers;
     buffers.reserve(memory.size());
     for (const std::span<std::byte> each : memory) buffers.push_back({each.data(), each.size()});
@@ -33,44 +34,17 @@ class RingQueue : public BlockQueue {
   ~RingQueue() override { io_uring_queue_exit(&ring_); }
 
   void move(Way way, const BlockRange& range, BlockWork& work) override {
-    std::exception_ptr failure;
-    std::int64_t next = 0;
-    unsigned in_flight = 0;
-    const int registered = registered_as(range);
-    while ((next < range.blocks() && !failure) || in_flight > 0) {
-      while (in_flight < depth_ && next < range.blocks() && !failure) {
-        try {
-          submit(way, range, next, registered, work);
-          ++in_flight;
-        } catch (...) {
-          failure = std::current_exception();
-        }
-        ++next;
-      }
-      if (in_flight == 0) break;
-      io_uring_cqe* ended = nullptr;
-      const int waited =
-          broken_ ? io_uring_wait_cqe(&ring_, &ended) : io_uring_submit_and_wait(&ring_, 1);
-      if (!broken_ && waited < 0 && waited != -EINTR && waited != -EAGAIN && waited != -EBUSY) {
-        // What the system has taken may still come or go: the memory must outlive it.
-        broken_ = true;
-        in_flight -= io_uring_sq_ready(&ring_);
-        if (!failure) failure = std::make_exception_ptr(EnvironmentError(std::strerror(-waited)));
-        continue;
-      }
-      while (io_uring_peek_cqe(&ring_, &ended) == 0 && ended != nullptr) {
-        const auto number = static_cast<std::int64_t>(ended->user_data);
-        const int result = ended->res;
-        io_uring_cqe_seen(&ring_, ended);
-        --in_flight;
-        try {
-          finish(way, range, number, result, work);
-        } catch (...) {
-          if (!failure) failure = std::current_exception();
-        }
-      }
+    if (broken_) throw EnvironmentError("io_uring takes no more transfers");
+    Move move{.way = way, .range = range, .work = work, .registered = registered_as(range)};
+    ended_.clear();
+    while (move.goes_on() || move.in_flight > 0 || !ended_.empty()) {
+      refill(move);
+      look_at_ended(move);
+      if (move.in_flight == 0) continue;
+      prepare_ahead(move);
+      take_back(move);
     }
-    if (failure) std::rethrow_exception(failure);
+    if (move.failure) std::rethrow_exception(move.failure);
   }
 
  private:
@@ -90,32 +64,135 @@ class RingQueue : public BlockQueue {
     return -1;
   }
 
-  void submit(Way way, const BlockRange& range, std::int64_t number, int registered,
-              BlockWork& work) {
-    const std::span<std::byte> block = block_of(range, number);
-    if (way == Way::write) work.visit(number, block);
+  /// What the work with blocks takes must not keep the drive waiting: blocks are signed before
+  /// there is a place for them, and the places of those that came are filled before these are
+  /// looked at.
+  struct Move {
+    Way way;
+    const BlockRange& range;
+    BlockWork& work;
+    int registered;
+    std::int64_t next = 0;      ///< Block to submit.
+    std::int64_t prepared = 0;  ///< Blocks that may be submitted: of a write, those visited.
+    unsigned in_flight = 0;
+    std::exception_ptr failure = nullptr;
+
+    [[nodiscard]] bool goes_on() const { return next < range.blocks() && !failure; }
+  };
+
+  /// What came back, and what of it.
+  struct Ended {
+    std::int64_t number;
+    int result;
+  };
+
+  static void keep_failure(Move& move) {
+    if (!move.failure) move.failure = std::current_exception();
+  }
+
+  void refill(Move& move) {
+    while (move.in_flight < depth_ && move.goes_on()) {
+      try {
+        if (move.prepared <= move.next) {
+          tell(move, false);
+          if (move.failure) return;
+          prepare(move);
+        }
+        submit(move);
+        ++move.in_flight;
+      } catch (...) {
+        keep_failure(move);
+      }
+      ++move.next;
+    }
+    tell(move, false);
+  }
+
+  static void prepare(Move& move) {
+    const std::int64_t number = move.prepared++;
+    if (move.way == Way::write) move.work.visit(number, block_of(move.range, number));
+  }
+
+  /// Blocks that will be written next, for as long as none has come back.
+  void prepare_ahead(Move& move) {
+    const std::int64_t enough = std::min(move.range.blocks(), move.next + depth_);
+    while (!move.failure && move.prepared < enough && io_uring_cq_ready(&ring_) == 0) {
+      try {
+        prepare(move);
+      } catch (...) {
+        keep_failure(move);
+      }
+    }
+  }
+
+  /// Hands over what was submitted, and waits for a block where asked to.
+  void tell(Move& move, bool wait) {
+    int said = 0;
+    if (broken_) {
+      io_uring_cqe* ended = nullptr;
+      if (wait) said = io_uring_wait_cqe(&ring_, &ended);
+    } else if (wait) {
+      said = io_uring_submit_and_wait(&ring_, 1);
+    } else if (io_uring_sq_ready(&ring_) > 0) {
+      said = io_uring_submit(&ring_);
+    }
+    if (broken_ || said >= 0 || said == -EINTR || said == -EAGAIN || said == -EBUSY) return;
+    // What the system has taken may still come or go: the memory must outlive it.
+    broken_ = true;
+    move.in_flight -= io_uring_sq_ready(&ring_);
+    if (!move.failure) {
+      move.failure = std::make_exception_ptr(EnvironmentError(std::strerror(-said)));
+    }
+  }
+
+  void take_back(Move& move) {
+    tell(move, true);
+    io_uring_cqe* ended = nullptr;
+    while (io_uring_peek_cqe(&ring_, &ended) == 0 && ended != nullptr) {
+      ended_.push_back({static_cast<std::int64_t>(ended->user_data), ended->res});
+      io_uring_cqe_seen(&ring_, ended);
+      --move.in_flight;
+    }
+  }
+
+  void look_at_ended(Move& move) {
+    for (const Ended& ended : ended_) {
+      try {
+        finish(move, ended);
+      } catch (...) {
+        keep_failure(move);
+      }
+    }
+    ended_.clear();
+  }
+
+  void submit(const Move& move) {
+    const std::span<std::byte> block = block_of(move.range, move.next);
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
     if (entry == nullptr) throw EnvironmentError("io_uring has no free entry");
     const auto bytes = static_cast<unsigned>(block.size());
-    const auto at = static_cast<std::uint64_t>(range.offset + range.begin(number));
-    if (way == Way::read && registered >= 0) {
+    const auto at = static_cast<std::uint64_t>(move.range.offset + move.range.begin(move.next));
+    const int registered = move.registered;
+    if (move.way == Way::read && registered >= 0) {
       io_uring_prep_read_fixed(entry, descriptor_, block.data(), bytes, at, registered);
-    } else if (way == Way::read) {
+    } else if (move.way == Way::read) {
       io_uring_prep_read(entry, descriptor_, block.data(), bytes, at);
     } else if (registered >= 0) {
       io_uring_prep_write_fixed(entry, descriptor_, block.data(), bytes, at, registered);
     } else {
       io_uring_prep_write(entry, descriptor_, block.data(), bytes, at);
     }
-    entry->user_data = static_cast<std::uint64_t>(number);
+    entry->user_data = static_cast<std::uint64_t>(move.next);
   }
 
-  void finish(Way way, const BlockRange& range, std::int64_t number, int result, BlockWork& work) {
-    const std::span<std::byte> block = block_of(range, number);
-    const std::size_t moved = result > 0 ? static_cast<std::size_t>(result) : 0;
+  void finish(const Move& move, const Ended& ended) {
+    const std::span<std::byte> block = block_of(move.range, ended.number);
+    const std::size_t moved = ended.result > 0 ? static_cast<std::size_t>(ended.result) : 0;
     // What failed is tried once more; of what was cut short, the rest.
-    if (moved < block.size()) move_or_refuse(way, descriptor_, range, number, moved, work);
-    if (way == Way::read) work.visit(number, block);
+    if (moved < block.size()) {
+      move_or_refuse(move.way, descriptor_, move.range, ended.number, moved, move.work);
+    }
+    if (move.way == Way::read) move.work.visit(ended.number, block);
   }
 
   io_uring ring_;
@@ -123,6 +200,7 @@ class RingQueue : public BlockQueue {
   unsigned depth_;       ///< Blocks in flight, at most.
   bool broken_ = false;  ///< The system takes nothing any more.
   std::vector<std::span<std::byte>> registered_;
+  std::vector<Ended> ended_;  ///< Not yet looked at.
 };
 
 }  // namespace
