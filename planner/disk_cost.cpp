@@ -52,7 +52,8 @@ TaskCost ProfileCostModel::disk_transfer(const CostKey& key, CopyDirection direc
     const double alone = both / std::max(cost.cap.count(), 1.0);
     cost.uses.emplace_back(kBothLink, std::min(2 - others, alone));
   }
-  if (profile_.device == DeviceKind::cuda) cost.weight = cost.cap.count();
+  // Beside each other both ways are as fast, however much faster one of them is alone.
+  if (profile_.device == DeviceKind::cuda) cost.weight = both > 0 ? both / 2 : cost.cap.count();
   share_dram(cost, kDramPerByte);
   share_cores(cost, kCoresPerByte);
   return cost;

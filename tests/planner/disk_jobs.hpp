@@ -42,8 +42,9 @@ inline Plan random_disk_plan(const Job& job, std::uint64_t seed, std::uint64_t u
   return plan;
 }
 
-inline ResolvedMachine disk_machine(double read = 10e6, double write = 5e6) {
-  ResolvedMachine machine = round_machine();
+inline ResolvedMachine disk_machine(double read = 10e6, double write = 5e6,
+                                    DeviceKind device = DeviceKind::host) {
+  ResolvedMachine machine = round_machine(device);
   machine.profile.disk_read = measured(read);
   machine.profile.disk_write = measured(write);
   machine.disk = Bytes(1ll << 40);

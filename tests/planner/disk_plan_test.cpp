@@ -193,15 +193,18 @@ TEST(DiskPlan, ALimitThatReadsAndWritesShareSlowsBoth) {
 
 TEST(DiskPlan, BothAtOnceMoveWhatWasMeasuredWhereWritingAloneIsFaster) {
   const Job job = tiny_job();
-  ResolvedMachine machine = disk_machine(70e3, 120e3);
-  machine.profile.disk_both = test::measured(100e3);
-  const Predictor predictor(job, machine, {});
   Plan plan = all_on_disk(job);
   plan.disk_buffers = 4;
   const double moved = 20.0 * static_cast<double>(padded(job));
-  const double together = moved / to_seconds(predictor.score(plan).step).count();
-  EXPECT_LT(together, 1.01 * 100e3);
-  EXPECT_GT(together, 0.93 * 100e3);  // What is not at once, alone.
+  for (const DeviceKind device : {DeviceKind::host, DeviceKind::cuda}) {
+    ResolvedMachine machine = disk_machine(70e3, 120e3, device);
+    machine.hbm = machine.host = Bytes(8ll << 30);
+    machine.profile.disk_both = test::measured(100e3);
+    const Predictor predictor(job, machine, {});
+    const double together = moved / to_seconds(predictor.score(plan).step).count();
+    EXPECT_LT(together, 1.01 * 100e3);
+    EXPECT_GT(together, 0.93 * 100e3);  // What is not at once, alone.
+  }
 }
 
 }  // namespace
