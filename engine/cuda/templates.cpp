@@ -36,6 +36,11 @@ void CudaTemplates::require_computable(const planner::Job& job) {
         "use packing=off or stream, or seq_len of at most the window, " +
         std::to_string(*job.model.sliding_window));
   }
+  if (job.model.hidden > cuda::kMostNormWidth) {
+    throw BadRequest("model.hidden_size: the cuda backend computes rows of up to " +
+                     std::to_string(cuda::kMostNormWidth) + " columns, and the model has " +
+                     std::to_string(job.model.hidden) + ": use --backend host");
+  }
   require_computable_experts(job.model);
   for (std::size_t unit = 0; unit < planner::unit_count(job.model); ++unit) {
     const planner::UnitTensors tensors = planner::unit_tensors(job.model, unit);

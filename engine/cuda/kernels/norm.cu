@@ -8,8 +8,6 @@
 namespace sluice::engine::cuda {
 namespace {
 
-constexpr std::int64_t kMaxHidden = 16384;
-
 /// One block a row, which stays in registers: vector i of the row belongs to thread i % blockDim.
 template <int Vectors>
 __global__ void __launch_bounds__(512)
@@ -142,8 +140,8 @@ __global__ void __launch_bounds__(512) normalize_backward(BackwardOperands in, f
 
 void check_sizes(std::int64_t tokens, std::int64_t hidden) {
   check(tokens > 0 && tokens <= INT32_MAX, "a norm has rows");
-  check(hidden > 0 && hidden % kVector == 0 && hidden <= kMaxHidden,
-        "the width of a norm is a multiple of 8, at most 16384");
+  check(hidden > 0 && hidden % kVector == 0 && hidden <= kMostNormWidth,
+        "the width of a norm is a multiple of 8, at most 32768");
 }
 
 unsigned threads_for(std::int64_t hidden, int vectors) {
@@ -180,7 +178,8 @@ void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* 
   };
   if (hidden <= 2048) return launch(normalize<1>, 1);
   if (hidden <= 4096) return launch(normalize<2>, 2);
-  return launch(normalize<4>, 4);
+  if (hidden <= 16384) return launch(normalize<4>, 4);
+  return launch(normalize<8>, 8);
 }
 
 void rms_norm_backward(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight,
@@ -196,8 +195,10 @@ void rms_norm_backward(CUstream_st* stream, const std::uint16_t* x, const std::u
     launch_backward<1>(stream, in, gradients.d_x_into, partials);
   } else if (hidden <= 8192) {
     launch_backward<2>(stream, in, gradients.d_x_into, partials);
-  } else {
+  } else if (hidden <= 16384) {
     launch_backward<4>(stream, in, gradients.d_x_into, partials);
+  } else {
+    launch_backward<8>(stream, in, gradients.d_x_into, partials);
   }
   sum_partials(stream, partials, backward_blocks(tokens), hidden, gradients.d_weight,
                gradients.d_weight_into);

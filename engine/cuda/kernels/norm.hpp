@@ -16,9 +16,12 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
+/// Columns of a row, which the threads of one block hold in registers.
+inline constexpr std::int64_t kMostNormWidth = 32768;
+
 /// rstd[t] = 1 / sqrt(mean(x[t]^2) + eps), out[t] = x[t] * rstd[t] * weight: x and out bf16
 /// [tokens, hidden], weight bf16 [hidden], rstd fp32 [tokens]. `out` may be `x`. hidden is a
-/// multiple of 8, at most 16384.
+/// multiple of 8, at most kMostNormWidth.
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
               std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd);
 

@@ -11,8 +11,8 @@ constexpr float kEps = 1e-6F;
 struct Size {
   std::int64_t tokens, hidden;
 };
-constexpr Size kSizes[] = {{1, 8},    {3, 2056},   {777, 64},   {777, 3584},
-                           {5, 8192}, {300, 5120}, {270, 4104}, {2, 16384}};
+constexpr Size kSizes[] = {{1, 8},      {3, 2056},   {777, 64},  {777, 3584},  {5, 8192},
+                           {300, 5120}, {270, 4104}, {2, 16384}, {270, 17920}, {3, 32768}};
 
 class NormKernel : public KernelTest {};
 
@@ -119,9 +119,11 @@ TEST_F(NormKernel, BackwardAgreesWithDoubleAndRepeats) {
   }
 }
 
-TEST_F(NormKernel, RefusesWidthsThatAreNoMultipleOfEight) {
-  EXPECT_THROW(rms_norm(stream_, nullptr, nullptr, kEps, 1, 12, nullptr, nullptr),
-               std::logic_error);
+TEST_F(NormKernel, RefusesWidthsThatAreNoMultipleOfEightOrTooLarge) {
+  for (const std::int64_t width : {std::int64_t{12}, kMostNormWidth + 8}) {
+    EXPECT_THROW(rms_norm(stream_, nullptr, nullptr, kEps, 1, width, nullptr, nullptr),
+                 std::logic_error);
+  }
 }
 
 class BiasKernel : public KernelTest {};

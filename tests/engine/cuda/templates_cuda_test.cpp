@@ -1,6 +1,10 @@
 // The cuda backend's blocks against the host backend's fp32 ones, on the same bf16 weights and
 // inputs: errors are those of rounding to bf16, and recomputed records and repeated runs have the
 // same bits.
+#include <string_view>
+
+#include "engine/cuda/kernels/norm.hpp"
+#include "sim/error.hpp"
 #include "tests/engine/cuda/templates_run.hpp"
 
 namespace sluice::engine {
@@ -155,6 +159,20 @@ TEST_P(CudaMixtures, ABlockOfTwelveExpertsAgreesWithTheHost) {
 INSTANTIATE_TEST_SUITE_P(Families, CudaTemplatesTest, every_family());
 INSTANTIATE_TEST_SUITE_P(Families, CudaMixtures,
                          ::testing::Values(planner::Family::qwen3_moe, planner::Family::mixtral));
+
+TEST(CudaTemplates, RowsWiderThanANormCanHoldAreRefusedByName) {
+  planner::Job job = small_job(planner::Family::qwen2, planner::ComputeType::bf16);
+  job.model.hidden = cuda::kMostNormWidth;
+  EXPECT_NO_THROW(CudaTemplates::require_computable(job));
+  job.model.hidden += 128;
+  try {
+    CudaTemplates::require_computable(job);
+    FAIL() << "computes it";
+  } catch (const BadRequest& refused) {
+    EXPECT_TRUE(std::string_view(refused.what()).starts_with("model.hidden_size: "))
+        << refused.what();
+  }
+}
 
 }  // namespace
 }  // namespace sluice::engine
