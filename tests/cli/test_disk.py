@@ -36,7 +36,7 @@ def test_a_model_whose_weights_alone_exceed_the_host_is_trained(
     run_sluice, validate, tmp_path
 ):
     write_model(tmp_path / "deep", {**CONFIG, "hidden_size": 128, "intermediate_size": 512,
-                                    "num_hidden_layers": 48})  # fmt: skip
+                                    "num_hidden_layers": 32})  # fmt: skip
     flags = small_flags(tmp_path, "deep")
     flags[flags.index("--hbm") + 1] = "16MiB"
     host = flags.index("--host") + 1
