@@ -29,6 +29,7 @@ void limit_link(ResolvedMachine& machine, BytesPerSecond rate) {
                   [&](const auto& pair) { return pair.on == lane && pair.from == other; });
     for (Fact* fact : {&alone, &duplex}) {
       if (fact->value <= limit) continue;
+      fact->deviation *= limit / fact->value;
       fact->value = limit;
       fact->note = "held by limits.link";
     }

@@ -146,7 +146,11 @@ void require_executable(const Job& job) {
   if (job.model.family == Family::gpt_oss) {
     only_predicted("model", "gpt_oss has attention sinks and biased experts; train another family");
   }
-  if (job.optimizer.state != StateType::fp32) only_predicted("optimizer.state", "set it to fp32");
+  if (job.optimizer.state != StateType::fp32) {
+    only_predicted("optimizer.state",
+                   "set it to fp32 (policy megatrain states bf16, megatrain-fp32 is its schedule "
+                   "without that)");
+  }
   if (job.sequence_chunk) only_predicted("sequence_chunk", "leave it out");
 }
 

@@ -50,6 +50,20 @@ plan:
   prefetch_depth: 1
   gradient_buffers: 2
 )",
+    R"(name: megatrain-fp32
+summary: MegaTrain's schedule with fp32 state, which the engine runs
+plan:
+  weights: host
+  gradients: host
+  state: host
+  keep: input
+  executor: cpu
+  when: after
+  rounds: 1
+  weight_buffers: 2
+  prefetch_depth: 1
+  gradient_buffers: 2
+)",
     R"(name: fsdp2-offload
 summary: PyTorch FSDP2 with CPUOffloadPolicy, recomputing, Adam on the CPU after the clipped step
 plan:

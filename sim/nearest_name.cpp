@@ -61,7 +61,14 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> known) {
   if (known.empty()) return {};
-  return "; did you mean \"" + std::string(nearest_name(name, known)) + "\"?";
+  const std::string_view nearest = nearest_name(name, known);
+  // Nothing of which more than two thirds differ was meant, unless there is nothing else.
+  constexpr std::size_t kSlip = 2;
+  const std::size_t differs = edit_distance(lower_case(name), lower_case(nearest));
+  if (known.size() > 1 && differs > kSlip &&
+      3 * differs > 2 * std::max(name.size(), nearest.size()))
+    return {};
+  return "; did you mean \"" + std::string(nearest) + "\"?";
 }
 
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known) {

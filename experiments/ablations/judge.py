@@ -31,7 +31,9 @@ def judge(name, groups):
 def main():
     groups = {}
     for folder in sys.argv[1:]:
-        with open(pathlib.Path(folder) / "cells.csv", newline="") as file:
+        if not (cells := pathlib.Path(folder) / "cells.csv").is_file():
+            sys.exit(f"judge.py: {folder}: no cells.csv: name a results folder of sluice ablate")
+        with open(cells, newline="") as file:
             rows = [row for row in csv.DictReader(file) if row["measured_s"]]
         groups[pathlib.Path(folder).name] = [(float(row["step_s"]), float(row["measured_s"])) for row in rows]
     if not all(len(cells) > 1 for cells in groups.values()) or not groups:

@@ -20,6 +20,7 @@ import csv
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -107,6 +108,10 @@ def main():
     parser.add_argument("csv")
     parser.add_argument("--program", default=os.environ.get("SLUICE_BIN", "build/bin/sluice"))
     arguments = parser.parse_args()
+    if shutil.which(arguments.program) is None:
+        sys.exit(f"paper.py: no program {arguments.program}: build it, or name it with --program")
+    if not pathlib.Path(arguments.csv).is_file():
+        sys.exit(f"paper.py: no file {arguments.csv}")
     with open(arguments.csv, encoding="utf-8") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     with tempfile.TemporaryDirectory() as folder:

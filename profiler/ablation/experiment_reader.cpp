@@ -25,6 +25,13 @@ namespace {
 /// What a design may come to: a folder of as many files is the most that is of use.
 constexpr std::size_t kMostCells = 100'000;
 
+/// Keys of training alone, of which cells have none: levels of them would be the same cell again.
+bool changes_no_cell(const std::string& path) {
+  static const std::set<std::string> keys = {"out",       "steps",     "save_every",
+                                             "keep_last", "keep_best", "evaluate_every"};
+  return keys.contains(path.starts_with("job.") ? path.substr(4) : path);
+}
+
 class ExperimentReader {
  public:
   explicit ExperimentReader(const std::string& where) : where_(where) {}
@@ -172,6 +179,11 @@ class ExperimentReader {
   /// known with the model alone.
   void set(const YAML::Node& value, const Factor& factor, Level& level, const std::string& path) {
     const std::string text = text_of(value, level.name + ": " + path);
+    if (changes_no_cell(path)) {
+      refuse(value, factor.name + ": " + level.name + ": " + path +
+                        ": changes nothing that cells predict or measure: leave it out" +
+                        (path == "steps" ? " (steps of the experiment itself are measured)" : ""));
+    }
     try {
       if (!path.starts_with("model.")) {
         planner::RunConfig scratch;

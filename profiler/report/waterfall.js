@@ -3,8 +3,9 @@ function drawWaterfall() {
   const falls = (data.waterfall || []).filter((fall) => fall.step_s > 0 && fall.bound_s > 0);
   if (!falls.length) return;
   const first = falls[0];
-  const part = section("waterfall", "From the bound to the step",
-    `No schedule of this job beats the bound on this machine; it is set by ${words(first.bound_by)}. Each row is what the step takes above it, and why.`);
+  const below = falls.some((fall) => fall.step_s < fall.bound_s);
+  const says = below ? "A step is below the bound, which holds for the rates of the profile: they are too low, and sluice probe measures them" : "No schedule of this job beats the bound on this machine";
+  const part = section("waterfall", "From the bound to the step", `${says}; it is set by ${words(first.bound_by)}. Each row is what the step takes above it, and why.`);
   const names = first.terms.map((term) => term.name).filter((name, index) => falls.some((fall) => Math.abs(fall.terms[index].seconds) > 0.0005 * fall.step_s));
   const at = falls.map((fall) => fall.bound_s);
   const rows = [{name: `bound, by ${words(first.bound_by)}`, strong: true, from: falls.map(() => 0), to: [...at], values: [...at], color: "--grey"}];

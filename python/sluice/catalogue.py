@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 from typing import Any
 
 from . import _core
+from .errors import write_text
 from .frames import Rows
 
 
@@ -113,8 +113,12 @@ class Machine(Record):
         return Machine(fields)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a profile file, which ``--machine FILE`` takes too."""
-        pathlib.Path(path).write_text(json.dumps(self._fields, indent=2) + "\n")
+        """Writes a profile file, which ``--machine FILE`` takes too.
+
+        Raises:
+            EnvironmentFailed: it cannot be written.
+        """
+        write_text(path, json.dumps(self._fields, indent=2) + "\n")
 
     def __repr__(self) -> str:
         return f"<sluice.Machine {self.name}: {self._fields['architecture']}, {self['hbm_bytes'] / 2**30:.4g} GiB>"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
 from typing import Any
 
 
@@ -15,6 +17,14 @@ class BadRequest(SluiceError, ValueError):
 
 class EnvironmentFailed(SluiceError, OSError):
     """The environment failed: a file that cannot be written, a full disk."""
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Writes a file whole, or raises :class:`EnvironmentFailed` naming it."""
+    try:
+        pathlib.Path(path).write_text(text)
+    except OSError as error:
+        raise EnvironmentFailed(f"cannot write {os.fspath(path)}: {error.strerror}") from error
 
 
 class DoesNotFit(SluiceError):

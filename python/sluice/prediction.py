@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from . import _core
 from .catalogue import Machine, Record
-from .errors import DoesNotFit
+from .errors import DoesNotFit, write_text
 from .run_words import RunWords, joined_names, number, path_text, token_count
 from .trace import Trace
 
@@ -66,8 +65,12 @@ class Plan(Record):
         self._file = file
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a plan file, which ``plan=PATH`` here and ``--plan FILE`` of the program take."""
-        pathlib.Path(path).write_text(self._file)
+        """Writes a plan file, which ``plan=PATH`` here and ``--plan FILE`` of the program take.
+
+        Raises:
+            EnvironmentFailed: it cannot be written.
+        """
+        write_text(path, self._file)
 
     def __repr__(self) -> str:
         return (

@@ -50,6 +50,7 @@ def test_results_repeat_to_the_byte_and_are_what_predict_says(run_sluice, small,
     for cell in sorted((tmp_path / "a" / "cells").glob("*.json")):
         validate(cell, "ablation-cell")
     manifest = json.loads((tmp_path / "a" / "manifest.json").read_text())
+    validate(manifest, "ablation-manifest")
     assert {"compiler", "libc", "fmt"} <= manifest["packages"].keys()
     assert manifest["command"].startswith("sluice ablate ") and len(manifest["machines"]["h200"]) == 64
     assert "buffers=2, keep=all" in (tmp_path / "a" / "plot.svg").read_text()

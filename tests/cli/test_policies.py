@@ -3,8 +3,8 @@
 import pytest
 
 RUN = ["--model", "bytes-2m", "--machine", "h200", "--seq-len", "64", "--batch-size", "8"]
-NAMES = ["fsdp2-offload", "megatrain", "ml_dataflow", "resident", "resident-recompute", "zero-infinity",
-         "zero-offload"]
+NAMES = ["fsdp2-offload", "megatrain", "megatrain-fp32", "ml_dataflow", "resident", "resident-recompute",
+         "zero-infinity", "zero-offload"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -169,3 +169,9 @@ def test_what_makes_a_policy_fit_does_as_it_says(run_sluice, validate, verb, hbm
     for remedy in p["remedies"]:
         found = run_sluice("predict", *words, *remedy["setting"].split()).json()
         assert found["fits"] and found["step_s"] <= 1.05 * remedy["step_s"]
+
+
+@pytest.mark.parametrize("name", ["resident", "resident-recompute"])
+def test_a_policy_with_state_on_the_device_is_refused_beside_residency_host(refuses, run_sluice, name):
+    refuses(["predict", *RUN, "--policy", name, "--residency", "host"], "residency: host", name, "leave residency out")
+    run_sluice("predict", *RUN, "--policy", "megatrain-fp32", "--residency", "host")

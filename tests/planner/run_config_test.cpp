@@ -207,6 +207,9 @@ TEST(Run, LimitedLinkHoldsCopiesAndTheirInterference) {
   const ResolvedMachine held = to_machine(run);
   ASSERT_TRUE(held.paced);
   EXPECT_DOUBLE_EQ(held.paced->count(), 12e9);
+  const Fact& link = whole.profile.h2d;
+  EXPECT_GT(link.deviation, 0);
+  EXPECT_DOUBLE_EQ(held.profile.h2d.deviation / 12e9, link.deviation / link.value);
   EXPECT_DOUBLE_EQ(held.profile.h2d.value, 12e9);
   EXPECT_DOUBLE_EQ(held.profile.d2h_duplex.value, 12e9);
   EXPECT_EQ(held.calibration_hash, whole.calibration_hash);

@@ -63,3 +63,8 @@ def test_everything_public_has_a_docstring_and_the_stub_names_all_of_the_extensi
         body = stub.split(f"class {name}:")[1].split("\nclass ")[0].split("\ndef ")[0]
         members = set(re.findall(r"    def (\w+)", body)) - {"__init__", "__len__"}
         assert members == {member for member in vars(getattr(_core, name)) if not member.startswith("_")}
+
+
+def test_what_cannot_be_written_is_an_environment_that_failed(tmp_path):
+    with pytest.raises(sluice.EnvironmentFailed, match="cannot write .*none/here.json"):
+        sluice.machine("h200").save(tmp_path / "none" / "here.json")

@@ -78,6 +78,9 @@ TEST(NearestName, CountsSwapsAndIgnoresCase) {
   EXPECT_EQ(edit_distance("", "abc"), 3U);
   EXPECT_EQ(nearest_name("ADAM", std::vector<std::string>{"cap", "adam"}), "adam");
   EXPECT_EQ(did_you_mean("x", std::vector<std::string>{}), "");
+  const std::vector<std::string> keys{"do_eval", "seq_len"};
+  EXPECT_EQ(did_you_mean("foo.bar", keys), "");
+  EXPECT_EQ(did_you_mean("sqe_len", keys), "; did you mean \"seq_len\"?");
 }
 
 TEST(JsonObject, RefusesTheWrongType) {
