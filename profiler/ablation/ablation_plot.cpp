@@ -74,6 +74,9 @@ std::string ablation_plot(const Experiment& experiment, const AllCells& cells) {
   for (const auto& cell : cells) {
     if (!cell->prediction) continue;
     most = std::max(most, tokens_of(*cell->prediction) / cell->prediction->low.count());
+    if (const auto measured = measured_of(*cell, experiment)) {
+      most = std::max(most, tokens_of(*cell->prediction) / measured->low);
+    }
   }
   const double tick = tick_of(most);
   const double end = std::ceil(most / tick) * tick;
@@ -110,14 +113,19 @@ std::string ablation_plot(const Experiment& experiment, const AllCells& cells) {
         kLabel, top, x(p.tokens_per_s) - kLabel, kRow - 6, x(tokens / p.high.count()), middle,
         x(tokens / p.low.count()), middle);
     if (const auto measured = measured_of(cell, experiment)) {
-      svg += fmt::format("<circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"#d9534f\"/>\n",
-                         x(tokens / measured->median), middle);
+      svg += fmt::format(
+          "<line x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\" stroke=\"#d9534f\" "
+          "stroke-width=\"2\"/><circle cx=\"{:.1f}\" cy=\"{}\" r=\"4\" fill=\"#d9534f\"/>\n",
+          x(tokens / measured->high), middle, x(tokens / measured->low), middle,
+          x(tokens / measured->median), middle);
     }
   }
-  return svg + fmt::format(
-                   "<text x=\"{}\" y=\"{}\" fill=\"#555\">tokens/s: bars predicted, lines 90 %"
-                   "{}</text>\n</svg>\n",
-                   kLabel, height - 10, experiment.on == Ground::device ? ", dots measured" : "");
+  return svg +
+         fmt::format(
+             "<text x=\"{}\" y=\"{}\" fill=\"#555\">tokens/s: bars predicted, lines 90 %"
+             "{}</text>\n</svg>\n",
+             kLabel, height - 10,
+             experiment.on == Ground::device ? ", dots measured, with 95 % of their median" : "");
 }
 
 }  // namespace sluice::profiler

@@ -104,6 +104,9 @@ def test_on_a_device_cells_are_predicted_run_and_resumed(run_sluice, tmp_path, v
         assert 0 < cell["measured_s_low"] <= cell["measured_s"] <= cell["measured_s_high"]
     ledger = [json.loads(line)["kind"] for line in (tmp_path / "out" / "ledger.jsonl").open()]
     assert ledger == ["prediction"] * 4 + ["measurement"] * 4
+    validate(json.loads((tmp_path / "out" / "manifest.json").read_text()), "ablation-manifest")
+    plot = (tmp_path / "out" / "plot.svg").read_text()
+    assert plot.count("<circle") == plot.count('stroke="#d9534f"') == 4  # Each with its interval.
     samples = list(csv.DictReader((tmp_path / "out" / "samples.csv").open()))
     assert sorted({int(row["order"]) for row in samples}) == list(range(1, 9))
     # One cell's last repeat is lost: only that runs again.
