@@ -46,15 +46,6 @@ PolicyFile find_policy(const RunConfig& config) {
 
 bool is_ml_dataflow(const RunConfig& config) { return *config.policy == kMlDataflow; }
 
-void require_residency(const Plan& plan, const RunConfig& config) {
-  const bool on_device =
-      std::ranges::any_of(plan.units, [](const UnitPlan& unit) { return unit.state == Tier::hbm; });
-  if (config.residency != Residency::host || !on_device) return;
-  throw BadRequest(
-      "residency: host keeps master weights and moments out of device memory, where policy " +
-      *config.policy + " has them: leave residency out, or choose another policy");
-}
-
 }  // namespace
 
 std::vector<std::string> policy_names() {
@@ -144,8 +135,13 @@ PolicyPlan policy_plan(const RunConfig& config, const Job& job) {
   }
   apply_plan_overrides(made.plan, job, config);
   validate(made.plan, job);
-  require_residency(made.plan, config);
   return made;
+}
+
+bool has_state_against_residency(const RunConfig& config, const Plan& plan) {
+  return config.policy && config.residency == Residency::host &&
+         std::ranges::any_of(plan.units,
+                             [](const UnitPlan& unit) { return unit.state == Tier::hbm; });
 }
 
 void apply_policy_memory(const PolicyPlan& made, Prediction& prediction) {

@@ -37,6 +37,8 @@ struct PolicyPlan {
 
 /// The plan of the run's policy, with the run's pins. `job` is to_job's. Throws BadRequest.
 [[nodiscard]] PolicyPlan policy_plan(const RunConfig& config, const Job& job);
+/// Whether the run asks for `residency: host` and its policy's plan has state on the device.
+[[nodiscard]] bool has_state_against_residency(const RunConfig& config, const Plan& plan);
 /// Memory by the policy's own rule in place of the layout's, where it has one.
 void apply_policy_memory(const PolicyPlan& made, Prediction& prediction);
 

@@ -28,6 +28,11 @@ std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlan
   std::optional<planner::PredictedStep> step;
   if (cell.config.policy) {
     const planner::PolicyPlan made = planner::policy_plan(cell.config, job);
+    if (has_state_against_residency(cell.config, made.plan)) {
+      throw BadRequest("residency: host, and policy " + *cell.config.policy +
+                       " has master weights and moments in device memory: the cell is that of "
+                       "residency auto");
+    }
     step = run.predictor.predict(made.plan);
     apply_policy_memory(made, step->prediction);
   } else if (const auto plan = planner::given_plan(cell.config, job)) {

@@ -171,7 +171,12 @@ def test_what_makes_a_policy_fit_does_as_it_says(run_sluice, validate, verb, hbm
         assert found["fits"] and found["step_s"] <= 1.05 * remedy["step_s"]
 
 
-@pytest.mark.parametrize("name", ["resident", "resident-recompute"])
-def test_a_policy_with_state_on_the_device_is_refused_beside_residency_host(refuses, run_sluice, name):
-    refuses(["predict", *RUN, "--policy", name, "--residency", "host"], "residency: host", name, "leave residency out")
-    run_sluice("predict", *RUN, "--policy", "megatrain-fp32", "--residency", "host")
+@pytest.mark.parametrize("name", ["resident", "resident-recompute", "megatrain-fp32"])
+def test_a_cell_whose_policy_has_state_on_the_device_is_none_of_residency_host(run_sluice, name, tmp_path):
+    (tmp_path / "e.yaml").write_text(
+        f"name: e\nbaseline: {{model: bytes-2m, machine: h200, seq_len: 64, batch_size: 8, policy: {name}}}\n"
+        "factors: {r: {path: residency, values: [auto, host]}}\n"
+    )
+    auto, host = run_sluice("ablate", "e.yaml", "-o", "out", "--json").json()["cells"]
+    assert auto["fits"] and host["fits"] == (name == "megatrain-fp32")
+    assert host["fits"] or "that of residency auto" in host["reason"]

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <mutex>
+#include <ostream>
+#include <string>
 #include <vector>
 
 #include "sim/error.hpp"
@@ -72,6 +74,11 @@ std::vector<std::byte> pattern(unsigned more) {
 struct Kind {
   DiskIo io;
   unsigned depth;
+
+  [[nodiscard]] std::string name() const {
+    return (io == DiskIo::best ? "best" : "threads") + std::to_string(depth);
+  }
+  friend void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name(); }
 };
 
 class BlockQueueTest : public testing::TestWithParam<Kind> {
@@ -135,10 +142,7 @@ INSTANTIATE_TEST_SUITE_P(Queues, BlockQueueTest,
                          testing::Values(Kind{DiskIo::best, 1}, Kind{DiskIo::best, 2},
                                          Kind{DiskIo::best, 4}, Kind{DiskIo::best, 64},
                                          Kind{DiskIo::threads, 4}),
-                         [](const auto& each) {
-                           return (each.param.io == DiskIo::best ? "best" : "threads") +
-                                  std::to_string(each.param.depth);
-                         });
+                         [](const auto& each) { return each.param.name(); });
 
 }  // namespace
 }  // namespace sluice::engine
