@@ -50,20 +50,6 @@ plan:
   prefetch_depth: 1
   gradient_buffers: 2
 )",
-    R"(name: megatrain-fp32
-summary: MegaTrain's schedule with fp32 state, which the engine runs
-plan:
-  weights: host
-  gradients: host
-  state: host
-  keep: input
-  executor: cpu
-  when: after
-  rounds: 1
-  weight_buffers: 2
-  prefetch_depth: 1
-  gradient_buffers: 2
-)",
     R"(name: fsdp2-offload
 summary: PyTorch FSDP2 with CPUOffloadPolicy, recomputing, Adam on the CPU after the clipped step
 plan:
@@ -108,6 +94,11 @@ std::map<std::string, PolicyFile> read_built_in() {
     PolicyFile policy = policy_from_yaml(text, "built-in policy");
     policies.emplace(policy.name, policy);
   }
+  PolicyFile fp32 = policies.at("megatrain");
+  fp32.name = "megatrain-fp32";
+  fp32.summary = "MegaTrain's schedule with fp32 state, which the engine runs";
+  fp32.job.erase("optimizer.state");
+  policies.emplace(fp32.name, fp32);
   return policies;
 }
 

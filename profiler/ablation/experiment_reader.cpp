@@ -180,9 +180,10 @@ class ExperimentReader {
   void set(const YAML::Node& value, const Factor& factor, Level& level, const std::string& path) {
     const std::string text = text_of(value, level.name + ": " + path);
     if (changes_no_cell(path)) {
-      refuse(value, factor.name + ": " + level.name + ": " + path +
-                        ": changes nothing that cells predict or measure: leave it out" +
-                        (path == "steps" ? " (steps of the experiment itself are measured)" : ""));
+      refuse(value,
+             factor.name + ": " + level.name + ": " + path +
+                 ": changes nothing that cells predict or measure: leave it out" +
+                 (path.ends_with("steps") ? " (steps of the experiment itself are measured)" : ""));
     }
     try {
       if (!path.starts_with("model.")) {

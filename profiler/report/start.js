@@ -18,8 +18,8 @@ function drawCards() {
   if (head.tokens_per_s > 0) card(box, "Throughput", count(head.tokens_per_s), "tokens/s, measured");
   if (head.bound_s > 0) {
     const step = head.measured_s > 0 ? head.measured_s : head.predicted_s;
-    const below = step < head.bound_s ? `quicker than ${seconds(head.bound_s)} (${words(head.bound_by)}), the profile's bound: its rates are too low, sluice probe measures them` : `no schedule beats ${seconds(head.bound_s)} (${words(head.bound_by)})`;
-    card(box, "Over the bound", (step / head.bound_s).toFixed(2) + " ×", below);
+    const says = step < head.bound_s ? `quicker than ${seconds(head.bound_s)} (${words(head.bound_by)}), the profile's bound: its rates are too low, sluice probe measures them` : `no schedule beats ${seconds(head.bound_s)} (${words(head.bound_by)})`;
+    card(box, "Over the bound", (step / head.bound_s).toFixed(2) + " ×", says);
   }
   const validation = data.loss ? data.loss.validation : [];
   if (validation.length) {

@@ -32,7 +32,7 @@ REFUSALS = [
     (SMALL.replace("[1, 2]", "[[1, [2]], 2]"), ["line 10", "buffers: each of a list: must be one word"]),
     (SMALL.replace("[1, 2]", "[1, many]"), ["line 10", "buffers: many: plan.weight_buffers", "many"]),
     (SMALL.replace("plan.keep: all", "out: there"), ["line 14", "keep: all: out", "changes nothing", "leave it out"]),
-    (SMALL.replace("path: plan.weight_buffers", "path: job.steps"), ["line 10", "steps: changes nothing"]),
+    (SMALL.replace("path: plan.weight_buffers", "path: job.steps"), ["line 10", "steps: changes nothing", "steps of the experiment itself"]),
     (SMALL.replace("plan.keep: all", "machine.h2d: 12 GB"), ["line 14", "keep: all: machine.h2d", "GB/s"]),
     (SMALL.replace("{plan.keep: all}", "{<<: {seq_len: 8}}"), ["line 14", "<<: merge keys are not read", "anchors"]),
     (SMALL.replace("  seq_len", "  <<: {steps: 1}\n  seq_len"), ["line 6", "<<: merge keys are not read"]),
