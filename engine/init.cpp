@@ -1,12 +1,9 @@
 #include "engine/init.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
 #include <string_view>
-#include <thread>
-#include <vector>
 
 #include "engine/master_weights.hpp"
 
@@ -59,23 +56,6 @@ NormalPair normal_pair(std::uint64_t seed, std::uint64_t stream, std::uint64_t p
   return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-/// Calls work(begin, end) on ranges that cover [0, elements), all beginning at even elements, on
-/// one thread a core where there is enough to do.
-template <class Work>
-void in_parallel(std::int64_t elements, const Work& work) {
-  constexpr std::int64_t kWorthAThread = std::int64_t{1} << 18;
-  const std::int64_t threads = std::clamp<std::int64_t>(
-      elements / kWorthAThread, 1, std::max(1U, std::thread::hardware_concurrency()));
-  const std::int64_t part = (elements / threads + 2) / 2 * 2;
-  std::vector<std::thread> workers;
-  for (std::int64_t begin = part; begin < elements; begin += part) {
-    workers.emplace_back(
-        [&work, begin, part, elements] { work(begin, std::min(begin + part, elements)); });
-  }
-  work(0, std::min(part, elements));
-  for (std::thread& worker : workers) worker.join();
-}
-
 }  // namespace
 
 double normal_at(std::uint64_t seed, const char* name, std::uint64_t index) {
@@ -102,20 +82,6 @@ void initialize_range(const planner::ModelShape& shape, const planner::TensorSpe
     const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i) / 2);
     set(i, shape.init_std * pair.even);
     if (i + 1 < end) set(i + 1, shape.init_std * pair.odd);
-  }
-}
-
-void initialize_unit(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed,
-                     std::uint16_t* high, std::uint16_t* low) {
-  const planner::UnitTensors tensors = planner::unit_tensors(shape, unit);
-  std::fill_n(high, tensors.padded_size, std::uint16_t{0});
-  std::fill_n(low, tensors.padded_size, std::uint16_t{0});
-  for (const planner::TensorSpec& tensor : tensors.tensors) {
-    in_parallel(tensor.size(), [&](std::int64_t begin, std::int64_t end) {
-      const auto count = static_cast<std::size_t>(end - begin);
-      initialize_range(shape, tensor, seed, begin, {high + tensor.offset + begin, count},
-                       {low + tensor.offset + begin, count});
-    });
   }
 }
 

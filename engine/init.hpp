@@ -9,13 +9,8 @@
 
 namespace sluice::engine {
 
-/// Writes the planes of unit `unit`, uint16 [padded] each: matrices normal(0, shape.init_std),
-/// norms 1, biases and padding 0.
-void initialize_unit(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed,
-                     std::uint16_t* high, std::uint16_t* low);
-
 /// Elements [first, first + high.size()) of one tensor, `first` even, into `high` and `low`, which
-/// are equally long: the same bits as initialize_unit gives them.
+/// are equally long: of matrices normal(0, shape.init_std), of norms 1, of biases 0.
 void initialize_range(const planner::ModelShape& shape, const planner::TensorSpec& tensor,
                       std::uint64_t seed, std::int64_t first, std::span<std::uint16_t> high,
                       std::span<std::uint16_t> low);

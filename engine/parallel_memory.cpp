@@ -19,8 +19,9 @@ namespace {
 template <class Part>
 void in_parts(std::size_t bytes, const Part& part) {
   constexpr std::size_t kPage = 4096;
-  const std::size_t threads =
-      std::clamp<std::size_t>(bytes >> 28, 1, std::max(1U, std::thread::hardware_concurrency()));
+  constexpr std::size_t kWorthAThread = std::size_t{16} << 20;  // A millisecond or more of work.
+  const std::size_t threads = std::clamp<std::size_t>(
+      bytes / kWorthAThread, 1, std::max(1U, std::thread::hardware_concurrency()));
   const std::size_t size = (bytes / threads + kPage - 1) / kPage * kPage;
   std::vector<std::thread> workers;
   for (std::size_t begin = size; begin < bytes; begin += size) {

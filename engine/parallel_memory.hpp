@@ -7,7 +7,7 @@
 namespace sluice::engine {
 
 /// `bytes` zero bytes at `data`; memory that was mapped and not yet touched becomes present. One
-/// thread for every 256 MiB, at most one a core.
+/// thread for every 16 MiB, at most one a core.
 void zero_in_parallel(std::byte* data, std::size_t bytes);
 
 /// `bytes` bytes from `source` to `destination`, which do not overlap, on as many threads.

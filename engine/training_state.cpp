@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "engine/init.hpp"
 #include "engine/master_weights.hpp"
@@ -29,6 +30,43 @@ DiskPlane disk_plane(Plane plane) {
   }
   throw std::logic_error("contract broken: a plane of the state is one of four");
 }
+
+/// One piece's worth of normal values for every matrix.
+class RepeatedDraw {
+ public:
+  RepeatedDraw(const planner::ModelShape& shape, const StatePieces& pieces, std::uint64_t seed) {
+    std::int64_t longest = 0;
+    const planner::TensorSpec* matrix = nullptr;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (!pieces.tensor(pieces[i]).decays) continue;
+      longest = std::max(longest, pieces[i].elements);
+      matrix = &pieces.tensor(pieces[i]);
+    }
+    if (matrix == nullptr) return;
+    high_.resize(static_cast<std::size_t>(longest + kShifts));
+    low_.resize(high_.size());
+    initialize_range(shape, *matrix, seed, 0, high_, low_);
+  }
+  [[nodiscard]] std::span<const std::uint16_t> high(std::size_t index,
+                                                    const StatePiece& piece) const {
+    return part(high_, index, piece);
+  }
+  [[nodiscard]] std::span<const std::uint16_t> low(std::size_t index,
+                                                   const StatePiece& piece) const {
+    return part(low_, index, piece);
+  }
+
+ private:
+  /// A prime: rows, whose lengths are powers of two, would else be the same in all pieces.
+  static constexpr std::int64_t kShifts = 8191;
+  static std::span<const std::uint16_t> part(const std::vector<std::uint16_t>& all,
+                                             std::size_t index, const StatePiece& piece) {
+    constexpr std::size_t kApart = 977;
+    return std::span(all).subspan(index * kApart % kShifts,
+                                  static_cast<std::size_t>(piece.elements));
+  }
+  std::vector<std::uint16_t> high_, low_;
+};
 
 }  // namespace
 
@@ -111,28 +149,21 @@ std::int64_t TrainingState::moment_bytes(std::size_t unit) const {
 void TrainingState::initialize(const InitialWeights& weights) {
   clear_moments_in_memory();
   clear_moments_on_disk();
-  if (weights.alike_blocks) return initialize_alike(weights.seed);
   for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
   const StatePieces pieces(shape_, {StatePart::weights});
+  std::optional<RepeatedDraw> draw;
+  if (weights.repeated) draw.emplace(shape_, pieces, weights.seed);
   planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
     const StatePiece& piece = pieces[i];
     const planner::TensorSpec& tensor = pieces.tensor(piece);
+    const std::int64_t offset = tensor.offset + piece.first;
+    if (draw && tensor.decays) {
+      return write_halves(piece.unit, offset, draw->high(i, piece), draw->low(i, piece));
+    }
     std::vector<std::uint16_t> high(static_cast<std::size_t>(piece.elements)), low(high.size());
     initialize_range(shape_, tensor, weights.seed, piece.first, high, low);
-    write_halves(piece.unit, tensor.offset + piece.first, high, low);
+    write_halves(piece.unit, offset, high, low);
   });
-}
-
-void TrainingState::initialize_alike(std::uint64_t seed) {
-  std::vector<std::uint16_t> high, low;
-  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
-    if (unit <= 1 || unit + 1 == units_.size()) {
-      high.resize(static_cast<std::size_t>(planner::unit_padded_size(shape_, unit)));
-      low.resize(high.size());
-      initialize_unit(shape_, unit, seed, high.data(), low.data());
-    }
-    write_weights(unit, high, low);
-  }
 }
 
 void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,

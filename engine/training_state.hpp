@@ -41,12 +41,12 @@ struct UnitState {
 
 /// Where random weights start.
 struct InitialWeights {
-  /*implicit*/ InitialWeights(std::uint64_t seed, bool alike_blocks = false)
-      : seed(seed), alike_blocks(alike_blocks) {}
+  /*implicit*/ InitialWeights(std::uint64_t seed, bool repeated = false)
+      : seed(seed), repeated(repeated) {}
   std::uint64_t seed;
-  /// Every block starts with the first one's weights: for measurements, which only need random
-  /// values and would wait for the generator longer than they run.
-  bool alike_blocks;
+  /// Every matrix starts with the same values, over and over: for measurements, which only need
+  /// random ones and would wait for the generator longer than they run.
+  bool repeated;
 };
 
 /// State that was kept elsewhere: a model folder, which has no moments, or a checkpoint.
@@ -111,7 +111,6 @@ class TrainingState : public StateSource {
   void clear_moments_in_memory();
   void clear_moments_on_disk();
   [[nodiscard]] std::int64_t moment_bytes(std::size_t unit) const;
-  void initialize_alike(std::uint64_t seed);
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);
   /// Elements from `offset` of a unit's planes, [padded] each, wherever copies of them stay.

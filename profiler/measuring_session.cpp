@@ -40,8 +40,7 @@ MeasuringSession::MeasuringSession(const planner::Predictor& predictor,
           engine::make_device(predictor.job(), predictor.machine(), step.graph.layout,
                               step.prediction.plan.threads),
           tokens_, [lr = predictor.job().optimizer.lr](std::int64_t) { return lr; },
-          {kSeed, /*alike_blocks=*/true}, observer(),
-          engine::disk_place(predictor.machine(), ".")) {}
+          {kSeed, /*repeated=*/true}, observer(), engine::disk_place(predictor.machine(), ".")) {}
 
 engine::Observer* MeasuringSession::observer() {
   if (collector_ == nullptr) return &recorder_;

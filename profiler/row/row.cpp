@@ -128,8 +128,7 @@ MeasuredRow run_row(PromisedRow& row) {
   engine::Session session(
       row.job, row.step.graph,
       engine::make_device(row.job, row.machine, row.step.graph.layout, prediction.plan.threads),
-      tokens, [](std::int64_t) { return kLearningRate; }, {kRowSeed, /*alike_blocks=*/true},
-      &recorder);
+      tokens, [](std::int64_t) { return kLearningRate; }, {kRowSeed, /*repeated=*/true}, &recorder);
   measured.ready = Wall::now() - begin;
   std::optional<Wall::time_point> last;
   session.run_to(steps, [&](std::int64_t step, const engine::StepResult& result) {

@@ -113,7 +113,8 @@ planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan) 
 
 std::unique_ptr<Session> make_session(const planner::Job& job, const planner::StepGraph& graph,
                                       const planner::Plan& plan, TokenSource& tokens,
-                                      Observer* observer, const DiskPlace& place) {
+                                      Observer* observer, const DiskPlace& place,
+                                      const InitialWeights& weights) {
   const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
   const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
   auto device = std::make_unique<HostDevice>(
@@ -125,8 +126,7 @@ std::unique_ptr<Session> make_session(const planner::Job& job, const planner::St
   const double lr = job.optimizer.lr;
   return std::make_unique<Session>(
       job, graph, std::move(device), tokens,
-      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, kRunSeed, observer,
-      place);
+      [lr](std::int64_t step) { return lr / static_cast<double>(step); }, weights, observer, place);
 }
 
 Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_t steps,

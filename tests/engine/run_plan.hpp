@@ -49,7 +49,8 @@ class RunTokens : public TokenSource {
                                                     const planner::StepGraph& graph,
                                                     const planner::Plan& plan, TokenSource& tokens,
                                                     Observer* observer = nullptr,
-                                                    const DiskPlace& place = {});
+                                                    const DiskPlace& place = {},
+                                                    const InitialWeights& weights = kRunSeed);
 
 /// What must not depend on the plan.
 struct Outcome {

@@ -4,8 +4,8 @@
 
 #include "engine/cuda/templates.hpp"
 #include "engine/host/templates.hpp"
-#include "engine/init.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
+#include "tests/engine/initial_unit.hpp"
 
 namespace sluice::engine {
 
@@ -63,10 +63,7 @@ class TemplatesTest : public cuda::testing::KernelTest {
  protected:
   /// bf16 weights of a unit; the low halves are zero, so fp32 computes with the same values.
   Halves weights(const planner::Job& job, std::size_t unit) {
-    const auto padded =
-        static_cast<std::size_t>(planner::unit_tensors(job.model, unit).padded_size);
-    Halves high(padded), low(padded);
-    initialize_unit(job.model, unit, 7, high.data(), low.data());
+    Halves high = testing::InitialUnit(job.model, unit, 7).high;
     for (const planner::TensorSpec& tensor : planner::unit_tensors(job.model, unit).tensors) {
       if (tensor.rows != 1) continue;
       RandomValues random(static_cast<unsigned>(tensor.offset) + 5);
