@@ -47,23 +47,19 @@ class RepeatedDraw {
     low_.resize(high_.size());
     initialize_range(shape, *matrix, seed, 0, high_, low_);
   }
-  [[nodiscard]] std::span<const std::uint16_t> high(std::size_t index,
-                                                    const StatePiece& piece) const {
-    return part(high_, index, piece);
+  [[nodiscard]] std::span<const std::uint16_t> high(std::size_t piece, std::size_t count) const {
+    return std::span(high_).subspan(start(piece), count);
   }
-  [[nodiscard]] std::span<const std::uint16_t> low(std::size_t index,
-                                                   const StatePiece& piece) const {
-    return part(low_, index, piece);
+  [[nodiscard]] std::span<const std::uint16_t> low(std::size_t piece, std::size_t count) const {
+    return std::span(low_).subspan(start(piece), count);
   }
 
  private:
   /// A prime: rows, whose lengths are powers of two, would else be the same in all pieces.
   static constexpr std::int64_t kShifts = 8191;
-  static std::span<const std::uint16_t> part(const std::vector<std::uint16_t>& all,
-                                             std::size_t index, const StatePiece& piece) {
+  static std::size_t start(std::size_t piece) {
     constexpr std::size_t kApart = 977;
-    return std::span(all).subspan(index * kApart % kShifts,
-                                  static_cast<std::size_t>(piece.elements));
+    return piece * kApart % kShifts;
   }
   std::vector<std::uint16_t> high_, low_;
 };
@@ -157,10 +153,11 @@ void TrainingState::initialize(const InitialWeights& weights) {
     const StatePiece& piece = pieces[i];
     const planner::TensorSpec& tensor = pieces.tensor(piece);
     const std::int64_t offset = tensor.offset + piece.first;
+    const auto count = static_cast<std::size_t>(piece.elements);
     if (draw && tensor.decays) {
-      return write_halves(piece.unit, offset, draw->high(i, piece), draw->low(i, piece));
+      return write_halves(piece.unit, offset, draw->high(i, count), draw->low(i, count));
     }
-    std::vector<std::uint16_t> high(static_cast<std::size_t>(piece.elements)), low(high.size());
+    std::vector<std::uint16_t> high(count), low(count);
     initialize_range(shape_, tensor, weights.seed, piece.first, high, low);
     write_halves(piece.unit, offset, high, low);
   });
