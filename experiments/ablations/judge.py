@@ -23,7 +23,7 @@ def judge(name, groups):
         for a, b in itertools.combinations(cells, 2):
             if abs(a[1] / b[1] - 1) > APART:
                 pairs += 1
-                right += (a[0] > b[0]) == (a[1] > b[1])
+                right += (a[0] - b[0]) * (a[1] - b[1]) > 0  # A tie names neither.
     print(f"{name}: {len(errors)} cells, mean error {statistics.mean(map(abs, errors)):.1%}, bias {statistics.mean(errors):+.1%}, "
           f"worst {max(errors, key=abs):+.1%}, of throughput beside the first {statistics.mean(ratios):.1%}; faster named in {right} of {pairs}")  # fmt: skip
 

@@ -36,7 +36,7 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .rounds = 2,
             .parameters = std::int64_t{64} << 20,
             .dram = 512_MiB,
-            .survey = Bytes(0),
+            .survey = 128_GiB,
             .disk = {.drive = {}, .file = 1_GiB, .budget = Seconds(1)}};
   }
   return {.copy_size = Seconds(0.15),
