@@ -12,6 +12,7 @@
 #include "planner/units_text.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/calibration_fit.hpp"
+#include "profiler/row/driver_memory.hpp"
 #include "profiler/study/study_bursts.hpp"
 #include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_passes.hpp"
@@ -26,10 +27,10 @@ using planner::Predictor;
 
 class Study {
  public:
-  explicit Study(const StudySettings& settings)
+  Study(const StudySettings& settings, std::optional<Bytes> hbm_before)
       : settings_(settings),
         costs_(settings.replay.empty() ? StudyCosts::Backend::needed : StudyCosts::Backend::unused),
-        bursts_(settings) {}
+        bursts_(settings, hbm_before) {}
 
   /// Refuses what no run can be made of, before anything is measured.
   void examine(const StudyRun& run) { static_cast<void>(costs_.planning_of(run)); }
@@ -203,8 +204,9 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   std::optional<engine::Ledger> ledger;
   if (settings.replay.empty()) ledger.emplace(settings.ledger);
   if (!settings.record.empty()) std::filesystem::create_directories(settings.record);
+  const auto hbm_before = device_memory_in_use();  // Pinning makes a context.
   const auto pinned_once = engine::keep_host_memory(settings.pin);
-  Study study(settings);
+  Study study(settings, hbm_before);
   for (const StudyRun& run : runs) study.examine(run);
   for (const StudyRun& run : runs) {
     if (run.calibrates) study.calibrate(run);

@@ -5,9 +5,11 @@
 #include <utility>
 #include <variant>
 
+#include "planner/memory.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/measuring_session.hpp"
+#include "profiler/row/driver_memory.hpp"
 #include "profiler/study/study_record.hpp"
 #include "sim/error.hpp"
 
@@ -68,7 +70,10 @@ std::vector<MeasuredRun> StudyBursts::measure(const StudyRun& run,
   }
   // Everything is allocated before the first step, so any moment shows the most.
   const auto in_use = device_memory_in_use();
-  if (in_use && hbm_before_) hbm_in_use_ = *in_use - *hbm_before_;
+  if (in_use && hbm_before_) {
+    const Bytes idle = std::max(Bytes(0), settings_.pin - planned.step.graph.layout.host_bytes);
+    hbm_in_use_ = *in_use - *hbm_before_ - planner::page_table_bytes(predictor.machine(), idle);
+  }
   if (!settings_.record.empty()) {
     write_record(settings_.record, run.name, prediction.job_hash, prediction.profile_hash, bursts);
   }

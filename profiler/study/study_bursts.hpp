@@ -6,7 +6,6 @@
 
 #include "planner/run_planning.hpp"
 #include "profiler/measured_run.hpp"
-#include "profiler/row/driver_memory.hpp"
 #include "profiler/study/study.hpp"
 
 namespace sluice::profiler {
@@ -19,8 +18,9 @@ struct PlannedRun {
 
 class StudyBursts {
  public:
-  /// `settings` must outlive it.
-  explicit StudyBursts(const StudySettings& settings) : settings_(settings) {}
+  /// `settings` must outlive it. `hbm_before`: in use before this process touched the device.
+  StudyBursts(const StudySettings& settings, std::optional<Bytes> hbm_before)
+      : settings_(settings), hbm_before_(hbm_before) {}
 
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
   /// The recorded plan, the one that the run names, or the best that is found. Throws
@@ -31,12 +31,13 @@ class StudyBursts {
   [[nodiscard]] std::vector<MeasuredRun> measure(const StudyRun& run,
                                                  const planner::Predictor& predictor,
                                                  PlannedRun& planned);
-  /// Of the run that was measured last, less what was in use before the study. Once.
+  /// Of the run that was measured last: what this process takes, context and all, but for the page
+  /// tables of pinned memory that the run leaves alone. Once.
   [[nodiscard]] std::optional<Bytes> take_hbm_in_use();
 
  private:
   const StudySettings& settings_;
-  std::optional<Bytes> hbm_before_ = device_memory_in_use();
+  std::optional<Bytes> hbm_before_;
   std::optional<Bytes> hbm_in_use_;
 };
 
