@@ -20,6 +20,7 @@
 #include "profiler/ablation/ablation_estimate.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/baseline_override.hpp"
+#include "profiler/ablation/known_names.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
@@ -81,6 +82,7 @@ profiler::Experiment experiment_of(const AblateRequest& request) {
     experiment.effort = *request.effort;
   }
   if (!request.on.empty()) experiment.on = profiler::parse_ground(request.on, "--on");
+  require_known_names(experiment);
   return experiment;
 }
 

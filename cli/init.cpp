@@ -8,6 +8,7 @@
 #include "cli/plan_choices_table.hpp"
 #include "cli/prediction_table.hpp"
 #include "cli/progress_line.hpp"
+#include "cli/train_steps.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/data_file.hpp"
 #include "planner/store.hpp"
@@ -76,7 +77,8 @@ std::string commented(const planner::RunConfig& config) {
 }
 
 /// What a run that matters would have, where nothing else was asked for: a warm-up, a way down, and
-/// checkpoints that a crash sets back by a tenth of the run at most.
+/// checkpoints that a crash sets back by a tenth of the run at most, or by the few steps that a run
+/// takes in a row before it is as quick as it will be.
 void fill_recipe(planner::RunConfig& config) {
   const planner::RunConfig untouched;
   if (config.schedule == untouched.schedule) {
@@ -84,9 +86,9 @@ void fill_recipe(planner::RunConfig& config) {
     config.schedule.warmup_steps = std::max<std::int64_t>(1, config.steps / 20);
     config.schedule.final_fraction = 0.1;
   }
-  const std::int64_t tenth = std::max<std::int64_t>(1, config.steps / 10);
-  if (!config.evaluate_every) config.evaluate_every = tenth;
-  if (config.save_every == 0) config.save_every = tenth;
+  const std::int64_t often = std::max(std::min(config.steps, kUnbrokenSteps), config.steps / 10);
+  if (!config.evaluate_every) config.evaluate_every = often;
+  if (config.save_every == 0) config.save_every = often;
   if (!config.keep_last) {
     config.keep_last = 2;
     config.keep_best = true;

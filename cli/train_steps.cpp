@@ -29,12 +29,11 @@ constexpr std::int64_t kEvaluationSteps = 8;
 /// between stops that is long enough for steps to overlap as they do ever after, else of the
 /// longest.
 std::int64_t first_traced(const engine::TrainingStops& stops, std::int64_t start) {
-  constexpr std::int64_t kLongEnough = kTracedSteps + 2;
   constexpr int kChunks = 100;
   std::int64_t begin = start;
   std::int64_t longest = 0;
   std::int64_t from = start;
-  for (int i = 0; i < kChunks && from < stops.steps && longest < kLongEnough; ++i) {
+  for (int i = 0; i < kChunks && from < stops.steps && longest < kUnbrokenSteps; ++i) {
     const std::int64_t to = stops.next(from);
     if (to - from > longest) {
       longest = to - from;
@@ -47,6 +46,16 @@ std::int64_t first_traced(const engine::TrainingStops& stops, std::int64_t start
   const std::int64_t last_possible = stops.steps - start - (kTracedSteps - 1);
   return std::clamp<std::int64_t>(begin - start + within, 1,
                                   std::max<std::int64_t>(1, last_possible));
+}
+
+/// Of the steps that are traced, numbered as the session does, those that the run stops after.
+std::vector<std::int64_t> traced_stops(const engine::TrainingStops& stops, std::int64_t start,
+                                       std::int64_t first) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t step = first; step < first + kTracedSteps - 1; ++step) {
+    if (stops.next(start + step - 1) == start + step) found.push_back(step);
+  }
+  return found;
 }
 
 engine::LedgerPrediction promise_of(const TrainedRun& run) {
@@ -73,6 +82,10 @@ void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Record
   run.observed = "steps " + std::to_string(number) + " to " +
                  std::to_string(number + kTracedSteps - 1) + " of the run, timed by " +
                  (by_events ? "CUDA events" : "the CPU's clock");
+  if (const auto stops = recorder.stops().size(); stops > 0) {
+    run.observed += std::string("; evaluating and saving between them (") +
+                    (stops == 1 ? "once" : "twice") + ") is left out";
+  }
 }
 
 /// Rates of learning follow the run's schedule.
@@ -80,6 +93,14 @@ auto learning_rate_of(const planner::RunConfig& config) {
   return [&config](std::int64_t step) {
     return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
   };
+}
+
+profiler::Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
+                               std::int64_t start) {
+  const std::int64_t first = first_traced(stops, start);
+  return {run.predicted.graph,
+          {.first = first, .count = kTracedSteps},
+          traced_stops(stops, start, first)};
 }
 
 engine::TrainingStops stops_of(const planner::RunConfig& config, const TrainOptions& options) {
@@ -98,8 +119,7 @@ class Training {
         ledger_(parts.folder.ledger()),
         promise_(ledger_.append(promise_of(run))),
         stops_(stops_of(run.config, options)),
-        recorder_(run.predicted.graph,
-                  {.first = first_traced(stops_, parts.start.step()), .count = kTracedSteps}),
+        recorder_(recorder_of(run, stops_, parts.start.step())),
         meter_(run.predicted.graph, recorder_),
         session_(begin_session()),
         metrics_(parts.folder.metrics(), parts.start.step()),

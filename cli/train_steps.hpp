@@ -12,6 +12,8 @@ namespace sluice::cli {
 
 /// Steps of the measured trace: a graph's three.
 inline constexpr std::int64_t kTracedSteps = 3;
+/// Steps in a row of which three overlap with their neighbours as they do ever after.
+inline constexpr std::int64_t kUnbrokenSteps = kTracedSteps + 2;
 
 /// After which steps of a run there is an evaluation or a save.
 [[nodiscard]] engine::TrainingStops stops_of(const planner::RunConfig& config);

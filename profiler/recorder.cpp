@@ -1,14 +1,34 @@
 #include "profiler/recorder.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "sim/error.hpp"
 
 namespace sluice::profiler {
 
-Recorder::Recorder(const planner::StepGraph& graph, StepRange steps)
+namespace {
+
+/// The longest time within `spans` that none of them covers.
+Recorder::Span longest_rest(std::vector<Recorder::Span> spans) {
+  std::sort(spans.begin(), spans.end(),
+            [](const auto& a, const auto& b) { return a.start < b.start; });
+  Recorder::Span rest{spans.front().start, spans.front().start};
+  Instant covered = spans.front().end;
+  for (const auto& span : spans) {
+    if (span.start - covered > rest.end - rest.start) rest = {covered, span.start};
+    covered = std::max(covered, span.end);
+  }
+  return rest;
+}
+
+}  // namespace
+
+Recorder::Recorder(const planner::StepGraph& graph, StepRange steps,
+                   std::vector<std::int64_t> stops)
     : tasks_per_step_(graph.tasks_per_step),
       steps_(steps),
+      stops_(std::move(stops)),
       slots_(graph.tasks_per_step * static_cast<std::size_t>(steps.count)) {}
 
 void Recorder::task_ran(const engine::TaskEvent& event) {
@@ -48,6 +68,18 @@ std::vector<Recorder::Span> recorded_steps(const Recorder& recorder, std::int64_
   for (std::int64_t step = first; step < first + count; ++step) {
     const auto more = recorder.spans(step);
     spans.insert(spans.end(), more.begin(), more.end());
+  }
+  for (const std::int64_t stop : recorder.stops()) {
+    if (stop < first || stop >= first + count - 1) continue;
+    const auto two =
+        spans.begin() + (stop - first) * static_cast<std::ptrdiff_t>(recorder.tasks_per_step());
+    const Recorder::Span rest =
+        longest_rest({two, two + 2 * static_cast<std::ptrdiff_t>(recorder.tasks_per_step())});
+    for (auto& span : spans) {
+      if (span.start < rest.end) continue;
+      span.start -= rest.end - rest.start;
+      span.end -= rest.end - rest.start;
+    }
   }
   Instant origin = Instant::max();
   for (const auto& span : spans) origin = std::min(origin, span.start);

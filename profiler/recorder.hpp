@@ -26,11 +26,13 @@ class Recorder final : public engine::Observer {
   /// Span of one task, instants on the run's clock.
   using Span = sim::Timeline::Span;
 
-  Recorder(const planner::StepGraph& graph, StepRange steps);
+  /// `stops`: steps after which the run stands still for something else (an evaluation, a save).
+  Recorder(const planner::StepGraph& graph, StepRange steps, std::vector<std::int64_t> stops = {});
   void task_ran(const engine::TaskEvent& event) override;
 
   [[nodiscard]] StepRange steps() const { return steps_; }
   [[nodiscard]] std::size_t tasks_per_step() const { return tasks_per_step_; }
+  [[nodiscard]] const std::vector<std::int64_t>& stops() const { return stops_; }
   /// Whether every task of `step` was recorded.
   [[nodiscard]] bool has(std::int64_t step) const;
   /// Spans of `step` in template order. Throws std::logic_error unless has(step).
@@ -49,11 +51,13 @@ class Recorder final : public engine::Observer {
   }
   std::size_t tasks_per_step_;
   StepRange steps_;
+  std::vector<std::int64_t> stops_;
   std::vector<Slot> slots_;
 };
 
 /// Spans of `count` steps from `first` on, parallel to as many first tasks of a step graph (ids s1
-/// on); the clock starts with the first of them.
+/// on); the clock starts with the first of them, and stands still while the run does after a step
+/// that it stops at: for the longest time between that step and the next in which no lane works.
 [[nodiscard]] std::vector<Recorder::Span> recorded_steps(const Recorder& recorder,
                                                          std::int64_t first, std::int64_t count);
 

@@ -68,6 +68,21 @@ std::string fewer_steps(const sim::Trace& predicted, const sim::Trace& measured,
          "\n";
 }
 
+/// Whether each of the three steps begins before the one before has ended on all lanes.
+bool steps_overlap(const planner::StepGraph& graph, const std::vector<Recorder::Span>& spans) {
+  const auto steps = static_cast<std::ptrdiff_t>(graph.tasks_per_step);
+  for (auto step = spans.begin(); spans.end() - step > steps; step += steps) {
+    Instant ended = Instant::min();
+    Instant begins = Instant::max();
+    for (auto span = step; span < step + steps; ++span) ended = std::max(ended, span->end);
+    for (auto span = step + steps; span < step + 2 * steps; ++span) {
+      begins = std::min(begins, span->start);
+    }
+    if (begins >= ended) return false;
+  }
+  return true;
+}
+
 /// The critical path as rows of its own: what follows what, on one lane.
 sim::NamedTrace path_trace(const planner::StepGraph& graph, const sim::Trace& trace,
                            const std::vector<Recorder::Span>& spans, const std::string& name) {
@@ -156,6 +171,7 @@ TraceExport export_run(const std::filesystem::path& folder) {
   TraceExport result;
   std::optional<planner::StallTimes> stalls[2];
   std::optional<Seconds> steps[2];
+  bool overlap[2] = {false, false};
   std::string fewer;
   const char* const names[] = {"predicted", "measured"};
   for (int i = 0; i < 2; ++i) {
@@ -170,6 +186,7 @@ TraceExport export_run(const std::filesystem::path& folder) {
     const auto spans = spans_of(graph, trace, file.string());
     stalls[i] = planner::stall_times_of(graph, spans);
     steps[i] = step_period(trace);
+    overlap[i] = steps_overlap(graph, spans);
     result.traces.push_back({names[i], trace, {}});
     result.traces.push_back(path_trace(graph, trace, spans, names[i]));
   }
@@ -180,6 +197,14 @@ TraceExport export_run(const std::filesystem::path& folder) {
                     planner::format_seconds(*steps[1]), 100 * (*steps[1] / *steps[0] - 1));
   } else {
     result.summary += "\nThe run ended before three steps could be traced.\n" + fewer;
+  }
+  if (steps[1] && overlap[0] && !overlap[1]) {
+    result.summary +=
+        "They do not overlap, as steps in a row do: between them the run stopped to evaluate or to "
+        "save, and what copies and updates had left to do by then counts as waiting for tokens. "
+        "With evaluate_every and save_every of five or more, a trace shows the steps of a long "
+        "run.\n";
+    return result;
   }
   result.summary += dominant_stall(stalls[1] ? *stalls[1] : *stalls[0]) + "\n";
   return result;

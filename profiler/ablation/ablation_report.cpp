@@ -39,6 +39,7 @@ Json samples_of(const CellRecord& cell) {
 Json cell_json(const CellRecord& cell, const Experiment& experiment) {
   Json json = {{"name", cell.name},
                {"levels", cell.levels},
+               {"status", to_string(cell.status)},
                {"fits", cell.status == CellStatus::fits && cell.prediction.has_value()},
                {"reason", cell.reason},
                {"plan", cell.plan},

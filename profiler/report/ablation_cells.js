@@ -28,7 +28,7 @@ function drawCells() {
   const fit = cells.filter((cell) => cell.fits);
   const most = 1.02 * Math.max(1, ...fit.flatMap((cell) => [speedAt(cell, cell.low_s)].concat(cell.samples.flatMap((sample) => sample.steps_s.map((time) => speedAt(cell, time))))));
   const box = panel(part);
-  const wide = [{name: "cell", left: true, kind: "name", text: (cell) => cell.name}, {name: `tokens/s, 0 to ${count(most)}`, left: true, kind: "wide", bar: (cell, row) => cellTrack(cell, row, most)},
+  const wide = [{name: "cell", left: true, kind: "name", text: (cell) => cell.name}, {name: fit.length ? `tokens/s, 0 to ${count(most)}` : "tokens/s", left: true, kind: "wide", bar: (cell, row) => cellTrack(cell, row, most)},
     {name: "predicted", text: (cell) => speedOf(cell) === null ? "" : count(speedOf(cell)), key: speedOf}];
   if (device) {
     wide.push({name: "measured", text: (cell) => measuredSpeed(cell) === null ? "" : count(measuredSpeed(cell)), key: measuredSpeed});
@@ -36,7 +36,7 @@ function drawCells() {
   }
   table(box, wide, cells, "Throughput of each cell");
   legend(box, [["predicted, 90 %", kPredicted, "ring"]].concat(device ? [["measured median, 95 %", kMeasured, "dot"], ["a step that stands apart", "--vermilion", "cross"]] : []));
-  cellNumbers(panel(part), cells, device);
+  if (fit.length) cellNumbers(panel(part), cells, device);
 }
 /** Predicted over measured step time, less one. */
 const errorOf = (cell) => cell.fits && cell.measured ? cell.step_s / cell.measured.median_s - 1 : null;
@@ -55,7 +55,7 @@ function cellNumbers(box, cells, device) {
   if (device) columns.push(time("measured", (cell) => cell.measured ? cell.measured.median_s : null), range("95 %", (cell) => cell.measured));
   columns.push(ratio("speed over the first", speedOf));
   if (device) columns.push(ratio("measured so", measuredSpeed));
-  columns.push({name: "bound by", left: true, text: (cell) => cell.fits ? words(cell.bound_by) : "does not fit", key: (cell) => cell.bound_by});
+  columns.push({name: "bound by", left: true, text: (cell) => cell.fits ? words(cell.bound_by) : cell.status, key: (cell) => cell.bound_by});
   element(box, "h3", {}, "In numbers");
   table(box, columns, cells, "Cells of the experiment in numbers");
 }

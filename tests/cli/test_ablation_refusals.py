@@ -96,10 +96,32 @@ def test_gradient_accumulation_is_a_batch_size(run_sluice, small):
     assert short["fits"] and short["step_s"] < whole[0]["step_s"]
 
 
+@pytest.mark.parametrize("more", [["--list"], ["--dry-run"], []])
+@pytest.mark.parametrize("path, names, texts", [
+    ("policy", "[megatrain, megatrian]", ["factors: other: megatrian", "policy", "megatrain"]),
+    ("model", "[bytes-2m, bytes-2n]", ["factors: other: bytes-2n", "model", "bytes-2m"]),
+    ("machine", "[rtx-4090, rtx-9999]", ["factors: other: rtx-9999", "machine"]),
+])  # fmt: skip
+def test_a_misspelt_name_is_refused_and_no_row(refuses, small, path, names, texts, more):
+    small.write_text(SMALL + f"  other: {{path: {path}, values: {names}}}\n")
+    refuses(["ablate", small, *more], *texts)
+
+
+@pytest.mark.parametrize("override, texts", [("model=bytes-2n", ["baseline", "model", "bytes-2m"]), ("machine=rtx-9999", ["baseline", "machine"]),
+                                             ("policy=megatrian", ["baseline", "policy", "megatrain"])])  # fmt: skip
+def test_a_misspelt_name_of_the_baseline_is_refused(refuses, small, override, texts):
+    refuses(["ablate", small, override, "--list"], *texts)
+
+
+def test_a_name_that_no_cell_has_may_be_any(run_sluice, small):
+    small.write_text(SMALL + "  other: {path: model, values: [bytes-2m, qwen2.5-0.5b]}\n")
+    assert "qwen2.5-0.5b" in run_sluice("ablate", small, "--list").out
+
+
 def test_an_experiment_without_a_run_leaves_no_folder(run_sluice, refuses, small, tmp_path):
-    run = run_sluice("ablate", small, "model=no-such-model", exit_code=2)
+    run = run_sluice("ablate", small, "micro_batch=3", exit_code=2)
     assert "no cell is a run" in run.err and not (tmp_path / "ablations").exists()
-    share = run_sluice("ablate", small, "model=no-such-model", "--cells", "1/4", "-o", tmp_path / "out")
+    share = run_sluice("ablate", small, "micro_batch=3", "--cells", "1/4", "-o", tmp_path / "out")
     assert "3 of 4 cells are still to be done" in share.out  # Of a share a row is a row: others may have runs.
 
 
@@ -107,7 +129,7 @@ def test_an_experiment_without_a_run_leaves_no_folder(run_sluice, refuses, small
 def test_an_experiment_without_a_run_leaves_folders_that_were_there(refuses, small, tmp_path, before):
     (tmp_path / before).mkdir(parents=True)
     there = sorted((tmp_path / "ours").rglob("*"))
-    refuses(["ablate", small, "model=no-such-model", "-o", "ours/out"], "no cell is a run")
+    refuses(["ablate", small, "micro_batch=3", "-o", "ours/out"], "no cell is a run")
     assert (tmp_path / "ours").is_dir() and sorted((tmp_path / "ours").rglob("*")) == there
 
 

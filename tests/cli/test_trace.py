@@ -87,6 +87,27 @@ def test_predicted_and_measured_traces_hold_the_same_ids(run_folder, run_sluice)
     assert report["step_a_s"] > 0 and report["step_b_s"] > 0
 
 
+@pytest.mark.parametrize("often", ["save_every", "evaluate_every"])
+def test_what_a_run_stops_for_is_no_part_of_its_traced_steps(often, tmp_path, run_sluice):
+    if "train" not in available_verbs():
+        pytest.skip("this build does not train")
+    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
+    (tmp_path / "text.txt").write_text(TEXT)
+    every = {"save_every": 0, "evaluate_every": 0, often: 1}
+    run_sluice("train", "--model", "config.json", "data=text.txt", "--seq-len", "32", "--batch-size", "4", "steps=8", "--backend", "host", "out=run",
+               "--json", *(f"{key}={value}" for key, value in every.items()))
+    told = run_sluice("trace", "run").out
+    assert "They do not overlap" in told and "Most waiting" not in told
+    tasks = json.loads((tmp_path / "run" / "measured.trace").read_text())["tasks"]
+    spans = sorted((task["start_s"], task["end_s"]) for task in tasks)
+    longest, covered = 0, spans[0][1]
+    for start, end in spans:
+        longest, covered = max(longest, start - covered), max(covered, end)
+    # A state is saved and a text looked at in milliseconds; lanes hand work to each other in less than one.
+    steps = [json.loads(line)["step_s"] for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert longest < max(steps)
+
+
 @pytest.mark.parametrize("steps", [1, 2])
 def test_steps_of_a_run_too_short_to_trace_are_kept_and_compared(steps, tmp_path, run_sluice, validate):
     if "train" not in available_verbs():

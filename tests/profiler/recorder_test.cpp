@@ -41,6 +41,43 @@ TEST(Recorder, ThreeStepsOfARunBecomeTheGraphsOwnIdsFromTimeZero) {
   }
 }
 
+TEST(Recorder, WhatARunStopsForIsLeftOut) {
+  const planner::StepGraph graph = small_graph();
+  Recorder straight(graph, {.first = 5, .count = 3});
+  Recorder stopped(graph, {.first = 5, .count = 3}, {4, 6, 7});
+  Recorder untold(graph, {.first = 5, .count = 3});
+  // One step after another, as where a run stops after each; a second more after step 6.
+  const sim::Timeline timeline = sim::simulate(graph.graph);
+  const std::size_t n = graph.tasks_per_step;
+  Instant begin = Instant::max();
+  Instant end = Instant::min();
+  for (std::size_t i = 0; i < n; ++i) {
+    begin = std::min(begin, timeline.spans[i].start);
+    end = std::max(end, timeline.spans[i].end);
+  }
+  const Duration each = end - begin;
+  for (std::int64_t k = 0; k < 3; ++k) {
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto at = [&](Duration later) {
+        return engine::TaskEvent{static_cast<std::uint32_t>(i), 5 + k,
+                                 timeline.spans[i].start + k * each + later,
+                                 timeline.spans[i].end + k * each + later};
+      };
+      const Duration stop = k == 2 ? std::chrono::seconds(1) : Duration(0);
+      straight.task_ran(at(Duration(0)));
+      stopped.task_ran(at(stop));
+      untold.task_ran(at(stop));
+    }
+  }
+  const auto expected = three_steps(straight, 5);
+  const auto spans = three_steps(stopped, 5);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    EXPECT_EQ(spans[i].start, expected[i].start) << i;
+    EXPECT_EQ(spans[i].end, expected[i].end) << i;
+  }
+  EXPECT_EQ(three_steps(untold, 5).back().end, expected.back().end + std::chrono::seconds(1));
+}
+
 TEST(Recorder, ADevicesTraceSaysWhichTasksTheCpusClockTimed) {
   const planner::StepGraph graph = small_graph();
   const sim::Trace trace =
