@@ -32,13 +32,13 @@ constexpr std::array kColumns = {"status",
                                  "profile_hash",
                                  "optimality_gap"};
 
-/// Of cells.csv before them, and of the Python module's frame.
-constexpr std::array kOthers = {"cell", "hbm_bytes", "host_bytes"};
+/// Of cells.csv before them.
+constexpr const char* kFirst = "cell";
 
 }  // namespace
 
 std::string cell_header(const Experiment& experiment) {
-  std::string text = "cell";
+  std::string text = kFirst;
   for (const Factor& factor : experiment.factors) text += "," + csv_field(column_of(factor));
   for (const char* column : kColumns) text.append(",").append(column);
   return text + "\n";
@@ -46,8 +46,7 @@ std::string cell_header(const Experiment& experiment) {
 
 std::string column_of(const Factor& factor) {
   const auto is_name = [&factor](const char* column) { return factor.name == column; };
-  const bool taken =
-      std::ranges::any_of(kColumns, is_name) || std::ranges::any_of(kOthers, is_name);
+  const bool taken = is_name(kFirst) || std::ranges::any_of(kColumns, is_name);
   return taken ? "factor." + factor.name : factor.name;
 }
 

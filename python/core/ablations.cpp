@@ -15,6 +15,7 @@
 #include "profiler/ablation/cell_plan.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "profiler/ablation/experiment.hpp"
+#include "profiler/ablation/known_names.hpp"
 #include "python/core/bindings.hpp"
 #include "python/core/interruptible.hpp"
 
@@ -34,6 +35,7 @@ class Ablation {
     for (const auto& [path, value] : baseline) {
       override_baseline(experiment_, {path, value});
     }
+    require_known_names(experiment_);
     if (effort) experiment_.effort = *effort;
     effort_ = planner::search_effort(experiment_.effort, "effort");
     cells_ = cells_of(experiment_, models);

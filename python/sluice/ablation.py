@@ -51,20 +51,20 @@ class AblationResult:
         self._columns = columns or factors
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row a cell: a column for each factor (``factor.NAME`` where its name is another column's), then ``status``, ``reason``, ``step_s``, ``step_s_low``,
+        """One row a cell: a column for each factor (``factor.NAME`` where its name is another column's), then as in ``cells.csv`` ``status``, ``reason``, ``tier``, ``short_bytes``, ``step_s``, ``step_s_low``,
         ``step_s_high`` (seconds), ``tokens_per_s``, ``model_tflops``, ``mfu``, ``bound_s``, ``bound_by``,
-        ``hbm_bytes``, ``host_bytes``, ``plan`` and ``optimality_gap``. Needs pandas."""
+        ``hbm_peak_bytes``, ``host_peak_bytes``, ``plan`` and ``optimality_gap``. Needs pandas."""
         rows = []
         for cell in self.cells:
             row: dict[str, Any] = dict(zip(self._columns, cell.levels))
-            row |= {"status": cell.status, "reason": cell.reason}
+            row |= {"status": cell.status, "reason": cell.reason, "tier": cell.tier, "short_bytes": cell.short_bytes if cell.tier else None}
             found = cell.prediction or {}
             for field in (
                 "step_s", "step_s_low", "step_s_high", "tokens_per_s", "model_tflops", "mfu", "bound_s", "bound_by",
             ):  # fmt: skip
                 row[field] = found.get(field)
             for tier in ("hbm", "host"):
-                row[f"{tier}_bytes"] = found["memory"][tier]["peak_bytes"] if found else None
+                row[f"{tier}_peak_bytes"] = found["memory"][tier]["peak_bytes"] if found else None
             rows.append(row | {"plan": cell.plan, "optimality_gap": cell.optimality_gap})
         return frame(rows)
 

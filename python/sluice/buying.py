@@ -29,10 +29,13 @@ class Advice(Record):
 
     @property
     def rows(self) -> Rows[Record]:
+        """The machines that were ranked, one a row, as the class describes them."""
         return Rows(Record(row) for row in self._fields["rows"])
 
     @property
     def upgrades(self) -> Rows[Record]:
+        """What can be changed in the base machine, one a row: ``step_s`` (seconds) and ``speedup`` with it, ``days_saved``
+        (negative where it costs some, as more DIMMs may, which then run slower), ``price`` where one is known."""
         return Rows(Record(row) for row in self._fields["upgrades"])
 
     def __repr__(self) -> str:

@@ -89,6 +89,7 @@ class Machine(Record):
 
     @property
     def name(self) -> str:
+        """The catalogue's name, or what the profile calls the machine."""
         return self._catalogue_name or self._fields["name"]
 
     @property

@@ -148,10 +148,12 @@ class Prediction(Record):
 
     @property
     def memory(self) -> Memory:
+        """Peaks, capacities and parts of each tier, in bytes."""
         return Memory(self._fields["memory"])
 
     @property
     def plan(self) -> Plan:
+        """The plan that the step is of: words, choices, and the file that ``sluice train --plan`` takes."""
         return Plan(self._fields["plan"], self._outcome.plan_file_json())
 
     @property

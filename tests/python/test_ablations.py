@@ -43,7 +43,10 @@ def test_cells_are_those_of_the_program(tmp_path):
     assert [cell["step_s"] for cell in printed] == frame["step_s"].tolist()
     assert [cell["plan"] for cell in printed] == frame["plan"].tolist()
     with (tmp_path / "out" / "cells.csv").open() as rows:
-        gaps = [float(row["optimality_gap"]) for row in csv.DictReader(rows)]
+        written = list(csv.DictReader(rows))
+    assert set(frame.columns) <= set(written[0])
+    assert [int(row["hbm_peak_bytes"]) for row in written] == frame["hbm_peak_bytes"].tolist()
+    gaps = [float(row["optimality_gap"]) for row in written]
     assert gaps == frame["optimality_gap"].tolist() and max(gaps) > 0
     assert printed[0]["step_s"] > printed[4]["step_s"], "six layers take longer than three"
 
@@ -60,6 +63,8 @@ def test_cells_that_do_not_fit_stay_and_say_why():
 def test_a_misspelt_key_is_refused_with_the_nearest():
     with pytest.raises(sluice.BadRequest, match="factors"):
         sluice.ablate({**EXPERIMENT, "factor": {}})
+    with pytest.raises(sluice.BadRequest, match="baseline: .*rtx-4091.*rtx-4090"):
+        sluice.ablate(EXPERIMENT, baseline={"machine": "rtx-4091"})
     with pytest.raises(sluice.BadRequest, match="no such file"):
         sluice.ablate("nowhere.yaml")
     for effort in (0, -1, float("nan")):
