@@ -7,6 +7,7 @@
 
 #include "cli/end_hashes.hpp"
 #include "cli/progress.hpp"
+#include "cli/run_files.hpp"
 #include "cli/run_log.hpp"
 #include "cli/run_saves.hpp"
 #include "cli/step_watch.hpp"
