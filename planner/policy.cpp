@@ -18,26 +18,24 @@ bool is_policy_file(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml");
 }
 
+PolicyFile named_policy(const std::string& name) {
+  if (is_policy_file(name)) return policy_from_yaml(read_whole_file(name), name);
+  if (const PolicyFile* known = built_in_policy(name)) return *known;
+  std::string all;
+  for (const std::string& each : policy_names()) all += (all.empty() ? "" : ", ") + each;
+  throw BadRequest("policy: \"" + name + "\" is not one of " + all + ", nor a FILE.yaml" +
+                   sim::did_you_mean(name, policy_names()));
+}
+
 PolicyFile find_policy(const RunConfig& config) {
-  const std::string& name = *config.policy;
-  PolicyFile policy;
-  if (is_policy_file(name)) {
-    policy = policy_from_yaml(read_whole_file(name), name);
-  } else if (const PolicyFile* known = built_in_policy(name)) {
-    policy = *known;
-  } else {
-    std::string all;
-    for (const std::string& each : policy_names()) all += (all.empty() ? "" : ", ") + each;
-    throw BadRequest("--policy: \"" + name + "\" is not one of " + all + ", nor a FILE.yaml" +
-                     sim::did_you_mean(name, policy_names()));
-  }
+  PolicyFile policy = named_policy(*config.policy);
   // Settings of a policy made of plan fields are those fields.
   for (const auto& [field, value] : config.policy_overrides) {
     try {
       check_plan_override(field, value);
     } catch (const BadRequest& error) {
-      throw BadRequest("policy." + field + ": policy " + name + " is made of plan fields; " +
-                       error.what());
+      throw BadRequest("policy." + field + ": policy " + *config.policy +
+                       " is made of plan fields; " + error.what());
     }
     policy.plan[field] = value;
   }
@@ -60,6 +58,10 @@ std::string policy_summary(const std::string& name) {
   }
   const PolicyFile* policy = built_in_policy(name);
   return policy ? policy->summary : "";
+}
+
+void require_policy(const std::string& name) {
+  if (name != kMlDataflow) static_cast<void>(named_policy(name));
 }
 
 RunConfig stated_with_policy(RunConfig config) {

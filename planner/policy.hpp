@@ -23,6 +23,9 @@ struct PolicyPlan {
 /// One line that says what the built-in policy does.
 [[nodiscard]] std::string policy_summary(const std::string& name);
 
+/// Throws BadRequest with the nearest name where `name` is neither a policy nor a file of one.
+void require_policy(const std::string& name);
+
 /// The run with what the policy states of its job (state type, clipping, micro-batch): these change
 /// bits, and `policy_changes` says each. Throws BadRequest for an unknown policy or setting.
 [[nodiscard]] RunConfig stated_with_policy(RunConfig config);

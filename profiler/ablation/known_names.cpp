@@ -1,13 +1,11 @@
 #include "profiler/ablation/known_names.hpp"
 
-#include <algorithm>
 #include <set>
 #include <string>
 
 #include "planner/catalogue.hpp"
 #include "planner/policy.hpp"
 #include "sim/error.hpp"
-#include "sim/nearest_name.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -20,19 +18,13 @@ class NamesOfOthers {
     try {
       if (path == "model") static_cast<void>(planner::find_model(name));
       if (path == "machine") static_cast<void>(planner::find_machine(name));
-      if (path == "policy") require_policy(name);
+      if (path == "policy") planner::require_policy(name);
     } catch (const BadRequest& error) {
       throw BadRequest(where + ": " + error.what());
     }
   }
 
  private:
-  static void require_policy(const std::string& name) {
-    const auto names = planner::policy_names();
-    if (name.ends_with(".yaml") || std::ranges::find(names, name) != names.end()) return;
-    throw BadRequest("policy: no such policy: \"" + name + "\"" + sim::did_you_mean(name, names));
-  }
-
   std::set<std::string> seen_;
 };
 

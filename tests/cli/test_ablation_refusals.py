@@ -114,7 +114,7 @@ def test_a_misspelt_name_of_the_baseline_is_refused(refuses, small, override, te
 
 
 def test_a_name_that_no_cell_has_may_be_any(run_sluice, small):
-    small.write_text(SMALL + "  other: {path: model, values: [bytes-2m, qwen2.5-0.5b]}\n")
+    small.write_text(SMALL.replace("model: bytes-2m", "model: of-no-cell") + "  other: {path: model, values: [bytes-2m, qwen2.5-0.5b]}\n")
     assert "qwen2.5-0.5b" in run_sluice("ablate", small, "--list").out
 
 

@@ -36,7 +36,6 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .rounds = 2,
             .parameters = std::int64_t{64} << 20,
             .dram = 512_MiB,
-            .survey = 128_GiB,
             .disk = {.drive = {}, .file = 1_GiB, .budget = Seconds(1)}};
   }
   return {.copy_size = Seconds(0.15),
@@ -47,7 +46,6 @@ ProbeBudget budget_of(ProbeDepth depth) {
           .rounds = 5,
           .parameters = std::int64_t{128} << 20,
           .dram = 1_GiB,
-          .survey = 128_GiB,
           .disk = {.drive = {}, .file = 4_GiB, .budget = Seconds(4)}};
 }
 

@@ -24,7 +24,6 @@ struct ProbeBudget {
   int rounds;
   std::int64_t parameters;  ///< Of the CPU optimizer.
   Bytes dram;               ///< An array of the triad.
-  Bytes survey;             ///< Of host memory, at most.
   DiskBenchOptions disk;
 };
 

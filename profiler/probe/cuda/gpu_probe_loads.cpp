@@ -71,7 +71,7 @@ void GpuProbe::host_memory() {
   const Bytes parts(2 * copy_buffer().count() + 3 * dram_array().count() +
                     16 * updated_parameters() + (32_MiB).count());
   const Bytes available = planner::host_memory().available;
-  const Bytes surveyed = std::min(budget_.survey, Bytes(available.count() / 8 * 7));
+  const Bytes surveyed = std::min<Bytes>(128_GiB, Bytes(available.count() / 8 * 7));
   memory_.emplace(parts, surveyed);
   if (const auto& kinds = memory_->kinds()) {
     say("memory latency",
