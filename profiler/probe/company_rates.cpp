@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
 #include <string>
 
 #include "profiler/probe/curves.hpp"
@@ -18,7 +21,10 @@ planner::Fact rate_fact(const Samples& samples, const Company& company) {
   }
   const std::string threads =
       company.threads > 0 ? "AdamW on " + std::to_string(company.threads) + " threads" : "no AdamW";
-  return measured_fact(samples, "sustained; " + threads + ", copies " + to_string(company.copies));
+  planner::Fact fact =
+      measured_fact(samples, "sustained; " + threads + ", copies " + to_string(company.copies));
+  fact.value = usual_rate(samples);
+  return fact;
 }
 
 const CompanySamples* find(const std::vector<CompanySamples>& samples, std::int64_t threads,
@@ -34,12 +40,40 @@ const CompanySamples* find(const std::vector<CompanySamples>& samples, std::int6
 
 }  // namespace
 
+double relative_error(const Samples& samples) {
+  if (samples.size() < 2) return 1;
+  const auto count = static_cast<double>(samples.size());
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
+  double squares = 0;
+  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  return std::sqrt(squares / (count - 1) / count) / mean;
+}
+
+bool is_sure(const CompanySamples& samples) {
+  constexpr double kSure = 0.007;
+  for (const Samples* rate : {&samples.update, &samples.h2d, &samples.d2h, &samples.products}) {
+    if (!rate->empty() && relative_error(*rate) > kSure) return false;
+  }
+  return true;
+}
+
+double usual_rate(Samples samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto left_out = static_cast<std::ptrdiff_t>(samples.size() / 5);
+  const auto first = samples.begin() + left_out, last = samples.end() - left_out;
+  return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
+}
+
 ContentionGrid contention_grid(const std::vector<CompanySamples>& samples) {
   ContentionGrid grid;
   for (const CompanySamples& each : samples) {
     if (each.company.products == Products::run) continue;
-    grid.push_back({each.company.threads, each.company.copies, rate_fact(each.update, each.company),
-                    rate_fact(each.h2d, each.company), rate_fact(each.d2h, each.company)});
+    grid.push_back({each.company.threads,
+                    each.company.copies,
+                    rate_fact(each.update, each.company),
+                    rate_fact(each.h2d, each.company),
+                    rate_fact(each.d2h, each.company),
+                    {each.update, each.h2d, each.d2h}});
   }
   return grid;
 }

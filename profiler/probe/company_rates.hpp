@@ -8,6 +8,7 @@
 #include "planner/machine.hpp"
 #include "profiler/probe/contention_grid.hpp"
 #include "profiler/probe/sampling.hpp"
+#include "sim/units.hpp"
 
 namespace sluice::profiler {
 
@@ -26,6 +27,22 @@ struct CompanySamples {
   Samples update, h2d, d2h;  ///< Parameters/s, bytes/s.
   Samples products;          ///< FLOP/s
 };
+
+/// How often companies are measured: all of them `least` times, then those whose rates are not
+/// sure, until every one is, was measured `most` times or `more` time went by.
+struct CompanyRounds {
+  int least = 1, most = 1;
+  Seconds more{0};
+};
+
+/// Of the mean of `samples`, its standard error over it; 1 of fewer than two.
+[[nodiscard]] double relative_error(const Samples& samples);
+/// Whether the mean of each rate is known to a standard error of 0.7 %: the errors of two points
+/// then leave the fit 1 % of its targets.
+[[nodiscard]] bool is_sure(const CompanySamples& samples);
+/// The mean of the middle three fifths: what a rate is over a long time where windows see now one
+/// and now another of its speeds, which a median of few does not say.
+[[nodiscard]] double usual_rate(Samples samples);
 
 /// Those without products as the grid of the contention fit.
 [[nodiscard]] ContentionGrid contention_grid(const std::vector<CompanySamples>& samples);

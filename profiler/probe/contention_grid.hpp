@@ -13,12 +13,18 @@ namespace sluice::profiler {
 enum class Copies { none, h2d, d2h, both };
 const char* to_string(Copies copies);
 
+/// A point's rates in each round that measured it.
+struct RoundRates {
+  std::vector<double> update, h2d, d2h;
+};
+
 /// Rates that were reached at the same time. Those of what did not run are 0.
 struct ContentionPoint {
   std::int64_t threads = 0;  ///< Of the CPU optimizer; 0: it did not run.
   Copies copies = Copies::none;
   planner::Fact update;    ///< Parameters/s.
   planner::Fact h2d, d2h;  ///< Bytes/s.
+  RoundRates rounds{};     ///< What these are of, where that was kept.
 };
 using ContentionGrid = std::vector<ContentionPoint>;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "planner/units_text.hpp"
 
 namespace sluice::profiler {
@@ -21,18 +23,20 @@ std::string with_deviation(const planner::Fact& rate, const char* unit, double s
 }
 
 std::string companies_text(const std::vector<CompanySamples>& samples) {
-  std::string text =
-      fmt::format("  {:>7} {:<6} {:<9}{:>12}{:>10}{:>10}{:>10}\n", "threads", "copies", "products",
-                  "Gparam/s", "h2d GB/s", "d2h GB/s", "TFLOP/s");
+  std::string text = fmt::format(
+      "means of the middle rounds\n  {:>7} {:<6} {:<9}{:>6}{:>12}{:>10}{:>10}{:>10}\n", "threads",
+      "copies", "products", "rounds", "Gparam/s", "h2d GB/s", "d2h GB/s", "TFLOP/s");
   const auto cell = [](const Samples& rates, double scale, int width) {
     return rates.empty() ? fmt::format("{:>{}}", "-", width)
-                         : fmt::format("{:>{}.3f}", median(rates) / scale, width);
+                         : fmt::format("{:>{}.3f}", usual_rate(rates) / scale, width);
   };
   for (const CompanySamples& each : samples) {
     text += fmt::format(
-        "  {:>7} {:<6} {:<9}{}{}{}{}\n", each.company.threads, to_string(each.company.copies),
-        each.company.products == Products::run ? "yes" : "no", cell(each.update, 1e9, 12),
-        cell(each.h2d, 1e9, 10), cell(each.d2h, 1e9, 10), cell(each.products, 1e12, 10));
+        "  {:>7} {:<6} {:<9}{:>6}{}{}{}{}\n", each.company.threads, to_string(each.company.copies),
+        each.company.products == Products::run ? "yes" : "no",
+        std::max({each.update.size(), each.h2d.size(), each.d2h.size(), each.products.size()}),
+        cell(each.update, 1e9, 12), cell(each.h2d, 1e9, 10), cell(each.d2h, 1e9, 10),
+        cell(each.products, 1e12, 10));
   }
   return text;
 }

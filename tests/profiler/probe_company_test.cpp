@@ -1,6 +1,8 @@
 // What the probe makes of rates measured together: the grid, factors, thread counts. No GPU.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "profiler/probe/company_rates.hpp"
 #include "profiler/probe/curves.hpp"
 
@@ -41,6 +43,33 @@ TEST(ContentionGrid, HoldsWhatRanWithoutProducts) {
   EXPECT_EQ(grid[0].update.value, 0);
   EXPECT_EQ(grid[1].update.value, 1e9);
   EXPECT_EQ(grid[1].update.count, 1);
+}
+
+TEST(ContentionGrid, HasTheUsualRateOfItsRoundsAndKeepsThem) {
+  CompanySamples each = sample({2, Copies::h2d, Products::none}, 1, 1, 0, 0);
+  each.update = {1.0e9, 1.2e9, 1.0e9, 1.2e9, 0.1e9};  // two speeds, and one round disturbed
+  const ContentionGrid grid = contention_grid({each});
+  EXPECT_NEAR(grid[0].update.value, (1.0e9 + 1.0e9 + 1.2e9) / 3, 1);
+  EXPECT_EQ(grid[0].update.count, 5);
+  EXPECT_EQ(grid[0].rounds.update, each.update);
+  const ContentionGrid again = contention_grid_from_json(to_json_text(grid), "grid.json");
+  EXPECT_EQ(again[0].rounds.update, each.update);
+  EXPECT_EQ(again[0].rounds.h2d, each.h2d);
+  EXPECT_TRUE(again[0].rounds.d2h.empty());
+}
+
+TEST(CompanyRounds, GoOnUntilEveryMeanIsSure) {
+  EXPECT_EQ(relative_error({}), 1);
+  EXPECT_EQ(relative_error({7}), 1);  // once says nothing of the next time
+  EXPECT_NEAR(relative_error({0.9, 1.1}), 0.1, 1e-12);
+  EXPECT_NEAR(relative_error({0.9, 1.1, 0.9, 1.1}), 0.1 / std::sqrt(3), 1e-12);
+  CompanySamples each = sample({2, Copies::h2d, Products::none}, 1, 1, 0, 0);
+  EXPECT_FALSE(is_sure(each));
+  each.update = {1.0, 1.01, 1.0, 1.01};
+  each.h2d = {1.0, 1.0, 1.0, 1.0};
+  EXPECT_TRUE(is_sure(each));
+  each.h2d = {1.0, 1.1, 1.0, 1.1};
+  EXPECT_FALSE(is_sure(each));
 }
 
 TEST(ProductInterference, IsTheSpeedBesideOverTheSpeedAlone) {

@@ -54,13 +54,24 @@ void measure_once(CompanyLoads loads, Seconds window, CompanySamples& to) {
 }  // namespace
 
 std::vector<CompanySamples> measure_companies(CompanyLoads loads,
-                                              const std::vector<Company>& companies, int rounds,
-                                              Seconds window) {
+                                              const std::vector<Company>& companies,
+                                              const CompanyRounds& rounds, Seconds window) {
   std::vector<CompanySamples> samples;
   samples.reserve(companies.size());
   for (const Company& company : companies) samples.push_back({company, {}, {}, {}, {}});
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds.least; ++round) {
     for (CompanySamples& each : samples) measure_once(loads, window, each);
+  }
+  const Seconds end = read(Timer::wall) + rounds.more;
+  for (int round = rounds.least; round < rounds.most; ++round) {
+    bool sure = true;
+    for (CompanySamples& each : samples) {
+      if (is_sure(each)) continue;
+      if (read(Timer::wall) >= end) return samples;
+      measure_once(loads, window, each);
+      sure = false;
+    }
+    if (sure) break;
   }
   return samples;
 }

@@ -17,10 +17,11 @@ struct CompanyLoads {
   UpdateBench& update;
 };
 
-/// Measures each company once a round, in turn, so that what drifts meets all alike. Every load
-/// runs before the window opens and until it has closed.
+/// Measures companies in turn, so that what drifts meets all alike. Every load runs before the
+/// window opens and until it has closed.
 [[nodiscard]] std::vector<CompanySamples> measure_companies(CompanyLoads loads,
                                                             const std::vector<Company>& companies,
-                                                            int rounds, Seconds window);
+                                                            const CompanyRounds& rounds,
+                                                            Seconds window);
 
 }  // namespace sluice::profiler

@@ -33,7 +33,8 @@ ProbeBudget budget_of(ProbeDepth depth) {
             .settle = Seconds(1.5),
             .kernel = Seconds(0.1),
             .window = Seconds(0.1),
-            .rounds = 2,
+            .grid = {.least = 2, .most = 2},
+            .products = {.least = 2, .most = 2},
             .parameters = std::int64_t{64} << 20,
             .dram = 512_MiB,
             .disk = {.drive = {}, .file = 1_GiB, .budget = Seconds(1)}};
@@ -43,7 +44,8 @@ ProbeBudget budget_of(ProbeDepth depth) {
           .settle = Seconds(5),
           .kernel = Seconds(0.4),
           .window = Seconds(0.35),
-          .rounds = 5,
+          .grid = {.least = 5, .most = 24, .more = Seconds(90)},
+          .products = {.least = 5, .most = 5},
           .parameters = std::int64_t{128} << 20,
           .dram = 1_GiB,
           .disk = {.drive = {}, .file = 4_GiB, .budget = Seconds(4)}};

@@ -21,7 +21,8 @@ struct ProbeBudget {
   Seconds product, settle;  ///< A product; until clocks are those of a long run.
   Seconds kernel;           ///< Any other kernel.
   Seconds window;           ///< A company in a round.
-  int rounds;
+  CompanyRounds grid;       ///< How often companies of copies and the optimizer are measured,
+  CompanyRounds products;   ///< and those with products.
   std::int64_t parameters;  ///< Of the CPU optimizer.
   Bytes dram;               ///< An array of the triad.
   DiskBenchOptions disk;

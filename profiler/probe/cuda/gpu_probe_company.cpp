@@ -20,17 +20,16 @@ void GpuProbe::company() {
       std::make_unique<UpdateBench>(updated_parameters(), static_cast<int>(cores_), &*memory_);
   const CompanyLoads loads{*link_, *product_bench_, *update_};
   auto samples =
-      measure_companies(loads, contention_companies(threads_), budget_.rounds, budget_.window);
+      measure_companies(loads, contention_companies(threads_), budget_.grid, budget_.window);
   result_.grid = contention_grid(samples);
   const std::int64_t most = threads_.back();
   const std::vector<std::int64_t> beside =
       depth_ == ProbeDepth::quick ? std::vector<std::int64_t>{most}
                                   : std::vector<std::int64_t>{threads_[threads_.size() / 2], most};
   const auto with_products =
-      measure_companies(loads, product_companies(beside), budget_.rounds, budget_.window);
+      measure_companies(loads, product_companies(beside), budget_.products, budget_.window);
   samples.insert(samples.end(), with_products.begin(), with_products.end());
-  say("in company",
-      "medians of " + std::to_string(budget_.rounds) + " rounds\n" + companies_text(samples));
+  say("in company", companies_text(samples));
   result_.profile.interference = product_interference(samples, most);
 }
 
