@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "planner/proven_bound.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {
@@ -16,6 +17,8 @@ constexpr double kPerhapsBest = 1.02;
 constexpr std::int64_t kFirstTasks = 300'000, kTimesMore = 4;
 /// Beyond so many a search is ended by the clock or has nothing left to try.
 constexpr std::int64_t kMostTasks = 1'000'000'000'000;
+/// Solved to say how fast any plan can be: half a millisecond each.
+constexpr int kRelaxations = 150;
 /// Memory set aside at the first look at a number of rounds, in sizes of its rings.
 constexpr double kFirstSlack = 1.3;
 
@@ -50,7 +53,9 @@ void GuidedSearch::relax() {
     least.relaxed.bound = relaxation_.bound_of_whole_ends(least.node, least.relaxed);
   }
   std::stable_sort(nodes_.begin(), nodes_.end(), by_bound);
-  bound_ = nodes_.front().relaxed.bound;
+  std::vector<RelaxedPart> parts;
+  for (const Node& each : nodes_) parts.push_back({each.node, each.relaxed});
+  bound_ = proven_bound(relaxation_, std::move(parts), kRelaxations);
   // The machine's bound counts the bytes of fp32 state.
   if (predictor_.job().optimizer.state == StateType::fp32) {
     bound_ = std::max(*bound_, predictor_.bound().time);

@@ -72,6 +72,14 @@ void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, st
   }
 }
 
+constexpr double kNone = 1e-6;  ///< Of a count of blocks.
+
+/// Whether the one unit with these counts makes parts of several choices.
+bool is_of_several(const std::vector<double>& counts) {
+  constexpr double kWhole = 1 - 1e-6;
+  return std::all_of(counts.begin(), counts.end(), [](double each) { return each < kWhole; });
+}
+
 }  // namespace
 
 UseSum PlanRelaxation::base() const {
@@ -121,12 +129,8 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
 
 Seconds PlanRelaxation::bound_of_whole_ends(const RelaxedNode& node,
                                             const RelaxedPlan& relaxed) const {
-  const auto is_split = [](const std::vector<double>& values) {
-    constexpr double kWhole = 1 - 1e-6;
-    return std::all_of(values.begin(), values.end(), [](double each) { return each < kWhole; });
-  };
-  const bool embed = is_split(relaxed.embeds);
-  if (!embed && !is_split(relaxed.heads)) return relaxed.bound;
+  const bool embed = is_of_several(relaxed.embeds);
+  if (!embed && !is_of_several(relaxed.heads)) return relaxed.bound;
   Seconds least(std::numeric_limits<double>::infinity());
   for (std::size_t choice = 0; choice < (embed ? relaxed.embeds : relaxed.heads).size(); ++choice) {
     RelaxedNode whole = node;
@@ -135,6 +139,39 @@ Seconds PlanRelaxation::bound_of_whole_ends(const RelaxedNode& node,
     if (plan.feasible) least = std::min(least, plan.bound);
   }
   return std::isfinite(least.count()) ? std::max(least, relaxed.bound) : relaxed.bound;
+}
+
+std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
+                                               const RelaxedPlan& relaxed) const {
+  std::vector<RelaxedNode> nodes;
+  const bool embed = !node.embed && is_of_several(relaxed.embeds);
+  if (embed || (!node.head && is_of_several(relaxed.heads))) {
+    for (std::size_t choice = 0; choice < (embed ? relaxed.embeds : relaxed.heads).size();
+         ++choice) {
+      (embed ? nodes.emplace_back(node).embed : nodes.emplace_back(node).head) = choice;
+    }
+    return nodes;
+  }
+  // More slots than a block's records of a round leave none to wait for.
+  const SlotRange& slots = node.record_slots;
+  const std::int64_t most = std::min(slots.most, predictor_->job().micro_batches() / node.rounds);
+  if (slots.least >= most) return nodes;
+  const auto choices = record_choices(node.rounds, slots);
+  const auto single = record_choices(node.rounds, {.least = slots.least, .most = slots.least});
+  const auto waits = [](UseSum use) {
+    return at(use, Use::forward_waits) + at(use, Use::backward_waits);
+  };
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (relaxed.records[i] < kNone || waits(single[i].use) <= waits(choices[i].use)) continue;
+    const auto middle =
+        static_cast<std::int64_t>(std::ceil(std::sqrt(static_cast<double>(slots.least * most))));
+    const std::int64_t from = std::clamp(middle, slots.least + 1, most);
+    nodes = {node, node};
+    nodes.front().record_slots.most = from - 1;
+    nodes.back().record_slots.least = from;
+    return nodes;
+  }
+  return nodes;
 }
 
 }  // namespace sluice::planner

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,11 +45,13 @@ enum class Use : std::uint8_t {
   streamed_gradients,  ///< Of several rounds: bytes of blocks' gradients that leave in each, beyond
                        ///< their share of a slot.
   late_gradients,      ///< With clipping: bytes that leave after the norm, for CPU updates.
+  forward_waits,       ///< Seconds that passes forward wait for slots of records that leave,
+  backward_waits,      ///< and passes backward for records that come into them.
   host,                ///< Bytes of host memory, whenever,
   host_records,        ///< of records there
   host_gradients       ///< and of gradients, which may follow them in the same place.
 };
-inline constexpr std::size_t kUses = 26;
+inline constexpr std::size_t kUses = 28;
 using UseSum = std::array<double, kUses>;
 
 /// What limits a step or one of its phases, in the order of the rows.
@@ -149,12 +152,19 @@ struct UnitChoice {
   UseSum use{};
 };
 
-/// A plan space cut down: one number of rounds, perhaps fixed choices of embedding and head.
+/// How many slots for something plans have.
+struct SlotRange {
+  std::int64_t least = 1, most = std::numeric_limits<std::int64_t>::max();
+};
+
+/// A plan space cut down: one number of rounds, perhaps fixed choices of embedding and head, and
+/// few slots or many.
 struct RelaxedNode {
   std::int64_t rounds = 1;
   std::optional<std::size_t> embed = std::nullopt, head = std::nullopt;  ///< Index of the choice.
-  Bytes reserve{0};       ///< Device memory that is left alone,
-  Bytes host_reserve{0};  ///< and the host's.
+  SlotRange record_slots{};  ///< For records on their way to and from the host.
+  Bytes reserve{0};          ///< Device memory that is left alone,
+  Bytes host_reserve{0};     ///< and the host's.
   /// Also of a single round, gradients on the host do not take the place of records: for sketches.
   bool gradients_apart = false;
 };
@@ -185,7 +195,8 @@ class PlanRelaxation {
 
   [[nodiscard]] const std::vector<std::int64_t>& rounds() const { return rounds_; }
   /// Choices for a node's number of rounds.
-  [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds) const;
+  [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds,
+                                                       const SlotRange& slots = {}) const;
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
@@ -193,6 +204,11 @@ class PlanRelaxation {
   /// that has an embedding (else a head) make parts of several choices, as each of them alone.
   [[nodiscard]] Seconds bound_of_whole_ends(const RelaxedNode& node,
                                             const RelaxedPlan& relaxed) const;
+  /// Nodes that are all plans of `node` together and of which none has `relaxed`, its solution,
+  /// for theirs: with whole embeddings or heads, or few slots for records and many. None where
+  /// there is nothing to choose.
+  [[nodiscard]] std::vector<RelaxedNode> split(const RelaxedNode& node,
+                                               const RelaxedPlan& relaxed) const;
   /// Head and embedding share one gradient, which waits in one place.
   [[nodiscard]] bool tied_head() const { return predictor_->job().model.tied_head; }
   /// No execution of this plan is faster.
@@ -240,7 +256,9 @@ class PlanRelaxation {
   /// Bytes of slots for gradients beyond each streamed block's share of one.
   [[nodiscard]] double more_slots(const Plan& plan) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
-  [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds) const;
+  [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds,
+                                  const SlotRange& slots) const;
+  void add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds, std::int64_t slots) const;
   void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;
   void add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind, std::int64_t rounds) const;
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "planner/cost_key.hpp"
+#include "planner/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/record.hpp"
 #include "planner/staged_state.hpp"
@@ -11,9 +12,46 @@ namespace {
 
 double& use_of(UseSum& sum, Use use) { return sum[static_cast<std::size_t>(use)]; }
 
+Seconds recomputed(Keep keep, const PassTimes& pass) {
+  if (keep == Keep::all) return Seconds(0);
+  return keep == Keep::selective ? pass.recompute_selective : pass.recompute_input;
+}
+
 }  // namespace
 
-UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds) const {
+/// Between a block's first task forward and its last there are no others', so the records of a
+/// round that have no slot have left by then, behind each other: no slot is used again before. As
+/// they come in backward. What copies slow passes by counts apart, and a slot that is waited for
+/// hides it.
+void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds,
+                               std::int64_t slots) const {
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const BlockRecord record = block_record(job);
+  const auto per_round = static_cast<double>(job.micro_batches() / rounds);
+  const double without_slot = per_round - static_cast<double>(slots);
+  // The input of the first may have left before: the pass before wrote it. Nothing else of a record
+  // takes a slot before it comes back.
+  const auto kept = static_cast<double>(record.kept(unit.keep).count());
+  const auto input = static_cast<double>(record.input_bytes.count());
+  if (without_slot <= 0 || unit.keep_tier != Tier::host || kept <= input) return;
+  double slowed_by = 0;
+  for (const Slowing& each : slowed("compute")) slowed_by += each.lost;
+  const double left = std::max(0.0, 1 - slowed_by);
+  const double share = least_share(predictor_->costs().boost());
+  const double again = recomputed(unit.keep, pass).count();
+  const auto wait = [&](double copies, double one) {
+    return std::max(0.0, left * (copies + 2 * share * one) - per_round * one);
+  };
+  const auto times = static_cast<double>(rounds);
+  use_of(use, Use::forward_waits) =
+      times * wait((without_slot * kept - input) / d2h_rate_, pass.block_forward.count());
+  use_of(use, Use::backward_waits) =
+      times * wait(without_slot * kept / h2d_rate_, pass.block_backward.count() + again);
+}
+
+UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds,
+                                  const SlotRange& slots) const {
   const Job& job = predictor_->job();
   const PassTimes& pass = predictor_->pass_times();
   const BlockRecord record = block_record(job);
@@ -22,9 +60,7 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds) con
   const auto layers = static_cast<double>(job.model.layers);
   UseSum use{};
   const auto kept = static_cast<double>(record.kept(unit.keep).count());
-  const double again = unit.keep == Keep::all         ? 0
-                       : unit.keep == Keep::selective ? pass.recompute_selective.count()
-                                                      : pass.recompute_input.count();
+  const double again = recomputed(unit.keep, pass).count();
   use_of(use, Use::compute) = use_of(use, Use::tail) = micro * again;
   use_of(use, Use::records) = per_round * kept;
   // The device has one slot for what is rebuilt, as large as the most that any block rebuilds.
@@ -34,7 +70,13 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds) con
   } else {
     use_of(use, Use::h2d) = use_of(use, Use::d2h) = micro * kept;
     use_of(use, Use::host_records) = per_round * kept;
-    use_of(use, Use::scratch) += kept / layers;
+    // Slots are as large as the largest record that leaves. A block whose records take them forward
+    // has one in each; others' come one by one.
+    const double held = record.kept(unit.keep) > record.input_bytes
+                            ? std::min(static_cast<double>(slots.least), per_round)
+                            : 1;
+    use_of(use, Use::scratch) += held * kept / layers;
+    add_waits(use, unit, rounds, slots.most);
   }
   return use;
 }
@@ -163,9 +205,10 @@ void PlanRelaxation::add_slots(UseSum& use, const UnitPlan& placed, std::size_t 
   use_of(use, Use::loss_slots) += static_cast<double>(job.gradient_element().count()) * share;
 }
 
-std::vector<UnitChoice> PlanRelaxation::record_choices(std::int64_t rounds) const {
+std::vector<UnitChoice> PlanRelaxation::record_choices(std::int64_t rounds,
+                                                       const SlotRange& slots) const {
   std::vector<UnitChoice> all;
-  for (const UnitPlan& unit : kept_) all.push_back({unit, record_use(unit, rounds)});
+  for (const UnitPlan& unit : kept_) all.push_back({unit, record_use(unit, rounds, slots)});
   return all;
 }
 
@@ -185,10 +228,11 @@ UseSum PlanRelaxation::use_of_plan(const Plan& plan) const {
     for (std::size_t i = 0; i < kUses; ++i) sum[i] += use[i];
   };
   const std::size_t head = plan.units.size() - 1;
+  const SlotRange slots{plan.activation_buffers, plan.activation_buffers};
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const std::size_t kind = unit == 0 ? 0 : unit == head ? 2 : 1;
     add(residency_use(plan.units[unit], kind, plan.rounds));
-    if (kind == 1) add(record_use(plan.units[unit], plan.rounds));
+    if (kind == 1) add(record_use(plan.units[unit], plan.rounds, slots));
   }
   return sum;
 }

@@ -40,6 +40,7 @@ void PlanRelaxation::add_whole_rows(Rows& all) const {
     }
   };
   add_lane(Limit::compute, "compute", Use::compute, 1);
+  for (const Use use : {Use::forward_waits, Use::backward_waits}) put(Limit::compute, use, 1);
   add_lane(Limit::h2d, "h2d", Use::h2d, down);
   add_lane(Limit::d2h, "d2h", Use::d2h, up);
   add_lane(Limit::cpu, "cpu", Use::update, update);
@@ -59,7 +60,8 @@ void PlanRelaxation::add_whole_rows(Rows& all) const {
   if (!predictor_->job().optimizer.clip) return;
   // The device's own updates may run meanwhile.
   for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed}) {
-    for (const Use use : {Use::embed_store, Use::embed_wait, Use::forward, Use::tail}) {
+    for (const Use use : {Use::embed_store, Use::embed_wait, Use::forward, Use::tail,
+                          Use::forward_waits, Use::backward_waits}) {
       put(limit, use, 1);
     }
   }
@@ -83,9 +85,11 @@ void PlanRelaxation::add_passes(Rows& all, std::int64_t rounds) const {
   const double once = predictor_->pass_times().once.count();
   for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
     put(limit, Use::forward, 1 / times);
+    put(limit, Use::forward_waits, 1 / times);
   }
   for (const Limit limit : {Limit::first_backward, Limit::later_backward, Limit::last_backward}) {
     put(limit, Use::tail, 1 / times);
+    put(limit, Use::backward_waits, 1 / times);
     row(limit).constant = -once / times;  // The norms are in the last.
   }
   row(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
@@ -103,6 +107,7 @@ void PlanRelaxation::add_passes(Rows& all, std::int64_t rounds) const {
   put(Limit::first_forward, Use::tail, -1);
   for (const Limit limit : {Limit::embed_chain, Limit::chain_slowed}) {
     put(limit, Use::forward, 1 / times);
+    put(limit, Use::forward_waits, 1 / times);
     put(limit, Use::embed_wait, 1);
   }
   put(Limit::block_chain, Use::block_chain, 1);
