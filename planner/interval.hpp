@@ -34,29 +34,29 @@ struct CriticalCost {
 [[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period);
 
 /// By how much one cost differs from run to run, beyond what its tasks differ by within a run: all
-/// costs of a lane together, for one clock, one host and its neighbours are behind them. What was
-/// seen of updates, passes and copies in 127 runs on three H200 hosts
-/// (experiments/results/2026-11-23-prediction-study-even), times three quarters since probes
-/// survey memory: with these, 37 and 40 of the 41 runs of two blind studies lie inside
-/// (experiments/results/2026-11-26-prediction-study-sure).
+/// costs of a lane together, for one clock, one host and its neighbours are behind them. Half of
+/// what was seen of updates, passes and copies in 127 runs on three H200 hosts
+/// (experiments/results/2026-11-23-prediction-study-even) since probes survey memory: with these,
+/// 88 to 90 % of the runs of three blind studies lie inside, each on a host of its own
+/// (experiments/results/2026-11-26-prediction-study-narrow).
 [[nodiscard]] constexpr double run_deviation(LaneKind lane) {
   switch (lane) {
     case LaneKind::cpu:
-      return 0.05;
+      return 0.035;
     case LaneKind::h2d:
     case LaneKind::d2h:
     case LaneKind::disk_read:
     case LaneKind::disk_write:
-      return 0.022;
+      return 0.015;
     case LaneKind::compute:
     case LaneKind::launch:
       break;
   }
-  return 0.015;
+  return 0.01;
 }
 
 /// What simulation errs by with every cost known: hand-offs, wake-ups.
-inline constexpr double kModelDeviation = 0.011;
+inline constexpr double kModelDeviation = 0.0075;
 /// Standard deviations of a 90 % interval of a normal distribution.
 inline constexpr double kInterval90 = 1.645;
 
