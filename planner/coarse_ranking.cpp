@@ -70,7 +70,13 @@ void CoarseRanking::add(PlanSketch sketch) {
   if (settings_.pins) settings_.pins(plan);
   if (!is_valid(plan, predictor_.job()) || !seen_.insert(plan_hash(plan)).second) return;
   const PlanEstimate estimate = estimator_.estimate(plan);
-  if (!may_fit(estimate)) return;
+  if (!may_fit(estimate)) {
+    const Bytes over = estimate.hbm_at_least - predictor_.machine().hbm;
+    if (over > Bytes(0) && estimate.host_at_least <= predictor_.machine().host) {
+      note_miss(sketch, over);
+    }
+    return;
+  }
   if (!ranked_.empty() && estimate.bound >= to_seconds(ranked_.front().coarse)) return;
   waiting_.push_back({std::move(sketch), std::move(plan), estimate, Duration(0)});
 }
@@ -113,8 +119,9 @@ Duration CoarseRanking::least(std::int64_t rounds) const {
   return found == least_by_rounds_.end() ? Duration::max() : found->second;
 }
 
-std::vector<GuidedPlan> CoarseRanking::take_misses(std::int64_t rounds, std::size_t most) {
-  std::vector<GuidedPlan> misses = std::exchange(misses_, {});
+std::vector<GuidedPlan> CoarseRanking::take_misses(Tier tier, std::int64_t rounds,
+                                                   std::size_t most) {
+  std::vector<GuidedPlan> misses = std::exchange(tier == Tier::hbm ? misses_ : host_misses_, {});
   if (const GuidedPlan* fits = best(rounds)) {
     std::erase_if(misses, [fits](const GuidedPlan& each) { return !is_faster(each, *fits); });
   }
@@ -204,21 +211,25 @@ void CoarseRanking::simulate(const std::vector<GuidedPlan*>& batch) {
   }
 }
 
+void CoarseRanking::note_miss(const PlanSketch& sketch, Bytes over) {
+  least_over_ = least_over_ ? std::min(*least_over_, over) : over;
+  if (!sketch.from) return;
+  const NearMiss miss{over, sketch.from->reserve};
+  const auto [nearest, first] = nearest_misses_.try_emplace(kind_of(*sketch.from), miss);
+  if (!first && over < nearest->second.over) nearest->second = miss;
+}
+
 void CoarseRanking::rank(const GuidedPlan& plan) {
   if (plan.hbm > predictor_.machine().hbm) {
-    const Bytes over = plan.hbm - predictor_.machine().hbm;
-    least_over_ = least_over_ ? std::min(*least_over_, over) : over;
+    note_miss(plan.sketch, plan.hbm - predictor_.machine().hbm);
     misses_.push_back(plan);
-    if (!plan.sketch.from) return;
-    const NearMiss miss{over, plan.sketch.from->reserve};
-    const auto [nearest, first] = nearest_misses_.try_emplace(kind_of(*plan.sketch.from), miss);
-    if (!first && over < nearest->second.over) nearest->second = miss;
     return;
   }
   if (plan.host > predictor_.machine().host) {
     const Bytes more = plan.host - plan.estimate.host_at_least;
     const auto [least, first] = more_of_host_.try_emplace(plan.plan.rounds, more);
     if (!first) least->second = std::min(least->second, more);
+    host_misses_.push_back(plan);
     return;
   }
   ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), plan, is_faster), plan);

@@ -74,12 +74,13 @@ class CoarseRanking {
   /// Whether sketches of that number of rounds whose embedding or head was fixed were all much
   /// slower than a plan of it that fits.
   [[nodiscard]] bool fixed_ends_are_slow(std::int64_t rounds) const;
-  /// Plans that exceeded the device's memory since they were forgotten; of those that are faster
-  /// than all that fit of `rounds` (0: of all) the `most` fastest.
-  [[nodiscard]] std::vector<GuidedPlan> take_misses(std::int64_t rounds, std::size_t most);
+  /// Plans that exceeded the device's memory since they were forgotten, or the host's alone; of
+  /// those that are faster than all that fit of `rounds` (0: of all) the `most` fastest.
+  [[nodiscard]] std::vector<GuidedPlan> take_misses(Tier tier, std::int64_t rounds,
+                                                    std::size_t most);
   /// What the one that exceeded it least lacked.
   [[nodiscard]] const std::optional<Bytes>& least_over() const { return least_over_; }
-  void forget_misses();
+  void forget_misses();  ///< Of the device's memory.
   /// Memory to set aside for a sketch of the node's kind so that its plan may fit, by the one so
   /// far that exceeded the device's least; nothing where a plan of its rounds fits or none was
   /// simulated.
@@ -93,6 +94,7 @@ class CoarseRanking {
   [[nodiscard]] std::int64_t tasks_of(const GuidedPlan& plan) const;
   [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
   void simulate(const std::vector<GuidedPlan*>& batch);
+  void note_miss(const PlanSketch& sketch, Bytes over);
   void rank(const GuidedPlan& plan);
   [[nodiscard]] Duration slowest() const;
 
@@ -102,7 +104,7 @@ class CoarseRanking {
   Seconds bound_{0};
   PlanEstimator estimator_;
   CoarseSteps steps_;
-  std::vector<GuidedPlan> waiting_, ranked_, misses_;
+  std::vector<GuidedPlan> waiting_, ranked_, misses_, host_misses_;
   std::set<std::string> seen_;
   std::map<std::int64_t, Duration> least_by_rounds_, least_of_fixed_ends_;
   std::optional<Bytes> least_over_;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "planner/guided_search.hpp"
+#include "planner/record.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {
@@ -93,14 +94,38 @@ bool GuidedSearch::improve(std::size_t rank, std::int64_t rounds) {
 /// Of plans that would be the best but for a little memory, some that need so much less. True where
 /// the best became better.
 bool GuidedSearch::repair(std::int64_t rounds) {
-  std::vector<GuidedPlan> repaired;
-  for (const GuidedPlan& miss : ranking_.take_misses(rounds, kRepaired)) {
+  for (const GuidedPlan& miss : ranking_.take_misses(Tier::host, rounds, kRepaired)) {
+    if (auto lighter = lighter_on_host(miss)) ranking_.add(std::move(*lighter));
+  }
+  std::vector<GuidedPlan> repaired = ranking_.take_waiting();
+  for (const GuidedPlan& miss : ranking_.take_misses(Tier::hbm, rounds, kRepaired)) {
     for (GuidedPlan& each : smaller(miss)) repaired.push_back(std::move(each));
   }
   ranking_.wait(std::move(repaired));
   const bool better = ranking_.play(Follow::all, rounds);
   ranking_.forget_misses();
   return better;
+}
+
+/// With so many records a level down that what the host lacked is free; none where that is not
+/// enough.
+std::optional<PlanSketch> GuidedSearch::lighter_on_host(const GuidedPlan& miss) const {
+  const auto records = [this, &miss](const PlanSketch& sketch) {
+    const BlockRecord record = block_record(predictor_.job());
+    Bytes sum{0};
+    for (const BlockCount& count : sketch.records) {
+      if (count.choice.keep_tier != Tier::host) continue;
+      sum += record.kept(count.choice.keep) * count.blocks * miss.plan.micro_batches_per_round;
+    }
+    return sum;
+  };
+  const Bytes most = records(miss.sketch) - (miss.host - predictor_.machine().host);
+  PlanSketch sketch = miss.sketch;
+  sketch.from.reset();
+  while (records(sketch) > most) {
+    if (!lighten_host(sketch)) return std::nullopt;
+  }
+  return sketch;
 }
 
 /// Sketched again with what was lacking set aside, and with moves that need so much less.

@@ -158,6 +158,9 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   if (is_over()) return;
   sketch_slower({0.9});
   play();
+  if (is_over()) return;
+  sketch_slots();
+  play();
 }
 
 /// A number of rounds that cannot be much better than what there is needs no plan of its own.

@@ -62,6 +62,8 @@ class GuidedSearch {
                    Bytes extra = Bytes(0));
   void sketch_relaxed(RelaxedNode reserved, double slack, std::int64_t activation_buffers,
                       Bytes extra);
+  [[nodiscard]] Bytes slots_beyond(const PlanSketch& sketch, const RelaxedNode& node,
+                                   std::int64_t slots) const;
   /// Sketched with the rings of `usual` set aside.
   void add_near(const PlanRelaxation& relaxation, RelaxedNode reserved, const Plan& usual,
                 double slack, Bytes extra);
@@ -75,6 +77,7 @@ class GuidedSearch {
   void sketch_ends();
   void sketch_rings();
   void sketch_slower(std::initializer_list<double> paces);
+  void sketch_slots();
 
   // planner/guided_moves.cpp: sketches made better.
   void climb();
@@ -83,6 +86,7 @@ class GuidedSearch {
   bool improve(std::size_t rank, std::int64_t rounds = 0);
   bool repair(std::int64_t rounds = 0);
   [[nodiscard]] std::vector<GuidedPlan> smaller(const GuidedPlan& miss);
+  [[nodiscard]] std::optional<PlanSketch> lighter_on_host(const GuidedPlan& miss) const;
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
   [[nodiscard]] std::vector<PlanSketch> exchanges(const PlanSketch& sketch,
                                                   std::int64_t rounds) const;

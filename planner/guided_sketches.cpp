@@ -96,7 +96,6 @@ void GuidedSearch::sketch_node(const Node& node) {
     for (const double slack : {0.4, 1.0}) {
       sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
     }
-    if (!ranking_.is_waiting()) break;
     ranking_.play(Follow::all);
     if (!ranking_.least_over()) break;
     extra += *ranking_.least_over() + *ranking_.least_over() / 8;
@@ -130,6 +129,22 @@ void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
   add_near(relaxation_, reserved, usual, slack, extra);
 }
 
+/// Memory of the slots for records beyond what the relaxation counts: of any number of slots it
+/// counts none, else those of mean size.
+Bytes GuidedSearch::slots_beyond(const PlanSketch& sketch, const RelaxedNode& node,
+                                 std::int64_t slots) const {
+  const BlockRecord record = block_record(predictor_.job());
+  if (node.record_slots.most > slots) return record.all_bytes * slots;
+  Bytes largest{0}, all{0};
+  for (const BlockCount& count : sketch.records) {
+    if (count.blocks == 0 || count.choice.keep_tier != Tier::host) continue;
+    largest = std::max(largest, record.kept(count.choice.keep));
+    all += record.kept(count.choice.keep) * count.blocks;
+  }
+  const std::int64_t layers = predictor_.job().model.layers;
+  return Bytes(slots * std::max<std::int64_t>(0, largest.count() - all.count() / layers));
+}
+
 void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserved,
                             const Plan& usual, double slack, Bytes extra) {
   const Job& job = predictor_.job();
@@ -145,8 +160,19 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
   std::optional<PlanSketch> sketch = sketch_near(relaxation, reserved, usual);
   if (!sketch) return;
   if (offloads_records(*sketch)) {
-    reserved.reserve += block_record(job).all_bytes * usual.activation_buffers;
-    sketch = sketch_near(relaxation, reserved, usual);
+    const auto with_slots = [&](RelaxedNode node) {
+      node.reserve += slots_beyond(*sketch, node, usual.activation_buffers);
+      reserved = node;
+      sketch = sketch_near(relaxation, reserved, usual);
+    };
+    RelaxedNode counted = reserved;
+    counted.record_slots = {.least = usual.activation_buffers, .most = usual.activation_buffers};
+    with_slots(reserved);
+    // Where slots for whole records are too many, what leaves by so few slots.
+    if (!sketch && ranking_.best(reserved.rounds) == nullptr) {
+      sketch = sketch_near(relaxation, counted, usual);
+      if (sketch && offloads_records(*sketch)) with_slots(counted);
+    }
     if (!sketch) return;
   }
   const Bytes to_fit = ranking_.reserve_to_fit(reserved);

@@ -88,6 +88,21 @@ void GuidedSearch::sketch_rings() {
   }
 }
 
+/// Records that leave through few slots are waited for, through many take memory: the best plan's
+/// number of rounds, sketched for each.
+void GuidedSearch::sketch_slots() {
+  const GuidedPlan best = ranking_.ranked().front();
+  const std::int64_t per_round = best.plan.micro_batches_per_round;
+  for (std::int64_t slots = 2; slots <= per_round; slots += (slots + 1) / 2) {
+    Plan usual = usual_plan();
+    usual.activation_buffers = slots;
+    RelaxedNode node;
+    node.rounds = best.plan.rounds;
+    node.record_slots = {.least = slots, .most = slots};
+    for (const double slack : {0.4, 0.8, 1.3, 2.2}) add_near(relaxation_, node, usual, slack, Bytes(0));
+  }
+}
+
 /// No schedule keeps links and CPU as busy as the relaxation does. The best plan's number of rounds
 /// sketched as if each of them were slower, with its buffers.
 void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
