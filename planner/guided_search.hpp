@@ -15,8 +15,8 @@ namespace sluice::planner {
 /// near them, and another way ends elsewhere.
 enum class GuidedWay : std::uint8_t {
   usual,
-  /// Sketches with a slot of its own for each block's staged state, too; moves of all blocks of one
-  /// choice to two others.
+  /// Sketches of records that leave by as few slots as there will be, with a slot of its own for
+  /// each block's staged state, too; moves of all blocks of one choice to two others.
   other
 };
 

@@ -126,6 +126,9 @@ void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
                                   std::int64_t activation_buffers, Bytes extra) {
   Plan usual = usual_plan();
   usual.activation_buffers = activation_buffers;
+  if (way_ == GuidedWay::other) {
+    reserved.record_slots = {.least = activation_buffers, .most = activation_buffers};
+  }
   add_near(relaxation_, reserved, usual, slack, extra);
 }
 

@@ -99,7 +99,8 @@ void GuidedSearch::sketch_slots() {
     RelaxedNode node;
     node.rounds = best.plan.rounds;
     node.record_slots = {.least = slots, .most = slots};
-    for (const double slack : {0.4, 0.8, 1.3, 2.2}) add_near(relaxation_, node, usual, slack, Bytes(0));
+    for (const double slack : {0.4, 0.8, 1.3, 2.2})
+      add_near(relaxation_, node, usual, slack, Bytes(0));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "planner/proven_bound.hpp"
 #include "planner/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
@@ -132,7 +133,7 @@ TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
 
 /// Far sharper than the bound of a space: each plan against the rows of its own counts.
 TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCounts) {
-  int staged = 0;
+  int staged = 0, waiting = 0;
   const int checked = for_tight_plans(80, 6, [&](const TightPlan& tight) {
     const PlanRelaxation relaxation(tight.predictor, {});
     const auto exceeded = relaxation.exceeded(tight.plan);
@@ -142,9 +143,79 @@ TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCount
     EXPECT_LE(relaxation.bound_of(tight.plan).count(), tight.step.count() * (1 + 2e-3))
         << tight.text;
     staged += std::ranges::any_of(tight.plan.units, stages_state) ? 1 : 0;
+    Plan many = tight.plan;
+    many.activation_buffers = std::max(many.activation_buffers, many.micro_batches_per_round);
+    waiting += relaxation.bound_of(tight.plan) > relaxation.bound_of(many) ? 1 : 0;
   });
   EXPECT_GT(checked, 1500);
   EXPECT_GT(staged, 300);
+  EXPECT_GT(waiting, 20);
+}
+
+/// One block's records leave, in four times as long as they are made: with few slots its passes
+/// wait for them, which is all that the step does beyond computing.
+TEST(PlanRelaxation, FewSlotsForRecordsAreWaitedFor) {
+  ResolvedMachine machine = round_machine();
+  machine.hbm = machine.hbm * 64;
+  machine.profile.d2h.value /= 4;
+  const Predictor predictor(tiny_job(), machine, {});
+  const PlanRelaxation relaxation(predictor, {});
+  Plan plan = uniform_plan(predictor.job(), {}, 1);
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    UnitPlan& unit = plan.units[i];
+    unit.weights = unit.gradients = unit.state = Tier::hbm;
+    unit.executor = Executor::gpu;
+    unit.when = When::after;
+    if (i > 0 && i + 1 < plan.units.size()) unit.keep = Keep::all;
+  }
+  plan.units[1].keep_tier = Tier::host;
+  ASSERT_EQ(plan.micro_batches_per_round, 4);
+  Seconds fewer(1e9);
+  for (const std::int64_t slots : {1, 2, 3, 4}) {
+    plan.activation_buffers = slots;
+    const Seconds step = to_seconds(predictor.score(plan).step);
+    const Seconds bound = relaxation.bound_of(plan);
+    EXPECT_LE(bound, step) << slots;
+    EXPECT_GT(bound, step * (slots == 1 ? 0.92 : 0.98)) << slots;
+    EXPECT_LT(bound, fewer * 0.98) << slots;
+    fewer = bound;
+  }
+}
+
+/// Nodes that a node is split into are all of it: none is less than the bound of the whole, and no
+/// plan is below the least of them.
+TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
+  int split = 0;
+  for (const ResolvedMachine& machine : uneven_machines()) {
+    const Predictor predictor(tiny_job(), machine, {});
+    const PlanRelaxation relaxation(predictor, {});
+    std::vector<RelaxedPart> parts;
+    Seconds least(1e9);
+    for (const std::int64_t rounds : relaxation.rounds()) {
+      RelaxedNode node;
+      node.rounds = rounds;
+      const RelaxedPlan relaxed = relaxation.solve(node);
+      if (!relaxed.feasible) continue;
+      least = std::min(least, relaxed.bound);
+      parts.push_back({node, relaxed});
+      for (const RelaxedNode& part : relaxation.split(node, relaxed)) {
+        const RelaxedPlan of_part = relaxation.solve(part);
+        // With boost prices are of sustained times, and what they prove of others varies.
+        if (of_part.feasible && !predictor.costs().boost()) {
+          EXPECT_GE(of_part.bound, relaxed.bound * (1 - 1e-6));
+        }
+        ++split;
+      }
+    }
+    const Seconds proven = proven_bound(relaxation, parts, 100);
+    EXPECT_GE(proven, least);
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      const Seconds step = to_seconds(predictor.score(random_plan(predictor.job(), seed)).step);
+      if (step.count() == 0) continue;
+      EXPECT_LE(proven.count(), step.count() * (1 + 1e-9)) << seed;
+    }
+  }
+  EXPECT_GT(split, 20);
 }
 
 /// Weights that are pinned to the host may all stay in the ring, and are then loaded once a step.
