@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "planner/proven_bound.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {
@@ -53,9 +52,7 @@ void GuidedSearch::relax() {
     least.relaxed.bound = relaxation_.bound_of_whole_ends(least.node, least.relaxed);
   }
   std::stable_sort(nodes_.begin(), nodes_.end(), by_bound);
-  std::vector<RelaxedPart> parts;
-  for (const Node& each : nodes_) parts.push_back({each.node, each.relaxed});
-  bound_ = proven_bound(relaxation_, std::move(parts), kRelaxations);
+  bound_ = proven_bound(relaxation_, nodes_, kRelaxations);
   // The machine's bound counts the bytes of fp32 state.
   if (predictor_.job().optimizer.state == StateType::fp32) {
     bound_ = std::max(*bound_, predictor_.bound().time);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/coarse_ranking.hpp"
+#include "planner/proven_bound.hpp"
 
 namespace sluice::planner {
 
@@ -35,10 +36,7 @@ class GuidedSearch {
   [[nodiscard]] std::int64_t unspent() const { return ranking_.unspent(); }
 
  private:
-  struct Node {
-    RelaxedNode node;
-    RelaxedPlan relaxed;
-  };
+  using Node = RelaxedPart;
   using Follow = CoarseRanking::Follow;
   /// What is bound to take more of the best plan's time is not worth a sketch of its own.
   static constexpr double kWorthwhile = 0.985;
