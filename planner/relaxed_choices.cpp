@@ -28,7 +28,8 @@ void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t r
   const Job& job = predictor_->job();
   const PassTimes& pass = predictor_->pass_times();
   const BlockRecord record = block_record(job);
-  const auto per_round = static_cast<double>(job.micro_batches() / rounds);
+  const std::int64_t micro_batches = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(micro_batches);
   const double without_slot = per_round - static_cast<double>(slots);
   // The input of the first may have left before: the pass before wrote it. Nothing else of a record
   // takes a slot before it comes back.
