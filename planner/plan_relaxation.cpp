@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/record.hpp"
 #include "planner/relaxed_program.hpp"
 
 namespace sluice::planner {
@@ -152,12 +153,27 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
     }
     return nodes;
   }
+  // Slots of one size, or none: all levels of records that may leave.
+  const BlockRecord record = block_record(predictor_->job());
+  std::vector<Bytes> sizes;
+  if (!node.largest_record) {
+    for (const UnitPlan& unit : kept_) {
+      if (unit.keep_tier == Tier::host) sizes.push_back(record.kept(unit.keep));
+    }
+  }
+  if (!sizes.empty()) {
+    sizes.push_back(Bytes(0));
+    for (const Bytes size : sizes) nodes.emplace_back(node).largest_record = size;
+    return nodes;
+  }
   // More slots than a block's records of a round leave none to wait for.
   const SlotRange& slots = node.record_slots;
   const std::int64_t most = std::min(slots.most, predictor_->job().micro_batches() / node.rounds);
   if (slots.least >= most) return nodes;
-  const auto choices = record_choices(node.rounds, slots);
-  const auto single = record_choices(node.rounds, {.least = slots.least, .most = slots.least});
+  const auto choices = record_choices(node);
+  RelaxedNode fewest = node;
+  fewest.record_slots.most = slots.least;
+  const auto single = record_choices(fewest);
   const auto waits = [](UseSum use) {
     return at(use, Use::forward_waits) + at(use, Use::backward_waits);
   };

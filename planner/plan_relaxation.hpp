@@ -163,8 +163,11 @@ struct RelaxedNode {
   std::int64_t rounds = 1;
   std::optional<std::size_t> embed = std::nullopt, head = std::nullopt;  ///< Index of the choice.
   SlotRange record_slots{};  ///< For records on their way to and from the host.
-  Bytes reserve{0};          ///< Device memory that is left alone,
-  Bytes host_reserve{0};     ///< and the host's.
+  /// What the largest of those holds, and a slot with it: 0 where none leaves. Otherwise slots are
+  /// of the blocks' mean size.
+  std::optional<Bytes> largest_record = std::nullopt;
+  Bytes reserve{0};       ///< Device memory that is left alone,
+  Bytes host_reserve{0};  ///< and the host's.
   /// Also of a single round, gradients on the host do not take the place of records: for sketches.
   bool gradients_apart = false;
 };
@@ -195,8 +198,10 @@ class PlanRelaxation {
 
   [[nodiscard]] const std::vector<std::int64_t>& rounds() const { return rounds_; }
   /// Choices for a node's number of rounds.
-  [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds,
-                                                       const SlotRange& slots = {}) const;
+  [[nodiscard]] std::vector<UnitChoice> record_choices(std::int64_t rounds) const {
+    return record_choices(RelaxedNode{.rounds = rounds});
+  }
+  [[nodiscard]] std::vector<UnitChoice> record_choices(const RelaxedNode& node) const;
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
@@ -205,8 +210,8 @@ class PlanRelaxation {
   [[nodiscard]] Seconds bound_of_whole_ends(const RelaxedNode& node,
                                             const RelaxedPlan& relaxed) const;
   /// Nodes that are all plans of `node` together and of which none has `relaxed`, its solution,
-  /// for theirs: with whole embeddings or heads, or few slots for records and many. None where
-  /// there is nothing to choose.
+  /// for theirs: with whole embeddings or heads, slots for records of one size or another, few or
+  /// many. None where there is nothing to choose.
   [[nodiscard]] std::vector<RelaxedNode> split(const RelaxedNode& node,
                                                const RelaxedPlan& relaxed) const;
   /// Head and embedding share one gradient, which waits in one place.
@@ -256,8 +261,11 @@ class PlanRelaxation {
   /// Bytes of slots for gradients beyond each streamed block's share of one.
   [[nodiscard]] double more_slots(const Plan& plan) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
-  [[nodiscard]] UseSum record_use(const UnitPlan& unit, std::int64_t rounds,
-                                  const SlotRange& slots) const;
+  [[nodiscard]] UseSum record_use(const UnitPlan& unit, const RelaxedNode& node) const;
+  /// How many of at least `slots` slots records that hold so much have at one time.
+  [[nodiscard]] std::int64_t slots_held(Bytes kept, const RelaxedNode& node) const;
+  /// Of slots for records that are of one size whatever blocks choose.
+  [[nodiscard]] Bytes slot_bytes(const RelaxedNode& node) const;
   void add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds, std::int64_t slots) const;
   void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;
   void add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind, std::int64_t rounds) const;

@@ -51,8 +51,22 @@ void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t r
       times * wait(without_slot * kept / h2d_rate_, pass.block_backward.count() + again);
 }
 
-UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds,
-                                  const SlotRange& slots) const {
+/// A block whose records take slots forward has one in each of them; others' come one by one.
+std::int64_t PlanRelaxation::slots_held(Bytes kept, const RelaxedNode& node) const {
+  const Job& job = predictor_->job();
+  if (kept <= block_record(job).input_bytes) return 1;
+  return std::min(node.record_slots.least, job.micro_batches() / node.rounds);
+}
+
+Bytes PlanRelaxation::slot_bytes(const RelaxedNode& node) const {
+  const Bytes largest = node.largest_record.value_or(Bytes(0));
+  // Inputs alone take slots when they come back, which may be later.
+  if (largest <= block_record(predictor_->job()).input_bytes) return Bytes(0);
+  return largest * slots_held(largest, node);
+}
+
+UseSum PlanRelaxation::record_use(const UnitPlan& unit, const RelaxedNode& node) const {
+  const std::int64_t rounds = node.rounds;
   const Job& job = predictor_->job();
   const PassTimes& pass = predictor_->pass_times();
   const BlockRecord record = block_record(job);
@@ -71,13 +85,12 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, std::int64_t rounds,
   } else {
     use_of(use, Use::h2d) = use_of(use, Use::d2h) = micro * kept;
     use_of(use, Use::host_records) = per_round * kept;
-    // Slots are as large as the largest record that leaves. A block whose records take them forward
-    // has one in each; others' come one by one.
-    const double held = record.kept(unit.keep) > record.input_bytes
-                            ? std::min(static_cast<double>(slots.least), per_round)
-                            : 1;
-    use_of(use, Use::scratch) += held * kept / layers;
-    add_waits(use, unit, rounds, slots.most);
+    // Slots are as large as the largest record that leaves.
+    if (!node.largest_record) {
+      const auto held = static_cast<double>(slots_held(record.kept(unit.keep), node));
+      use_of(use, Use::scratch) += held * kept / layers;
+    }
+    add_waits(use, unit, rounds, node.record_slots.most);
   }
   return use;
 }
@@ -206,10 +219,14 @@ void PlanRelaxation::add_slots(UseSum& use, const UnitPlan& placed, std::size_t 
   use_of(use, Use::loss_slots) += static_cast<double>(job.gradient_element().count()) * share;
 }
 
-std::vector<UnitChoice> PlanRelaxation::record_choices(std::int64_t rounds,
-                                                       const SlotRange& slots) const {
+std::vector<UnitChoice> PlanRelaxation::record_choices(const RelaxedNode& node) const {
+  const BlockRecord record = block_record(predictor_->job());
   std::vector<UnitChoice> all;
-  for (const UnitPlan& unit : kept_) all.push_back({unit, record_use(unit, rounds, slots)});
+  for (const UnitPlan& unit : kept_) {
+    const bool leaves = unit.keep_tier == Tier::host;
+    if (leaves && node.largest_record && record.kept(unit.keep) > *node.largest_record) continue;
+    all.push_back({unit, record_use(unit, node)});
+  }
   return all;
 }
 
@@ -229,11 +246,13 @@ UseSum PlanRelaxation::use_of_plan(const Plan& plan) const {
     for (std::size_t i = 0; i < kUses; ++i) sum[i] += use[i];
   };
   const std::size_t head = plan.units.size() - 1;
-  const SlotRange slots{plan.activation_buffers, plan.activation_buffers};
+  RelaxedNode node;
+  node.rounds = plan.rounds;
+  node.record_slots = {.least = plan.activation_buffers, .most = plan.activation_buffers};
   for (std::size_t unit = 0; unit <= head; ++unit) {
     const std::size_t kind = unit == 0 ? 0 : unit == head ? 2 : 1;
     add(residency_use(plan.units[unit], kind, plan.rounds));
-    if (kind == 1) add(record_use(plan.units[unit], plan.rounds, slots));
+    if (kind == 1) add(record_use(plan.units[unit], node));
   }
   return sum;
 }

@@ -39,7 +39,11 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
     row.constant = beyond;
   };
   const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
-  const DeviceFixed fixed = device_fixed(rounds);
+  DeviceFixed fixed = device_fixed(rounds);
+  // Slots are there from the first record to the last.
+  const auto slots = static_cast<double>(slot_bytes(node).count());
+  fixed.at_loss += slots;
+  fixed.at_backward += slots;
   hold(Limit::hbm_at_loss, {Use::device_records, Use::resident, Use::scratch, Use::loss_slots},
        fixed.at_loss - hbm);
   if (rounds > 1) hold(Limit::hbm_at_loss, {Use::waiting}, fixed.at_loss - hbm);

@@ -48,11 +48,10 @@ PlanRelaxation::Program::Program(const PlanRelaxation& relaxation, const Relaxed
   const auto residencies = [&](std::size_t unit) {
     return relaxation.residency_choices(unit, node.rounds);
   };
-  groups_ = {
-      {relaxation.record_choices(node.rounds, node.record_slots), layers_, &RelaxedPlan::records},
-      {residencies(1), layers_, &RelaxedPlan::residencies},
-      {residencies(0), 1, &RelaxedPlan::embeds},
-      {residencies(head), 1, &RelaxedPlan::heads}};
+  groups_ = {{relaxation.record_choices(node), layers_, &RelaxedPlan::records},
+             {residencies(1), layers_, &RelaxedPlan::residencies},
+             {residencies(0), 1, &RelaxedPlan::embeds},
+             {residencies(head), 1, &RelaxedPlan::heads}};
   const auto only = [](Group& group, const std::optional<std::size_t>& choice) {
     if (choice) group.choices = {group.choices[*choice]};
   };

@@ -204,7 +204,7 @@ PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
   add_passes(all, rounds);
   if (predictor_->job().optimizer.clip) add_updates(all, rounds);
   add_lanes(all);
-  add_copies(all, rounds, node.reserve);
+  add_copies(all, rounds, node.reserve + slot_bytes(node));
   add_memory_rows(all, node);
   return all;
 }
