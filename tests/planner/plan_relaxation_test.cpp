@@ -185,7 +185,7 @@ TEST(PlanRelaxation, FewSlotsForRecordsAreWaitedFor) {
 /// Nodes that a node is split into are all of it: none is less than the bound of the whole, and no
 /// plan is below the least of them.
 TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
-  int split = 0;
+  int split = 0, sized = 0;
   for (const ResolvedMachine& machine : uneven_machines()) {
     const Predictor predictor(tiny_job(), machine, {});
     const PlanRelaxation relaxation(predictor, {});
@@ -205,6 +205,7 @@ TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
           EXPECT_GE(of_part.bound, relaxed.bound * (1 - 1e-6));
         }
         ++split;
+        sized += part.largest_record.has_value() ? 1 : 0;
       }
     }
     const Seconds proven = proven_bound(relaxation, parts, 100);
@@ -216,6 +217,7 @@ TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
     }
   }
   EXPECT_GT(split, 20);
+  EXPECT_GT(sized, 20);
 }
 
 /// Weights that are pinned to the host may all stay in the ring, and are then loaded once a step.
