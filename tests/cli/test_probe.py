@@ -1,6 +1,7 @@
 """sluice probe: which backend it takes, and the fit of a kept grid of copies and updates. No GPU is needed."""
 
 import json
+import pathlib
 
 import pytest
 
@@ -51,6 +52,16 @@ def test_a_kept_grid_is_fitted_again(run_sluice, validate, grid_file):
     assert facts["dram_bytes_per_s"]["value"] == pytest.approx(MEMORY, rel=0.03)
     assert facts["h2d_dram"]["value"] == pytest.approx(1, rel=0.1)
     assert facts["h2d_bytes_per_s"]["value"] == LINK
+
+
+def test_the_grid_of_a_host_that_scatters_is_within_the_targets(run_sluice, validate):
+    """As the probe of an H200 wrote it, every round of every point included."""
+    path = pathlib.Path(__file__).parents[2] / "experiments/results/2026-11-26-prediction-study-sure/grid.json"
+    kept = json.loads(path.read_text())
+    validate(kept, "contention")
+    assert all(len(rate["rounds"]) == rate["count"] for point in kept["points"] for rate in point.values() if isinstance(rate, dict))
+    out = run_sluice("probe", "--fit-grid", path).out
+    assert "held out" in out and "beyond the target" not in out, out
 
 
 def test_a_fit_beyond_its_targets_names_the_point(run_sluice, tmp_path):
