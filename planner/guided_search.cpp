@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "planner/usual_values.hpp"
@@ -16,7 +15,7 @@ constexpr double kPerhapsBest = 1.02;
 constexpr std::int64_t kFirstTasks = 300'000, kTimesMore = 4;
 /// Beyond so many a search is ended by the clock or has nothing left to try.
 constexpr std::int64_t kMostTasks = 1'000'000'000'000;
-/// Solved to say how fast any plan can be: half a millisecond each.
+/// Solved to say how fast any plan can be.
 constexpr int kRelaxations = 150;
 /// Memory set aside at the first look at a number of rounds, in sizes of its rings.
 constexpr double kFirstSlack = 1.3;
@@ -44,13 +43,6 @@ void GuidedSearch::relax() {
   const auto by_bound = [](const Node& a, const Node& b) {
     return a.relaxed.bound < b.relaxed.bound;
   };
-  // Of the nodes only the least bound counts: until that is of a node looked at once more.
-  std::set<std::int64_t> looked_at;
-  for (;;) {
-    Node& least = *std::min_element(nodes_.begin(), nodes_.end(), by_bound);
-    if (!looked_at.insert(least.node.rounds).second) break;
-    least.relaxed.bound = relaxation_.bound_of_whole_ends(least.node, least.relaxed);
-  }
   std::stable_sort(nodes_.begin(), nodes_.end(), by_bound);
   bound_ = proven_bound(relaxation_, nodes_, kRelaxations);
   // The machine's bound counts the bytes of fp32 state.

@@ -10,8 +10,6 @@
 namespace sluice::planner {
 namespace {
 
-double& at(UseSum& sum, Use use) { return sum[static_cast<std::size_t>(use)]; }
-
 /// Prices of `about` those given that make weak duality hold exactly: the priced rows' sum at the
 /// cheapest choices is then below any plan's time. Rows of the whole step and the step as the sum
 /// of its parts share a price of one; the rows of each part share the sum's, as often as the step
@@ -89,11 +87,11 @@ UseSum PlanRelaxation::base() const {
   const auto micro = static_cast<double>(job.micro_batches());
   const auto layers = static_cast<double>(job.model.layers);
   UseSum sum{};
-  at(sum, Use::forward) = micro * (pass.embed_forward + layers * pass.block_forward).count();
-  at(sum, Use::tail) =
+  use_of(sum, Use::forward) = micro * (pass.embed_forward + layers * pass.block_forward).count();
+  use_of(sum, Use::tail) =
       micro * (pass.loss + layers * pass.block_backward + pass.embed_backward).count() +
       pass.once.count();
-  at(sum, Use::compute) = at(sum, Use::forward) + at(sum, Use::tail);
+  use_of(sum, Use::compute) = use_of(sum, Use::forward) + use_of(sum, Use::tail);
   return sum;
 }
 
@@ -126,20 +124,6 @@ RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
   add_rest(least_rows);
   found.bound = Seconds(std::max(0.0, program.priced_sum(least_rows, found.prices)));
   return found;
-}
-
-Seconds PlanRelaxation::bound_of_whole_ends(const RelaxedNode& node,
-                                            const RelaxedPlan& relaxed) const {
-  const bool embed = is_of_several(relaxed.embeds);
-  if (!embed && !is_of_several(relaxed.heads)) return relaxed.bound;
-  Seconds least(std::numeric_limits<double>::infinity());
-  for (std::size_t choice = 0; choice < (embed ? relaxed.embeds : relaxed.heads).size(); ++choice) {
-    RelaxedNode whole = node;
-    (embed ? whole.embed : whole.head) = choice;
-    const RelaxedPlan plan = solve(whole);
-    if (plan.feasible) least = std::min(least, plan.bound);
-  }
-  return std::isfinite(least.count()) ? std::max(least, relaxed.bound) : relaxed.bound;
 }
 
 std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
@@ -175,7 +159,7 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
   fewest.record_slots.most = slots.least;
   const auto single = record_choices(fewest);
   const auto waits = [](UseSum use) {
-    return at(use, Use::forward_waits) + at(use, Use::backward_waits);
+    return use_of(use, Use::forward_waits) + use_of(use, Use::backward_waits);
   };
   for (std::size_t i = 0; i < choices.size(); ++i) {
     if (relaxed.records[i] < kNone || waits(single[i].use) <= waits(choices[i].use)) continue;

@@ -53,6 +53,9 @@ enum class Use : std::uint8_t {
 };
 inline constexpr std::size_t kUses = 28;
 using UseSum = std::array<double, kUses>;
+[[nodiscard]] inline double& use_of(UseSum& sum, Use use) {
+  return sum[static_cast<std::size_t>(use)];
+}
 
 /// What limits a step or one of its phases, in the order of the rows.
 enum class Limit : std::uint8_t {
@@ -205,10 +208,6 @@ class PlanRelaxation {
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
-  /// No plan of the node is faster, of which `relaxed` is the solution: as its bound, and where
-  /// that has an embedding (else a head) make parts of several choices, as each of them alone.
-  [[nodiscard]] Seconds bound_of_whole_ends(const RelaxedNode& node,
-                                            const RelaxedPlan& relaxed) const;
   /// Nodes that are all plans of `node` together and of which none has `relaxed`, its solution,
   /// for theirs: with whole embeddings or heads, slots for records of one size or another, few or
   /// many. None where there is nothing to choose.

@@ -37,8 +37,8 @@ struct CompanyRounds {
 
 /// Of the mean of `samples`, its standard error over it; 1 of fewer than two.
 [[nodiscard]] double relative_error(const Samples& samples);
-/// Whether the mean of each rate is known to a standard error of 0.7 %: the errors of two points
-/// then leave the fit 1 % of its targets.
+/// Whether the mean of each rate is known to a standard error of 0.7 %, a third of the mean error
+/// that the contention model is to have.
 [[nodiscard]] bool is_sure(const CompanySamples& samples);
 /// The mean of the middle three fifths: what a rate is over a long time where windows see now one
 /// and now another of its speeds, which a median of few does not say.

@@ -20,7 +20,7 @@ for name, taught in SETS.items():
     for sitting in ("2026-11-26-prediction-study", "2026-11-26-prediction-study-sure", "2026-11-26-prediction-study-narrow"):
         with tempfile.TemporaryDirectory() as folder:
             with tarfile.open(here.parent / sitting / "rec.tar.xz") as archive:
-                archive.extractall(folder, filter="data")
+                archive.extractall(folder)
             lines = [line.split(maxsplit=2) for line in (here.parent / sitting / "runs").read_text().splitlines()]
             lines = [words for words in lines if words and words[0] != "#"]
             first = [words for words in lines if words[0] == "defaults"]
