@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/parallel_for.hpp"
 #include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/boost_fit.hpp"
@@ -72,39 +74,23 @@ class Study {
     for (const auto& [predictor, measured] : taught_) costs_.learn_costs(predictor, measured);
   }
 
-  void promise(const StudyRun& run, engine::Ledger* ledger) {
-    const planner::RunPlanning planning = costs_.planning_of(run);
-    Predictor predictor = costs_.predictor(planning);
-    PlannedRun planned = bursts_.plan(run, planning, predictor);
-    const planner::Prediction& p = planned.step.prediction;
-    StudyResult result;
-    result.name = run.name;
-    result.plan_hash = p.plan_hash;
-    result.point = {
-        .job = p.job_hash, .predicted = to_seconds(p.step), .low = p.step_low, .high = p.step_high};
-    result.measured_share = p.evidence.measured;
-    result.hbm_predicted = p.memory.at(static_cast<std::size_t>(planner::Tier::hbm)).peak;
-    for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
-      CostSwitches switches;
-      switches.*planner::kCostTerms[i].second = false;
-      const Predictor other(predictor.job(), predictor.machine(), costs_.calibration(predictor),
-                            predictor.residency(), switches);
-      result.without[i] = to_seconds(other.predict(p.plan).prediction.step);
+  /// Plans and predicts all of `runs`, each search on one core, before the first is promised.
+  void promise(const std::vector<const StudyRun*>& runs, engine::Ledger* ledger) {
+    std::vector<planner::RunPlanning> plannings;
+    plannings.reserve(runs.size());
+    for (const StudyRun* run : runs) {
+      plannings.push_back(costs_.planning_of(*run));
+      plannings.back().search.threads = 1;
     }
-    if (ledger != nullptr) {
-      result.ledger_line = ledger->append(engine::LedgerPrediction{
-          .job_hash = p.job_hash,
-          .plan_hash = p.plan_hash,
-          .cost_model_hash = p.cost_model_hash,
-          .numerics_id = engine::numerics_id(predictor.job(), predictor.machine()),
-          .commit = settings_.commit,
-          .step = result.point.predicted,
-          .step_low = result.point.low,
-          .step_high = result.point.high});
+    std::vector<std::optional<Promised>> found(runs.size());
+    planner::parallel_for(runs.size(), std::thread::hardware_concurrency(),
+                          [&](std::size_t i) { found[i] = promised(*runs[i], plannings[i]); });
+    for (std::optional<Promised>& each : found) {
+      if (ledger != nullptr) append(*each, *ledger);
+      settings_.say(fmt::format("predicted {}: {}", each->result.name,
+                                planner::format_seconds(each->result.point.predicted)));
+      promised_.push_back(std::move(*each));
     }
-    settings_.say(
-        fmt::format("predicted {}: {}", run.name, planner::format_seconds(result.point.predicted)));
-    promised_.push_back({&run, std::move(predictor), std::move(planned), std::move(result)});
   }
 
   std::vector<StudyResult> run_promised(engine::Ledger* ledger) {
@@ -162,6 +148,40 @@ class Study {
     StudyResult result;
   };
 
+  [[nodiscard]] Promised promised(const StudyRun& run, const planner::RunPlanning& planning) const {
+    Predictor predictor = costs_.predictor(planning);
+    PlannedRun planned = bursts_.plan(run, planning, predictor);
+    const planner::Prediction& p = planned.step.prediction;
+    StudyResult result;
+    result.name = run.name;
+    result.plan_hash = p.plan_hash;
+    result.point = {
+        .job = p.job_hash, .predicted = to_seconds(p.step), .low = p.step_low, .high = p.step_high};
+    result.measured_share = p.evidence.measured;
+    result.hbm_predicted = p.memory.at(static_cast<std::size_t>(planner::Tier::hbm)).peak;
+    for (std::size_t i = 0; i < planner::kCostTerms.size(); ++i) {
+      CostSwitches switches;
+      switches.*planner::kCostTerms[i].second = false;
+      const Predictor other(predictor.job(), predictor.machine(), costs_.calibration(predictor),
+                            predictor.residency(), switches);
+      result.without[i] = to_seconds(other.predict(p.plan).prediction.step);
+    }
+    return {&run, std::move(predictor), std::move(planned), std::move(result)};
+  }
+
+  void append(Promised& each, engine::Ledger& ledger) const {
+    const planner::Prediction& p = each.planned.step.prediction;
+    each.result.ledger_line = ledger.append(engine::LedgerPrediction{
+        .job_hash = p.job_hash,
+        .plan_hash = p.plan_hash,
+        .cost_model_hash = p.cost_model_hash,
+        .numerics_id = engine::numerics_id(each.predictor.job(), each.predictor.machine()),
+        .commit = settings_.commit,
+        .step = each.result.point.predicted,
+        .step_low = each.result.point.low,
+        .step_high = each.result.point.high});
+  }
+
   /// Where the time of a run went that was not promised.
   void explain(const std::string& name, const Predictor& predictor, const MeasuredRun& run) const {
     if (!settings_.passes.empty()) {
@@ -212,14 +232,16 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
     if (run.calibrates) study.calibrate(run);
   }
   study.settle();
+  std::vector<const StudyRun*> others;
   for (const StudyRun& run : runs) {
     if (run.calibrates) continue;
     if (!settings.replay.empty() && !has_record(settings.replay, run.name)) {
       settings.say("not recorded: " + run.name);
       continue;
     }
-    study.promise(run, ledger ? &*ledger : nullptr);
+    others.push_back(&run);
   }
+  study.promise(others, ledger ? &*ledger : nullptr);
   return study.run_promised(ledger ? &*ledger : nullptr);
 }
 
