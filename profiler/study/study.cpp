@@ -39,17 +39,22 @@ class Study {
 
   void calibrate(const StudyRun& run) {
     const planner::RunPlanning planning = costs_.planning_of(run);
-    const Predictor predictor = costs_.predictor(planning);
+    Predictor predictor = costs_.predictor(planning);
     PlannedRun planned = bursts_.plan(run, planning, predictor);
-    std::vector<MeasuredRun> bursts = bursts_.measure(run, predictor, planned);
-    const Seconds before = to_seconds(planned.step.prediction.step);
-    costs_.learn(predictor, bursts);
-    const Seconds took = median_step(planned.step.graph, bursts);
-    settings_.say(fmt::format("calibrated on {}: {} predicted, {} measured ({:+.1f} %)", run.name,
-                              planner::format_seconds(before), planner::format_seconds(took),
-                              100 * (before / took - 1)));
-    explain(run.name, predictor, bursts.front());
-    taught_.emplace_back(predictor, std::move(bursts));
+    taught_.push_back({&run, std::move(predictor), std::move(planned), {}});
+    Taught& taught = taught_.back();
+    measure(taught);
+    // The next one is planned with what this one taught.
+    costs_.learn(taught.predictor, taught.bursts);
+    say_missed("calibrated on", taught, to_seconds(taught.planned.step.prediction.step));
+  }
+
+  /// A burst more of each that has run.
+  void calibrate_again() {
+    for (Taught& taught : taught_) {
+      measure(taught);
+      say_missed("calibrated again on", taught, to_seconds(taught.planned.step.prediction.step));
+    }
   }
 
   /// What rest does to the device's clocks, and how lanes slow each other, shows in all teaching
@@ -60,8 +65,9 @@ class Study {
     std::vector<const MeasuredRun*> bursts;
     std::vector<planner::CostKey> groups;
     std::vector<std::vector<ComputeSpan>> spans;
-    for (const auto& [predictor, measured] : taught_) {
-      for (const MeasuredRun& burst : measured) {
+    for (const Taught& taught : taught_) {
+      const Predictor& predictor = taught.predictor;
+      for (const MeasuredRun& burst : taught.bursts) {
         graphs.push_back(planner::build_step_graph(predictor.job(), burst.plan, predictor.costs()));
         bursts.push_back(&burst);
         spans.push_back(compute_spans(graphs.back(), predictor.machine().profile, burst, groups));
@@ -71,7 +77,7 @@ class Study {
     timed.reserve(graphs.size());
     for (std::size_t i = 0; i < graphs.size(); ++i) timed.push_back({graphs[i], *bursts[i]});
     costs_.begin_anew(costs_.lacks_boost() ? boost_of(spans) : std::nullopt, timed);
-    for (const auto& [predictor, measured] : taught_) costs_.learn_costs(predictor, measured);
+    for (const Taught& taught : taught_) costs_.learn_costs(taught.predictor, taught.bursts);
   }
 
   /// Plans and predicts all of `runs`, each search on one core, before the first is promised.
@@ -93,33 +99,36 @@ class Study {
     }
   }
 
-  std::vector<StudyResult> run_promised(engine::Ledger* ledger) {
-    std::vector<StudyResult> results;
+  /// A burst of each that was promised.
+  void run_promised(engine::Ledger* ledger) {
     for (Promised& each : promised_) {
       StudyResult& result = each.result;
-      std::vector<MeasuredRun> bursts;
       try {
-        bursts = bursts_.measure(*each.run, each.predictor, each.planned);
+        measure(each);
       } catch (const Error& error) {
         // The others' predictions are worth their runs.
         settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
         continue;
       }
-      result.hbm_in_use = bursts_.take_hbm_in_use();
-      result.point.measured = median_step(each.planned.step.graph, bursts);
-      for (const MeasuredRun& burst : bursts)
+      if (const auto in_use = bursts_.take_hbm_in_use()) result.hbm_in_use = in_use;
+      result.point.measured = median_step(each.planned.step.graph, each.bursts);
+      result.steps = 0;
+      for (const MeasuredRun& burst : each.bursts)
         result.steps += step_times(each.planned.step.graph, burst).size();
       if (ledger != nullptr) {
         ledger->append(engine::LedgerMeasurement{.prediction = result.ledger_line,
                                                  .steps = static_cast<std::int64_t>(result.steps),
                                                  .median_step = result.point.measured});
       }
-      settings_.say(fmt::format(
-          "{} {}: {} predicted, {} measured ({:+.1f} %)", bursts_.replays() ? "replayed" : "ran",
-          result.name, planner::format_seconds(result.point.predicted),
-          planner::format_seconds(result.point.measured), 100 * result.point.error()));
-      explain(each.run->name, each.predictor, bursts.front());
-      results.push_back(result);
+      say_missed(bursts_.replays() ? "replayed" : "ran", each, result.point.predicted);
+    }
+  }
+
+  /// Of those that ran.
+  [[nodiscard]] std::vector<StudyResult> results() const {
+    std::vector<StudyResult> results;
+    for (const Promised& each : promised_) {
+      if (!each.bursts.empty()) results.push_back(each.result);
     }
     return results;
   }
@@ -141,12 +150,31 @@ class Study {
     return fit;
   }
 
-  struct Promised {
+  struct Taught {
     const StudyRun* run;
     Predictor predictor;
     PlannedRun planned;
+    std::vector<MeasuredRun> bursts;
+  };
+  struct Promised : Taught {
     StudyResult result;
   };
+
+  void measure(Taught& each) {
+    if (bursts_.replays()) {
+      each.bursts = std::move(each.planned.recorded);
+    } else {
+      bursts_.measure(*each.run, each.predictor, each.planned, each.bursts);
+    }
+  }
+
+  void say_missed(const char* done, const Taught& each, Seconds predicted) const {
+    const Seconds took = median_step(each.planned.step.graph, each.bursts);
+    settings_.say(fmt::format("{} {}: {} predicted, {} measured ({:+.1f} %)", done, each.run->name,
+                              planner::format_seconds(predicted), planner::format_seconds(took),
+                              100 * (predicted / took - 1)));
+    explain(each.run->name, each.predictor, each.bursts.back());
+  }
 
   [[nodiscard]] Promised promised(const StudyRun& run, const planner::RunPlanning& planning) const {
     Predictor predictor = costs_.predictor(planning);
@@ -166,7 +194,7 @@ class Study {
                             predictor.residency(), switches);
       result.without[i] = to_seconds(other.predict(p.plan).prediction.step);
     }
-    return {&run, std::move(predictor), std::move(planned), std::move(result)};
+    return {{&run, std::move(predictor), std::move(planned), {}}, std::move(result)};
   }
 
   void append(Promised& each, engine::Ledger& ledger) const {
@@ -206,7 +234,7 @@ class Study {
   const StudySettings& settings_;
   StudyCosts costs_;
   StudyBursts bursts_;
-  std::vector<std::pair<Predictor, std::vector<MeasuredRun>>> taught_;
+  std::vector<Taught> taught_;
   std::vector<Promised> promised_;
 };
 
@@ -231,6 +259,9 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   for (const StudyRun& run : runs) {
     if (run.calibrates) study.calibrate(run);
   }
+  // Of a record all bursts are there at once.
+  const std::int64_t bursts = settings.replay.empty() ? settings.bursts : 1;
+  for (std::int64_t i = 1; i < bursts; ++i) study.calibrate_again();
   study.settle();
   std::vector<const StudyRun*> others;
   for (const StudyRun& run : runs) {
@@ -242,7 +273,8 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
     others.push_back(&run);
   }
   study.promise(others, ledger ? &*ledger : nullptr);
-  return study.run_promised(ledger ? &*ledger : nullptr);
+  for (std::int64_t i = 0; i < bursts; ++i) study.run_promised(ledger ? &*ledger : nullptr);
+  return study.results();
 }
 
 }  // namespace sluice::profiler

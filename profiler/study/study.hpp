@@ -49,7 +49,9 @@ struct StudySettings {
   Seconds burst{0};
   Seconds warm_up{0};  ///< Steps before a burst, not looked at: until a GPU's clocks have settled.
   Bytes pin{0};        ///< Of host memory before the first run, which all runs then use.
-  std::int64_t bursts = 1;            ///< Of each run, with all their steps.
+  /// Of each run, whose time is the median of all their steps: the calibrating ones in turn, then
+  /// again, and so the others. Other users of a host take it for minutes, not for hours.
+  std::int64_t bursts = 1;
   std::filesystem::path record = {};  ///< Where not empty, what was measured goes to this folder.
   /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and
   /// today's model is judged by them. No ledger is written.
@@ -60,8 +62,8 @@ struct StudySettings {
 };
 
 /// All calibrating runs in order, then every other one's prediction into the ledger, then the runs
-/// themselves. Throws BadRequest where runs are not of one machine profile, Error(does_not_fit)
-/// naming the run that does not fit.
+/// themselves, which the ledger has after each burst. Throws BadRequest where runs are not of one
+/// machine profile, Error(does_not_fit) naming the run that does not fit.
 [[nodiscard]] std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
                                                  const StudySettings& settings);
 

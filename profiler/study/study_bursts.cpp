@@ -49,10 +49,8 @@ PlannedRun StudyBursts::plan(const StudyRun& run, const planner::RunPlanning& pl
   return {std::move(step), std::move(recorded)};
 }
 
-std::vector<MeasuredRun> StudyBursts::measure(const StudyRun& run,
-                                              const planner::Predictor& predictor,
-                                              PlannedRun& planned) {
-  if (replays()) return std::move(planned.recorded);
+void StudyBursts::measure(const StudyRun& run, const planner::Predictor& predictor,
+                          const PlannedRun& planned, std::vector<MeasuredRun>& bursts) {
   const planner::Prediction& prediction = planned.step.prediction;
   const Seconds each = to_seconds(prediction.step);
   std::int64_t steps = settings_.steps;
@@ -62,12 +60,8 @@ std::vector<MeasuredRun> StudyBursts::measure(const StudyRun& run,
   }
   const auto before = static_cast<std::int64_t>(std::ceil(settings_.warm_up / each));
   MeasuringSession session(predictor, planned.step, before + steps);
-  std::vector<MeasuredRun> bursts;
-  bursts.reserve(static_cast<std::size_t>(settings_.bursts));
-  for (std::int64_t i = 0; i < settings_.bursts; ++i) {
-    MeasuredRun& burst = bursts.emplace_back(session.run(before + steps));
-    burst.steps.erase(burst.steps.begin(), burst.steps.begin() + before);
-  }
+  MeasuredRun& burst = bursts.emplace_back(session.run(before + steps));
+  burst.steps.erase(burst.steps.begin(), burst.steps.begin() + before);
   // Everything is allocated before the first step, so any moment shows the most.
   const auto in_use = device_memory_in_use();
   if (in_use && hbm_before_) {
@@ -77,7 +71,6 @@ std::vector<MeasuredRun> StudyBursts::measure(const StudyRun& run,
   if (!settings_.record.empty()) {
     write_record(settings_.record, run.name, prediction.job_hash, prediction.profile_hash, bursts);
   }
-  return bursts;
 }
 
 std::optional<Bytes> StudyBursts::take_hbm_in_use() {

@@ -27,10 +27,9 @@ class StudyBursts {
   /// Error(does_not_fit) naming the run.
   [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::RunPlanning& planning,
                                 const planner::Predictor& predictor) const;
-  /// What was recorded, which is taken from `planned`, or is measured and, where asked, recorded.
-  [[nodiscard]] std::vector<MeasuredRun> measure(const StudyRun& run,
-                                                 const planner::Predictor& predictor,
-                                                 PlannedRun& planned);
+  /// Runs one burst more, of those that were recorded none. Where asked, records all `bursts`.
+  void measure(const StudyRun& run, const planner::Predictor& predictor, const PlannedRun& planned,
+               std::vector<MeasuredRun>& bursts);
   /// Of the run that was measured last: what this process takes, context and all, but for the page
   /// tables of pinned memory that the run leaves alone. Once.
   [[nodiscard]] std::optional<Bytes> take_hbm_in_use();

@@ -27,7 +27,8 @@ int main(int count, char** words) {
   app.add_option("--json", json, "write the results (docs/schemas/study.schema.json)");
   app.add_option("--commit", settings.commit, "of the program");
   app.add_option("--steps", settings.steps, "a burst (8)")->check(CLI::Range(4, 1000));
-  app.add_option("--bursts", settings.bursts, "of each run (1)")->check(CLI::Range(1, 100));
+  app.add_option("--bursts", settings.bursts, "of each run, all runs in turn (1)")
+      ->check(CLI::Range(1, 100));
   double burst = 0, warm_up = 0;
   app.add_option("--burst-seconds", burst, "fewer steps, no fewer than 4, where they take longer")
       ->check(CLI::PositiveNumber);

@@ -86,6 +86,28 @@ def test_what_was_recorded_is_judged_again_without_running(tmp_path, validate):
     assert refused.returncode == 2 and "flat.json" in refused.stderr
 
 
+def test_bursts_come_in_turn_and_are_judged_together(tmp_path, validate):
+    runs = f"{DEFAULTS}\nteach calibrate {plan(1, 1, 'all')}\nflat predict {plan(0, 1, 'all')}\ndeep predict {plan(1, 1, 'input')}\n"
+    done = study(tmp_path, runs, "--bursts", "2", "--record", "recorded")
+    assert done.returncode == 0, done.stderr
+    order = [line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(("calibrated", "predicted", "ran"))]
+    assert order == [
+        "calibrated on teach", "calibrated again on teach", "predicted flat", "predicted deep",
+        "ran flat", "ran deep", "ran flat", "ran deep",
+    ]  # fmt: skip
+    ledger = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
+    validate(tmp_path / "ledger.jsonl", "ledger")
+    steps = [line["steps"] for line in ledger if line["kind"] == "measurement"]
+    assert steps[2:] == [2 * count for count in steps[:2]], "the later one of a run is of all its steps"
+    first = json.loads((tmp_path / "study.json").read_text())["runs"]
+    assert [run["measured_s"] for run in first] == [line["step_s"] for line in ledger[-2:]]
+    assert len(json.loads((tmp_path / "recorded" / "flat.json").read_text())["bursts"]) == 2
+    again = study(tmp_path, runs, "--replay", "recorded")
+    assert again.returncode == 0, again.stderr
+    second = json.loads((tmp_path / "study.json").read_text())["runs"]
+    assert [run["measured_s"] for run in second] == [run["measured_s"] for run in first]
+
+
 def test_a_run_by_a_policy_runs_its_plan(tmp_path):
     job = "defaults --backend host --machine here --model bytes-2m --seq-len 32 --batch-size 4 --micro-batch 1 --threads 1"
     done = study(tmp_path, f"{job}\nresident predict --policy resident\nzero predict --policy zero-offload\n")
