@@ -6,6 +6,7 @@ the statistics by group of runs: plans of the study, the small machine (small-*)
 was predicted and not run is named.
 """
 import json
+import math
 import sys
 
 
@@ -23,7 +24,7 @@ def statistics(rows):
     sizes = sorted(map(abs, errors))
     inside = sum(p["step_s_low"] <= m["step_s"] <= p["step_s_high"] for _, p, m in rows)
     text = (f"{len(rows)} runs: mean absolute error {100 * sum(sizes) / len(sizes):.2f} %, 95th percentile "
-            f"{100 * sizes[int(0.95 * len(sizes))]:.1f} %, worst {100 * sizes[-1]:.1f} %, bias {100 * sum(errors) / len(errors):+.2f} %, within 2 % "
+            f"{100 * sizes[math.ceil(0.95 * len(sizes)) - 1]:.1f} %, worst {100 * sizes[-1]:.1f} %, bias {100 * sum(errors) / len(errors):+.2f} %, within 2 % "
             f"{sum(s <= 0.02 for s in sizes)}, within 5 % {sum(s <= 0.05 for s in sizes)}, inside the interval {100 * inside / len(rows):.0f} %")
     for least in (0.03, 0.08):
         pairs = [(a, b) for i, a in enumerate(rows) for b in rows[:i]

@@ -73,6 +73,8 @@ for name in names:
             down, up = (overlap(begin, end, lanes[lane], starts[lane]) for lane in ("h2d", "d2h"))
             both = sum(length(overlap(*piece, lanes["d2h"], starts["d2h"])) for piece in down)
             rows.append((number, task["amount"] / (end - begin), end - begin, length(down) - both, length(up) - both, both))
+    if not rows:
+        continue
     table = np.array(rows)
     rate, time = table[:, 1], table[:, 2]
     threads = record["plan"]["threads"]
