@@ -15,8 +15,8 @@ constexpr double kPerhapsBest = 1.02;
 constexpr std::int64_t kFirstTasks = 300'000, kTimesMore = 4;
 /// Beyond so many a search is ended by the clock or has nothing left to try.
 constexpr std::int64_t kMostTasks = 1'000'000'000'000;
-/// Solved to say how fast any plan can be.
-constexpr int kRelaxations = 150;
+/// Solved to say how fast any plan can be: at first, and with all effort.
+constexpr int kRelaxations = 150, kMostRelaxations = 2400;
 /// Memory set aside at the first look at a number of rounds, in sizes of its rings.
 constexpr double kFirstSlack = 1.3;
 
@@ -44,7 +44,12 @@ void GuidedSearch::relax() {
     return a.relaxed.bound < b.relaxed.bound;
   };
   std::stable_sort(nodes_.begin(), nodes_.end(), by_bound);
-  bound_ = proven_bound(relaxation_, nodes_, kRelaxations);
+  proven_.emplace(relaxation_, nodes_);
+  prove(kRelaxations);
+}
+
+void GuidedSearch::prove(int relaxations) {
+  bound_ = proven_->improve(relaxations);
   // The machine's bound counts the bytes of fp32 state.
   if (predictor_.job().optimizer.state == StateType::fp32) {
     bound_ = std::max(*bound_, predictor_.bound().time);
@@ -165,11 +170,16 @@ std::vector<GuidedPlan> GuidedSearch::run() {
   // With little effort first, then with more as long as there is: so more effort starts from what
   // less of it finds.
   bool more = true;
+  int relaxations = kRelaxations;
   for (std::int64_t tasks = kFirstTasks; more; tasks *= kTimesMore) {
     more = tasks <= kMostTasks && ranking_.allow(tasks);
     if (!more) ranking_.allow(std::numeric_limits<std::int64_t>::max());
     if (is_over()) break;
     const std::int64_t left = ranking_.left();
+    if (tasks > kFirstTasks) {
+      relaxations = std::min(kMostRelaxations, 2 * relaxations);
+      prove(relaxations);
+    }
     sketch_nodes(tasks > kFirstTasks);
     if (sketched.empty() && !ranking_.ranked().empty()) {
       sketched = plan_hash(ranking_.ranked().front().plan);

@@ -42,6 +42,7 @@ class GuidedSearch {
   static constexpr double kWorthwhile = 0.985;
 
   void relax();
+  void prove(int relaxations);
   [[nodiscard]] Plan usual_plan() const;
   void look_at_nodes();
   void sketch_nodes(bool begun_anew);
@@ -94,6 +95,7 @@ class GuidedSearch {
   const GuidedWay way_;
   PlanRelaxation relaxation_;
   CoarseRanking ranking_;
+  std::optional<ProvenBound> proven_;
   std::optional<Seconds> bound_;
   std::vector<Node> nodes_;  ///< By bound, then by the best plan seen.
 };

@@ -153,7 +153,7 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
   // More slots than a block's records of a round leave none to wait for.
   const SlotRange& slots = node.record_slots;
   const std::int64_t most = std::min(slots.most, predictor_->job().micro_batches() / node.rounds);
-  if (slots.least >= most) return nodes;
+  if (slots.least >= most) return split_counts(node, relaxed);
   const auto choices = record_choices(node);
   RelaxedNode fewest = node;
   fewest.record_slots.most = slots.least;
@@ -171,6 +171,28 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
     nodes.back().record_slots.least = from;
     return nodes;
   }
+  return split_counts(node, relaxed);
+}
+
+std::vector<RelaxedNode> PlanRelaxation::split_counts(const RelaxedNode& node,
+                                                      const RelaxedPlan& relaxed) {
+  constexpr double kPart = 1e-4;  // Of a block.
+  const auto part = [](double count) { return std::abs(count - std::round(count)); };
+  const auto most = [&part](const std::vector<double>& counts) {
+    return std::ranges::max_element(counts, {}, part);
+  };
+  const bool residency = part(*most(relaxed.residencies)) >= kPart;
+  const auto& counts = residency ? relaxed.residencies : relaxed.records;
+  const auto at = most(counts);
+  if (part(*at) < kPart) return {};
+  std::vector<RelaxedNode> nodes{node, node};
+  const auto range_of = [&](RelaxedNode& each) -> CountRange& {
+    auto& ranges = residency ? each.residencies : each.records;
+    ranges.resize(counts.size());
+    return ranges[static_cast<std::size_t>(at - counts.begin())];
+  };
+  range_of(nodes.front()).most = std::floor(*at);
+  range_of(nodes.back()).least = std::ceil(*at);
   return nodes;
 }
 

@@ -160,8 +160,13 @@ struct SlotRange {
   std::int64_t least = 1, most = std::numeric_limits<std::int64_t>::max();
 };
 
-/// A plan space cut down: one number of rounds, perhaps fixed choices of embedding and head, and
-/// few slots or many.
+/// How many blocks make a choice.
+struct CountRange {
+  double least = 0, most = std::numeric_limits<double>::infinity();
+};
+
+/// A plan space cut down: one number of rounds, perhaps fixed choices of embedding and head, few
+/// slots or many, and few blocks or many of a choice.
 struct RelaxedNode {
   std::int64_t rounds = 1;
   std::optional<std::size_t> embed = std::nullopt, head = std::nullopt;  ///< Index of the choice.
@@ -169,6 +174,7 @@ struct RelaxedNode {
   /// What the largest of those holds, and a slot with it: 0 where none leaves. Otherwise slots are
   /// of the blocks' mean size.
   std::optional<Bytes> largest_record = std::nullopt;
+  std::vector<CountRange> records{}, residencies{};  ///< By choice of blocks; empty: any.
   Bytes reserve{0};       ///< Device memory that is left alone,
   Bytes host_reserve{0};  ///< and the host's.
   /// Also of a single round, gradients on the host do not take the place of records: for sketches.
@@ -210,7 +216,7 @@ class PlanRelaxation {
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
   /// Nodes that are all plans of `node` together and of which none has `relaxed`, its solution,
   /// for theirs: with whole embeddings or heads, slots for records of one size or another, few or
-  /// many. None where there is nothing to choose.
+  /// many, whole blocks of a choice. None where there is nothing to choose.
   [[nodiscard]] std::vector<RelaxedNode> split(const RelaxedNode& node,
                                                const RelaxedPlan& relaxed) const;
   /// Head and embedding share one gradient, which waits in one place.
@@ -235,6 +241,9 @@ class PlanRelaxation {
     double lost = 0;
   };
   [[nodiscard]] Rows rows(const RelaxedNode& node) const;
+  /// With fewer and with more blocks of the choice that most lacks a whole number of them.
+  [[nodiscard]] static std::vector<RelaxedNode> split_counts(const RelaxedNode& node,
+                                                             const RelaxedPlan& relaxed);
   void allow(const PlanPins& pins);
   [[nodiscard]] UseSum base() const;
   void add_whole_rows(Rows& all) const;

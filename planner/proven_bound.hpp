@@ -13,9 +13,23 @@ struct RelaxedPart {
   RelaxedPlan relaxed;
 };
 
-/// No plan of any of `parts` is faster: the least of their bounds, after the part that has it was
-/// split (PlanRelaxation::split) again and again, `most` relaxations in all. 0 of no parts.
-[[nodiscard]] Seconds proven_bound(const PlanRelaxation& relaxation, std::vector<RelaxedPart> parts,
-                                   int most);
+/// No plan of any of some parts is faster: the least of their bounds, after the part that has it
+/// was split (PlanRelaxation::split) again and again.
+class ProvenBound {
+ public:
+  /// `relaxation`, of which `parts` are solutions, must outlive it.
+  ProvenBound(const PlanRelaxation& relaxation, std::vector<RelaxedPart> parts);
+
+  /// 0 of no parts.
+  [[nodiscard]] Seconds bound() const { return bound_; }
+  /// Goes on, until `most` relaxations in all are solved or nothing is left to split.
+  Seconds improve(int most);
+
+ private:
+  const PlanRelaxation* relaxation_;
+  std::vector<RelaxedPart> parts_;  ///< A heap: the least bound first.
+  Seconds bound_{0};
+  int solved_ = 0;
+};
 
 }  // namespace sluice::planner

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 namespace sluice::planner {
 namespace {
@@ -17,6 +17,26 @@ double scale_of(std::size_t limit) { return limit < kSecondLimits ? 1 : 1 / kMem
 double dot(const UseSum& a, const UseSum& b) {
   double sum = 0;
   for (std::size_t i = 0; i < kUses; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+/// The least sum of `prices` of `count` choices, each made as often as its range allows.
+double cheapest(const std::vector<double>& prices, const std::vector<CountRange>& ranges,
+                double count) {
+  if (ranges.empty()) return count * *std::ranges::min_element(prices);
+  double sum = 0, left = count;
+  for (std::size_t i = 0; i < prices.size(); ++i) {
+    sum += ranges[i].least * prices[i];
+    left -= ranges[i].least;
+  }
+  std::vector<std::size_t> order(prices.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return prices[i]; });
+  for (const std::size_t i : order) {
+    const double more = std::min(left, ranges[i].most - ranges[i].least);
+    sum += more * prices[i];
+    left -= more;
+  }
   return sum;
 }
 
@@ -55,6 +75,8 @@ PlanRelaxation::Program::Program(const PlanRelaxation& relaxation, const Relaxed
   const auto only = [](Group& group, const std::optional<std::size_t>& choice) {
     if (choice) group.choices = {group.choices[*choice]};
   };
+  groups_[0].ranges = node.records;
+  groups_[1].ranges = node.residencies;
   only(groups_[2], node.embed);
   only(groups_[3], node.head);
   if (!has_choices()) return;
@@ -70,7 +92,12 @@ PlanRelaxation::Program::Program(const PlanRelaxation& relaxation, const Relaxed
 }
 
 bool PlanRelaxation::Program::has_choices() const {
-  return std::ranges::none_of(groups_, [](const Group& group) { return group.choices.empty(); });
+  return std::ranges::none_of(groups_, [](const Group& group) {
+    double least = 0, most = 0;
+    for (const CountRange& range : group.ranges) least += range.least, most += range.most;
+    return group.choices.empty() ||
+           (!group.ranges.empty() && (least > group.count || most < group.count));
+  });
 }
 
 void PlanRelaxation::Program::add_limit(std::size_t limit, std::int64_t rounds) {
@@ -122,10 +149,26 @@ void PlanRelaxation::Program::add_group_counts() {
     row.coefficients.assign(program_.cost.size(), 0);
     std::fill_n(row.coefficients.begin() + static_cast<std::ptrdiff_t>(first), group.choices.size(),
                 1.0);
-    first += group.choices.size();
     row.limit = group.count;
     row.equal = true;
     program_.rows.push_back(std::move(row));
+    add_ranges(group, first);
+    first += group.choices.size();
+  }
+}
+
+void PlanRelaxation::Program::add_ranges(const Group& group, std::size_t first) {
+  const auto add = [&](std::size_t choice, double sign, double limit) {
+    LinearProgram::Row row;
+    row.coefficients.assign(program_.cost.size(), 0);
+    row.coefficients[first + choice] = sign;
+    row.limit = sign * limit;
+    program_.rows.push_back(std::move(row));
+  };
+  for (std::size_t choice = 0; choice < group.ranges.size(); ++choice) {
+    const CountRange& range = group.ranges[choice];
+    if (range.least > 0) add(choice, -1, range.least);
+    if (range.most < group.count) add(choice, 1, range.most);
   }
 }
 
@@ -144,12 +187,12 @@ double PlanRelaxation::Program::priced_sum(const Rows& rows,
   }
   sum += dot(priced, fixed_);
   for (const Group& group : groups_) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const UnitChoice& choice : group.choices) {
-      least = std::min(least, dot(priced, choice.use));
-    }
-    sum += group.count * least;
-    size += std::abs(group.count * least);
+    std::vector<double> each;
+    each.reserve(group.choices.size());
+    for (const UnitChoice& choice : group.choices) each.push_back(dot(priced, choice.use));
+    const double least = cheapest(each, group.ranges, group.count);
+    sum += least;
+    size += std::abs(least);
   }
   // More slots than blocks are of no use.
   sum += std::min(0.0, slot_price) * layers_ * static_cast<double>(most_slots_.count());

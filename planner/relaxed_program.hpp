@@ -17,7 +17,7 @@ class PlanRelaxation::Program {
  public:
   Program(const PlanRelaxation& relaxation, const RelaxedNode& node);
 
-  /// Whether every unit has any.
+  /// Whether every unit has any, and ranges of counts leave one.
   [[nodiscard]] bool has_choices() const;
   [[nodiscard]] LinearSolution minimized() const { return minimize(program_); }
   /// Whether memory's rows at these prices prove that nothing fits. Only memory can refuse a plan,
@@ -40,6 +40,7 @@ class PlanRelaxation::Program {
     std::vector<UnitChoice> choices;
     double count;
     std::vector<double> RelaxedPlan::*values;
+    std::vector<CountRange> ranges = {};  ///< By choice; empty: any.
   };
   /// Where variables lie.
   struct Columns {
@@ -48,6 +49,8 @@ class PlanRelaxation::Program {
   void add_limit(std::size_t limit, std::int64_t rounds);
   void add_sum_of_parts(std::int64_t rounds);
   void add_group_counts();
+  /// Of the group whose first variable this is.
+  void add_ranges(const Group& group, std::size_t first);
 
   Rows limits_;
   UseSum fixed_;

@@ -120,12 +120,15 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   inner.effort = std::max<std::int64_t>(1, effort / 2);
   inner.until = settings.part_of_time(kGuidedPart);
   GuidedSearch guided(predictor, inner);
-  const Seconds bound = guided.bound().value_or(Seconds(0));
+  Seconds bound = guided.bound().value_or(Seconds(0));
   const auto near = [&](double gap) {
     return !tournament.ranked().empty() &&
            to_seconds(tournament.ranked().front().score.step) * (1 - gap) <= bound;
   };
-  if (guided.bound()) tournament.try_in_order(guided.run(), kTried);
+  if (guided.bound()) {
+    tournament.try_in_order(guided.run(), kTried);
+    bound = *guided.bound();  // Effort proves more.
+  }
   // With effort or time to spare the other way, too.
   SearchSettings rest = inner;
   rest.effort = guided.unspent();
