@@ -175,8 +175,8 @@ struct RelaxedNode {
   /// of the blocks' mean size.
   std::optional<Bytes> largest_record = std::nullopt;
   std::vector<CountRange> records{}, residencies{};  ///< By choice of blocks; empty: any.
-  Bytes reserve{0};       ///< Device memory that is left alone,
-  Bytes host_reserve{0};  ///< and the host's.
+  Bytes reserve{0};                                  ///< Device memory that is left alone,
+  Bytes host_reserve{0};                             ///< and the host's.
   /// Also of a single round, gradients on the host do not take the place of records: for sketches.
   bool gradients_apart = false;
 };

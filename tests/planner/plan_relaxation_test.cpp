@@ -223,6 +223,62 @@ TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
   EXPECT_GT(sized, 20);
 }
 
+/// Of a node that cannot be split every choice is made by a whole number of blocks, and ranges
+/// hold.
+TEST(PlanRelaxation, WhereNothingIsLeftToSplitBlocksAreWhole) {
+  int counted = 0;
+  for (const ResolvedMachine& machine : uneven_machines()) {
+    const Predictor predictor(tiny_job(), machine, {});
+    const PlanRelaxation relaxation(predictor, {});
+    for (const std::int64_t rounds : relaxation.rounds()) {
+      RelaxedNode node;
+      node.rounds = rounds;
+      RelaxedPlan relaxed = relaxation.solve(node);
+      for (bool more = relaxed.feasible; more;) {
+        more = false;
+        for (const RelaxedNode& part : relaxation.split(node, relaxed)) {
+          RelaxedPlan of_part = relaxation.solve(part);
+          if (!of_part.feasible) continue;
+          node = part;
+          relaxed = std::move(of_part);
+          more = true;
+          break;
+        }
+      }
+      if (!relaxed.feasible || !relaxation.split(node, relaxed).empty()) continue;
+      for (const auto* counts : {&relaxed.records, &relaxed.residencies}) {
+        const auto& ranges = counts == &relaxed.records ? node.records : node.residencies;
+        for (std::size_t i = 0; i < counts->size(); ++i) {
+          const double count = (*counts)[i];
+          EXPECT_NEAR(count, std::round(count), 1e-3);
+          if (ranges.empty()) continue;
+          EXPECT_GE(count, ranges[i].least - 1e-6);
+          EXPECT_LE(count, ranges[i].most + 1e-6);
+          ++counted;
+        }
+      }
+    }
+  }
+  EXPECT_GT(counted, 20);
+}
+
+TEST(PlanRelaxation, NoPlanHasCountsThatDoNotAddUp) {
+  const Predictor predictor(tiny_job(), round_machine(), {});
+  const PlanRelaxation relaxation(predictor, {});
+  RelaxedNode node;
+  node.rounds = relaxation.rounds().front();
+  const auto layers = static_cast<double>(predictor.job().model.layers);
+  const Seconds free = relaxation.solve(node).bound;
+  node.residencies.assign(relaxation.residency_choices(1, node.rounds).size(), CountRange{});
+  node.residencies.front().least = layers;
+  EXPECT_GE(relaxation.solve(node).bound, free * (1 - 1e-6)) << "all blocks make the first";
+  EXPECT_NEAR(relaxation.solve(node).residencies.front(), layers, 1e-6);
+  node.residencies.front().least = layers + 1;
+  EXPECT_FALSE(relaxation.solve(node).feasible);
+  node.residencies.assign(node.residencies.size(), CountRange{.least = 0, .most = 0});
+  EXPECT_FALSE(relaxation.solve(node).feasible);
+}
+
 /// Weights that are pinned to the host may all stay in the ring, and are then loaded once a step.
 TEST(PlanRelaxation, PinnedWeightsThatStayInTheRingAreNotBelowTheBound) {
   ResolvedMachine machine = round_machine();
