@@ -84,6 +84,19 @@ CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b) 
   return merged;
 }
 
+Calibration merged(const Calibration& known, Calibration learnt) {
+  constexpr double kRounding = 1e-9;
+  for (auto& [key, sample] : learnt) {
+    const auto before = known.find(key);
+    if (before == known.end()) continue;
+    const double value = before->second.value;
+    if (std::abs(sample.value - value) > kRounding * std::abs(value)) {
+      sample = merge(before->second, sample);
+    }
+  }
+  return learnt;
+}
+
 void append_calibration(const std::filesystem::path& file,
                         std::span<const CalibrationSample> samples) {
   std::string lines;

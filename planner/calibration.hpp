@@ -34,6 +34,10 @@ using Calibration = std::map<CostKey, CalibrationSample>;
 /// with who measured and how.
 [[nodiscard]] CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b);
 
+/// `learnt`, which began with `known`: a key that was known and came out with another value (by
+/// more than rounding) is merged, so that what runs taught does not depend on their order.
+[[nodiscard]] Calibration merged(const Calibration& known, Calibration learnt);
+
 /// Appends and flushes one JSON line a sample. Throws EnvironmentError when the disk is full;
 /// earlier lines stay whole.
 void append_calibration(const std::filesystem::path& file,

@@ -26,6 +26,8 @@ class GuidedSearch {
   /// Throws Interrupted once asked to stop. `settings` must outlive it.
   GuidedSearch(const Predictor& predictor, const SearchSettings& settings,
                GuidedWay way = GuidedWay::usual);
+  GuidedSearch(const GuidedSearch&) = delete;  // What it proves refers to its own relaxation.
+  GuidedSearch& operator=(const GuidedSearch&) = delete;
 
   /// No valid plan with the pins is faster; none where the relaxation proves that none fits.
   [[nodiscard]] const std::optional<Seconds>& bound() const { return bound_; }

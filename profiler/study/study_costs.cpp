@@ -1,5 +1,7 @@
 #include "profiler/study/study_costs.hpp"
 
+#include <utility>
+
 #include "engine/backend.hpp"
 #include "planner/lane_boost.hpp"
 #include "profiler/calibration_fit.hpp"
@@ -48,11 +50,13 @@ void StudyCosts::learn(const planner::Predictor& predictor, const std::vector<Me
                        bool interference) {
   const auto& profile = predictor.machine().profile;
   // Runs may teach on changed machines: what is kept is of the one probed.
-  calibration_ =
+  planner::Calibration learnt =
       planner::rescaled(fit_calibration(predictor.job(), profile, calibration(predictor), bursts,
                                         {.boost = false, .interference = interference})
                             .calibration,
                         profile, probed_);
+  // What several runs taught is of all of them, in whatever order.
+  calibration_ = planner::merged(calibration_, std::move(learnt));
 }
 
 void StudyCosts::learn(const planner::Predictor& predictor,

@@ -122,6 +122,23 @@ TEST(Calibration, MergesAsIfAllHadBeenMeasuredTogether) {
   EXPECT_EQ(merged.count, 5);
 }
 
+TEST(Calibration, WhatWasLearntAgainIsOfBothAndWhatWasNotStays) {
+  const auto calibration = [](const std::vector<CalibrationSample>& samples) {
+    Calibration all;
+    for (const CalibrationSample& each : samples) all[each.key] = each;
+    return all;
+  };
+  const Calibration known = calibration({sample("a", 2, 1, 2), sample("b", 7, 0, 4)});
+  const Calibration both = merged(
+      known, calibration({sample("a", 5, 0, 3), sample("b", 7, 0, 4), sample("c", 1, 0, 1)}));
+  ASSERT_EQ(both.size(), 3u);
+  EXPECT_EQ(both.at(CostKey{"a"}), merge(sample("a", 2, 1, 2), sample("a", 5, 0, 3)));
+  EXPECT_EQ(both.at(CostKey{"b"}), sample("b", 7, 0, 4)) << "counted once";
+  EXPECT_EQ(both.at(CostKey{"c"}), sample("c", 1, 0, 1));
+  const Calibration rounded = merged(known, calibration({sample("b", 7 * (1 + 1e-14), 0, 4)}));
+  EXPECT_EQ(rounded.at(CostKey{"b"}).count, 4) << "rescaling there and back is no measurement";
+}
+
 TEST_F(Calibrations, LoadWhatWasAppendedForOneProfile) {
   const auto file = path_ / "c.jsonl";
   EXPECT_TRUE(load_calibration(file, "p1").empty());
