@@ -10,6 +10,7 @@
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/parallel_for.hpp"
+#include "planner/pooled_updates.hpp"
 #include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/boost_fit.hpp"
@@ -219,9 +220,10 @@ class Study {
     }
     if (settings_.misses == 0) return;
     const planner::MachineProfile& profile = predictor.machine().profile;
-    const RunResidual missed = residual(
-        predictor.job(), profile,
-        planner::with_siblings(predictor.job(), profile, costs_.calibration(predictor)), run);
+    // As predicted (planner/predict.cpp).
+    const planner::Calibration calibration = planner::with_pooled_updates(
+        profile, planner::with_siblings(predictor.job(), profile, costs_.calibration(predictor)));
+    const RunResidual missed = residual(predictor.job(), profile, calibration, run);
     for (std::size_t i = 0;
          i < missed.keys.size() && i < static_cast<std::size_t>(settings_.misses); ++i) {
       const KeyResidual& key = missed.keys[i];
