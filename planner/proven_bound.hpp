@@ -20,10 +20,9 @@ class ProvenBound {
   /// `relaxation`, of which `parts` are solutions, must outlive it.
   ProvenBound(const PlanRelaxation& relaxation, std::vector<RelaxedPart> parts);
 
-  /// 0 of no parts.
-  [[nodiscard]] Seconds bound() const { return bound_; }
-  /// Goes on, until `most` relaxations in all are solved or nothing is left to split.
-  Seconds improve(int most);
+  /// Goes on until `most` relaxations in all are solved or nothing is left to split. Returns the
+  /// bound: 0 of no parts.
+  [[nodiscard]] Seconds improve(int most);
 
  private:
   const PlanRelaxation* relaxation_;
