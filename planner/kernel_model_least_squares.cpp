@@ -1,38 +1,13 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/cholesky.hpp"
 #include "planner/kernel_model_fit.hpp"
 
 namespace sluice::planner {
 namespace {
 
 using Vector = std::vector<double>;
-
-/// Solves the symmetric positive definite system in place (Cholesky); false where it is not.
-bool solve(Vector& matrix, Vector& right) {
-  const std::size_t n = right.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    for (std::size_t i = j; i < n; ++i) {
-      double sum = matrix[i * n + j];
-      for (std::size_t k = 0; k < j; ++k) sum -= matrix[i * n + k] * matrix[j * n + k];
-      if (i == j) {
-        if (!(sum > 0)) return false;
-        matrix[j * n + j] = std::sqrt(sum);
-      } else {
-        matrix[i * n + j] = sum / matrix[j * n + j];
-      }
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t k = 0; k < i; ++k) right[i] -= matrix[i * n + k] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-  for (std::size_t i = n; i-- > 0;) {
-    for (std::size_t k = i + 1; k < n; ++k) right[i] -= matrix[k * n + i] * right[k];
-    right[i] /= matrix[i * n + i];
-  }
-  return true;
-}
 
 class Problem {
  public:
@@ -98,9 +73,10 @@ std::vector<double> least_squares(const std::function<void(const Vector&, Vector
     bool improved = false;
     const double before = cost;
     for (int attempt = 0; attempt < 6 && !improved; ++attempt) {
-      Vector damped = matrix, step = right;
+      Vector damped = matrix;
       for (std::size_t p = 0; p < x.size(); ++p) damped[p * x.size() + p] *= 1 + damping;
-      if (solve(damped, step)) {
+      if (const auto factor = Cholesky::of(std::move(damped), x.size())) {
+        const Vector step = factor->solve(right);
         Vector tried = x;
         for (std::size_t p = 0; p < x.size(); ++p) {
           tried[p] += std::fmin(std::fmax(step[p], -kLongestStep), kLongestStep);

@@ -5,8 +5,7 @@
 #include "planner/chain_bound.hpp"
 #include "planner/hash.hpp"
 #include "planner/interval.hpp"
-#include "planner/pooled_updates.hpp"
-#include "planner/sibling_costs.hpp"
+#include "planner/job_calibration.hpp"
 #include "planner/steady_state.hpp"
 #include "sim/simulate.hpp"
 
@@ -82,9 +81,7 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
       machine_(std::move(machine)),
       residency_(residency),
       costs_(std::make_shared<const ProfileCostModel>(
-          machine_.profile,
-          with_pooled_updates(machine_.profile,
-                              with_siblings(job_, machine_.profile, std::move(calibration))),
+          machine_.profile, job_calibration(job_, machine_.profile, std::move(calibration)),
           switches)) {
   validate(job_);
   pass_times_ = planner::pass_times(job_, *costs_);

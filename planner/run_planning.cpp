@@ -24,15 +24,13 @@ double slower_update(const MachineProfile& before, const MachineProfile& after) 
   return slower(before.update.rbegin()->second, after.update.rbegin()->second);
 }
 
-/// Of an interference sample: the bytes/s that copies pass on `changed` over those on `measured`
-/// where they are those that slow another lane, at most 1; else 1.
-double copies_share(std::string_view key, const MachineProfile& measured,
+/// Of what an interference sample or a launch delay is `from`: the bytes/s that copies pass on
+/// `changed` over those on `measured`, at most 1; 1 where it is not copies.
+double copies_share(std::string_view from, const MachineProfile& measured,
                     const MachineProfile& changed) {
-  const auto slowed_by = [&](std::string_view lane) {
-    return key.find(lane, key.find('/', key.find('/') + 1)) != key.npos;
-  };
-  if (slowed_by("/h2d")) return std::min(1.0, 1 / slower(measured.h2d, changed.h2d));
-  if (slowed_by("/d2h")) return std::min(1.0, 1 / slower(measured.d2h, changed.d2h));
+  const auto slowed_by = [&](std::string_view lane) { return from.starts_with(lane); };
+  if (slowed_by("h2d")) return std::min(1.0, 1 / slower(measured.h2d, changed.h2d));
+  if (slowed_by("d2h")) return std::min(1.0, 1 / slower(measured.d2h, changed.d2h));
   return 1;
 }
 
@@ -53,9 +51,12 @@ Calibration rescaled(const Calibration& calibration, const MachineProfile& measu
     double factor = 1;
     // Of the device's clocks, and of its queues.
     if (name.starts_with("boost/") || name.starts_with("hand_off/")) continue;
-    if (name.starts_with("interference/")) {
-      // What copies take is in proportion to the bytes that pass.
-      const double share = copies_share(name, measured, changed);
+    // What copies take of others is in proportion to the bytes that pass.
+    if (name.starts_with("launch_delay/")) {
+      factor = copies_share(name.substr(name.find('/') + 1), measured, changed);
+    } else if (name.starts_with("interference/")) {
+      const double share =
+          copies_share(name.substr(name.find('/', name.find('/') + 1) + 1), measured, changed);
       sample.value = 1 - (1 - sample.value) * share;
       sample.deviation *= share;
       continue;

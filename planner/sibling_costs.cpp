@@ -1,41 +1,41 @@
 #include "planner/sibling_costs.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "planner/cost_key.hpp"
 #include "planner/cost_model.hpp"
+#include "planner/ratio_field.hpp"
 
 namespace sluice::planner {
 namespace {
 
-constexpr double kDeviation = 0.05;
-/// Of a pass whose nearest sibling is a factor e away in one size.
-constexpr double kDeviationOfDistance = 0.05;
-
-/// In the order in which a missing pass over a block looks for a measured one of its own job.
-constexpr std::array kBlockPasses{Pass::block_forward, Pass::block_recompute_input,
-                                  Pass::block_recompute_selective, Pass::block_backward};
+/// Of the measured passes that tell of one: the nearest.
+constexpr std::size_t kMostSiblings = 96;
 
 struct PassOfUnit {
   Pass pass;
   std::size_t unit;
 };
+/// Passes that tell of each other.
+using PassGroup = std::vector<PassOfUnit>;
 
-/// Every pass with a cost key of its own; unit 1 is a block.
-std::vector<PassOfUnit> passes_of(const Job& job) {
+/// Of every pass with a cost key of its own; unit 1 is a block.
+std::vector<PassGroup> passes_of(const Job& job) {
   const std::size_t head = unit_count(job.model) - 1;
-  std::vector<PassOfUnit> passes;
-  passes.reserve(kBlockPasses.size() + 6);
-  for (const Pass pass : kBlockPasses) passes.push_back({pass, 1});
-  passes.push_back({Pass::embed_forward, 0});
-  passes.push_back({Pass::embed_backward, 0});
-  passes.push_back({Pass::loss, head});
-  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, head}) {
-    passes.push_back({Pass::norm, unit});
-  }
-  return passes;
+  return {{{Pass::block_forward, 1},
+           {Pass::block_recompute_input, 1},
+           {Pass::block_recompute_selective, 1},
+           {Pass::block_backward, 1},
+           {Pass::loss, head}},
+          {{Pass::embed_forward, 0}},
+          {{Pass::embed_backward, 0}},
+          {{Pass::norm, 0}},
+          {{Pass::norm, 1}},
+          {{Pass::norm, head}}};
 }
 
 class Siblings {
@@ -44,58 +44,57 @@ class Siblings {
       : job_(job), uncalibrated_(profile, {}), calibration_(calibration) {}
 
   [[nodiscard]] double profile_time(const Job& job, PassOfUnit p) const {
-    return uncalibrated_.compute(compute_key(job, p.pass, p.unit), work_of(job, p.pass, p.unit))
-        .amount.count();
+    return profile_time(job, p, work_of(job, p.pass, p.unit));
   }
 
-  struct Scale {
-    double ratio;  ///< Measured over the profile's time.
-    double deviation;
-  };
-  /// From the same pass of other jobs.
-  [[nodiscard]] std::optional<Scale> of_other_jobs(PassOfUnit p) const {
-    // A distance of a tenth (some 10 % in one size) still counts as near.
-    constexpr double kNear = 0.01;
-    const std::string own = compute_key(job_, p.pass, p.unit).name;
-    const std::string pass = own.substr(0, own.find('|') + 1);
-    double weights = 0, sum = 0, nearest = INFINITY;
-    for (auto it = calibration_.lower_bound(CostKey{pass});
-         it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
-      const std::optional<Job> other = job_named_by(it->first, job_);
-      // What the job has in common with this one by assumption, the key has to say, too.
-      if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;
-      const double time = profile_time(*other, p);
-      if (!(time > 0) || !(it->second.value > 0)) continue;
-      const double squared = squared_distance(*other);
-      const double weight = 1 / std::pow(squared + kNear, 2);
-      weights += weight;
-      sum += weight * std::log(it->second.value / time);
-      nearest = std::min(nearest, squared);
-    }
-    if (weights == 0) return std::nullopt;
-    return Scale{std::exp(sum / weights), kDeviation + kDeviationOfDistance * std::sqrt(nearest)};
+  [[nodiscard]] PassPlace place_of(const Job& job, PassOfUnit p) const {
+    const auto logarithm = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
+    Work element_wise = work_of(job, p.pass, p.unit);
+    element_wise.gemms.clear();
+    element_wise.attention.clear();
+    const double time = profile_time(job, p);
+    return {p.pass,
+            {logarithm(job.model.hidden), logarithm(job.model.head_dim), logarithm(job.seq_len),
+             logarithm(job.micro_tokens())},
+            time > 0 ? profile_time(job, p, element_wise) / time : 0};
   }
 
-  /// From another pass over the same job's blocks.
-  [[nodiscard]] std::optional<Scale> of_other_passes() const {
-    for (const Pass pass : kBlockPasses) {
-      const auto found = calibration_.find(compute_key(job_, pass, 1));
-      const double time = profile_time(job_, {pass, 1});
-      if (found != calibration_.end() && time > 0) {
-        return Scale{found->second.value / time, kDeviation};
+  [[nodiscard]] std::vector<RatioField::Measured> measured(const PassGroup& group) const {
+    std::vector<std::pair<double, RatioField::Measured>> found;
+    for (const PassOfUnit& p : group) {
+      const PassPlace own = place_of(job_, p);
+      const std::string key = compute_key(job_, p.pass, p.unit).name;
+      const std::string pass = key.substr(0, key.find('|') + 1);
+      for (auto it = calibration_.lower_bound(CostKey{pass});
+           it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
+        const std::optional<Job> other = job_named_by(it->first, job_);
+        // What the job has in common with this one by assumption, the key has to say, too.
+        if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;
+        const double time = profile_time(*other, p);
+        if (!(time > 0) || !(it->second.value > 0)) continue;
+        const PassPlace place = place_of(*other, p);
+        found.push_back({squared_distance(own, place), {place, it->second.value / time}});
       }
     }
-    return std::nullopt;
+    std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
+    std::vector<RatioField::Measured> nearest;
+    for (std::size_t i = 0; i < std::min(found.size(), kMostSiblings); ++i) {
+      nearest.push_back(found[i].second);
+    }
+    return nearest;
   }
 
  private:
-  [[nodiscard]] double squared_distance(const Job& other) const {
-    const auto apart = [](std::int64_t a, std::int64_t b) {
-      return std::pow(std::log(static_cast<double>(a) / static_cast<double>(b)), 2);
-    };
-    return apart(job_.model.hidden, other.model.hidden) +
-           apart(job_.model.head_dim, other.model.head_dim) + apart(job_.seq_len, other.seq_len) +
-           apart(job_.micro_tokens(), other.micro_tokens());
+  [[nodiscard]] double profile_time(const Job& job, PassOfUnit p, const Work& work) const {
+    return uncalibrated_.compute(compute_key(job, p.pass, p.unit), work).amount.count();
+  }
+
+  static double squared_distance(const PassPlace& a, const PassPlace& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.log_sizes.size(); ++i) {
+      sum += std::pow(a.log_sizes[i] - b.log_sizes[i], 2);
+    }
+    return sum;
   }
 
   const Job& job_;
@@ -107,22 +106,21 @@ class Siblings {
 
 Calibration with_siblings(const Job& job, const MachineProfile& profile, Calibration calibration) {
   const Siblings siblings(job, profile, calibration);
-  const auto within = siblings.of_other_passes();
   std::vector<CalibrationSample> added;
-  for (const PassOfUnit& p : passes_of(job)) {
-    const CostKey key = compute_key(job, p.pass, p.unit);
-    if (calibration.contains(key)) continue;
-    auto scale = siblings.of_other_jobs(p);
-    if (!scale && unit_at(job.model, p.unit).kind == UnitKind::block && p.pass != Pass::norm) {
-      scale = within;
+  for (const PassGroup& group : passes_of(job)) {
+    const std::vector<RatioField::Measured> measured = siblings.measured(group);
+    if (measured.empty()) continue;
+    const RatioField field(measured);
+    for (const PassOfUnit& p : group) {
+      CalibrationSample sample;
+      sample.key = compute_key(job, p.pass, p.unit);
+      if (calibration.contains(sample.key)) continue;
+      const RatioField::Estimate estimate = field.at(siblings.place_of(job, p));
+      sample.value = siblings.profile_time(job, p) * estimate.ratio;
+      sample.deviation = sample.value * estimate.deviation;
+      sample.source = kSiblingSource;
+      added.push_back(std::move(sample));
     }
-    if (!scale) continue;
-    CalibrationSample sample;
-    sample.key = key;
-    sample.value = siblings.profile_time(job, p) * scale->ratio;
-    sample.deviation = sample.value * scale->deviation;
-    sample.source = kSiblingSource;
-    added.push_back(std::move(sample));
   }
   for (CalibrationSample& sample : added) calibration.emplace(sample.key, std::move(sample));
   return calibration;

@@ -8,6 +8,7 @@
 #include "planner/cost_model.hpp"
 #include "planner/lane_boost.hpp"
 #include "planner/lane_interference.hpp"
+#include "planner/launch_delay.hpp"
 #include "profiler/key_times.hpp"
 #include "profiler/simulated_keys.hpp"
 #include "sim/error.hpp"
@@ -213,6 +214,14 @@ std::vector<LaneFactor> learn_interference(planner::Calibration& calibration,
       sample.deviation = factor.deviation;
       sample.count = factor.count;
       calibration[key] = std::move(sample);
+      if (!factor.launch_delay) continue;
+      const CostKey delay = planner::launch_delay_key(factor.from == planner::LaneKind::h2d
+                                                          ? planner::CopyDirection::h2d
+                                                          : planner::CopyDirection::d2h);
+      sample = sample_of(profile_hash, delay, factor.launch_delay->seconds, source);
+      sample.deviation = factor.launch_delay->deviation;
+      sample.count = factor.count;
+      calibration[delay] = std::move(sample);
     }
   };
   std::map<std::int64_t, std::vector<TimedRun>> by_threads;

@@ -128,9 +128,6 @@ std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks
   return estimates;
 }
 
-namespace {
-
-/// Share of [start, end] during which `spans` (sorted, disjoint) run.
 double overlapped_share(const Recorder::Span& span, const std::vector<Recorder::Span>& spans) {
   const auto first =
       std::upper_bound(spans.begin(), spans.end(), span.start,
@@ -153,6 +150,20 @@ std::vector<Recorder::Span> lane_spans(const planner::StepGraph& graph, const Me
   return spans;
 }
 
+namespace {
+
+/// Launch delays are fitted as slow-downs of tasks with a kernel every so often.
+constexpr double kDelayUnit = 10e-6;
+/// Of launch delays before any is measured, in seconds (docs/design/prediction.md).
+constexpr double kUsualDelay = 1e-6, kUsualDelayDeviation = 1e-6;
+
+/// Whether copies of lane `from` slow a GPU's kernels by delaying their launch.
+bool delays_launches(const planner::MachineProfile& profile, planner::LaneKind on,
+                     planner::LaneKind from) {
+  return profile.device == planner::DeviceKind::cuda && on == planner::LaneKind::compute &&
+         (from == planner::LaneKind::h2d || from == planner::LaneKind::d2h);
+}
+
 }  // namespace
 
 std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
@@ -167,6 +178,12 @@ std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
       if (priors[p].on != on) continue;
       rows.push_back(p);
       lane_priors.push_back({priors[p].factor, priors[p].deviation});
+    }
+    std::vector<std::size_t> delaying;  // Of rows; each is fitted a delay, too.
+    for (std::size_t l = 0; l < rows.size(); ++l) {
+      if (!delays_launches(profile, on, priors[rows[l]].from)) continue;
+      delaying.push_back(l);
+      lane_priors.push_back({1 - kUsualDelay / kDelayUnit, kUsualDelayDeviation / kDelayUnit});
     }
     std::vector<OverlappedTask> tasks;
     std::map<std::string, std::size_t> groups;
@@ -190,6 +207,11 @@ std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
           OverlappedTask task{
               groups.emplace(key, groups.size()).first->second, time.count() * speed, {}};
           for (const auto& spans : others) task.share.push_back(overlapped_share(span, spans));
+          const double launches =
+              static_cast<double>(graph.tasks[i].work.kernels) * kDelayUnit / time.count();
+          for (const std::size_t l : delaying) {
+            task.share.push_back(std::min(1.0, task.share[l] * launches));
+          }
           tasks.push_back(std::move(task));
         }
       }
@@ -199,6 +221,11 @@ std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
       fitted[rows[l]].factor = estimates[l].factor;
       fitted[rows[l]].deviation = estimates[l].deviation;
       fitted[rows[l]].count = static_cast<std::int64_t>(tasks.size());
+    }
+    for (std::size_t i = 0; i < delaying.size(); ++i) {
+      const FactorEstimate& delay = estimates[rows.size() + i];
+      fitted[rows[delaying[i]]].launch_delay =
+          LaneFactor::Delay{kDelayUnit * (1 - delay.factor), kDelayUnit * delay.deviation};
     }
   }
   return fitted;

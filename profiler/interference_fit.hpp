@@ -17,6 +17,12 @@ struct LaneFactor {
   double factor = 1;
   double deviation = 0;
   std::int64_t count = 0;  ///< Tasks of `on` that were looked at.
+  struct Delay {
+    double seconds, deviation;
+  };
+  /// Beside the factor: how much longer each kernel takes to start (planner/launch_delay.hpp). Of a
+  /// GPU's copies on its compute lane.
+  std::optional<Delay> launch_delay = std::nullopt;
 };
 
 /// One task of lane `on`: which tasks it may be compared with, how long it took, and the share of
@@ -26,6 +32,14 @@ struct OverlappedTask {
   double seconds;
   std::vector<double> share;  ///< By lane `from`, each 0 .. 1.
 };
+
+/// The share of `span` during which `spans` (sorted, disjoint) run, 0 .. 1.
+[[nodiscard]] double overlapped_share(const Recorder::Span& span,
+                                      const std::vector<Recorder::Span>& spans);
+/// What ran on one lane in all steps of a run, in order of time.
+[[nodiscard]] std::vector<Recorder::Span> lane_spans(const planner::StepGraph& graph,
+                                                     const MeasuredRun& run,
+                                                     planner::LaneKind lane);
 
 struct FactorEstimate {
   double factor;

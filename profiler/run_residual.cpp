@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "planner/cost_model.hpp"
+#include "planner/launch_delay.hpp"
 #include "profiler/simulated_keys.hpp"
 
 namespace sluice::profiler {
@@ -30,7 +31,8 @@ std::vector<planner::StepGraph> build_graphs(const planner::Job& job,
                                              const planner::MachineProfile& profile,
                                              const planner::Calibration& calibration,
                                              std::span<const MeasuredRun> runs) {
-  const planner::ProfileCostModel model(profile, calibration);
+  const planner::ProfileCostModel model(profile,
+                                        planner::with_launch_delays(job, profile, calibration));
   std::vector<planner::StepGraph> graphs;
   graphs.reserve(runs.size());
   for (const MeasuredRun& run : runs) {

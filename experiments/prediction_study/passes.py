@@ -2,7 +2,7 @@
 """How much faster passes ran the more the GPU had rested, and what a share of the boost explains.
 
 passes.py SPANS...: of `prediction_study --replay DIR --passes SPANS`, one file a study. A line is a pass: run, cost, rest of the compute lane
-over 35 ms at its start, seconds, bytes of element-wise kernels. Prints, for costs that ran after
+over 35 ms at its start, seconds, bytes of element-wise kernels, and what delays.py reads. Prints, for costs that ran after
 different rest, speed over that after the least, by fifths of rest; then the scatter of log(time) within costs, once without a boost, once
 with one that all passes take alike, once by the share 1 - (bytes / 4 TB/s) / time / limit, gain and most fitted to all runs.
 """
@@ -19,7 +19,7 @@ BANDWIDTH = 4e12
 def read(path):
     passes, moved = defaultdict(list), {}
     for line in open(path):
-        run, cost, rest, seconds, moved[cost] = line.split()
+        run, cost, rest, seconds, moved[cost], *_ = line.split()
         passes[cost].append((run, float(rest), float(seconds)))
     return passes, {cost: float(count) / BANDWIDTH for cost, count in moved.items()}
 

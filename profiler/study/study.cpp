@@ -9,9 +9,8 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
+#include "planner/job_calibration.hpp"
 #include "planner/parallel_for.hpp"
-#include "planner/pooled_updates.hpp"
-#include "planner/sibling_costs.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/calibration_fit.hpp"
@@ -220,9 +219,8 @@ class Study {
     }
     if (settings_.misses == 0) return;
     const planner::MachineProfile& profile = predictor.machine().profile;
-    // As predicted (planner/predict.cpp).
-    const planner::Calibration calibration = planner::with_pooled_updates(
-        profile, planner::with_siblings(predictor.job(), profile, costs_.calibration(predictor)));
+    const planner::Calibration calibration =
+        planner::job_calibration(predictor.job(), profile, costs_.calibration(predictor));
     const RunResidual missed = residual(predictor.job(), profile, calibration, run);
     for (std::size_t i = 0;
          i < missed.keys.size() && i < static_cast<std::size_t>(settings_.misses); ++i) {
@@ -262,8 +260,10 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
     if (run.calibrates) study.calibrate(run);
   }
   // Of a record all bursts are there at once.
-  const std::int64_t bursts = settings.replay.empty() ? settings.bursts : 1;
-  for (std::int64_t i = 1; i < bursts; ++i) study.calibrate_again();
+  const bool replays = !settings.replay.empty();
+  const std::int64_t bursts = replays ? 1 : settings.bursts;
+  const std::int64_t teach_bursts = replays ? 1 : settings.teach_bursts.value_or(bursts);
+  for (std::int64_t i = 1; i < teach_bursts; ++i) study.calibrate_again();
   study.settle();
   std::vector<const StudyRun*> others;
   for (const StudyRun& run : runs) {

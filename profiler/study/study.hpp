@@ -52,6 +52,8 @@ struct StudySettings {
   /// Of each run, whose time is the median of all their steps: the calibrating ones in turn, then
   /// again, and so the others. Other users of a host take it for minutes, not for hours.
   std::int64_t bursts = 1;
+  std::optional<std::int64_t> teach_bursts =
+      std::nullopt;                   ///< Of the calibrating ones; as the others.
   std::filesystem::path record = {};  ///< Where not empty, what was measured goes to this folder.
   /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and
   /// today's model is judged by them. No ledger is written.

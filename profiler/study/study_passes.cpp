@@ -8,6 +8,7 @@
 
 #include "planner/append_file.hpp"
 #include "profiler/boost_fit.hpp"
+#include "profiler/interference_fit.hpp"
 #include "sim/boost.hpp"
 
 namespace sluice::profiler {
@@ -20,6 +21,8 @@ constexpr double kWindow = 0.035, kShortest = 250e-6;
 void append_passes(const std::filesystem::path& file, const std::string& name,
                    const planner::StepGraph& graph, const planner::MachineProfile& profile,
                    const MeasuredRun& run) {
+  const auto down = lane_spans(graph, run, planner::LaneKind::h2d);
+  const auto up = lane_spans(graph, run, planner::LaneKind::d2h);
   std::vector<planner::CostKey> groups;
   sim::LaneRest lane(0, 1, kWindow);
   std::optional<Seconds> before;
@@ -29,8 +32,11 @@ void append_passes(const std::filesystem::path& file, const std::string& name,
     const double seconds = (span.end - span.start).count();
     const planner::Work& work = graph.tasks[span.task].work;
     if (!(work.gemms.empty() && work.attention.empty()) && seconds > kShortest) {
-      lines += fmt::format("{} {} {:.4f} {:.9f} {}\n", name, groups[span.group].name, lane.rest(),
-                           seconds, work.streamed.count());
+      const Recorder::Span& whole = run.steps[span.step][span.task];
+      lines +=
+          fmt::format("{} {} {:.4f} {:.9f} {} {} {:.3f} {:.3f}\n", name, groups[span.group].name,
+                      lane.rest(), seconds, work.streamed.count(), work.kernels,
+                      overlapped_share(whole, down), overlapped_share(whole, up));
     }
     lane.run_for(seconds);
     before = span.end;

@@ -1,6 +1,7 @@
 // Calibrates on a few runs, predicts others, then runs them (profiler/study/study.hpp):
 //   prediction_study RUNS [--ledger FILE] [--json FILE] [--commit COMMIT] [--steps N] [--bursts N]
-//     [--burst-seconds S] [--warm-up-seconds S] [--pin SIZE] [--record DIR | --replay DIR]
+//     [--teach-bursts N] [--burst-seconds S] [--warm-up-seconds S] [--pin SIZE] [--record DIR |
+//     --replay DIR]
 //     [--misses N] [--passes FILE]
 // RUNS: experiments/prediction_study/*.runs. Exit 2 for what cannot be read, 3 where a run does not
 // fit, 4 where the backend is not there or a predicted run did not run.
@@ -28,6 +29,8 @@ int main(int count, char** words) {
   app.add_option("--commit", settings.commit, "of the program");
   app.add_option("--steps", settings.steps, "a burst (8)")->check(CLI::Range(4, 1000));
   app.add_option("--bursts", settings.bursts, "of each run, all runs in turn (1)")
+      ->check(CLI::Range(1, 100));
+  app.add_option("--teach-bursts", settings.teach_bursts, "of each run that teaches (as --bursts)")
       ->check(CLI::Range(1, 100));
   double burst = 0, warm_up = 0;
   app.add_option("--burst-seconds", burst, "fewer steps, no fewer than 4, where they take longer")

@@ -88,11 +88,11 @@ def test_what_was_recorded_is_judged_again_without_running(tmp_path, validate):
 
 def test_bursts_come_in_turn_and_are_judged_together(tmp_path, validate):
     runs = f"{DEFAULTS}\nteach calibrate {plan(1, 1, 'all')}\nflat predict {plan(0, 1, 'all')}\ndeep predict {plan(1, 1, 'input')}\n"
-    done = study(tmp_path, runs, "--bursts", "2", "--record", "recorded")
+    done = study(tmp_path, runs, "--bursts", "2", "--teach-bursts", "3", "--record", "recorded")
     assert done.returncode == 0, done.stderr
     order = [line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(("calibrated", "predicted", "ran"))]
     assert order == [
-        "calibrated on teach", "calibrated again on teach", "predicted flat", "predicted deep",
+        "calibrated on teach", "calibrated again on teach", "calibrated again on teach", "predicted flat", "predicted deep",
         "ran flat", "ran deep", "ran flat", "ran deep",
     ]  # fmt: skip
     ledger = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]

@@ -220,6 +220,8 @@ TEST(Rescaled, LimitedCopiesTakeTheirTimeAndLessOfOtherLanes) {
   samples.merge(one("interference/cpu/d2h/14", 0.8));
   samples.merge(one("interference/cpu/h2d", 0.8));
   samples.merge(one("interference/compute/cpu", 0.9));
+  samples.merge(one("launch_delay/h2d", 2e-6));
+  samples.merge(one("launch_delay/d2h", 2e-6));
   MachineProfile held = round_profile();
   held.d2h.value /= 4;
   const Calibration result = rescaled(samples, round_profile(), held);
@@ -227,6 +229,8 @@ TEST(Rescaled, LimitedCopiesTakeTheirTimeAndLessOfOtherLanes) {
   EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/cpu/d2h/14"}).value, 0.95);
   EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/cpu/h2d"}).value, 0.8);
   EXPECT_DOUBLE_EQ(result.at(CostKey{"interference/compute/cpu"}).value, 0.9);
+  EXPECT_DOUBLE_EQ(result.at(CostKey{"launch_delay/h2d"}).value, 2e-6);
+  EXPECT_DOUBLE_EQ(result.at(CostKey{"launch_delay/d2h"}).value, 0.5e-6);
 }
 
 TEST(Interference, StatedByThreadsIsLinearInTheirLogarithm) {

@@ -5,6 +5,9 @@
 #include <cmath>
 #include <random>
 
+#include "planner/cost_model.hpp"
+#include "tests/profiler/small_machine.hpp"
+
 namespace sluice::profiler {
 namespace {
 
@@ -63,6 +66,57 @@ TEST(InterferenceFit, NothingRunsFasterForCompany) {
   auto tasks = made_tasks(1, 1, 0);
   for (auto& task : tasks) task.seconds *= 1 - 0.1 * task.share[0];
   EXPECT_DOUBLE_EQ(fit_factors(tasks, {{1.0, 0.1}, {1.0, 0.1}})[0].factor, 1);
+}
+
+Instant at(double seconds) { return Instant(std::chrono::round<Duration>(Seconds(seconds))); }
+
+/// Steps of a GPU whose passes take 20 us a kernel (forward) or 60 us (backward), `delay` more a
+/// kernel while a copy to the device runs, as one does now and then, in turn.
+MeasuredRun delayed_run(const planner::StepGraph& graph, const planner::Plan& plan, double delay) {
+  std::vector<std::size_t> copies;
+  std::size_t passes = 0;
+  for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+    if (graph.tasks[i].lane == planner::LaneKind::h2d) copies.push_back(i);
+    if (graph.tasks[i].lane == planner::LaneKind::compute) ++passes;
+  }
+  const std::size_t every = passes / copies.size() + 1;
+  MeasuredRun run{plan, {}};
+  double now = 0;
+  for (std::size_t step = 0; step < 6; ++step) {
+    std::vector<Recorder::Span> spans(graph.tasks_per_step, {at(now), at(now)});
+    std::size_t turn = step, copied = 0;
+    for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {
+      const planner::StepTask& task = graph.tasks[i];
+      if (task.lane != planner::LaneKind::compute) continue;
+      const bool beside = turn++ % every == 0 && copied < copies.size();
+      const double alone = task.cost.name.starts_with("backward") ? 60e-6 : 20e-6;
+      const double begin = now;
+      now += static_cast<double>(task.work.kernels) * (alone + (beside ? delay : 0));
+      spans[i] = {at(begin), at(now)};
+      if (beside) spans[copies[copied++]] = spans[i];
+    }
+    run.steps.push_back(std::move(spans));
+  }
+  return run;
+}
+
+TEST(InterferenceFit, OfAGpuTellsDelaysOfLaunchesFromSlowDowns) {
+  const planner::Job job = test::small_job();
+  planner::MachineProfile gpu = test::small_machine();
+  gpu.device = planner::DeviceKind::cuda;
+  const planner::Plan plan = test::small_plan(job, 1, 3);
+  const planner::StepGraph graph =
+      planner::build_step_graph(job, plan, planner::ProfileCostModel(gpu, {}));
+  const MeasuredRun run = delayed_run(graph, plan, 4e-6);
+  const std::vector<LaneFactor> priors{
+      {planner::LaneKind::compute, planner::LaneKind::h2d, 0.99, 0.05, 0}};
+  const auto fitted = fit_interference({{graph, run}}, priors, gpu, std::nullopt);
+  ASSERT_TRUE(fitted[0].launch_delay.has_value());
+  EXPECT_NEAR(fitted[0].launch_delay->seconds, 4e-6, 0.4e-6);
+  EXPECT_NEAR(fitted[0].factor, 1, 0.005);
+
+  planner::MachineProfile host = test::small_machine();
+  EXPECT_FALSE(fit_interference({{graph, run}}, priors, host, std::nullopt)[0].launch_delay);
 }
 
 }  // namespace
