@@ -85,7 +85,10 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
   return all;
 }
 
-Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period) {
+Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
+                         AveragedRuns runs) {
+  const double evened_out =
+      (1 / static_cast<double>(runs.taught) + 1 / static_cast<double>(runs.judged)) / 2;
   double variance = std::pow(kModelDeviation * period.count(), 2);
   std::array<double, kLaneKinds> common{}, of_run{};
   for (const CriticalCost& cost : costs) {
@@ -98,7 +101,7 @@ Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period)
     }
   }
   for (const double deviation : common) variance += deviation * deviation;
-  for (const double deviation : of_run) variance += deviation * deviation;
+  for (const double deviation : of_run) variance += evened_out * deviation * deviation;
   return Seconds(std::sqrt(variance));
 }
 

@@ -1,6 +1,7 @@
 // How sure a predicted period is, and what the prediction rests on.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "planner/cost_model.hpp"
@@ -24,18 +25,26 @@ struct CriticalCost {
                                                        const sim::Timeline& timeline,
                                                        const CostModel& costs);
 
+/// Over how many runs, minutes apart, costs were learnt, and over how many the time is that is
+/// predicted: what differs from run to run evens out over them.
+struct AveragedRuns {
+  std::int64_t taught = 1, judged = 1;
+};
+
 /// Standard deviation of the period. Errors of one cost go together, and so do those of all costs
 /// of one lane that rest on the same uncalibrated facts (a datasheet that is off is off for every
 /// task); otherwise they are independent. With t the time on the critical path and d the relative
 /// deviation:
 ///   variance = S over calibrated keys (t d)^2 + S over lanes (S over other keys t d)^2
 ///              + S over lanes (r(lane) x S over its keys t)^2 + (kModelDeviation x period)^2
-/// r: run_deviation(). First order: the critical path is taken to stay where it is.
-[[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period);
+/// r: run_deviation() x sqrt((1 / taught + 1 / judged) / 2). First order: the critical path is
+/// taken to stay where it is.
+[[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
+                                       AveragedRuns runs = {});
 
-/// By how much one cost differs from run to run, beyond what its tasks differ by within a run: all
-/// costs of a lane together, for one clock, one host and its neighbours are behind them. Half of
-/// what was seen of updates, passes and copies in 127 runs on three H200 hosts
+/// By how much one cost differs from one run to another, beyond what its tasks differ by within a
+/// run: all costs of a lane together, for one clock, one host and its neighbours are behind them.
+/// Half of what was seen of updates, passes and copies in 127 runs on three H200 hosts
 /// (experiments/results/2026-11-23-prediction-study-even) since probes survey memory: with these,
 /// 88 to 90 % of the runs of three blind studies lie inside, each on a host of its own
 /// (experiments/results/2026-11-26-prediction-study-narrow).

@@ -181,5 +181,16 @@ TEST(PeriodDeviation, CalibratedKeysAreIndependentAndUncalibratedOnesOfALaneGoTo
   EXPECT_NEAR(period_deviation({}, Seconds(2)).count(), 2 * kModelDeviation, 1e-12);
 }
 
+TEST(PeriodDeviation, WhatRunsDifferByEvensOutOverThem) {
+  const CriticalCost cost{CostKey{"update"}, LaneKind::cpu, Seconds(1), Evidence::measured, 0};
+  const auto deviation = [&](AveragedRuns runs) {
+    return period_deviation({cost}, Seconds(0), runs).count();
+  };
+  EXPECT_NEAR(deviation({}), run_deviation(LaneKind::cpu), 1e-12);
+  EXPECT_NEAR(deviation({.taught = 4, .judged = 4}), run_deviation(LaneKind::cpu) / 2, 1e-12);
+  // Few that taught are as unsure however long the run is.
+  EXPECT_GT(deviation({.taught = 1, .judged = 1000}), 0.7 * run_deviation(LaneKind::cpu));
+}
+
 }  // namespace
 }  // namespace sluice::planner
