@@ -77,7 +77,7 @@ ForwardPrediction predict_forward(const ForwardRequest& request, ForwardPlan pla
   prediction.pass = timeline.period(*prediction.graph.graph.period());
   const Seconds time = to_seconds(prediction.pass);
   const auto critical = critical_costs(prediction.graph, timeline, request.costs);
-  const Seconds half = kInterval90 * period_deviation(critical, time);
+  const Seconds half = kInterval90 * period_deviation(critical, time, request.machine.profile);
   prediction.pass_low = std::max(time - half, 0.2 * time);
   prediction.pass_high = time + half;
   prediction.memory = memory_of(prediction.graph, request.machine);

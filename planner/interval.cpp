@@ -6,6 +6,8 @@
 #include <map>
 #include <optional>
 
+#include "planner/profile_rates.hpp"
+
 namespace sluice::planner {
 namespace {
 
@@ -85,14 +87,30 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
   return all;
 }
 
+double run_deviation(const MachineProfile& profile, LaneKind lane) {
+  constexpr double kLeastOfUpdates = 0.035, kOfRounds = 0.7;
+  switch (lane) {
+    case LaneKind::cpu:
+      return std::max(kLeastOfUpdates, kOfRounds * update_rate_deviation(profile));
+    case LaneKind::h2d:
+    case LaneKind::d2h:
+    case LaneKind::disk_read:
+    case LaneKind::disk_write:
+      return 0.015;
+    case LaneKind::compute:
+    case LaneKind::launch:
+      break;
+  }
+  return 0.01;
+}
+
 Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
-                         AveragedRuns runs) {
-  const double evened_out =
-      (1 / static_cast<double>(runs.taught) + 1 / static_cast<double>(runs.judged)) / 2;
+                         const MachineProfile& profile) {
   double variance = std::pow(kModelDeviation * period.count(), 2);
   std::array<double, kLaneKinds> common{}, of_run{};
   for (const CriticalCost& cost : costs) {
-    of_run[static_cast<std::size_t>(cost.lane)] += cost.time.count() * run_deviation(cost.lane);
+    of_run[static_cast<std::size_t>(cost.lane)] +=
+        cost.time.count() * run_deviation(profile, cost.lane);
     const double deviation = cost.time.count() * cost.relative_deviation;
     if (cost.evidence == Evidence::measured) {
       variance += deviation * deviation;
@@ -101,7 +119,7 @@ Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
     }
   }
   for (const double deviation : common) variance += deviation * deviation;
-  for (const double deviation : of_run) variance += evened_out * deviation * deviation;
+  for (const double deviation : of_run) variance += deviation * deviation;
   return Seconds(std::sqrt(variance));
 }
 

@@ -36,18 +36,6 @@ std::optional<std::int64_t> threads_of(std::string_view before) {
 
 double variance_of(double deviation) { return deviation * deviation; }
 
-/// Of one run's rate, relative; 0 where no probe measured it twice.
-double deviation_of_runs(const MachineProfile& profile) {
-  double sum = 0;
-  int points = 0;
-  for (const auto& [threads, rate] : profile.update) {
-    if (rate.source != Source::measured || rate.count < 2 || !(rate.value > 0)) continue;
-    sum += variance_of(rate.deviation / rate.value);
-    ++points;
-  }
-  return points > 0 ? kRunsOverRounds * std::sqrt(sum / points) : 0;
-}
-
 /// What the samples of one number of threads say.
 struct UpdateLevel {
   std::vector<CalibrationSample*> samples;
@@ -58,7 +46,7 @@ struct UpdateLevel {
 }  // namespace
 
 Calibration with_pooled_updates(const MachineProfile& profile, Calibration calibration) {
-  const double of_run = deviation_of_runs(profile);
+  const double of_run = kRunsOverRounds * update_rate_deviation(profile);
   if (of_run == 0) return calibration;
   const std::int64_t most = profile.update.rbegin()->first - kOwnCores;
   std::map<std::int64_t, UpdateLevel> levels;

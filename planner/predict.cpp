@@ -109,12 +109,6 @@ Predictor Predictor::with_host(Bytes host) const {
   return other;
 }
 
-Predictor Predictor::with_runs(AveragedRuns runs) const {
-  Predictor other = *this;
-  other.runs_ = runs;
-  return other;
-}
-
 Predictor Predictor::with_batch(std::int64_t batch_size) const {
   Predictor other = *this;
   other.job_.batch_size = batch_size;
@@ -135,7 +129,7 @@ PredictedStep Predictor::predict(const Plan& plan) const {
   p.step = timeline.period(*step.graph.graph.period());
   const Seconds time = to_seconds(p.step);
   const auto critical = critical_costs(step.graph, timeline, *costs_);
-  const Seconds half = kInterval90 * period_deviation(critical, time, runs_);
+  const Seconds half = kInterval90 * period_deviation(critical, time, machine_.profile);
   p.step_low = std::max(time - half, 0.2 * time);
   p.step_high = time + half;
   p.tokens_per_s = static_cast<double>(job_.tokens()) / time.count();

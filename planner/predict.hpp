@@ -12,7 +12,6 @@
 #include "planner/bound.hpp"
 #include "planner/calibration.hpp"
 #include "planner/cost_model.hpp"
-#include "planner/interval.hpp"
 #include "planner/memory.hpp"
 #include "planner/plan.hpp"
 #include "planner/plan_file.hpp"
@@ -83,8 +82,6 @@ class Predictor {
 
   /// Of the same machine with another host memory.
   [[nodiscard]] Predictor with_host(Bytes host) const;
-  /// Of the time over so many runs, by costs of so many: the interval is another one.
-  [[nodiscard]] Predictor with_runs(AveragedRuns runs) const;
   /// Of another number of sequences a step.
   [[nodiscard]] Predictor with_batch(std::int64_t batch_size) const;
 
@@ -106,7 +103,6 @@ class Predictor {
   std::shared_ptr<const ProfileCostModel> costs_;
   PassTimes pass_times_;
   Bound bound_;
-  AveragedRuns runs_;
 };
 
 [[nodiscard]] Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <span>
 
+#include "planner/cost_parts.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -162,6 +163,17 @@ Fact update_rate(const MachineProfile& profile, std::int64_t threads) {
   const double share = static_cast<double>(threads - below->first) /
                        static_cast<double>(above->first - below->first);
   return between(below->second, above->second, share);
+}
+
+double update_rate_deviation(const MachineProfile& profile) {
+  double sum = 0;
+  int points = 0;
+  for (const auto& [threads, rate] : profile.update) {
+    if (rate.source != Source::measured || rate.count < 2 || !(rate.value > 0)) continue;
+    sum += std::pow(deviation_of(rate), 2);
+    ++points;
+  }
+  return points > 0 ? std::sqrt(sum / points) : 0;
 }
 
 }  // namespace sluice::planner

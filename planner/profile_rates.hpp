@@ -39,5 +39,8 @@ inline constexpr double kNarrowRunDeviation = 0.1;
 /// Parameters/s of the CPU optimizer: between the profile's thread counts linearly, beyond them the
 /// nearest. Throws BadRequest where the profile has none.
 [[nodiscard]] Fact update_rate(const MachineProfile& profile, std::int64_t threads);
+/// By how much those rates differ from round to round of one probe, relative, over all numbers of
+/// threads that it measured more than once; 0 where there is none.
+[[nodiscard]] double update_rate_deviation(const MachineProfile& profile);
 
 }  // namespace sluice::planner

@@ -98,11 +98,13 @@ double robust_deviation(const std::vector<double>& values) {
 }
 
 Seconds median_step(const planner::StepGraph& graph, std::span<const MeasuredRun> runs) {
-  std::vector<double> times;
+  Seconds sum{0};
   for (const MeasuredRun& run : runs) {
+    std::vector<double> times;
     for (const Seconds time : step_times(graph, run)) times.push_back(time.count());
+    sum += Seconds(median(std::move(times)));
   }
-  return Seconds(median(std::move(times)));
+  return sum / static_cast<double>(runs.size());
 }
 
 }  // namespace sluice::profiler

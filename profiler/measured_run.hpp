@@ -32,7 +32,8 @@ struct MeasuredRun {
 [[nodiscard]] std::vector<Seconds> step_times(const planner::StepGraph& graph,
                                               const MeasuredRun& run);
 
-/// The middle one of the step times of all runs.
+/// The middle one of a run's step times; of several runs their mean, for on a shared host each has
+/// what its minute gave, and the middle of them all is that of one or the other.
 [[nodiscard]] Seconds median_step(const planner::StepGraph& graph,
                                   std::span<const MeasuredRun> runs);
 

@@ -49,7 +49,7 @@ class Study {
     say_missed("calibrated on", taught, to_seconds(taught.planned.step.prediction.step));
   }
 
-  /// A burst more of each that taught.
+  /// A burst more of each that has run.
   void calibrate_again() {
     for (Taught& taught : taught_) {
       measure(taught);
@@ -61,9 +61,6 @@ class Study {
   /// runs together; costs are then learnt again.
   void settle() {
     if (taught_.empty()) return;
-    const auto fewest = std::ranges::min_element(
-        taught_, {}, [](const Taught& taught) { return taught.bursts.size(); });
-    taught_bursts_ = std::ssize(fewest->bursts);
     std::vector<planner::StepGraph> graphs;
     std::vector<const MeasuredRun*> bursts;
     std::vector<planner::CostKey> groups;
@@ -182,10 +179,6 @@ class Study {
   [[nodiscard]] Promised promised(const StudyRun& run, const planner::RunPlanning& planning) const {
     Predictor predictor = costs_.predictor(planning);
     PlannedRun planned = bursts_.plan(run, planning, predictor);
-    predictor = predictor.with_runs(
-        {.taught = taught_bursts_,
-         .judged = bursts_.replays() ? std::ssize(planned.recorded) : settings_.bursts});
-    planned.step = predictor.predict(planned.step.prediction.plan);
     const planner::Prediction& p = planned.step.prediction;
     StudyResult result;
     result.name = run.name;
@@ -242,7 +235,6 @@ class Study {
   StudyCosts costs_;
   StudyBursts bursts_;
   std::vector<Taught> taught_;
-  std::int64_t taught_bursts_ = 1;  ///< Of each that taught, at least.
   std::vector<Promised> promised_;
 };
 

@@ -49,7 +49,7 @@ struct StudySettings {
   Seconds burst{0};
   Seconds warm_up{0};  ///< Steps before a burst, not looked at: until a GPU's clocks have settled.
   Bytes pin{0};        ///< Of host memory before the first run, which all runs then use.
-  /// Of each run, whose time is the median of all their steps: the calibrating ones in turn, then
+  /// Of each run, whose time is the mean of their medians: the calibrating ones in turn, then
   /// again, and so the others. Other users of a host take it for minutes, not for hours.
   std::int64_t bursts = 1;
   std::optional<std::int64_t> teach_bursts =

@@ -98,7 +98,7 @@ def test_bursts_come_in_turn_and_are_judged_together(tmp_path, validate):
     ledger = [json.loads(line) for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
     validate(tmp_path / "ledger.jsonl", "ledger")
     steps = [line["steps"] for line in ledger if line["kind"] == "measurement"]
-    assert steps[2:] == [2 * count for count in steps[:2]], "the later one of a run is of all its steps"
+    assert steps[2:] == [2 * count for count in steps[:2]], "the later one of a run is of both its bursts"
     first = json.loads((tmp_path / "study.json").read_text())["runs"]
     assert [run["measured_s"] for run in first] == [line["step_s"] for line in ledger[-2:]]
     assert len(json.loads((tmp_path / "recorded" / "flat.json").read_text())["bursts"]) == 2

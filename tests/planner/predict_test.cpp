@@ -167,29 +167,31 @@ TEST(PeriodDeviation, CalibratedKeysAreIndependentAndUncalibratedOnesOfALaneGoTo
   const auto cost = [](const char* key, Evidence evidence) {
     return CriticalCost{CostKey{key}, LaneKind::compute, Seconds(1), evidence, 0.1};
   };
+  const MachineProfile profile = test::round_profile();
   // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a zero period adds no model error. What
   // runs of one lane differ by goes together in both.
-  const double of_run = 2 * run_deviation(LaneKind::compute);
-  EXPECT_NEAR(
-      period_deviation({cost("a", Evidence::measured), cost("b", Evidence::measured)}, Seconds(0))
-          .count(),
-      std::sqrt(0.02 + of_run * of_run), 1e-12);
-  EXPECT_NEAR(
-      period_deviation({cost("a", Evidence::fitted), cost("b", Evidence::datasheet)}, Seconds(0))
-          .count(),
-      std::sqrt(0.04 + of_run * of_run), 1e-12);
-  EXPECT_NEAR(period_deviation({}, Seconds(2)).count(), 2 * kModelDeviation, 1e-12);
+  const double of_run = 2 * run_deviation(profile, LaneKind::compute);
+  EXPECT_NEAR(period_deviation({cost("a", Evidence::measured), cost("b", Evidence::measured)},
+                               Seconds(0), profile)
+                  .count(),
+              std::sqrt(0.02 + of_run * of_run), 1e-12);
+  EXPECT_NEAR(period_deviation({cost("a", Evidence::fitted), cost("b", Evidence::datasheet)},
+                               Seconds(0), profile)
+                  .count(),
+              std::sqrt(0.04 + of_run * of_run), 1e-12);
+  EXPECT_NEAR(period_deviation({}, Seconds(2), profile).count(), 2 * kModelDeviation, 1e-12);
 }
 
-TEST(PeriodDeviation, WhatRunsDifferByEvensOutOverThem) {
-  const CriticalCost cost{CostKey{"update"}, LaneKind::cpu, Seconds(1), Evidence::measured, 0};
-  const auto deviation = [&](AveragedRuns runs) {
-    return period_deviation({cost}, Seconds(0), runs).count();
-  };
-  EXPECT_NEAR(deviation({}), run_deviation(LaneKind::cpu), 1e-12);
-  EXPECT_NEAR(deviation({.taught = 4, .judged = 4}), run_deviation(LaneKind::cpu) / 2, 1e-12);
-  // Few that taught are as unsure however long the run is.
-  EXPECT_GT(deviation({.taught = 1, .judged = 1000}), 0.7 * run_deviation(LaneKind::cpu));
+TEST(PeriodDeviation, WhereAProbesRoundsDifferUpdatesAreLessSure) {
+  MachineProfile profile = test::round_profile();
+  const double usual = run_deviation(profile, LaneKind::cpu);
+  profile.update = {{1, test::measured(1e6, 0.01)}, {2, test::measured(2e6, 0.01)}};
+  EXPECT_EQ(run_deviation(profile, LaneKind::cpu), usual);
+  profile.update = {{1, test::measured(1e6, 0.10)}, {2, test::measured(2e6, 0.10)}};
+  EXPECT_NEAR(run_deviation(profile, LaneKind::cpu), 0.07, 1e-12);
+  profile.update.at(1).count = 1;  // Nothing to compare it with.
+  profile.update.at(2).deviation = 0;
+  EXPECT_EQ(run_deviation(profile, LaneKind::cpu), usual);
 }
 
 }  // namespace

@@ -75,6 +75,17 @@ struct Fabricated : testing::Test {
   Calibration hidden = hidden_costs(job, machine, {tuned[0], tuned[1], unseen[0], unseen[1]});
 };
 
+TEST_F(Fabricated, TheTimeOfSeveralRunsIsTheMeanOfTheirs) {
+  const planner::StepGraph graph =
+      planner::build_step_graph(job, tuned[0], planner::ProfileCostModel(machine, {}));
+  const std::vector<MeasuredRun> runs{run_on(job, machine, {}, tuned[0]),
+                                      run_on(job, machine, hidden, tuned[0])};
+  const Seconds quick = median_step(graph, std::span(runs).first(1));
+  const Seconds slow = median_step(graph, std::span(runs).last(1));
+  EXPECT_GT(slow / quick, 1.01);
+  EXPECT_NEAR(median_step(graph, runs).count(), (quick + slow).count() / 2, 1e-12);
+}
+
 TEST_F(Fabricated, InterferenceIsThatOfAllRunsOrAsGiven) {
   std::vector<MeasuredRun> runs;
   std::vector<planner::StepGraph> graphs;
