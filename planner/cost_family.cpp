@@ -33,6 +33,7 @@ namespace {
 
 struct Sized {
   double size, seconds, weight;
+  double deviation;  ///< Relative.
 };
 
 /// seconds = fixed + each * size.
@@ -122,13 +123,11 @@ std::optional<SizedTime> from_family(const Calibration& calibration, const CostK
   const auto key = sized(wanted.name);
   if (!key) return std::nullopt;
   std::vector<Sized> samples;
-  double deviation = kLeastDeviation;
   for (auto it = calibration.lower_bound(CostKey{std::string(key->before)});
        it != calibration.end() && it->first.name.starts_with(key->before); ++it) {
     const auto other = sized(it->first.name);
     if (!other || !other->same_family(*key) || !(it->second.value > 0)) continue;
-    samples.push_back({other->size, it->second.value, 1});
-    deviation = std::max(deviation, relative_deviation(it->second));
+    samples.push_back({other->size, it->second.value, 1, relative_deviation(it->second)});
   }
   if (samples.empty()) return std::nullopt;
   RelativeLine fit = relative_line(samples, stated);
@@ -145,10 +144,17 @@ std::optional<SizedTime> from_family(const Calibration& calibration, const CostK
     fit = relative_line(samples, stated, line);
     line = fit.solved();
   }
-  const double seen = std::max(deviation, usual_miss(samples, line));
+  const auto part_in_proportion = [&](double size) { return line.each * size / line.at(size); };
+  const double in_proportion = part_in_proportion(key->size);
+  double seen = std::max(kLeastDeviation, usual_miss(samples, line));
+  for (const Sized& sample : samples) {
+    // What differs of tasks that are all but fixed time says nothing of those in proportion.
+    const double part = part_in_proportion(sample.size);
+    const double alike = part * in_proportion + (1 - part) * (1 - in_proportion);
+    seen = std::max(seen, sample.deviation * alike);
+  }
   // The deviation of a line is least near its samples: that of the profile's word counts by how
   // much of this time it is.
-  const double in_proportion = line.each * key->size / line.at(key->size);
   return SizedTime{line.at(key->size),
                    std::hypot(seen, in_proportion * fit.stated_part() * stated.relative_deviation)};
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
 #include <optional>
@@ -95,6 +96,16 @@ TEST(CostFamily, ManySamplesOutweighWhatIsStatedMore) {
     const double seconds = seconds_of(line, static_cast<std::int64_t>(size), kStated);
     EXPECT_NEAR(seconds / (7e-6 + size / 3e9), 1, 0.002) << size;
   }
+}
+
+TEST(CostFamily, WhatShortTasksDifferByDoesNotMakeLongOnesUnsure) {
+  Calibration seen = updates({{1536, 8e-6}, {46797824, 9e-3}, {77076992, 15e-3}});
+  const double sure = found(seen, 218112000, kUnstated)->relative_deviation;
+  seen.begin()->second.deviation = 8e-6;  // Of four: 50 %.
+  EXPECT_NEAR(found(seen, 218112000, kUnstated)->relative_deviation, sure, 0.01);
+  EXPECT_NEAR(found(seen, 1000, kUnstated)->relative_deviation, 0.5, 0.05);
+  for (auto& [key, sample] : seen) sample.deviation = 0.2 * sample.value;  // 10 % each.
+  EXPECT_GT(found(seen, 218112000, kUnstated)->relative_deviation, std::max(sure, 0.05));
 }
 
 TEST(CostFamily, NeitherNumberIsNegative) {
