@@ -9,8 +9,8 @@
 namespace sluice::planner {
 
 /// Commands of kernels come over the link that copies fill, so that each kernel starts later: by
-/// about the same time whatever it computes (H200: 2 to 3 us beside copies to the device, 9 % of a
-/// pass of 0.5 B and 1 % of one of 7 B; docs/design/prediction.md). Calibration knows these seconds
+/// about the same time whatever it computes (H200: 1 to 3 us beside copies to the device, 8 % of a
+/// pass of 0.5 B and 1 % of one of 8 B; docs/design/prediction.md). Calibration knows these seconds
 /// a kernel by:
 [[nodiscard]] CostKey launch_delay_key(CopyDirection direction);
 

@@ -21,9 +21,8 @@ struct PassPlace {
 /// time over the profile's. Kernels of one family err alike where shapes are alike; forward passes
 /// and recomputation run the same ones; and the profile's rates of products and of element-wise
 /// kernels err each in their own way, so that the ratio follows the share of these. What it varies
-/// by was fitted to 320 passes of five models on each of six H200 hosts
-/// (experiments/results/2026-11-26-sibling-ratios), and is multiplied as a whole, by at most 16,
-/// where the ratios given are likelier so.
+/// by was chosen by passes of five models on six H200 hosts (docs/design/prediction.md), and is
+/// multiplied as a whole, by at most 16, where the ratios given are likelier so.
 class RatioField {
  public:
   struct Measured {
