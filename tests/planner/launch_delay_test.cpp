@@ -82,6 +82,17 @@ TEST(LaunchDelay, StandsBesideACalibratedFactorAndIsNothingWhereUnknown) {
   EXPECT_EQ(with_launch_delays(job, profile, known), known);
 }
 
+TEST(LaunchDelay, OfExpertsTheirManyKernelsCount) {
+  const Job job = job_of("qwen3-30b-a3b");
+  Calibration known;
+  know(known, launch_delay_key(CopyDirection::h2d), 2e-6);
+  // Nothing measured: the passes take the profile's time, at a thousandth of a GPU's rates.
+  const double factor =
+      with_launch_delays(job, profile_with_factor(1), known).at(kSlowedByH2d).value;
+  EXPECT_LT(factor, 1);
+  EXPECT_GT(factor, 0.99);
+}
+
 TEST(LaunchDelay, PredictionsHaveIt) {
   const Job job = job_of("qwen2.5-0.5b");
   const MachineProfile profile = profile_with_factor(1);
