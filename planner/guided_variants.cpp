@@ -11,6 +11,8 @@ namespace {
 constexpr double kLargeEnd = 0.02;
 /// Of the device's memory, what makes a slot for a block's gradient a large one.
 constexpr double kLargeSlot = 0.05;
+/// For gradients of blocks, of several rounds.
+constexpr std::int64_t kSlotsOfRounds = 3;
 /// Numbers of rounds that are sketched with other rings.
 constexpr int kRingNodes = 2;
 
@@ -32,7 +34,11 @@ Plan GuidedSearch::with_buffers_of(const Plan& plan) const {
 /// memory matters.
 void GuidedSearch::sketch_ends() {
   const GuidedPlan best = ranking_.ranked().front();
-  const Plan usual = with_buffers_of(best.plan);
+  Plan usual = with_buffers_of(best.plan);
+  // What they free may be worth more as a slot for gradients, which come and go once a round.
+  if (best.plan.rounds > 1 && usual.gradient_buffers < kSlotsOfRounds) {
+    usual.gradient_buffers = kSlotsOfRounds;
+  }
   const std::size_t last = unit_count(predictor_.job().model) - 1;
   const auto choice_of = [&](std::size_t unit) -> std::optional<std::size_t> {
     const auto choices = relaxation_.residency_choices(unit, best.plan.rounds);
@@ -77,7 +83,7 @@ void GuidedSearch::sketch_rings() {
     Plan usual = with_buffers_of(ranking_.ranked().front().plan);
     usual.weight_buffers = std::min<std::int64_t>(2, predictor_.job().model.layers);
     usual.prefetch_depth = usual.weight_buffers - 1;
-    usual.gradient_buffers = 3;
+    usual.gradient_buffers = kSlotsOfRounds;
     for (const std::int64_t records : {few_records(node), std::min<std::int64_t>(6, per_round)}) {
       usual.activation_buffers = records;
       for (const double slack : {0.4, 1.0, 1.6}) {

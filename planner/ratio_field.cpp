@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -54,7 +55,7 @@ RatioField::RatioField(const std::vector<Measured>& measured) {
     places_.push_back(each.place);
     logs.push_back(std::log(each.ratio));
   }
-  double likeliest = -INFINITY;
+  double likeliest = -std::numeric_limits<double>::infinity();
   for (const double scale : {1.0, 2.0, 4.0, 8.0, 16.0}) {
     std::vector<double> matrix(n * n);
     for (std::size_t i = 0; i < n; ++i) {
