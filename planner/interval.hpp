@@ -41,8 +41,8 @@ struct CriticalCost {
 /// what was seen of updates, passes and copies in 127 runs on three H200 hosts
 /// (experiments/results/2026-11-23-prediction-study-even) since probes survey memory. Updates on
 /// the CPU: at least so, and 0.7 of what the probe saw rates differ by from round to round, which
-/// tells a busy host (experiments/results/2026-11-26-prediction-study-bursts has how many runs of
-/// seven blind studies lie inside).
+/// tells a busy host (experiments/results/2026-11-26-prediction-study-family, replayed.output: how
+/// many runs of nine blind studies lie inside).
 [[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane);
 
 /// What simulation errs by with every cost known: hand-offs, wake-ups.
