@@ -39,6 +39,11 @@ CostKey launch_delay_key(CopyDirection direction) {
 
 Calibration with_launch_delays(const Job& job, const MachineProfile& profile,
                                Calibration calibration) {
+  const auto known = [&](CopyDirection direction) {
+    return calibration.contains(launch_delay_key(direction));
+  };
+  if (!known(CopyDirection::h2d) && !known(CopyDirection::d2h)) return calibration;
+  const double rate = kernel_rate(job, profile, calibration);
   for (const auto& [direction, lane] : {std::pair(CopyDirection::h2d, LaneKind::h2d),
                                         std::pair(CopyDirection::d2h, LaneKind::d2h)}) {
     const auto delay = calibration.find(launch_delay_key(direction));
@@ -50,7 +55,7 @@ Calibration with_launch_delays(const Job& job, const MachineProfile& profile,
       if (each.on == to_string(LaneKind::compute) && each.from == to_string(lane))
         factor = each.factor;
     }
-    sample.value = factor / (1 + delay->second.value * kernel_rate(job, profile, calibration));
+    sample.value = factor / (1 + delay->second.value * rate);
     calibration[sample.key] = std::move(sample);
   }
   return calibration;

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <map>
 
+#include "planner/cholesky.hpp"
 #include "profiler/boost_fit.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -15,23 +17,6 @@ using LaneBoost = CostModel::LaneBoost;
 constexpr double kSlowest = 0.3;
 constexpr Seconds kShortestTask{250e-6};
 constexpr double kLeastShareVariance = 1e-3;
-
-/// Solves a small symmetric positive definite system in place (Gaussian elimination).
-std::vector<double> solve(std::vector<std::vector<double>> a, std::vector<double> b) {
-  const std::size_t n = b.size();
-  for (std::size_t k = 0; k < n; ++k) {
-    for (std::size_t i = k + 1; i < n; ++i) {
-      const double ratio = a[i][k] / a[k][k];
-      for (std::size_t j = k; j < n; ++j) a[i][j] -= ratio * a[k][j];
-      b[i] -= ratio * b[k];
-    }
-  }
-  for (std::size_t k = n; k-- > 0;) {
-    for (std::size_t j = k + 1; j < n; ++j) b[k] -= a[k][j] * b[j];
-    b[k] /= a[k][k];
-  }
-  return b;
-}
 
 /// Subtracts from every row of a group the group's mean.
 void centre_by_group(const std::vector<OverlappedTask>& tasks, std::vector<double>& values) {
@@ -96,7 +81,7 @@ std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks
   if (tasks.size() < 2 * lanes + 4 || lanes == 0) return estimates;
   std::vector<double> q(lanes);
   for (std::size_t l = 0; l < lanes; ++l) q[l] = 1 - priors[l].factor;
-  std::vector<std::vector<double>> normal(lanes, std::vector<double>(lanes));
+  std::vector<double> normal(lanes * lanes);
   double noise = 0;
   constexpr int kIterations = 8;
   for (int iteration = 0; iteration < kIterations; ++iteration) {
@@ -106,14 +91,16 @@ std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks
     std::vector<double> right(lanes);
     for (std::size_t l = 0; l < lanes; ++l) {
       for (std::size_t m = 0; m < lanes; ++m) {
-        normal[l][m] = dot(at.slope[l], at.slope[m], weights);
+        normal[l * lanes + m] = dot(at.slope[l], at.slope[m], weights);
       }
       const double prior_deviation = std::max(priors[l].deviation, 1e-3);
       const double hold = noise * noise / (prior_deviation * prior_deviation);
       right[l] = dot(at.slope[l], at.residual, weights) + hold * (1 - priors[l].factor - q[l]);
-      normal[l][l] += hold;
+      normal[l * lanes + l] += hold;
     }
-    const std::vector<double> change = solve(normal, right);
+    const auto factor = planner::Cholesky::of(normal, lanes);
+    check(factor.has_value(), "priors hold every factor");
+    const std::vector<double> change = factor->solve(right);
     for (std::size_t l = 0; l < lanes; ++l) {
       q[l] = std::clamp(q[l] + change[l], 0.0, 1 - kSlowest);
     }
@@ -123,7 +110,7 @@ std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks
   for (std::size_t l = 0; l < lanes; ++l) {
     const double variance = dot(at.slope[l], at.slope[l], ones) / static_cast<double>(tasks.size());
     if (variance < kLeastShareVariance) continue;
-    estimates[l] = {1 - q[l], std::min(noise / std::sqrt(normal[l][l]), 0.5)};
+    estimates[l] = {1 - q[l], std::min(noise / std::sqrt(normal[l * lanes + l]), 0.5)};
   }
   return estimates;
 }
