@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/job_calibration.hpp"
 #include "planner/parallel_for.hpp"
 #include "planner/units_text.hpp"
 #include "profiler/boost_fit.hpp"
@@ -17,7 +17,7 @@
 #include "profiler/row/driver_memory.hpp"
 #include "profiler/study/study_bursts.hpp"
 #include "profiler/study/study_costs.hpp"
-#include "profiler/study/study_passes.hpp"
+#include "profiler/study/study_misses.hpp"
 #include "profiler/study/study_record.hpp"
 #include "sim/error.hpp"
 
@@ -42,18 +42,17 @@ class Study {
     Predictor predictor = costs_.predictor(planning);
     PlannedRun planned = bursts_.plan(run, planning, predictor);
     taught_.push_back({&run, std::move(predictor), std::move(planned), {}});
-    Taught& taught = taught_.back();
-    measure(taught);
+    StudiedRun& taught = taught_.back();
+    static_cast<void>(bursts_.measure(taught, settings_.parts - 1));
     // The next one is planned with what this one taught.
     costs_.learn(taught.predictor, taught.bursts);
-    say_missed("calibrated on", taught, to_seconds(taught.planned.step.prediction.step));
+    say_taught("calibrated on", taught);
   }
 
-  /// A burst more of each that has run.
-  void calibrate_again() {
-    for (Taught& taught : taught_) {
-      measure(taught);
-      say_missed("calibrated again on", taught, to_seconds(taught.planned.step.prediction.step));
+  /// A burst more of each that has run; `parts` are still to come.
+  void calibrate_again(std::int64_t parts) {
+    for (StudiedRun& taught : taught_) {
+      if (bursts_.measure(taught, parts - 1)) say_taught("calibrated again on", taught);
     }
   }
 
@@ -65,7 +64,7 @@ class Study {
     std::vector<const MeasuredRun*> bursts;
     std::vector<planner::CostKey> groups;
     std::vector<std::vector<ComputeSpan>> spans;
-    for (const Taught& taught : taught_) {
+    for (const StudiedRun& taught : taught_) {
       const Predictor& predictor = taught.predictor;
       for (const MeasuredRun& burst : taught.bursts) {
         graphs.push_back(planner::build_step_graph(predictor.job(), burst.plan, predictor.costs()));
@@ -77,11 +76,12 @@ class Study {
     timed.reserve(graphs.size());
     for (std::size_t i = 0; i < graphs.size(); ++i) timed.push_back({graphs[i], *bursts[i]});
     costs_.begin_anew(costs_.lacks_boost() ? boost_of(spans) : std::nullopt, timed);
-    for (const Taught& taught : taught_) costs_.learn_costs(taught.predictor, taught.bursts);
+    for (const StudiedRun& taught : taught_) costs_.learn_costs(taught.predictor, taught.bursts);
   }
 
   /// Plans and predicts all of `runs`, each search on one core, before the first is promised.
-  void promise(const std::vector<const StudyRun*>& runs, engine::Ledger* ledger) {
+  void promise(std::span<const StudyRun* const> runs, engine::Ledger* ledger) {
+    part_ = promised_.size();
     std::vector<planner::RunPlanning> plannings;
     plannings.reserve(runs.size());
     for (const StudyRun* run : runs) {
@@ -99,12 +99,12 @@ class Study {
     }
   }
 
-  /// A burst of each that was promised.
+  /// A burst of each that was promised last.
   void run_promised(engine::Ledger* ledger) {
-    for (Promised& each : promised_) {
+    for (Promised& each : std::span(promised_).subspan(part_)) {
       StudyResult& result = each.result;
       try {
-        measure(each);
+        static_cast<void>(bursts_.measure(each));
       } catch (const Error& error) {
         // The others' predictions are worth their runs.
         settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
@@ -120,7 +120,8 @@ class Study {
                                                  .steps = static_cast<std::int64_t>(result.steps),
                                                  .median_step = result.point.measured});
       }
-      say_missed(bursts_.replays() ? "replayed" : "ran", each, result.point.predicted);
+      say_missed(settings_, costs_, bursts_.replays() ? "replayed" : "ran", each,
+                 result.point.predicted);
     }
   }
 
@@ -150,30 +151,12 @@ class Study {
     return fit;
   }
 
-  struct Taught {
-    const StudyRun* run;
-    Predictor predictor;
-    PlannedRun planned;
-    std::vector<MeasuredRun> bursts;
-  };
-  struct Promised : Taught {
+  struct Promised : StudiedRun {
     StudyResult result;
   };
 
-  void measure(Taught& each) {
-    if (bursts_.replays()) {
-      each.bursts = std::move(each.planned.recorded);
-    } else {
-      bursts_.measure(*each.run, each.predictor, each.planned, each.bursts);
-    }
-  }
-
-  void say_missed(const char* done, const Taught& each, Seconds predicted) const {
-    const Seconds took = median_step(each.planned.step.graph, each.bursts);
-    settings_.say(fmt::format("{} {}: {} predicted, {} measured ({:+.1f} %)", done, each.run->name,
-                              planner::format_seconds(predicted), planner::format_seconds(took),
-                              100 * (predicted / took - 1)));
-    explain(each.run->name, each.predictor, each.bursts.back());
+  void say_taught(const char* done, const StudiedRun& run) const {
+    say_missed(settings_, costs_, done, run, to_seconds(run.planned.step.prediction.step));
   }
 
   [[nodiscard]] Promised promised(const StudyRun& run, const planner::RunPlanning& planning) const {
@@ -210,32 +193,12 @@ class Study {
         .step_high = each.result.point.high});
   }
 
-  /// Where the time of a run went that was not promised.
-  void explain(const std::string& name, const Predictor& predictor, const MeasuredRun& run) const {
-    if (!settings_.passes.empty()) {
-      append_passes(settings_.passes, name,
-                    planner::build_step_graph(predictor.job(), run.plan, predictor.costs()),
-                    predictor.machine().profile, run);
-    }
-    if (settings_.misses == 0) return;
-    const planner::MachineProfile& profile = predictor.machine().profile;
-    const planner::Calibration calibration =
-        planner::job_calibration(predictor.job(), profile, costs_.calibration(predictor));
-    const RunResidual missed = residual(predictor.job(), profile, calibration, run);
-    for (std::size_t i = 0;
-         i < missed.keys.size() && i < static_cast<std::size_t>(settings_.misses); ++i) {
-      const KeyResidual& key = missed.keys[i];
-      settings_.say(fmt::format("    {:<52}{:>12} predicted{:>12} measured", key.key.name,
-                                planner::format_seconds(key.predicted),
-                                planner::format_seconds(key.measured)));
-    }
-  }
-
   const StudySettings& settings_;
   StudyCosts costs_;
   StudyBursts bursts_;
-  std::vector<Taught> taught_;
+  std::vector<StudiedRun> taught_;
   std::vector<Promised> promised_;
+  std::size_t part_ = 0;  ///< Of these, the first that was promised last.
 };
 
 }  // namespace
@@ -259,12 +222,6 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   for (const StudyRun& run : runs) {
     if (run.calibrates) study.calibrate(run);
   }
-  // Of a record all bursts are there at once.
-  const bool replays = !settings.replay.empty();
-  const std::int64_t bursts = replays ? 1 : settings.bursts;
-  const std::int64_t teach_bursts = replays ? 1 : settings.teach_bursts.value_or(bursts);
-  for (std::int64_t i = 1; i < teach_bursts; ++i) study.calibrate_again();
-  study.settle();
   std::vector<const StudyRun*> others;
   for (const StudyRun& run : runs) {
     if (run.calibrates) continue;
@@ -274,8 +231,22 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
     }
     others.push_back(&run);
   }
-  study.promise(others, ledger ? &*ledger : nullptr);
-  for (std::int64_t i = 0; i < bursts; ++i) study.run_promised(ledger ? &*ledger : nullptr);
+  // Of a record a run's bursts are there at once, but for those that teach later parts.
+  const bool replays = !settings.replay.empty();
+  const std::int64_t bursts = replays ? 1 : settings.bursts;
+  const std::int64_t teach_bursts = replays ? 1 : settings.teach_bursts.value_or(bursts);
+  for (std::int64_t i = 1; i < teach_bursts; ++i) study.calibrate_again(settings.parts);
+  engine::Ledger* written = ledger ? &*ledger : nullptr;
+  for (std::int64_t part = 0; part < settings.parts; ++part) {
+    if (part > 0) study.calibrate_again(settings.parts - part);
+    study.settle();
+    const std::int64_t begin = std::ssize(others) * part / settings.parts;
+    const std::int64_t end = std::ssize(others) * (part + 1) / settings.parts;
+    study.promise(std::span(others).subspan(static_cast<std::size_t>(begin),
+                                            static_cast<std::size_t>(end - begin)),
+                  written);
+    for (std::int64_t i = 0; i < bursts; ++i) study.run_promised(written);
+  }
   return study.results();
 }
 

@@ -53,7 +53,10 @@ struct StudySettings {
   /// again, and so the others. Other users of a host take it for minutes, not for hours.
   std::int64_t bursts = 1;
   std::optional<std::int64_t> teach_bursts =
-      std::nullopt;                   ///< Of the calibrating ones; as the others.
+      std::nullopt;  ///< Of the calibrating ones; as the others.
+  std::int64_t parts =
+      1;  ///< Of the predicted runs, in order; before each but the first, the
+          ///< calibrating ones run once more and all that they taught is learnt anew.
   std::filesystem::path record = {};  ///< Where not empty, what was measured goes to this folder.
   /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and
   /// today's model is judged by them. No ledger is written.
@@ -64,8 +67,9 @@ struct StudySettings {
 };
 
 /// All calibrating runs in order, then every other one's prediction into the ledger, then the runs
-/// themselves, which the ledger has after each burst. Throws BadRequest where runs are not of one
-/// machine profile, Error(does_not_fit) naming the run that does not fit.
+/// themselves, which the ledger has after each burst; in parts where asked, each with its own.
+/// Throws BadRequest where runs are not of one machine profile, Error(does_not_fit) naming the run
+/// that does not fit.
 [[nodiscard]] std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
                                                  const StudySettings& settings);
 

@@ -49,8 +49,19 @@ PlannedRun StudyBursts::plan(const StudyRun& run, const planner::RunPlanning& pl
   return {std::move(step), std::move(recorded)};
 }
 
-void StudyBursts::measure(const StudyRun& run, const planner::Predictor& predictor,
-                          const PlannedRun& planned, std::vector<MeasuredRun>& bursts) {
+bool StudyBursts::replay(StudiedRun& run, std::int64_t later) {
+  std::vector<MeasuredRun>& recorded = run.planned.recorded;
+  const std::int64_t first = run.bursts.empty() ? 1 : 0;
+  const auto now = std::max(std::min(first, std::ssize(recorded)), std::ssize(recorded) - later);
+  run.bursts.insert(run.bursts.end(), recorded.begin(), recorded.begin() + now);
+  recorded.erase(recorded.begin(), recorded.begin() + now);
+  return now > 0;
+}
+
+bool StudyBursts::measure(StudiedRun& run, std::int64_t later) {
+  if (replays()) return replay(run, later);
+  const planner::Predictor& predictor = run.predictor;
+  const PlannedRun& planned = run.planned;
   const planner::Prediction& prediction = planned.step.prediction;
   const Seconds each = to_seconds(prediction.step);
   std::int64_t steps = settings_.steps;
@@ -60,7 +71,7 @@ void StudyBursts::measure(const StudyRun& run, const planner::Predictor& predict
   }
   const auto before = static_cast<std::int64_t>(std::ceil(settings_.warm_up / each));
   MeasuringSession session(predictor, planned.step, before + steps);
-  MeasuredRun& burst = bursts.emplace_back(session.run(before + steps));
+  MeasuredRun& burst = run.bursts.emplace_back(session.run(before + steps));
   burst.steps.erase(burst.steps.begin(), burst.steps.begin() + before);
   // Everything is allocated before the first step, so any moment shows the most.
   const auto in_use = device_memory_in_use();
@@ -69,8 +80,10 @@ void StudyBursts::measure(const StudyRun& run, const planner::Predictor& predict
     hbm_in_use_ = *in_use - *hbm_before_ - planner::page_table_bytes(predictor.machine(), idle);
   }
   if (!settings_.record.empty()) {
-    write_record(settings_.record, run.name, prediction.job_hash, prediction.profile_hash, bursts);
+    write_record(settings_.record, run.run->name, prediction.job_hash, prediction.profile_hash,
+                 run.bursts);
   }
+  return true;
 }
 
 std::optional<Bytes> StudyBursts::take_hbm_in_use() {

@@ -16,6 +16,14 @@ struct PlannedRun {
   std::vector<MeasuredRun> recorded;  ///< Where it is replayed.
 };
 
+/// A run of a study with what was measured of it so far.
+struct StudiedRun {
+  const StudyRun* run;
+  planner::Predictor predictor;
+  PlannedRun planned;
+  std::vector<MeasuredRun> bursts;
+};
+
 class StudyBursts {
  public:
   /// `settings` must outlive it. `hbm_before`: in use before this process touched the device.
@@ -27,14 +35,18 @@ class StudyBursts {
   /// Error(does_not_fit) naming the run.
   [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::RunPlanning& planning,
                                 const planner::Predictor& predictor) const;
-  /// Runs one burst more, of those that were recorded none. Where asked, records all `bursts`.
-  void measure(const StudyRun& run, const planner::Predictor& predictor, const PlannedRun& planned,
-               std::vector<MeasuredRun>& bursts);
+  /// Runs one burst more and, where asked, records all of them. Where it is replayed it takes those
+  /// that were recorded instead, but for the last `later`: of a run that teaches before several
+  /// parts of a study, a burst each. Without any that is new it leaves `run` as it is and returns
+  /// false.
+  bool measure(StudiedRun& run, std::int64_t later = 0);
   /// Of the run that was measured last: what this process takes, context and all, but for the page
   /// tables of pinned memory that the run leaves alone. Once.
   [[nodiscard]] std::optional<Bytes> take_hbm_in_use();
 
  private:
+  [[nodiscard]] static bool replay(StudiedRun& run, std::int64_t later);
+
   const StudySettings& settings_;
   std::optional<Bytes> hbm_before_;
   std::optional<Bytes> hbm_in_use_;

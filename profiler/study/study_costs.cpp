@@ -70,7 +70,7 @@ void StudyCosts::learn_costs(const planner::Predictor& predictor,
 }
 
 bool StudyCosts::lacks_boost() const {
-  return probed_.device == planner::DeviceKind::cuda && !planner::lane_boost(probed_, calibration_);
+  return probed_.device == planner::DeviceKind::cuda && !planner::lane_boost(probed_, given_);
 }
 
 void StudyCosts::begin_anew(const std::optional<BoostFit>& boost,

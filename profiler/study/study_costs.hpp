@@ -32,7 +32,7 @@ class StudyCosts {
   /// Costs alone.
   void learn_costs(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts);
 
-  /// Of a GPU whose clocks after rest nothing says.
+  /// Of a GPU whose clocks after rest nothing said before the study.
   [[nodiscard]] bool lacks_boost() const;
   /// Forgets all that was learnt here, for the boost, if it was fitted, and for how lanes slow each
   /// other in all of `runs`.

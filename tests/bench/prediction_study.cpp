@@ -1,8 +1,7 @@
 // Calibrates on a few runs, predicts others, then runs them (profiler/study/study.hpp):
 //   prediction_study RUNS [--ledger FILE] [--json FILE] [--commit COMMIT] [--steps N] [--bursts N]
-//     [--teach-bursts N] [--burst-seconds S] [--warm-up-seconds S] [--pin SIZE] [--record DIR |
-//     --replay DIR]
-//     [--misses N] [--passes FILE]
+//     [--teach-bursts N] [--parts N] [--burst-seconds S] [--warm-up-seconds S] [--pin SIZE]
+//     [--record DIR | --replay DIR] [--misses N] [--passes FILE]
 // RUNS: experiments/prediction_study/*.runs. Exit 2 for what cannot be read, 3 where a run does not
 // fit, 4 where the backend is not there or a predicted run did not run.
 #include <CLI/CLI.hpp>
@@ -31,6 +30,9 @@ int main(int count, char** words) {
   app.add_option("--bursts", settings.bursts, "of each run, all runs in turn (1)")
       ->check(CLI::Range(1, 100));
   app.add_option("--teach-bursts", settings.teach_bursts, "of each run that teaches (as --bursts)")
+      ->check(CLI::Range(1, 100));
+  app.add_option("--parts", settings.parts,
+                 "of the predicted runs; those that teach run again before each (1)")
       ->check(CLI::Range(1, 100));
   double burst = 0, warm_up = 0;
   app.add_option("--burst-seconds", burst, "fewer steps, no fewer than 4, where they take longer")

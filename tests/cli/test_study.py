@@ -130,3 +130,27 @@ def test_a_run_that_cannot_be_read_is_refused_by_name(tmp_path):
     refused = study(tmp_path, f"{DEFAULTS}\na predict\nb guess\n")
     assert refused.returncode == 2
     assert "runs:3" in refused.stderr
+
+
+def test_what_teaches_runs_again_before_each_part(tmp_path, validate):
+    runs = f"{DEFAULTS}\nteach calibrate {plan(1, 1, 'all')}\nflat predict {plan(0, 1, 'all')}\ndeep predict {plan(1, 1, 'input')}\n"
+    done = study(tmp_path, runs, "--parts", "2", "--record", "recorded")
+    assert done.returncode == 0, done.stderr
+    order = [line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(("calibrated", "predicted", "ran"))]
+    assert order == [
+        "calibrated on teach", "predicted flat", "ran flat", "calibrated again on teach", "predicted deep", "ran deep",
+    ]  # fmt: skip
+    kinds = [json.loads(line)["kind"] for line in (tmp_path / "ledger.jsonl").read_text().splitlines()]
+    assert kinds == ["prediction", "measurement"] * 2
+    validate(tmp_path / "ledger.jsonl", "ledger")
+    first = json.loads((tmp_path / "study.json").read_text())["runs"]
+    assert len(json.loads((tmp_path / "recorded" / "teach.json").read_text())["bursts"]) == 2
+    again = study(tmp_path, runs, "--replay", "recorded", "--parts", "2")
+    assert again.returncode == 0, again.stderr
+    second = json.loads((tmp_path / "study.json").read_text())["runs"]
+    assert [run["predicted_s"] for run in second] == pytest.approx([run["predicted_s"] for run in first], rel=1e-9)
+    whole = study(tmp_path, runs, "--replay", "recorded")
+    assert whole.returncode == 0, whole.stderr
+    third = json.loads((tmp_path / "study.json").read_text())["runs"]
+    assert third[0]["predicted_s"] != first[0]["predicted_s"], "a part is predicted without what was taught after it"
+    assert third[1]["predicted_s"] == pytest.approx(first[1]["predicted_s"], rel=1e-9)
