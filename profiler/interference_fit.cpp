@@ -17,6 +17,8 @@ using LaneBoost = CostModel::LaneBoost;
 constexpr double kSlowest = 0.3;
 constexpr Seconds kShortestTask{250e-6};
 constexpr double kLeastShareVariance = 1e-3;
+/// Deviation of a prior that nothing in the tasks may move.
+constexpr double kHeld = 1e-7;
 
 /// Subtracts from every row of a group the group's mean.
 void centre_by_group(const std::vector<OverlappedTask>& tasks, std::vector<double>& values) {
@@ -62,6 +64,19 @@ double dot(const std::vector<double>& a, const std::vector<double>& b,
   return sum;
 }
 
+/// By lane: whether its share varies too little within groups to tell its effect from the base.
+std::vector<bool> hardly_varies(const std::vector<OverlappedTask>& tasks,
+                                const std::vector<double>& q) {
+  const Linearised at = linearise(tasks, q);
+  const std::vector<double> ones(tasks.size(), 1);
+  std::vector<bool> hardly;
+  for (const std::vector<double>& slope : at.slope) {
+    hardly.push_back(dot(slope, slope, ones) / static_cast<double>(tasks.size()) <
+                     kLeastShareVariance);
+  }
+  return hardly;
+}
+
 /// Tasks three robust deviations out (a preempted thread) count for less: Huber's weights.
 std::vector<double> huber_weights(const std::vector<double>& residual, double deviation) {
   std::vector<double> weights(residual.size(), 1);
@@ -81,6 +96,7 @@ std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks
   if (tasks.size() < 2 * lanes + 4 || lanes == 0) return estimates;
   std::vector<double> q(lanes);
   for (std::size_t l = 0; l < lanes; ++l) q[l] = 1 - priors[l].factor;
+  const std::vector<bool> held = hardly_varies(tasks, q);
   std::vector<double> normal(lanes * lanes);
   double noise = 0;
   constexpr int kIterations = 8;
@@ -93,7 +109,7 @@ std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks
       for (std::size_t m = 0; m < lanes; ++m) {
         normal[l * lanes + m] = dot(at.slope[l], at.slope[m], weights);
       }
-      const double prior_deviation = std::max(priors[l].deviation, 1e-3);
+      const double prior_deviation = held[l] ? kHeld : std::max(priors[l].deviation, 1e-3);
       const double hold = noise * noise / (prior_deviation * prior_deviation);
       right[l] = dot(at.slope[l], at.residual, weights) + hold * (1 - priors[l].factor - q[l]);
       normal[l * lanes + l] += hold;
@@ -105,11 +121,8 @@ std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks
       q[l] = std::clamp(q[l] + change[l], 0.0, 1 - kSlowest);
     }
   }
-  const Linearised at = linearise(tasks, q);
-  const std::vector<double> ones(tasks.size(), 1);
   for (std::size_t l = 0; l < lanes; ++l) {
-    const double variance = dot(at.slope[l], at.slope[l], ones) / static_cast<double>(tasks.size());
-    if (variance < kLeastShareVariance) continue;
+    if (held[l]) continue;
     estimates[l] = {1 - q[l], std::min(noise / std::sqrt(normal[l * lanes + l]), 0.5)};
   }
   return estimates;

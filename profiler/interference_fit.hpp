@@ -49,7 +49,8 @@ struct FactorEstimate {
 /// Model: seconds = base[group] / prod_l (1 - (1 - factor_l) x share_l), noise multiplicative.
 /// Least squares in logarithms by Gauss-Newton, groups as fixed effects, each factor held to its
 /// prior as firmly as that is known. A lane whose share hardly varies within groups keeps its
-/// prior: nothing then tells its effect from the base. Factors stay within [0.3, 1].
+/// prior, and the others are fitted beside that: nothing tells its effect from the base. Factors
+/// stay within [0.3, 1].
 [[nodiscard]] std::vector<FactorEstimate> fit_factors(const std::vector<OverlappedTask>& tasks,
                                                       const std::vector<FactorEstimate>& priors);
 

@@ -57,6 +57,24 @@ TEST(InterferenceFit, KeepsThePriorOfALaneThatAlwaysOrNeverRuns) {
   EXPECT_DOUBLE_EQ(estimates[1].factor, 0.9);
 }
 
+TEST(InterferenceFit, OthersAreFittedBesideAPriorThatIsKept) {
+  // The second lane's share hardly varies, with the first's: what it truly does is counted to that.
+  std::vector<OverlappedTask> tasks;
+  const auto speed = [](double factor0, double factor1, double a, double b) {
+    return (1 - (1 - factor0) * a) * (1 - (1 - factor1) * b);
+  };
+  for (int i = 0; i <= 100; ++i) {
+    const double a = i / 100.0, b = 0.5 + 0.04 * a;
+    tasks.push_back({0, 0.01 / speed(0.8, 0.5, a, b), {a, b}});
+  }
+  const auto estimates = fit_factors(tasks, {{1.0, 0.5}, {0.9, 0.5}});
+  EXPECT_DOUBLE_EQ(estimates[1].factor, 0.9);
+  const auto slow_down = [&](double factor0, double factor1) {
+    return speed(factor0, factor1, 1, 0.54) / speed(factor0, factor1, 0, 0.5);
+  };
+  EXPECT_NEAR(slow_down(estimates[0].factor, estimates[1].factor), slow_down(0.8, 0.5), 2e-3);
+}
+
 TEST(InterferenceFit, TooFewTasksKeepThePriors) {
   const auto estimates = fit_factors({{0, 0.1, {1.0}}}, {{0.7, 0.05}});
   EXPECT_DOUBLE_EQ(estimates[0].factor, 0.7);
