@@ -125,6 +125,8 @@ class CostModel {
   struct LaneBoost {
     double gain, most;
     Seconds window;
+    double lasting_gain = 0;
+    Seconds lasting_window{1};
   };
   [[nodiscard]] virtual std::optional<LaneBoost> boost() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;

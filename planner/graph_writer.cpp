@@ -29,7 +29,8 @@ GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t th
   if (const auto boost = costs.boost()) {
     const auto lane = result_.graph.find_lane(to_string(LaneKind::compute));
     check(lane.has_value(), "a step graph has a compute lane");
-    result_.graph.add_boost({*lane, boost->gain, boost->most, boost->window});
+    result_.graph.add_boost({*lane, boost->gain, boost->most, boost->window, boost->lasting_gain,
+                             boost->lasting_window});
   }
   for (const auto& each : costs.interference(threads)) {
     const auto on = result_.graph.find_lane(each.on);

@@ -6,20 +6,26 @@
 #include "planner/calibration.hpp"
 #include "planner/cost.hpp"
 #include "planner/machine.hpp"
+#include "sim/boost.hpp"
 
 namespace sluice::planner {
 
-/// What calibration knows the three numbers by; each sample's value is the number (of the window,
-/// seconds).
+/// What calibration knows the numbers by; each sample's value is the number (of a window, seconds).
 struct BoostKeys {
   CostKey gain{"boost/compute/gain"}, most{"boost/compute/most"}, window{"boost/compute/window"};
+  /// Of calibration alone; where these are not known, nothing lasts.
+  CostKey lasting_gain{"boost/compute/lasting_gain"},
+      lasting_window{"boost/compute/lasting_window"};
 };
 
-/// The profile's, or calibration's where all three numbers are calibrated; none where neither has
-/// them or nothing is gained. Of CUDA devices alone. Throws BadRequest naming the number that a
+/// The profile's, or calibration's where gain, most and window are calibrated; none where neither
+/// has them or nothing is gained. Of CUDA devices alone. Throws BadRequest naming the number that a
 /// simulation could not take (sim/boost.hpp has their ranges).
 [[nodiscard]] std::optional<CostModel::LaneBoost> lane_boost(const MachineProfile& profile,
                                                              const Calibration& calibration);
+
+/// In seconds.
+[[nodiscard]] sim::RestRule rest_rule(const CostModel::LaneBoost& boost);
 
 /// The share of a boost that a pass of `work` takes, which lasts `sustained` on a lane that never
 /// rests: all where products and attention take its time, none where a quarter of it or more goes

@@ -12,6 +12,7 @@ namespace sluice::profiler {
 namespace {
 
 constexpr std::array kWindows{0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05, 0.06, 0.08, 0.12};
+constexpr double kLastingGain = 0.08, kLastingWindow = 0.4;
 constexpr double kStep = 0.02, kMostGain = 0.8, kMostSpeed = 1.5;
 constexpr double kShortestPass = 250e-6;  ///< Seconds; hand-offs rule shorter tasks.
 constexpr double kLargestMiss = 0.08;
@@ -25,33 +26,45 @@ constexpr double kLeastExplained = 0.2;
 /// Median time and rest at the start of a group's tasks of one run after about the same rest.
 struct Point {
   std::size_t group;
-  double seconds, rest, share;
+  double seconds, rest, share, lasting;
 };
+
+/// Of the compute lane over a measured stretch, which is taken to have begun as it went on.
+sim::LaneRest rest_before(const std::vector<ComputeSpan>& run, const sim::RestRule& rule) {
+  sim::LaneRest lane(rule);
+  Seconds busy{0};
+  for (const ComputeSpan& span : run) busy += span.end - span.start;
+  if (!run.empty())
+    lane.set_rest(0, std::max(0.0, 1 - busy / (run.back().end - run.front().start)));
+  return lane;
+}
 
 std::vector<Point> points_of(const std::vector<std::vector<ComputeSpan>>& runs, double window) {
   std::vector<Point> points;
   for (const std::vector<ComputeSpan>& run : runs) {
     if (run.empty()) continue;
-    std::map<std::pair<std::size_t, int>, std::array<std::vector<double>, 3>> bins;
-    sim::LaneRest lane(0, 1, window);
+    std::map<std::pair<std::size_t, int>, std::array<std::vector<double>, 4>> bins;
+    sim::LaneRest lane = rest_before(run, {0, 1, window, kLastingGain, kLastingWindow});
     Seconds before = run.front().start;
     for (const ComputeSpan& span : run) {
       lane.idle_for(std::max(0.0, (span.start - before).count()));
       const double seconds = (span.end - span.start).count();
       const bool settled = (span.start - run.front().start).count() > 4 * window;
       if (span.boosts > 0 && settled && seconds > kShortestPass) {
-        auto& [times, rests, shares] = bins[{span.group, static_cast<int>(lane.rest() * kParts)}];
+        auto& [times, rests, shares, lasting] =
+            bins[{span.group, static_cast<int>(lane.rest() * kParts)}];
         times.push_back(seconds);
         rests.push_back(lane.rest());
         shares.push_back(span.boosts);
+        lasting.push_back(lane.lasting());
       }
       lane.run_for(seconds);
       before = span.end;
     }
     for (const auto& [bin, values] : bins) {
-      const auto& [times, rests, shares] = values;
+      const auto& [times, rests, shares, lasting] = values;
       if (times.size() < kTasks) continue;
-      points.push_back({bin.first, median(times), median(rests), median(shares)});
+      points.push_back({bin.first, median(times), median(rests), median(shares), median(lasting)});
     }
   }
   std::ranges::stable_sort(points, {}, &Point::group);
@@ -90,15 +103,15 @@ Spread spread_of(const std::vector<Point>& points) {
 }
 
 /// Mean square miss of what the points' times would be without rest.
-double miss(const std::vector<Point>& points, double gain, double most, double window) {
+double miss(const std::vector<Point>& points, const sim::RestRule& rule) {
   double sum = 0;
   std::size_t count = 0;
   std::vector<double> logs;
   for_groups(points, [&](std::size_t first, std::size_t last) {
     logs.clear();
     for (std::size_t i = first; i < last; ++i) {
-      sim::LaneRest lane(gain, most, window);
-      lane.set_rest(points[i].rest);
+      sim::LaneRest lane(rule);
+      lane.set_rest(points[i].rest, points[i].lasting);
       logs.push_back(std::log(lane.of_share(points[i].share).work_in(points[i].seconds)));
     }
     const double centre = median(logs);
@@ -118,7 +131,7 @@ Candidate best_of(const std::vector<Point>& points, double window) {
   Candidate best;
   for (double gain = kStep; gain <= kMostGain; gain += kStep) {
     for (double most = 1 + kStep; most <= std::min(kMostSpeed, 1 + gain) + 1e-9; most += kStep) {
-      const double at = miss(points, gain, most, window);
+      const double at = miss(points, {gain, most, window, kLastingGain, kLastingWindow});
       if (at < best.miss) best = {at, gain, most, window};
     }
   }
@@ -152,17 +165,19 @@ std::optional<BoostFit> fit_boost(const std::vector<std::vector<ComputeSpan>>& r
   }
   if (points.empty()) return std::nullopt;
   BoostFit fit;
-  fit.boost = {best.gain, best.most, Seconds(best.window)};
-  fit.residual_without = std::sqrt(miss(points, 0, 1, best.window));
+  fit.boost = {best.gain, best.most, Seconds(best.window), kLastingGain, Seconds(kLastingWindow)};
+  fit.residual_without = std::sqrt(miss(points, {0, 1, best.window}));
   fit.residual = std::sqrt(best.miss);
   const std::size_t groups = spread_of(points).groups;
   fit.points = spread_of(points).points;
   if (fit.residual > (1 - kLeastExplained) * fit.residual_without) return std::nullopt;
   fit.gain_deviation = deviation(best, groups, [&](double away) {
-    return miss(points, std::max(0.0, best.gain + away), best.most, best.window);
+    return miss(points, {std::max(0.0, best.gain + away), best.most, best.window, kLastingGain,
+                         kLastingWindow});
   });
   fit.most_deviation = deviation(best, groups, [&](double away) {
-    return miss(points, best.gain, std::max(1.0, best.most + away), best.window);
+    return miss(points, {best.gain, std::max(1.0, best.most + away), best.window, kLastingGain,
+                         kLastingWindow});
   });
   return fit;
 }
@@ -200,9 +215,10 @@ std::vector<std::vector<double>> boost_speeds(const planner::StepGraph& graph,
   std::vector<std::vector<double>> speeds;
   for (const auto& step : run.steps) speeds.emplace_back(step.size(), 1.0);
   std::vector<planner::CostKey> groups;
-  sim::LaneRest lane(boost.gain, boost.most, boost.window.count());
+  const std::vector<ComputeSpan> spans = compute_spans(graph, profile, run, groups);
+  sim::LaneRest lane = rest_before(spans, planner::rest_rule(boost));
   std::optional<Seconds> before;
-  for (const ComputeSpan& span : compute_spans(graph, profile, run, groups)) {
+  for (const ComputeSpan& span : spans) {
     if (before) lane.idle_for(std::max(0.0, (span.start - *before).count()));
     const double seconds = (span.end - span.start).count();
     if (span.boosts > 0 && seconds > 0) {
@@ -231,6 +247,8 @@ void add_boost(planner::Calibration& calibration, const std::string& profile_has
   add(keys.gain, fit.boost.gain, fit.gain_deviation);
   add(keys.most, fit.boost.most, fit.most_deviation);
   add(keys.window, fit.boost.window.count(), 0);
+  add(keys.lasting_gain, fit.boost.lasting_gain, 0);
+  add(keys.lasting_window, fit.boost.lasting_window.count(), 0);
 }
 
 }  // namespace sluice::profiler

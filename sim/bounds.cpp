@@ -51,9 +51,10 @@ Seconds rested_time(const TaskGraph& graph, const Task& task, double best_factor
   const Boost* boost = task.boosts > 0 ? graph.boost_of(task.lane) : nullptr;
   if (boost == nullptr) return alone;
   // As the simulation has the share, which is rounded.
-  LaneRest lane = LaneRest(boost->gain, boost->most, boost->window.count())
+  LaneRest lane = LaneRest({boost->gain, boost->most, boost->window.count(), boost->lasting_gain,
+                            boost->lasting_window.count()})
                       .of_share(static_cast<float>(task.boosts));
-  lane.set_rest(1);
+  lane.set_rest(1, 1);
   return task.latency + Seconds(lane.time_for((alone - task.latency).count()));
 }
 

@@ -30,8 +30,9 @@ void FrozenGraph::copy_resources(const TaskGraph& graph) {
     slows_[from].push_back({on, entry.factor});
   }
   for (const Boost& boost : graph.boosts()) {
-    boosts_.push_back({static_cast<std::uint32_t>(index(boost.lane)), boost.gain, boost.most,
-                       boost.window.count() * kNanosecondsPerSecond});
+    boosts_.push_back({static_cast<std::uint32_t>(index(boost.lane)),
+                       {boost.gain, boost.most, boost.window.count() * kNanosecondsPerSecond,
+                        boost.lasting_gain, boost.lasting_window.count() * kNanosecondsPerSecond}});
   }
   for (const Link& link : graph.links()) link_capacity_.push_back(link.capacity.count());
   for (const Pool& pool : graph.pools()) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/boost.hpp"
 #include "sim/task_graph.hpp"
 
 namespace sluice::sim {
@@ -41,7 +42,7 @@ struct FrozenHold {
 };
 struct FrozenBoost {
   std::uint32_t lane;
-  double gain, most, window_ns;
+  RestRule rule;  ///< In nanoseconds.
 };
 struct FrozenInterference {
   std::uint32_t lane;  ///< The other lane: of `from` by `on`, or the reverse.

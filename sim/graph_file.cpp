@@ -74,10 +74,14 @@ class GraphReader {
 
   void read_boost() {
     for (const JsonObject& entry : file_.objects("boost")) {
-      entry.refuse_unknown({"lane", "gain", "most", "window"});
-      graph_.add_boost({look_up(lanes_, entry.text("lane"), "lane", entry.where() + ": lane"),
-                        entry.number("gain"), entry.number("most"),
-                        Seconds(entry.number("window"))});
+      entry.refuse_unknown({"lane", "gain", "most", "window", "lasting_gain", "lasting_window"});
+      Boost boost{look_up(lanes_, entry.text("lane"), "lane", entry.where() + ": lane"),
+                  entry.number("gain"), entry.number("most"), Seconds(entry.number("window"))};
+      if (const auto gain = entry.find_number("lasting_gain")) boost.lasting_gain = *gain;
+      if (const auto window = entry.find_number("lasting_window")) {
+        boost.lasting_window = Seconds(*window);
+      }
+      graph_.add_boost(boost);
     }
   }
 

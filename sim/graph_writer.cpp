@@ -33,6 +33,12 @@ std::string object_of(const Range& range,
   return text + "}";
 }
 
+std::string lasting(const Boost& boost) {
+  if (boost.lasting_gain == 0) return "";
+  return ", \"lasting_gain\": " + json_number(boost.lasting_gain) +
+         ", \"lasting_window\": " + json_number(boost.lasting_window.count());
+}
+
 template <class Range>
 std::string list_of(const Range& range,
                     const std::function<std::string(decltype(*range.begin()))>& item_text,
@@ -110,7 +116,7 @@ std::string write_graph(const TaskGraph& graph) {
               return "{\"lane\": " + json_string(graph.lanes()[index(boost.lane)].name) +
                      ", \"gain\": " + json_number(boost.gain) +
                      ", \"most\": " + json_number(boost.most) +
-                     ", \"window\": " + json_number(boost.window.count()) + "}";
+                     ", \"window\": " + json_number(boost.window.count()) + lasting(boost) + "}";
             });
   }
   if (graph.period()) {

@@ -44,8 +44,7 @@ Simulation::Simulation(const FrozenGraph& graph, std::vector<RateChange>* log)
   timeline_.pool_peak.resize(graph.pool_count());
   if (!graph.boosts().empty()) rests_.resize(graph.lane_count());
   for (const FrozenBoost& boost : graph.boosts()) {
-    rests_[boost.lane].emplace(
-        RestState{.rest = LaneRest(boost.gain, boost.most, boost.window_ns)});
+    rests_[boost.lane].emplace(RestState{.rest = LaneRest(boost.rule)});
   }
   for (std::size_t i = 0; i < pools_.size(); ++i) {
     pools_[i].capacity = graph.pool_capacities()[i];

@@ -51,6 +51,8 @@ struct Boost {
   double gain;
   double most;
   Seconds window;
+  double lasting_gain = 0;
+  Seconds lasting_window{1};
 };
 
 /// `per_unit` units of `link` for each unit of the flow's amount.

@@ -68,14 +68,18 @@ void validate_boosts(const TaskGraph& graph) {
     const std::string name = "boost of \"" + graph.lanes()[index(boost.lane)].name + "\"";
     if (graph.boost_of(boost.lane) != &boost) refuse(name, "is given twice; keep one");
     require_finite_not_negative(boost.gain, name + ": gain");
-    if (boost.gain > 1) {
-      refuse(name + ": gain",
-             "must be at most 1, is " + shown(boost.gain) + "; resting would pay otherwise");
+    require_finite_not_negative(boost.lasting_gain, name + ": lasting_gain");
+    if (boost.gain + boost.lasting_gain > 1) {
+      refuse(name + ": gain", "must be at most 1, is " + shown(boost.gain + boost.lasting_gain) +
+                                  (boost.lasting_gain > 0 ? " with what lasts" : "") +
+                                  "; resting would pay otherwise");
     }
     if (!std::isfinite(boost.most) || boost.most < 1) {
       refuse(name + ": most", "must be a finite number of 1 or more");
     }
     require_positive(boost.window.count(), name + ": window", "give it seconds, such as 0.05");
+    require_positive(boost.lasting_window.count(), name + ": lasting_window",
+                     "give it seconds, such as 0.4");
   }
 }
 

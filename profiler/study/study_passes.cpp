@@ -24,7 +24,7 @@ void append_passes(const std::filesystem::path& file, const std::string& name,
   const auto down = lane_spans(graph, run, planner::LaneKind::h2d);
   const auto up = lane_spans(graph, run, planner::LaneKind::d2h);
   std::vector<planner::CostKey> groups;
-  sim::LaneRest lane(0, 1, kWindow);
+  sim::LaneRest lane({0, 1, kWindow});
   std::optional<Seconds> before;
   std::string lines;
   for (const ComputeSpan& span : compute_spans(graph, profile, run, groups)) {

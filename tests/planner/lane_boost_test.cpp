@@ -49,6 +49,14 @@ TEST(LaneBoost, CalibrationStandsForTheProfileOnceAllThreeNumbersAreKnown) {
   calibration[keys.window] = sample(keys.window, 0.03);
   EXPECT_EQ(lane_boost(profile, calibration)->gain, 0.2);
   EXPECT_EQ(lane_boost(profile, calibration)->window, Seconds(0.03));
+  EXPECT_EQ(lane_boost(profile, calibration)->lasting_gain, 0);
+  calibration[keys.lasting_gain] = sample(keys.lasting_gain, 0.1);
+  calibration[keys.lasting_window] = sample(keys.lasting_window, 0.5);
+  EXPECT_EQ(lane_boost(profile, calibration)->lasting_gain, 0.1);
+  EXPECT_EQ(lane_boost(profile, calibration)->lasting_window, Seconds(0.5));
+  EXPECT_DOUBLE_EQ(least_share(lane_boost(profile, calibration)), 1 / 1.2);
+  calibration[keys.lasting_gain] = sample(keys.lasting_gain, 0.9);
+  EXPECT_REFUSED(static_cast<void>(lane_boost(profile, calibration)), "boost_gain");
 }
 
 TEST(LaneBoost, RefusesNumbersThatNoSimulationTakes) {

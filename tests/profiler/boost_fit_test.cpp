@@ -13,14 +13,14 @@
 namespace sluice::profiler {
 namespace {
 
-constexpr planner::CostModel::LaneBoost kTrue{0.3, 1.16, Seconds(0.05)};
+constexpr planner::CostModel::LaneBoost kTrue{0.3, 1.16, Seconds(0.05), 0.08, Seconds(0.4)};
 
 /// A run of bursts of passes, with pauses of `pause` seconds between them, on a lane that rests.
 std::vector<ComputeSpan> made_run(double pause, double noise, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal(0, noise);
   std::vector<ComputeSpan> spans;
-  sim::LaneRest lane(kTrue.gain, kTrue.most, kTrue.window.count());
+  sim::LaneRest lane(planner::rest_rule(kTrue));
   double at = 0;
   for (int burst = 0; burst < 60; ++burst) {
     for (int i = 0; i < 12; ++i) {
@@ -126,6 +126,8 @@ TEST(BoostFit, CalibrationKeepsItForTheModel) {
   EXPECT_EQ(boost->gain, kTrue.gain);
   EXPECT_EQ(boost->most, kTrue.most);
   EXPECT_EQ(boost->window, kTrue.window);
+  EXPECT_EQ(boost->lasting_gain, kTrue.lasting_gain);
+  EXPECT_EQ(boost->lasting_window, kTrue.lasting_window);
 }
 
 }  // namespace

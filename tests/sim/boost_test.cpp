@@ -29,7 +29,7 @@ double gemm_seconds(const System& system) {
 }
 
 TEST(LaneRest, GrowsWhileALaneIdlesAndDecaysWhileItRuns) {
-  LaneRest rest(kGain, kMost, kWindow);
+  LaneRest rest({kGain, kMost, kWindow});
   EXPECT_EQ(rest.rest(), 0);
   rest.idle_for(kWindow);
   EXPECT_DOUBLE_EQ(rest.rest(), 1 - std::exp(-1));
@@ -38,14 +38,14 @@ TEST(LaneRest, GrowsWhileALaneIdlesAndDecaysWhileItRuns) {
 }
 
 TEST(LaneRest, BelowTheMostWorkIsTimePlusWhatRestGains) {
-  LaneRest rest(kGain, 2, kWindow);
-  rest.set_rest(0.5);
+  LaneRest rest({kGain, 2, kWindow});
+  rest.set_rest(0.5, 0);
   EXPECT_DOUBLE_EQ(rest.work_in(kWindow), kWindow + 0.4 * 0.5 * kWindow * (1 - std::exp(-1)));
 }
 
 TEST(LaneRest, AtTheMostUntilRestIsUsedUp) {
-  LaneRest rest(kGain, kMost, kWindow);  // 1.1 above a rest of 0.25
-  rest.set_rest(0.5);
+  LaneRest rest({kGain, kMost, kWindow});  // 1.1 above a rest of 0.25
+  rest.set_rest(0.5, 0);
   const double fast = kWindow * std::log(2);
   EXPECT_DOUBLE_EQ(rest.work_in(fast / 2), 1.1 * fast / 2);
   EXPECT_DOUBLE_EQ(rest.work_in(fast + kWindow),
@@ -54,8 +54,8 @@ TEST(LaneRest, AtTheMostUntilRestIsUsedUp) {
 
 TEST(LaneRest, WorkIsTheIntegralOfTheSpeed) {
   for (const double start : {0.1, 0.25, 0.7, 1.0}) {
-    LaneRest rest(kGain, kMost, kWindow);
-    rest.set_rest(start);
+    LaneRest rest({kGain, kMost, kWindow});
+    rest.set_rest(start, 0);
     constexpr int kPieces = 100'000;
     constexpr double kTime = 0.3;
     double sum = 0;
@@ -70,17 +70,44 @@ TEST(LaneRest, WorkIsTheIntegralOfTheSpeed) {
 TEST(LaneRest, TimeOfWorkIsTheInverseOfWorkInATime) {
   for (const double start : {0.0, 0.1, 0.25, 0.3, 1.0}) {
     for (const double time : {1e-9, 1e-4, 0.01, 0.2, 30.0}) {
-      LaneRest rest(kGain, kMost, kWindow);
-      rest.set_rest(start);
+      LaneRest rest({kGain, kMost, kWindow});
+      rest.set_rest(start, 0);
       EXPECT_NEAR(rest.time_for(rest.work_in(time)), time, 1e-12 * time + 1e-15);
     }
   }
 }
 
+TEST(LaneRest, WhatLastsIsAddedAndFadesMoreSlowly) {
+  constexpr double kLasting = 0.08, kLong = 0.4;
+  for (const double start : {0.0, 0.1, 0.3, 1.0}) {
+    LaneRest rest({kGain, kMost, kWindow, kLasting, kLong});
+    rest.set_rest(start, 0.5);
+    constexpr int kPieces = 100'000;
+    constexpr double kTime = 0.6;
+    double sum = 0;
+    for (int i = 0; i < kPieces; ++i) {
+      const double at = kTime * (i + 0.5) / kPieces;
+      sum += (std::min(kMost, 1 + kGain * start * std::exp(-at / kWindow)) +
+              kLasting * 0.5 * std::exp(-at / kLong)) *
+             kTime / kPieces;
+    }
+    EXPECT_NEAR(rest.work_in(kTime), sum, 1e-9);
+    for (const double time : {1e-9, 1e-4, 0.01, 0.2, 30.0}) {
+      EXPECT_NEAR(rest.time_for(rest.work_in(time)), time, 1e-12 * time + 1e-15);
+    }
+  }
+  LaneRest rest({kGain, kMost, kWindow, kLasting, kLong});
+  rest.idle_for(kLong);
+  rest.run_for(kLong);
+  EXPECT_DOUBLE_EQ(rest.lasting(), (1 - std::exp(-1)) * std::exp(-1));
+  const LaneRest half = rest.of_share(0.5);
+  EXPECT_NEAR(half.work_in(0.2) - 0.2, (rest.work_in(0.2) - 0.2) / 2, 1e-15);
+}
+
 TEST(LaneRest, WithoutGainOrWithoutMoreSpeedItChangesNothing) {
   for (const auto& [gain, most] : {std::pair(0.0, 1.5), std::pair(0.3, 1.0)}) {
-    LaneRest rest(gain, most, kWindow);
-    rest.set_rest(1);
+    LaneRest rest({gain, most, kWindow});
+    rest.set_rest(1, 0);
     EXPECT_DOUBLE_EQ(rest.work_in(0.2), 0.2);
     EXPECT_DOUBLE_EQ(rest.time_for(0.2), 0.2);
   }
@@ -150,6 +177,23 @@ TEST(Boost, IsWrittenAndReadWithTheGraph) {
   EXPECT_EQ(read.boosts()[0].most, kMost);
   EXPECT_EQ(write_graph(read), write_graph(graph));
   EXPECT_EQ(outcome(read), outcome(graph));
+  EXPECT_EQ(write_graph(graph).find("lasting"), std::string::npos);
+}
+
+TEST(Boost, WhatLastsIsWrittenAndReadWithTheGraph) {
+  System system({"compute", "h2d"});
+  system.graph.add_boost(
+      {*system.graph.find_lane("compute"), kGain, kMost, Seconds(kWindow), 0.1, Seconds(0.4)});
+  system.fixed("load", "h2d", 100).fixed("gemm", "compute", 0.5, {"load"});
+  system.graph.mutable_tasks().back().boosts = 1;
+  const TaskGraph read = read_graph(write_graph(system.graph), "g.json");
+  EXPECT_EQ(read.boosts()[0].lasting_gain, 0.1);
+  EXPECT_EQ(read.boosts()[0].lasting_window, Seconds(0.4));
+  EXPECT_EQ(outcome(read), outcome(system.graph));
+  LaneRest rest({kGain, kMost, kWindow, 0.1, 0.4});
+  rest.set_rest(1, 1);
+  EXPECT_NEAR(gemm_seconds(system), rest.time_for(0.5), 2e-9);
+  EXPECT_NEAR(bounds(system.graph).chain.count(), 100 + rest.time_for(0.5), 1e-9);
 }
 
 TEST(Boost, RefusesWhatItCannotMean) {
@@ -163,6 +207,12 @@ TEST(Boost, RefusesWhatItCannotMean) {
             std::string::npos);
   EXPECT_NE(refused({LaneId(0), 0.5, 0.9, Seconds(1)}).find("most"), std::string::npos);
   EXPECT_NE(refused({LaneId(0), 0.5, 1.2, Seconds(0)}).find("window"), std::string::npos);
+  EXPECT_NE(refused({LaneId(0), 0.95, 1.2, Seconds(1), 0.1}).find("must be at most 1"),
+            std::string::npos);
+  EXPECT_NE(refused({LaneId(0), 0.5, 1.2, Seconds(1), -0.1}).find("lasting_gain"),
+            std::string::npos);
+  EXPECT_NE(refused({LaneId(0), 0.5, 1.2, Seconds(1), 0.1, Seconds(0)}).find("lasting_window"),
+            std::string::npos);
   System system({"compute"}, {{"link", 1}});
   system.flow("t", "compute", {.amount = 1, .uses = {{"link", 1}}});
   system.graph.mutable_tasks().back().boosts = 1;

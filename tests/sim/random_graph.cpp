@@ -30,7 +30,9 @@ class Generator {
     for (std::uint32_t i = 0; options_.boost && i < lanes; ++i) {
       // Windows like the tasks' times, and some far longer.
       const double window = below(4) == 0 ? 1e-3 : 1e-6 * (1 + below(10));
-      graph_.add_boost({LaneId(i), 0.1 + 0.9 * real(), 1 + 0.5 * real(), Seconds(window)});
+      const double gain = 0.1 + 0.8 * real(), most = 1 + 0.5 * real();
+      const double lasting = below(2) == 0 ? 0.1 * real() : 0;
+      graph_.add_boost({LaneId(i), gain, most, Seconds(window), lasting, Seconds(1e-5)});
     }
     for (std::uint32_t i = 0; i < options_.tasks; ++i) add_task(i, lanes, links);
     return std::move(graph_);

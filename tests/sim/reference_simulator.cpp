@@ -27,7 +27,8 @@ class Reference {
         items_(graph.tasks().size()),
         spans_(graph.tasks().size()),
         held_(graph.pools().size()),
-        rest_(graph.lanes().size()) {}
+        rest_(graph.lanes().size()),
+        lasting_(graph.lanes().size()) {}
 
   Outcome run() {
     settle_instant();
@@ -134,15 +135,19 @@ class Reference {
     const Real fast = rest > enough ? std::min(ns, window * std::log(rest / enough)) : 0;
     const Real left = std::min(rest, enough);
     const Real slow = ns - fast;
-    return most * fast + slow + gain * left * window * (1 - std::exp(-slow / window));
+    const Real lasting_window = static_cast<Real>(boost->lasting_window.count()) * 1e9L;
+    return most * fast + slow + gain * left * window * (1 - std::exp(-slow / window)) +
+           share * boost->lasting_gain * lasting_[index(task.lane)] * lasting_window *
+               (1 - std::exp(-ns / lasting_window));
   }
 
-  /// The time that makes work_in `work`, by bisection: work takes from work / most to work.
+  /// The time that makes work_in `work`, by bisection: work takes from work / (most + lasting_gain)
+  /// to work.
   Real time_for(std::size_t i, Real work) const {
     const Task& task = graph_.tasks()[i];
     const Boost* boost = graph_.boost_of(task.lane);
     if (task.boosts == 0 || boost == nullptr || !(work < kInfinity)) return work;
-    Real low = work / boost->most, high = work;
+    Real low = work / (boost->most + boost->lasting_gain), high = work;
     for (int step = 0; step < 60; ++step) {
       const Real middle = low + (high - low) / 2;
       (work_in(i, middle) < work ? low : high) = middle;
@@ -163,6 +168,9 @@ class Reference {
                 (state == State::running || state == State::latency);
       }
       rest_[lane] = runs ? rest_[lane] * decay : 1 - (1 - rest_[lane]) * decay;
+      const Real lasts =
+          std::exp(-(next - now_) / (static_cast<Real>(boost->lasting_window.count()) * 1e9L));
+      lasting_[lane] = runs ? lasting_[lane] * lasts : 1 - (1 - lasting_[lane]) * lasts;
     }
   }
 
@@ -254,7 +262,7 @@ class Reference {
   std::vector<std::size_t> running_;
   std::vector<std::pair<std::int64_t, std::int64_t>> spans_;
   std::vector<Real> held_;
-  std::vector<Real> rest_;  ///< By lane.
+  std::vector<Real> rest_, lasting_;  ///< By lane.
   Real now_ = 0;
 };
 

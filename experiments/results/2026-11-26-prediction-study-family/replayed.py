@@ -18,4 +18,4 @@ for what, names in SETS.items():
         means.append(sum(abs(run["predicted_s"] / run["measured_s"] - 1) for run in found) / len(found))
         inside_all, runs_all = inside_all + inside, runs_all + len(found)
         print(f"{what}; {sitting[1:] or 'first'}: {next(line for line in printed.splitlines() if line.startswith('whole'))}; {inside} of {len(found)} inside")
-    print(f"{what}; mean of nine: {100 * sum(means) / len(means):.2f} %; {inside_all} of {runs_all} inside")
+    print(f"{what}; mean of {len(means)}: {100 * sum(means) / len(means):.2f} %; {inside_all} of {runs_all} inside")
