@@ -44,7 +44,14 @@ void GuidedSearch::relax() {
     return a.relaxed.bound < b.relaxed.bound;
   };
   std::stable_sort(nodes_.begin(), nodes_.end(), by_bound);
-  proven_.emplace(relaxation_, nodes_);
+  std::vector<RelaxedPart> parts;
+  for (const Node& each : nodes_) {
+    RelaxedNode node = each.node;
+    node.proves = true;
+    RelaxedPlan relaxed = relaxation_.solve(node);
+    parts.push_back({std::move(node), std::move(relaxed)});
+  }
+  proven_.emplace(relaxation_, std::move(parts));
   prove(kRelaxations);
 }
 

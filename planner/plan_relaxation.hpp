@@ -40,7 +40,8 @@ enum class Use : std::uint8_t {
   waiting,         ///< Bytes of gradients that wait on the device.
   loss_slots,      ///< Bytes of device slots, beyond scratch, that are in use at a loss: of several
                    ///< rounds at a later one's.
-  early_staged,    ///< Of `staged`, what takes a record's place or comes before the last loss.
+  early_staged,    ///< Of `staged`, what takes a record's place or comes before the last loss,
+  embed_staged,    ///< and the embedding's.
   reloads,         ///< Bytes of running gradient sums that come back between rounds, beyond slots.
   streamed_gradients,  ///< Of several rounds: bytes of blocks' gradients that leave in each, beyond
                        ///< their share of a slot.
@@ -51,7 +52,7 @@ enum class Use : std::uint8_t {
   host_records,        ///< of records there
   host_gradients       ///< and of gradients, which may follow them in the same place.
 };
-inline constexpr std::size_t kUses = 28;
+inline constexpr std::size_t kUses = 29;
 using UseSum = std::array<double, kUses>;
 [[nodiscard]] inline double& use_of(UseSum& sum, Use use) {
   return sum[static_cast<std::size_t>(use)];
@@ -115,11 +116,12 @@ enum class Limit : std::uint8_t {
   hbm_at_backward,  ///< Of one round: when the last block's backward pass begins.
   hbm_at_norm,
   hbm_across_rounds,  ///< Of several: what all of them use, and staged state beside it.
+  hbm_beside_embed,   ///< Of one: the embedding's staged state and what is in use beside it.
   host_at_loss,
   host_at_norm
 };
 constexpr std::size_t row_index(Limit limit) { return static_cast<std::size_t>(limit); }
-inline constexpr std::size_t kLimits = 49;
+inline constexpr std::size_t kLimits = 50;
 inline constexpr std::size_t kTimeLimits = 30;    ///< Of a part's or the step's time,
 inline constexpr std::size_t kSecondLimits = 43;  ///< and of what is copied.
 const char* to_string(Limit limit);
@@ -179,6 +181,8 @@ struct RelaxedNode {
   Bytes host_reserve{0};                             ///< and the host's.
   /// Also of a single round, gradients on the host do not take the place of records: for sketches.
   bool gradients_apart = false;
+  /// Also with rows that prove more, for bounds: sketches made with them fit less often.
+  bool proves = false;
 };
 
 struct RelaxedPlan {

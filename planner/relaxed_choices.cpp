@@ -90,6 +90,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
                          : block    ? 1 - 1 / static_cast<double>(job.model.layers)
                                     : (kind == 0 ? 1 : 0);
     use_of(use, Use::early_staged) = early * staged;
+    if (kind == 0 && !rotates_state(placed)) use_of(use, Use::embed_staged) = staged;
     use_of(use, Use::h2d) += staged;
     use_of(use, Use::d2h) += state;
   }

@@ -104,6 +104,7 @@ const char* to_string(Limit limit) {
                                            "hbm_at_backward",
                                            "hbm_at_norm",
                                            "hbm_across_rounds",
+                                           "hbm_beside_embed",
                                            "host_at_loss",
                                            "host_at_norm"};
   return kNames[static_cast<std::size_t>(limit)];

@@ -49,14 +49,20 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   if (rounds > 1) hold(Limit::hbm_at_loss, {Use::waiting}, fixed.at_loss - hbm);
   hold(Limit::hbm_at_backward, {Use::device_records, Use::resident, Use::scratch},
        fixed.at_backward - hbm);
+  const BlockRecord record = block_record(predictor_->job());
+  const double last_slots =
+      static_cast<double>((predictor_->job().weight_element() * parameters_[1] +
+                           record.all_bytes * (1 + slots_held(record.all_bytes, node)))
+                              .count()) /
+      static_cast<double>(predictor_->job().model.layers);
   // The device maps the whole arena of the host, which holds state and, of several rounds, records
   // and gradients; of one whichever are more, and by rule those that could be.
   const double tables = page_table_share(predictor_->machine());
   const Job& job = predictor_->job();
   const Bytes records = block_record(job).all_bytes * job.micro_batches();
   const bool mostly_records = records > job.gradient_wire_element() * parameters_[1];
-  for (const Limit limit :
-       {Limit::hbm_at_loss, Limit::hbm_at_backward, Limit::hbm_at_norm, Limit::hbm_across_rounds}) {
+  for (const Limit limit : {Limit::hbm_at_loss, Limit::hbm_at_backward, Limit::hbm_at_norm,
+                            Limit::hbm_across_rounds, Limit::hbm_beside_embed}) {
     UseSum& weights = all[static_cast<std::size_t>(limit)].weights;
     weights[static_cast<std::size_t>(Use::host)] += tables;
     for (const Use use : {Use::host_records, Use::host_gradients}) {
@@ -67,6 +73,16 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   // Staged state of two units never shares bytes: each is loaded before the other is stored.
   hold(Limit::hbm_at_norm, {Use::resident, Use::waiting, Use::staged},
        fixed.always - fixed.workspace - hbm);
+  // The embedding's, of one round, is the first to come that has memory of its own: once the last
+  // block's backward pass is issued, beside that block's gradient, workspace and slots, which other
+  // blocks go on to use or whose stores no load waits for. Where it takes the place of records they
+  // were there when that pass began. A slot that only the last block uses may be free by then.
+  if (rounds == 1 && node.proves) {
+    hold(Limit::hbm_beside_embed, {Use::resident, Use::scratch, Use::embed_staged},
+         fixed.at_backward - slots - last_slots - hbm);
+  } else {
+    hold(Limit::hbm_beside_embed, {}, fixed.always - hbm);
+  }
   // Staged state takes the place of records, or has its own beside them from the first round on: at
   // the last loss there is more than it and all that is no record.
   if (rounds > 1) {

@@ -235,7 +235,7 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds, double s
 
 std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
   const UseSum sum = use_of_plan(plan);
-  const auto all = rows({.rounds = plan.rounds});
+  const auto all = rows({.rounds = plan.rounds, .proves = true});
   const double slots = more_slots(plan);
   for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
     // Sums of shares round; a byte is none.

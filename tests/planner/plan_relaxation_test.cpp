@@ -79,6 +79,7 @@ Seconds least_bound(const Predictor& predictor, std::int64_t rounds) {
   const PlanRelaxation relaxation(predictor, {});
   RelaxedNode node;
   node.rounds = rounds;
+  node.proves = true;
   const RelaxedPlan relaxed = relaxation.solve(node);
   EXPECT_TRUE(relaxed.feasible);
   return relaxed.bound;
@@ -133,7 +134,7 @@ TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
 
 /// Far sharper than the bound of a space: each plan against the rows of its own counts.
 TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCounts) {
-  int staged = 0, waiting = 0;
+  int staged = 0, embeds = 0, waiting = 0;
   const int checked = for_tight_plans(80, 6, [&](const TightPlan& tight) {
     const PlanRelaxation relaxation(tight.predictor, {});
     const auto exceeded = relaxation.exceeded(tight.plan);
@@ -143,12 +144,14 @@ TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCount
     EXPECT_LE(relaxation.bound_of(tight.plan).count(), tight.step.count() * (1 + 2e-3))
         << tight.text;
     staged += std::ranges::any_of(tight.plan.units, stages_state) ? 1 : 0;
+    embeds += tight.plan.rounds == 1 && stages_state(tight.plan.units.front()) ? 1 : 0;
     Plan many = tight.plan;
     many.activation_buffers = std::max(many.activation_buffers, many.micro_batches_per_round);
     waiting += relaxation.bound_of(tight.plan) > relaxation.bound_of(many) ? 1 : 0;
   });
   EXPECT_GT(checked, 1500);
   EXPECT_GT(staged, 300);
+  EXPECT_GT(embeds, 40);
   EXPECT_GT(waiting, 20);
 }
 
