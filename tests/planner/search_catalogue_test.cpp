@@ -86,6 +86,15 @@ TEST(SearchOfTheCatalogue, LittleMemoryOnTheDeviceIsNoSlowerByMuchThanLess) {
   }
 }
 
+/// A bound that had the embedding's state visit a device with nothing else on it was 3.1 % away.
+TEST(SearchOfTheCatalogue, StagedEmbeddingsHaveNoPlaceInLittleMemory) {
+  RunConfig config = run_of("qwen2.5-7b", "h200", 4096, 16);
+  config.limits.hbm = Bytes(12ll << 30);
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Planned found = planned(run.predictor, {.pins = run.search.pins, .threads = 2});
+  EXPECT_LT(found.optimality_gap, 0.026);
+}
+
 /// Slots of the host for gradients that wait on the device take what state was to have.
 TEST(SearchOfTheCatalogue, MakesRoomOnTheHostForGradientsOnTheirWay) {
   const RunPlanning run =
