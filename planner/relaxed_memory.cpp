@@ -33,6 +33,7 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
 
 void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   const std::int64_t rounds = node.rounds;
+  const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
   const auto hold = [&all](Limit limit, std::initializer_list<Use> uses, double beyond) {
     Row& row = all[static_cast<std::size_t>(limit)];
     for (const Use use : uses) row.weights[static_cast<std::size_t>(use)] = 1;
@@ -41,7 +42,7 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
   DeviceFixed fixed = device_fixed(rounds);
   // Slots are there from the first record to the last.
-  const auto slots = static_cast<double>(slot_bytes(node).count());
+  const double slots = bytes(slot_bytes(node));
   fixed.at_loss += slots;
   fixed.at_backward += slots;
   hold(Limit::hbm_at_loss, {Use::device_records, Use::resident, Use::scratch, Use::loss_slots},
@@ -49,17 +50,12 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   if (rounds > 1) hold(Limit::hbm_at_loss, {Use::waiting}, fixed.at_loss - hbm);
   hold(Limit::hbm_at_backward, {Use::device_records, Use::resident, Use::scratch},
        fixed.at_backward - hbm);
-  const BlockRecord record = block_record(predictor_->job());
-  const double last_slots =
-      static_cast<double>((predictor_->job().weight_element() * parameters_[1] +
-                           record.all_bytes * (1 + slots_held(record.all_bytes, node)))
-                              .count()) /
-      static_cast<double>(predictor_->job().model.layers);
   // The device maps the whole arena of the host, which holds state and, of several rounds, records
   // and gradients; of one whichever are more, and by rule those that could be.
   const double tables = page_table_share(predictor_->machine());
   const Job& job = predictor_->job();
-  const Bytes records = block_record(job).all_bytes * job.micro_batches();
+  const Bytes record = block_record(job).all_bytes;
+  const Bytes records = record * job.micro_batches();
   const bool mostly_records = records > job.gradient_wire_element() * parameters_[1];
   for (const Limit limit : {Limit::hbm_at_loss, Limit::hbm_at_backward, Limit::hbm_at_norm,
                             Limit::hbm_across_rounds, Limit::hbm_beside_embed}) {
@@ -78,8 +74,11 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   // blocks go on to use or whose stores no load waits for. Where it takes the place of records they
   // were there when that pass began. A slot that only the last block uses may be free by then.
   if (rounds == 1 && node.proves) {
+    const Bytes slot_each = job.weight_element() * parameters_[1] +
+                            record * (1 + slots_held(record, node));  // Rebuilt, and of records.
+    const double last_block = bytes(slot_each) / static_cast<double>(job.model.layers);
     hold(Limit::hbm_beside_embed, {Use::resident, Use::scratch, Use::embed_staged},
-         fixed.at_backward - slots - last_slots - hbm);
+         fixed.at_backward - slots - last_block - hbm);
   } else {
     hold(Limit::hbm_beside_embed, {}, fixed.always - hbm);
   }
