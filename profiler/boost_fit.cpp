@@ -29,6 +29,11 @@ struct Point {
   double seconds, rest, share, lasting;
 };
 
+/// With what lasts beside what is fitted.
+sim::RestRule rule_of(double gain, double most, double window) {
+  return {gain, most, window, kLastingGain, kLastingWindow};
+}
+
 /// Of the compute lane over a measured stretch, which is taken to have begun as it went on.
 sim::LaneRest rest_before(const std::vector<ComputeSpan>& run, const sim::RestRule& rule) {
   sim::LaneRest lane(rule);
@@ -44,7 +49,7 @@ std::vector<Point> points_of(const std::vector<std::vector<ComputeSpan>>& runs, 
   for (const std::vector<ComputeSpan>& run : runs) {
     if (run.empty()) continue;
     std::map<std::pair<std::size_t, int>, std::array<std::vector<double>, 4>> bins;
-    sim::LaneRest lane = rest_before(run, {0, 1, window, kLastingGain, kLastingWindow});
+    sim::LaneRest lane = rest_before(run, rule_of(0, 1, window));
     Seconds before = run.front().start;
     for (const ComputeSpan& span : run) {
       lane.idle_for(std::max(0.0, (span.start - before).count()));
@@ -131,7 +136,7 @@ Candidate best_of(const std::vector<Point>& points, double window) {
   Candidate best;
   for (double gain = kStep; gain <= kMostGain; gain += kStep) {
     for (double most = 1 + kStep; most <= std::min(kMostSpeed, 1 + gain) + 1e-9; most += kStep) {
-      const double at = miss(points, {gain, most, window, kLastingGain, kLastingWindow});
+      const double at = miss(points, rule_of(gain, most, window));
       if (at < best.miss) best = {at, gain, most, window};
     }
   }
@@ -172,12 +177,10 @@ std::optional<BoostFit> fit_boost(const std::vector<std::vector<ComputeSpan>>& r
   fit.points = spread_of(points).points;
   if (fit.residual > (1 - kLeastExplained) * fit.residual_without) return std::nullopt;
   fit.gain_deviation = deviation(best, groups, [&](double away) {
-    return miss(points, {std::max(0.0, best.gain + away), best.most, best.window, kLastingGain,
-                         kLastingWindow});
+    return miss(points, rule_of(std::max(0.0, best.gain + away), best.most, best.window));
   });
   fit.most_deviation = deviation(best, groups, [&](double away) {
-    return miss(points, {best.gain, std::max(1.0, best.most + away), best.window, kLastingGain,
-                         kLastingWindow});
+    return miss(points, rule_of(best.gain, std::max(1.0, best.most + away), best.window));
   });
   return fit;
 }

@@ -43,7 +43,7 @@ class Study {
     PlannedRun planned = bursts_.plan(run, planning, predictor);
     taught_.push_back({&run, std::move(predictor), std::move(planned), {}});
     StudiedRun& taught = taught_.back();
-    static_cast<void>(bursts_.measure(taught, settings_.parts - 1));
+    bursts_.measure(taught, settings_.parts - 1);
     // The next one is planned with what this one taught.
     costs_.learn(taught.predictor, taught.bursts);
     say_taught("calibrated on", taught);
@@ -104,7 +104,7 @@ class Study {
     for (Promised& each : std::span(promised_).subspan(part_)) {
       StudyResult& result = each.result;
       try {
-        static_cast<void>(bursts_.measure(each));
+        bursts_.measure(each);
       } catch (const Error& error) {
         // The others' predictions are worth their runs.
         settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));

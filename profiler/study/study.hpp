@@ -54,9 +54,9 @@ struct StudySettings {
   std::int64_t bursts = 1;
   std::optional<std::int64_t> teach_bursts =
       std::nullopt;  ///< Of the calibrating ones; as the others.
-  std::int64_t parts =
-      1;  ///< Of the predicted runs, in order; before each but the first, the
-          ///< calibrating ones run once more and all that they taught is learnt anew.
+  /// Of the predicted runs, in order; before each but the first, the calibrating ones run once more
+  /// and all that they taught is learnt anew.
+  std::int64_t parts = 1;
   std::filesystem::path record = {};  ///< Where not empty, what was measured goes to this folder.
   /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and
   /// today's model is judged by them. No ledger is written.
