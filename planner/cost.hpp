@@ -101,6 +101,9 @@ struct TaskCost {
   double boosts = 0;
   Evidence evidence = Evidence::datasheet;
   double relative_deviation = 0;  ///< Standard deviation over value.
+  /// Of a pass or transfer that was measured, or by what such ones took beside the profile's times:
+  /// it errs on its own. Others err with all that rest on the same facts.
+  bool errs_alone = false;
 };
 
 enum class CopyDirection { h2d, d2h, disk_read, disk_write };

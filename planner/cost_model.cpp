@@ -89,6 +89,7 @@ TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
   if (const CalibrationSample* known = sample(key)) {
     cost.amount = Amount(known->value);
     cost.evidence = known->source == kSiblingSource ? Evidence::fitted : Evidence::measured;
+    cost.errs_alone = true;
     cost.relative_deviation = relative_deviation(*known);
   } else {
     CostParts parts;
@@ -149,12 +150,14 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
     cost.cap = Rate(size / (seconds - latency));
     cost.relative_deviation = deviation;
     cost.evidence = evidence;
+    cost.errs_alone = evidence == Evidence::measured;
   };
   if (const CalibrationSample* known = sample(key)) {
     if (is_rate(key)) {
       cost.cap = Rate(known->value);
       cost.relative_deviation = relative_deviation(*known);
       cost.evidence = Evidence::measured;
+      cost.errs_alone = true;
     } else {
       take_seconds(known->value, relative_deviation(*known), Evidence::measured);
     }
@@ -187,6 +190,7 @@ TaskCost ProfileCostModel::at_rate(const CostKey& key, double amount, const Fact
   if (const CalibrationSample* known = sample(key)) {
     cost.cap = Rate(is_rate(key) ? known->value : amount / known->value);
     cost.evidence = Evidence::measured;
+    cost.errs_alone = true;
     cost.relative_deviation = relative_deviation(*known);
   } else if (const auto fit = from_family(calibration_, key, {rate.value, deviation_of(rate)})) {
     cost.cap = Rate(amount / fit->seconds);
@@ -216,6 +220,7 @@ TaskCost ProfileCostModel::launch(const CostKey& key, const Work& work) const {
   if (const CalibrationSample* known = sample(key)) {
     cost.amount = Amount(known->value);
     cost.evidence = Evidence::measured;
+    cost.errs_alone = true;
     cost.relative_deviation = relative_deviation(*known);
   }
   share_cores(cost, 1);
@@ -233,6 +238,7 @@ TaskCost ProfileCostModel::data(const CostKey& key, std::int64_t tokens) const {
   if (const CalibrationSample* known = sample(key)) {
     cost.amount = Amount(known->value);
     cost.evidence = Evidence::measured;
+    cost.errs_alone = true;
     cost.relative_deviation = relative_deviation(*known);
   }
   share_cores(cost, 1);

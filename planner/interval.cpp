@@ -73,8 +73,9 @@ std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Time
       if (found == by_key.end()) {
         const TaskCost cost = cost_of(task, costs);
         found = by_key
-                    .emplace(task.cost.name, CriticalCost{task.cost, task.lane, Seconds(0),
-                                                          cost.evidence, cost.relative_deviation})
+                    .emplace(task.cost.name,
+                             CriticalCost{task.cost, task.lane, Seconds(0), cost.evidence,
+                                          cost.relative_deviation, cost.errs_alone})
                     .first;
       }
       found->second.time += time;
@@ -112,7 +113,7 @@ Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
     of_run[static_cast<std::size_t>(cost.lane)] +=
         cost.time.count() * run_deviation(profile, cost.lane);
     const double deviation = cost.time.count() * cost.relative_deviation;
-    if (cost.evidence == Evidence::measured) {
+    if (cost.errs_alone) {
       variance += deviation * deviation;
     } else {
       common[static_cast<std::size_t>(cost.lane)] += deviation;

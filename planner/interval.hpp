@@ -17,6 +17,7 @@ struct CriticalCost {
   Seconds time{0};
   Evidence evidence = Evidence::measured;
   double relative_deviation = 0;
+  bool errs_alone = false;  ///< TaskCost.
 };
 
 /// The chain of tasks that enabled one another back from the end of the period to its start, summed
@@ -27,9 +28,9 @@ struct CriticalCost {
 
 /// Standard deviation of the period. Errors of one cost go together, and so do those of all costs
 /// of one lane that rest on the same uncalibrated facts (a datasheet that is off is off for every
-/// task); otherwise they are independent. With t the time on the critical path and d the relative
-/// deviation:
-///   variance = S over calibrated keys (t d)^2 + S over lanes (S over other keys t d)^2
+/// task); those that err alone are independent. With t the time on the critical path and d the
+/// relative deviation:
+///   variance = S over keys that err alone (t d)^2 + S over lanes (S over other keys t d)^2
 ///              + S over lanes (r(lane) x S over its keys t)^2 + (kModelDeviation x period)^2
 /// r: run_deviation() on the machine of `profile`. First order: the critical path is taken to stay
 /// where it is.

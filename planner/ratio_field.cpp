@@ -15,7 +15,7 @@ namespace {
 /// others' at that place, of ratios far apart, and by the share of element-wise kernels.
 constexpr double kOfRuns = 0.02, kOfPass = 0.02, kOfPlace = 0.03, kOfElementShare = 0.3;
 /// Sizes a factor e^length apart are far apart (PassPlace::log_sizes).
-constexpr std::array kLengths{0.5, 1.0, 2.0, 2.0};
+constexpr std::array kLengths{1.0, 2.0, 2.0};
 /// Of passes that run the same kernels forward.
 constexpr double kForwardCorrelation = 0.9;
 
@@ -91,7 +91,7 @@ RatioField::Estimate RatioField::at(const PassPlace& place) const {
   for (const PassPlace& each : places_) {
     shared.push_back(scale_ * scale_ * covariance(place, each));
   }
-  const double variance = scale_ * scale_ * covariance(place, place) + kOfRuns * kOfRuns -
+  const double variance = scale_ * scale_ * covariance(place, place) -
                           dot(shared, covariance_->solve(shared)) +
                           std::pow(1 - dot(shared, ones_), 2) / ones_total_;
   return {std::exp(mean_ + dot(shared, weights_)), std::sqrt(std::max(variance, 0.0))};

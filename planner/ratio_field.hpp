@@ -34,7 +34,7 @@ class RatioField {
 
   struct Estimate {
     double ratio;
-    double deviation;  ///< Relative, of one measurement at that place.
+    double deviation;  ///< Relative, of what measurements at that place tend to.
   };
   [[nodiscard]] Estimate at(const PassPlace& place) const;
 

@@ -19,6 +19,7 @@
 #include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_misses.hpp"
 #include "profiler/study/study_record.hpp"
+#include "profiler/study/study_turns.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {
@@ -49,10 +50,11 @@ class Study {
     say_taught("calibrated on", taught);
   }
 
-  /// A burst more of each that has run; `parts` are still to come.
-  void calibrate_again(std::int64_t parts) {
-    for (StudiedRun& taught : taught_) {
-      if (bursts_.measure(taught, parts - 1)) say_taught("calibrated again on", taught);
+  /// All bursts of each but the first `left_out`, in turn; `parts_to_come` of the study follow that
+  /// for which they are.
+  void calibrate_again(std::int64_t left_out, std::int64_t parts_to_come) {
+    for (const std::size_t i : turns(taught_, left_out)) {
+      if (bursts_.measure(taught_[i], parts_to_come)) say_taught("calibrated again on", taught_[i]);
     }
   }
 
@@ -99,30 +101,10 @@ class Study {
     }
   }
 
-  /// A burst of each that was promised last.
+  /// All bursts of each that was promised last, in turn.
   void run_promised(engine::Ledger* ledger) {
-    for (Promised& each : std::span(promised_).subspan(part_)) {
-      StudyResult& result = each.result;
-      try {
-        bursts_.measure(each);
-      } catch (const Error& error) {
-        // The others' predictions are worth their runs.
-        settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
-        continue;
-      }
-      if (const auto in_use = bursts_.take_hbm_in_use()) result.hbm_in_use = in_use;
-      result.point.measured = median_step(each.planned.step.graph, each.bursts);
-      result.steps = 0;
-      for (const MeasuredRun& burst : each.bursts)
-        result.steps += step_times(each.planned.step.graph, burst).size();
-      if (ledger != nullptr) {
-        ledger->append(engine::LedgerMeasurement{.prediction = result.ledger_line,
-                                                 .steps = static_cast<std::int64_t>(result.steps),
-                                                 .median_step = result.point.measured});
-      }
-      say_missed(settings_, costs_, bursts_.replays() ? "replayed" : "ran", each,
-                 result.point.predicted);
-    }
+    const auto runs = std::span(promised_).subspan(part_);
+    for (const std::size_t i : turns(runs, 0)) run_burst(runs[i], ledger);
   }
 
   /// Of those that ran.
@@ -135,6 +117,49 @@ class Study {
   }
 
  private:
+  struct Promised : StudiedRun {
+    StudyResult result;
+  };
+
+  /// Of a record a run's bursts are there at once, but for those that teach later parts.
+  [[nodiscard]] std::int64_t bursts_of(const StudyRun& run) const {
+    if (bursts_.replays()) return 1;
+    const std::int64_t usual =
+        run.calibrates ? settings_.teach_bursts.value_or(settings_.bursts) : settings_.bursts;
+    return run.bursts.value_or(usual);
+  }
+
+  template <typename Runs>
+  [[nodiscard]] std::vector<std::size_t> turns(const Runs& runs, std::int64_t left_out) const {
+    std::vector<std::int64_t> bursts;
+    for (const StudiedRun& each : runs) bursts.push_back(bursts_of(*each.run) - left_out);
+    return in_turn(bursts);
+  }
+
+  void run_burst(Promised& each, engine::Ledger* ledger) {
+    StudyResult& result = each.result;
+    try {
+      bursts_.measure(each);
+    } catch (const Error& error) {
+      // The others' predictions are worth their runs.
+      settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
+      return;
+    }
+    if (const auto in_use = bursts_.take_hbm_in_use()) result.hbm_in_use = in_use;
+    result.point.measured = median_step(each.planned.step.graph, each.bursts);
+    result.steps = 0;
+    for (const MeasuredRun& burst : each.bursts)
+      result.steps += step_times(each.planned.step.graph, burst).size();
+    if (ledger != nullptr) {
+      ledger->append(engine::LedgerMeasurement{.prediction = result.ledger_line,
+                                               .steps = static_cast<std::int64_t>(result.steps),
+                                               .median_step = result.point.measured});
+    }
+    say_missed(settings_, costs_, bursts_.replays() ? "replayed" : "ran", each,
+               result.point.predicted);
+    settings_.measured(results());
+  }
+
   [[nodiscard]] std::optional<BoostFit> boost_of(
       const std::vector<std::vector<ComputeSpan>>& spans) const {
     const auto fit = fit_boost(spans);
@@ -150,10 +175,6 @@ class Study {
         100 * fit->residual_without));
     return fit;
   }
-
-  struct Promised : StudiedRun {
-    StudyResult result;
-  };
 
   void say_taught(const char* done, const StudiedRun& run) const {
     say_missed(settings_, costs_, done, run, to_seconds(run.planned.step.prediction.step));
@@ -231,21 +252,17 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
     }
     others.push_back(&run);
   }
-  // Of a record a run's bursts are there at once, but for those that teach later parts.
-  const bool replays = !settings.replay.empty();
-  const std::int64_t bursts = replays ? 1 : settings.bursts;
-  const std::int64_t teach_bursts = replays ? 1 : settings.teach_bursts.value_or(bursts);
-  for (std::int64_t i = 1; i < teach_bursts; ++i) study.calibrate_again(settings.parts);
+  study.calibrate_again(1, settings.parts - 1);
   engine::Ledger* written = ledger ? &*ledger : nullptr;
   for (std::int64_t part = 0; part < settings.parts; ++part) {
-    if (part > 0) study.calibrate_again(settings.parts - part);
+    if (part > 0) study.calibrate_again(0, settings.parts - part - 1);
     study.settle();
     const std::int64_t begin = std::ssize(others) * part / settings.parts;
     const std::int64_t end = std::ssize(others) * (part + 1) / settings.parts;
     study.promise(std::span(others).subspan(static_cast<std::size_t>(begin),
                                             static_cast<std::size_t>(end - begin)),
                   written);
-    for (std::int64_t i = 0; i < bursts; ++i) study.run_promised(written);
+    study.run_promised(written);
   }
   return study.results();
 }

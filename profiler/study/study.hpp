@@ -21,11 +21,12 @@ struct StudyRun {
   std::string name;
   bool calibrates = false;  ///< Its measured tasks teach the model; otherwise it is predicted.
   planner::RunConfig config;
+  std::optional<std::int64_t> bursts = std::nullopt;  ///< Of it, where not as many as of others.
 };
 
-/// Lines "NAME calibrate|predict FLAGS...", the flags of a run, none with spaces in its value;
-/// "defaults FLAGS..." holds for the lines after it; '#' begins a comment. Throws BadRequest naming
-/// the line.
+/// Lines "NAME calibrate|predict FLAGS...", the flags of a run, none with spaces in its value, and
+/// "--bursts N"; "defaults FLAGS..." holds for the lines after it; '#' begins a comment. Throws
+/// BadRequest naming the line.
 [[nodiscard]] std::vector<StudyRun> read_study(const std::filesystem::path& file);
 
 struct StudyResult {
@@ -49,13 +50,14 @@ struct StudySettings {
   Seconds burst{0};
   Seconds warm_up{0};  ///< Steps before a burst, not looked at: until a GPU's clocks have settled.
   Bytes pin{0};        ///< Of host memory before the first run, which all runs then use.
-  /// Of each run, whose time is the mean of their medians: the calibrating ones in turn, then
-  /// again, and so the others. Other users of a host take it for minutes, not for hours.
+  /// Of each run that does not say how many, whose time is the mean of their medians: the
+  /// calibrating ones in turn, then again, and so the others. Other users of a host take it for
+  /// minutes, not for hours.
   std::int64_t bursts = 1;
   std::optional<std::int64_t> teach_bursts =
       std::nullopt;  ///< Of the calibrating ones; as the others.
-  /// Of the predicted runs, in order; before each but the first, the calibrating ones run once more
-  /// and all that they taught is learnt anew.
+  /// Of the predicted runs, in order; before each but the first, the calibrating ones run again, as
+  /// often as before the first, and all that they taught is learnt anew.
   std::int64_t parts = 1;
   std::filesystem::path record = {};  ///< Where not empty, what was measured goes to this folder.
   /// Where not empty, nothing runs: plans and measurements are what an earlier study recorded, and
@@ -64,6 +66,9 @@ struct StudySettings {
   std::filesystem::path passes = {};  ///< Where not empty, append_passes() of every run.
   int misses = 0;  ///< Of each run, so many costs that were missed by most are named.
   std::function<void(const std::string&)> say = [](const std::string&) {};
+  /// Called with the results so far, after every burst of a predicted run.
+  std::function<void(const std::vector<StudyResult>&)> measured =
+      [](const std::vector<StudyResult>&) {};
 };
 
 /// All calibrating runs in order, then every other one's prediction into the ledger, then the runs

@@ -49,17 +49,16 @@ PlannedRun StudyBursts::plan(const StudyRun& run, const planner::RunPlanning& pl
   return {std::move(step), std::move(recorded)};
 }
 
-bool StudyBursts::replay(StudiedRun& run, std::int64_t later) {
+bool StudyBursts::replay(StudiedRun& run, std::int64_t parts_to_come) {
   std::vector<MeasuredRun>& recorded = run.planned.recorded;
-  const std::int64_t first = run.bursts.empty() ? 1 : 0;
-  const auto now = std::max(std::min(first, std::ssize(recorded)), std::ssize(recorded) - later);
+  const auto now = (std::ssize(recorded) + parts_to_come) / (parts_to_come + 1);  // Rounded up.
   run.bursts.insert(run.bursts.end(), recorded.begin(), recorded.begin() + now);
   recorded.erase(recorded.begin(), recorded.begin() + now);
   return now > 0;
 }
 
-bool StudyBursts::measure(StudiedRun& run, std::int64_t later) {
-  if (replays()) return replay(run, later);
+bool StudyBursts::measure(StudiedRun& run, std::int64_t parts_to_come) {
+  if (replays()) return replay(run, parts_to_come);
   const planner::Predictor& predictor = run.predictor;
   const PlannedRun& planned = run.planned;
   const planner::Prediction& prediction = planned.step.prediction;

@@ -36,16 +36,16 @@ class StudyBursts {
   [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::RunPlanning& planning,
                                 const planner::Predictor& predictor) const;
   /// Runs one burst more and, where asked, records all of them. Where it is replayed it takes those
-  /// that were recorded instead, but for the last `later`: of a run that teaches before several
-  /// parts of a study, a burst each. Without any that is new it leaves `run` as it is and returns
-  /// false.
-  bool measure(StudiedRun& run, std::int64_t later = 0);
+  /// that were recorded instead, shared evenly with `parts_to_come` of the study, before each of
+  /// which a run that teaches ran again; at least the first. Without any that is new it leaves
+  /// `run` as it is and returns false.
+  bool measure(StudiedRun& run, std::int64_t parts_to_come = 0);
   /// Of the run that was measured last: what this process takes, context and all, but for the page
   /// tables of pinned memory that the run leaves alone. Once.
   [[nodiscard]] std::optional<Bytes> take_hbm_in_use();
 
  private:
-  [[nodiscard]] static bool replay(StudiedRun& run, std::int64_t later);
+  [[nodiscard]] static bool replay(StudiedRun& run, std::int64_t parts_to_come);
 
   const StudySettings& settings_;
   std::optional<Bytes> hbm_before_;

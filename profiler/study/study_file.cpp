@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <charconv>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -17,15 +20,34 @@ std::vector<std::string> words_of(std::string line) {
   return words;
 }
 
+/// Takes every "--bursts N" out of `flags`; the last one counts.
+std::optional<std::int64_t> take_bursts(std::vector<std::string>& flags) {
+  std::optional<std::int64_t> bursts;
+  for (auto at = std::find(flags.begin(), flags.end(), "--bursts"); at != flags.end();
+       at = std::find(at, flags.end(), "--bursts")) {
+    const std::string number = at + 1 == flags.end() ? "" : at[1];
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error != std::errc() || end != number.data() + number.size() || value < 1 || value > 100) {
+      throw BadRequest("--bursts: must be a number from 1 to 100");
+    }
+    bursts = value;
+    at = flags.erase(at, at + 2);
+  }
+  return bursts;
+}
+
 StudyRun run_of(const std::vector<std::string>& words, const std::vector<std::string>& defaults) {
   if (words.size() < 2 || (words[1] != "calibrate" && words[1] != "predict")) {
     throw BadRequest("must be NAME, calibrate or predict, and the flags of a run");
   }
   std::vector<std::string> flags = defaults;
   flags.insert(flags.end(), words.begin() + 2, words.end());
+  const std::optional<std::int64_t> bursts = take_bursts(flags);
   return {.name = words[0],
           .calibrates = words[1] == "calibrate",
-          .config = planner::parse_run(flags).config};
+          .config = planner::parse_run(flags).config,
+          .bursts = bursts};
 }
 
 }  // namespace

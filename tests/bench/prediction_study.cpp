@@ -58,9 +58,13 @@ int main(int count, char** words) {
   try {
     if (!pin.empty()) settings.pin = planner::parse_bytes(pin, "--pin");
     const auto study = profiler::read_study(runs);
+    const auto write = [&](const std::vector<profiler::StudyResult>& results) {
+      if (!json.empty()) planner::write_whole_file(json, profiler::study_json(results, settings));
+    };
+    settings.measured = write;  // So that what was measured outlasts an end that comes too soon.
     const auto results = profiler::run_study(study, settings);
     std::printf("\n%s", profiler::study_text(results).c_str());
-    if (!json.empty()) planner::write_whole_file(json, profiler::study_json(results, settings));
+    write(results);
     const auto promised =
         std::count_if(study.begin(), study.end(), [](const auto& run) { return !run.calibrates; });
     if (!settings.replay.empty() || std::ssize(results) == promised) return 0;

@@ -108,6 +108,35 @@ def test_bursts_come_in_turn_and_are_judged_together(tmp_path, validate):
     assert [run["measured_s"] for run in second] == [run["measured_s"] for run in first]
 
 
+def test_a_run_that_says_so_has_more_bursts_between_the_others(tmp_path):
+    runs = f"{DEFAULTS}\nteach calibrate {plan(1, 1, 'all')} --bursts 2\nflat predict --bursts 4 {plan(0, 1, 'all')}\ndeep predict {plan(1, 1, 'input')}\n"
+    done = study(tmp_path, runs, "--record", "recorded")
+    assert done.returncode == 0, done.stderr
+    order = [line.split(":")[0] for line in done.stdout.splitlines() if line.startswith(("calibrated", "ran"))]
+    assert order == ["calibrated on teach", "calibrated again on teach", "ran flat", "ran flat", "ran flat", "ran deep", "ran flat"]
+    first = json.loads((tmp_path / "study.json").read_text())["runs"]
+    again = study(tmp_path, runs, "--replay", "recorded")
+    assert again.returncode == 0, again.stderr
+    second = json.loads((tmp_path / "study.json").read_text())["runs"]
+    assert [run["measured_s"] for run in second] == [run["measured_s"] for run in first]
+
+
+def test_what_was_measured_outlasts_an_end_that_comes_too_soon(tmp_path, validate):
+    (tmp_path / "runs").write_text(f"{DEFAULTS}\nflat predict {plan(0, 1, 'all')}\ndeep predict --bursts 100 {plan(1, 1, 'input')}\n")
+    words = [TOOL, "runs", "--ledger", "ledger.jsonl", "--json", "study.json"]
+    environment = {**os.environ, "SLUICE_HOME": str(tmp_path / "home")}
+    with subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True) as running:
+        seen = set()
+        for line in running.stdout:
+            seen.add(line.split(":")[0])
+            if {"ran flat", "ran deep"} <= seen:
+                break
+        running.kill()
+    results = json.loads((tmp_path / "study.json").read_text())
+    validate(results, "study")
+    assert "deep" in [run["name"] for run in results["runs"]]
+
+
 def test_a_run_by_a_policy_runs_its_plan(tmp_path):
     job = "defaults --backend host --machine here --model bytes-2m --seq-len 32 --batch-size 4 --micro-batch 1 --threads 1"
     done = study(tmp_path, f"{job}\nresident predict --policy resident\nzero predict --policy zero-offload\n")

@@ -158,26 +158,25 @@ TEST(SiblingCosts, AnUnmeasuredRecomputationScalesLikeTheMeasuredForward) {
   EXPECT_NEAR(again.amount.count(), 3 * time(plain, Pass::block_recompute_input).amount.count(),
               1e-12);
   EXPECT_EQ(again.evidence, Evidence::fitted);
+  EXPECT_TRUE(again.errs_alone);
+  EXPECT_FALSE(time(plain, Pass::block_recompute_input).errs_alone);
   EXPECT_EQ(time(predictor.costs(), Pass::block_forward).evidence, Evidence::measured);
   // Nothing measured: nothing to scale by.
   EXPECT_TRUE(with_siblings(job, round_machine().profile, {}).empty());
 }
 
-TEST(PeriodDeviation, CalibratedKeysAreIndependentAndUncalibratedOnesOfALaneGoTogether) {
-  const auto cost = [](const char* key, Evidence evidence) {
-    return CriticalCost{CostKey{key}, LaneKind::compute, Seconds(1), evidence, 0.1};
+TEST(PeriodDeviation, CostsThatErrAloneAreIndependentAndOthersOfALaneGoTogether) {
+  const auto cost = [](const char* key, bool errs_alone) {
+    return CriticalCost{CostKey{key}, LaneKind::compute, Seconds(1), Evidence::fitted,
+                        0.1,          errs_alone};
   };
   const MachineProfile profile = test::round_profile();
   // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a zero period adds no model error. What
   // runs of one lane differ by goes together in both.
   const double of_run = 2 * run_deviation(profile, LaneKind::compute);
-  EXPECT_NEAR(period_deviation({cost("a", Evidence::measured), cost("b", Evidence::measured)},
-                               Seconds(0), profile)
-                  .count(),
+  EXPECT_NEAR(period_deviation({cost("a", true), cost("b", true)}, Seconds(0), profile).count(),
               std::sqrt(0.02 + of_run * of_run), 1e-12);
-  EXPECT_NEAR(period_deviation({cost("a", Evidence::fitted), cost("b", Evidence::datasheet)},
-                               Seconds(0), profile)
-                  .count(),
+  EXPECT_NEAR(period_deviation({cost("a", false), cost("b", false)}, Seconds(0), profile).count(),
               std::sqrt(0.04 + of_run * of_run), 1e-12);
   EXPECT_NEAR(period_deviation({}, Seconds(2), profile).count(), 2 * kModelDeviation, 1e-12);
 }

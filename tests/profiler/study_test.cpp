@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "profiler/study/study_turns.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {
@@ -51,6 +52,16 @@ TEST(StudyStatistics, PairsAreOfOneJobAndDifferEnough) {
   EXPECT_EQ(s.over_8.right, 2U);
 }
 
+TEST(TurnsOfBursts, RunsWithAsManyComeInTurn) {
+  EXPECT_EQ(in_turn({2, 2, 2}), (std::vector<std::size_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(in_turn({}), std::vector<std::size_t>{});
+}
+
+TEST(TurnsOfBursts, ThoseOfARunWithMoreLieBetweenTheOthers) {
+  EXPECT_EQ(in_turn({1, 0, 4, 1}), (std::vector<std::size_t>{0, 2, 2, 2, 3, 2}));
+  EXPECT_EQ(in_turn({4, 1, 1, 1}), (std::vector<std::size_t>{0, 0, 1, 0, 2, 0, 3}));
+}
+
 class StudyFile : public testing::Test {
  protected:
   StudyFile() : path_(std::filesystem::path(testing::TempDir()) / "study.runs") {}
@@ -83,6 +94,22 @@ TEST_F(StudyFile, LaterFlagsOverrideDefaults) {
   EXPECT_EQ(runs[0].config.seq_len, 32);
   EXPECT_FALSE(runs[1].calibrates);
   EXPECT_EQ(runs[1].config.seq_len, 64);
+}
+
+TEST_F(StudyFile, ALineSaysItsBursts) {
+  const auto runs = read(
+      "a calibrate --bursts 3 --seq-len 32\ndefaults --bursts 2\nb predict\nc predict --bursts "
+      "5\n");
+  ASSERT_EQ(runs.size(), 3U);
+  EXPECT_EQ(runs[0].bursts, 3);
+  EXPECT_EQ(runs[0].config.seq_len, 32);
+  EXPECT_EQ(runs[1].bursts, 2);
+  EXPECT_EQ(runs[2].bursts, 5);
+  EXPECT_EQ(read("a predict\n")[0].bursts, std::nullopt);
+  for (const char* number : {"", "0", "101", "2x"}) {
+    refuses(std::string("a predict --bursts ") + number + "\n",
+            ":1: --bursts: must be a number from 1 to 100");
+  }
 }
 
 TEST_F(StudyFile, RefusalsNameTheLine) {
