@@ -13,9 +13,9 @@ namespace {
 /// Prices of `about` those given that make weak duality hold exactly: the priced rows' sum at the
 /// cheapest choices is then below any plan's time. Rows of the whole step and the step as the sum
 /// of its parts share a price of one; the rows of each part share the sum's, as often as the step
-/// has the part.
+/// has the part, and those of the turn are of both its parts.
 void make_times_sound(std::array<double, kLimits>& prices, double together, std::int64_t rounds) {
-  std::array<double, kParts + 1> shares{};
+  std::array<double, kParts + 2> shares{};
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
     shares[part_index(part_of(static_cast<Limit>(i)))] += prices[i];
   }
@@ -25,8 +25,17 @@ void make_times_sound(std::array<double, kLimits>& prices, double together, std:
     prices[0] = 1;
     return;
   }
+  // Each part of the turn is once in a step; of a single round there is no last backward pass.
+  const double of_turn = rounds > 1 ? std::min(shares[part_index(StepPart::turn)], together) : 0;
+  for (std::size_t i = 0; i < kTimeLimits; ++i) {
+    const double share = shares[part_index(StepPart::turn)];
+    if (part_of(static_cast<Limit>(i)) != StepPart::turn) continue;
+    prices[i] *= share > 0 ? of_turn / share / all : 0;
+  }
   for (std::size_t part = 0; part < kParts; ++part) {
-    const double due = together / all * times_in_step(static_cast<StepPart>(part), rounds);
+    const auto step_part = static_cast<StepPart>(part);
+    const double due =
+        (together * times_in_step(step_part, rounds) - (is_in_turn(step_part) ? of_turn : 0)) / all;
     for (std::size_t i = 0; i < kTimeLimits; ++i) {
       const auto limit = static_cast<Limit>(i);
       if (part_index(part_of(limit)) != part) continue;
@@ -42,16 +51,19 @@ void make_times_sound(std::array<double, kLimits>& prices, double together, std:
   }
 }
 
-/// What a second of copies in a part is worth by the prices of the part's rows is the most that
-/// rows of such copies, the part's and all parts', may cost together.
+/// What a second of copies in a part is worth by the prices of the part's and the turn's rows is
+/// the most that rows of such copies, the part's, the turn's and all parts', may cost together.
 template <class Rows>
 void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, std::int64_t rounds) {
   for (const bool down : {true, false}) {
     std::array<double, kParts> worth{};
     for (std::size_t i = 0; i < kTimeLimits; ++i) {
       const StepPart part = part_of(static_cast<Limit>(i));
-      if (part == StepPart::whole) continue;
-      worth[part_index(part)] += prices[i] * (down ? rows[i].down : rows[i].up);
+      const double each = prices[i] * (down ? rows[i].down : rows[i].up);
+      if (part < StepPart::whole) worth[part_index(part)] += each;
+      if (part != StepPart::turn) continue;
+      worth[part_index(StepPart::first_forward)] += each;
+      worth[part_index(StepPart::last_backward)] += each;
     }
     double& all = prices[row_index(down ? Limit::all_loads : Limit::all_stores)];
     for (std::size_t part = 0; part < kParts; ++part) {
@@ -61,12 +73,24 @@ void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, st
     for (std::size_t part = 0; part < kParts; ++part) {
       worth[part] -= all * times_in_step(static_cast<StepPart>(part), rounds);
     }
-    for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
-      const CopiedIn copied = copied_in(static_cast<Limit>(i));
-      if (copied.down != down || copied.part == StepPart::whole) continue;
-      double& left = worth[part_index(copied.part)];
-      prices[i] = std::clamp(prices[i], 0.0, std::max(0.0, left));
-      left -= prices[i];
+    for (const bool of_turn : {true, false}) {
+      for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
+        const CopiedIn copied = copied_in(static_cast<Limit>(i));
+        if (copied.down != down || copied.part == StepPart::whole) continue;
+        if ((copied.part == StepPart::turn) != of_turn) continue;
+        double left = std::numeric_limits<double>::infinity();
+        const auto is_of = [&](std::size_t part) {
+          return of_turn ? is_in_turn(static_cast<StepPart>(part))
+                         : part == part_index(copied.part);
+        };
+        for (std::size_t part = 0; part < kParts; ++part) {
+          if (is_of(part)) left = std::min(left, worth[part]);
+        }
+        prices[i] = std::clamp(prices[i], 0.0, std::max(0.0, left));
+        for (std::size_t part = 0; part < kParts; ++part) {
+          if (is_of(part)) worth[part] -= prices[i];
+        }
+      }
     }
   }
 }

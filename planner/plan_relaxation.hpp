@@ -36,8 +36,10 @@ enum class Use : std::uint8_t {
   records,      ///< Bytes of a round's records, wherever they wait,
   device_records,  ///< and of those that stay on the device.
   streamed,        ///< Bytes of blocks' weights that do not stay.
-  scratch,         ///< Bytes of device slots that its unit has a share of.
-  waiting,         ///< Bytes of gradients that wait on the device.
+  scratch,         ///< Bytes of device slots that its unit has a share of,
+  record_slots,    ///< and of those that hold records.
+  waiting,         ///< Bytes of gradients that wait on the device,
+  summed,          ///< and, of several rounds, that it keeps from one to the next.
   loss_slots,      ///< Bytes of device slots, beyond scratch, that are in use at a loss: of several
                    ///< rounds at a later one's.
   early_staged,    ///< Of `staged`, what takes a record's place or comes before the last loss,
@@ -52,7 +54,7 @@ enum class Use : std::uint8_t {
   host_records,        ///< of records there
   host_gradients       ///< and of gradients, which may follow them in the same place.
 };
-inline constexpr std::size_t kUses = 29;
+inline constexpr std::size_t kUses = 31;
 using UseSum = std::array<double, kUses>;
 [[nodiscard]] inline double& use_of(UseSum& sum, Use use) {
   return sum[static_cast<std::size_t>(use)];
@@ -97,6 +99,10 @@ enum class Limit : std::uint8_t {
   last_backward,
   last_backward_h2d,
   last_backward_d2h,
+  // Of that and the next step's first forward pass together, without clipping.
+  turn_updates,  ///< All CPU updates: they begin with the last round's gradients and end before
+                 ///< the first loss.
+  turn_dram,     ///< What they and copies take of the shared memory.
   // What is copied at least in a part, as time of its link.
   refresh,        ///< Between norm and loss: with clipping all updated weights, else what streams.
   first_stores,   ///< What the device cannot hold when the loss begins leaves during forward.
@@ -109,6 +115,11 @@ enum class Limit : std::uint8_t {
   first_gradients,  ///< In backward passes of several rounds: gradients that have no slot to stay,
   later_gradients,
   last_gradients,  ///< the last as they are updated.
+  turn_loads,      ///< In the last backward and the first forward pass, without clipping: updated
+                   ///< weights, and what else the backward pass needs,
+  turn_fetches,    ///< the same with what could not be held;
+  turn_stores,     ///< gradients for CPU updates,
+  turn_saves,      ///< and what cannot be held.
   all_loads,       ///< In all parts together,
   all_stores,      ///< both ways.
   // Of memory.
@@ -121,9 +132,9 @@ enum class Limit : std::uint8_t {
   host_at_norm
 };
 constexpr std::size_t row_index(Limit limit) { return static_cast<std::size_t>(limit); }
-inline constexpr std::size_t kLimits = 50;
-inline constexpr std::size_t kTimeLimits = 30;    ///< Of a part's or the step's time,
-inline constexpr std::size_t kSecondLimits = 43;  ///< and of what is copied.
+inline constexpr std::size_t kLimits = 56;
+inline constexpr std::size_t kTimeLimits = 32;    ///< Of a part's or the step's time,
+inline constexpr std::size_t kSecondLimits = 49;  ///< and of what is copied.
 const char* to_string(Limit limit);
 
 /// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward,
@@ -135,6 +146,7 @@ enum class StepPart : std::uint8_t {
   later_backward,
   last_backward,
   whole,
+  turn,  ///< The last backward pass and the next step's first forward one.
   copies,
   memory
 };
@@ -143,7 +155,12 @@ constexpr std::size_t part_index(StepPart part) { return static_cast<std::size_t
 [[nodiscard]] StepPart part_of(Limit limit);
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);
 
-/// What a row of copies is about: one part's, or `whole`: all parts'.
+/// Whether `part`, one that a step consists of, is a part of the turn.
+[[nodiscard]] constexpr bool is_in_turn(StepPart part) {
+  return part == StepPart::first_forward || part == StepPart::last_backward;
+}
+
+/// What a row of copies is about: one part's, the turn's, or `whole`: all parts'.
 struct CopiedIn {
   StepPart part = StepPart::whole;
   bool down = true;  ///< To the device.
@@ -254,6 +271,7 @@ class PlanRelaxation {
   void add_rest(Rows& all) const;
   void add_passes(Rows& all, std::int64_t rounds) const;
   void add_updates(Rows& all, std::int64_t rounds) const;
+  void add_turn(Rows& all, std::int64_t rounds) const;
   void add_lanes(Rows& all) const;
   void add_copies(Rows& all, std::int64_t rounds, Bytes reserve) const;
   [[nodiscard]] static std::vector<Slowing> slowed_updates(const ProfileCostModel& costs,

@@ -106,6 +106,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     if (cpu) use_of(use, Use::d2h) += n * wire;
     if (cpu && job.optimizer.clip) use_of(use, Use::late_gradients) = n * wire;
     if (placed.when != When::backward) use_of(use, Use::waiting) = sum * n;
+    if (rounds > 1) use_of(use, Use::summed) = sum * n;
   }
   add_slots(use, placed, kind, rounds);
   return use;

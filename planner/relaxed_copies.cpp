@@ -21,7 +21,7 @@ void PlanRelaxation::add_copies(Rows& all, std::int64_t rounds, Bytes reserve) c
     for (const Use use : {Use::records, Use::resident, Use::scratch, Use::loss_slots}) {
       put(limit, use, rate);
     }
-    if (rounds > 1) put(limit, Use::waiting, rate);
+    put(limit, Use::summed, rate);
     row(limit).constant += (at_loss - hbm) * rate;
   };
   put(Limit::first_stores, rounds > 1 ? Use::early_staged : Use::staged, up);
@@ -57,6 +57,20 @@ void PlanRelaxation::add_copies(Rows& all, std::int64_t rounds, Bytes reserve) c
     }
   } else {
     put(Limit::first_loads, Use::staged, down);
+  }
+  if (rounds > 1 && !job.optimizer.clip) {
+    for (const Limit limit : {Limit::turn_loads, Limit::turn_fetches}) {
+      put(limit, Use::refresh, down);
+      put(limit, Use::streamed, streams);
+      put(limit, Use::reloads, down / (times - 1));
+    }
+    put(Limit::turn_fetches, Use::early_staged, down);
+    not_held(Limit::turn_fetches, down);
+    for (const Limit limit : {Limit::turn_stores, Limit::turn_saves}) {
+      put(limit, Use::update, up * static_cast<double>(job.gradient_wire_element().count()));
+    }
+    put(Limit::turn_saves, Use::early_staged, up);
+    not_held(Limit::turn_saves, up);
   }
   put(Limit::all_loads, Use::h2d, down);
   put(Limit::all_stores, Use::d2h, up);

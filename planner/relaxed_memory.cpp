@@ -45,10 +45,12 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   const double slots = bytes(slot_bytes(node));
   fixed.at_loss += slots;
   fixed.at_backward += slots;
-  hold(Limit::hbm_at_loss, {Use::device_records, Use::resident, Use::scratch, Use::loss_slots},
+  hold(Limit::hbm_at_loss,
+       {Use::device_records, Use::resident, Use::scratch, Use::record_slots, Use::loss_slots,
+        Use::summed},
        fixed.at_loss - hbm);
-  if (rounds > 1) hold(Limit::hbm_at_loss, {Use::waiting}, fixed.at_loss - hbm);
-  hold(Limit::hbm_at_backward, {Use::device_records, Use::resident, Use::scratch},
+  hold(Limit::hbm_at_backward,
+       {Use::device_records, Use::resident, Use::scratch, Use::record_slots},
        fixed.at_backward - hbm);
   // The device maps the whole arena of the host, which holds state and, of several rounds, records
   // and gradients; of one whichever are more, and by rule those that could be.
@@ -77,7 +79,8 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
     const Bytes slot_each = job.weight_element() * parameters_[1] +
                             record * (1 + slots_held(record, node));  // Rebuilt, and of records.
     const double last_block = bytes(slot_each) / static_cast<double>(job.model.layers);
-    hold(Limit::hbm_beside_embed, {Use::resident, Use::scratch, Use::embed_staged},
+    hold(Limit::hbm_beside_embed,
+         {Use::resident, Use::scratch, Use::record_slots, Use::embed_staged},
          fixed.at_backward - slots - last_block - hbm);
   } else {
     hold(Limit::hbm_beside_embed, {}, fixed.always - hbm);
@@ -86,7 +89,8 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   // the last loss there is more than it and all that is no record.
   if (rounds > 1) {
     hold(Limit::hbm_across_rounds,
-         {Use::resident, Use::waiting, Use::scratch, Use::loss_slots, Use::early_staged},
+         {Use::resident, Use::summed, Use::scratch, Use::record_slots, Use::loss_slots,
+          Use::early_staged},
          fixed.at_loss - hbm);
     for (const Limit limit : {Limit::hbm_at_loss, Limit::hbm_across_rounds}) {
       all[static_cast<std::size_t>(limit)].slots = 1;

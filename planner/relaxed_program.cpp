@@ -112,17 +112,21 @@ void PlanRelaxation::Program::add_limit(std::size_t limit, std::int64_t rounds) 
   row.coefficients.resize(program_.cost.size(), 0);
   row.coefficients[columns_.slots] = scale * from.slots * kMemoryUnit;
   const StepPart part = part_of(static_cast<Limit>(limit));
-  if (part <= StepPart::whole) row.coefficients[columns_.parts + part_index(part)] = -1;
-  if (part < StepPart::whole) {
-    row.coefficients[columns_.downs + part_index(part)] = from.down;
-    row.coefficients[columns_.ups + part_index(part)] = from.up;
+  if (part == StepPart::whole) row.coefficients[columns_.parts + part_index(part)] = -1;
+  for (std::size_t each = 0; each < kParts; ++each) {
+    const auto of = static_cast<StepPart>(each);
+    if (part != of && (part != StepPart::turn || !is_in_turn(of))) continue;
+    row.coefficients[columns_.parts + each] = -1;
+    row.coefficients[columns_.downs + each] = from.down;
+    row.coefficients[columns_.ups + each] = from.up;
   }
   if (part == StepPart::copies) {
     const CopiedIn copied = copied_in(static_cast<Limit>(limit));
     const std::size_t first = copied.down ? columns_.downs : columns_.ups;
     for (std::size_t each = 0; each < kParts; ++each) {
       const auto of = static_cast<StepPart>(each);
-      if (copied.part == of) row.coefficients[first + each] = -1;
+      const bool in_turn = copied.part == StepPart::turn && is_in_turn(of);
+      if (copied.part == of || in_turn) row.coefficients[first + each] = -1;
       if (copied.part != StepPart::whole) continue;
       row.coefficients[first + each] = -times_in_step(of, rounds);
     }

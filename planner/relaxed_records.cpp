@@ -84,7 +84,7 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, const RelaxedNode& node)
     // Slots are as large as the largest record that leaves.
     if (!node.largest_record) {
       const auto held = static_cast<double>(slots_held(record.kept(unit.keep), node));
-      use_of(use, Use::scratch) += held * kept / layers;
+      use_of(use, Use::record_slots) = held * kept / layers;
     }
     add_waits(use, unit, rounds, node.record_slots.most);
   }

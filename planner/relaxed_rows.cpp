@@ -163,6 +163,43 @@ void PlanRelaxation::add_updates(Rows& all, std::int64_t rounds) const {
   }
 }
 
+/// Without clipping: all CPU updates, which begin when the last round's losses are over and end with
+/// a copy. Copies of the turn are bounded apart.
+void PlanRelaxation::add_turn(Rows& all, std::int64_t rounds) const {
+  if (rounds == 1) return;
+  const ProfileCostModel& costs = predictor_->costs();
+  const MachineProfile& profile = costs.profile();
+  const auto times = static_cast<double>(rounds);
+  const auto weight = [](Row& row, Use use) -> double& {
+    return row.weights[static_cast<std::size_t>(use)];
+  };
+  const double losses = static_cast<double>(predictor_->job().micro_batches()) / times *
+                        predictor_->pass_times().loss.count() *
+                        least_share(predictor_->costs().boost());
+  Row& updates = all[row_index(Limit::turn_updates)];
+  weight(updates, Use::update) = 1 / update_rate_;
+  double left = 1;
+  for (const Slowing& each : slowed("cpu")) {
+    if (each.from == "h2d") updates.down += each.lost;
+    if (each.from == "d2h") updates.up += each.lost;
+    left -= each.lost;
+    if (each.from != "compute") continue;
+    weight(updates, Use::forward) += each.lost / times;
+    weight(updates, Use::tail) += each.lost / times;
+  }
+  // What runs before and after them slows none.
+  updates.constant = left * losses;
+  weight(updates, Use::last_copy) = left;
+  if (!costs.switches().contention || profile.dram.value <= 0) return;
+  Row& dram = all[row_index(Limit::turn_dram)];
+  weight(dram, Use::update) = profile.update_dram.value / profile.dram.value;
+  dram.down = profile.h2d_dram.value * h2d_rate_ / profile.dram.value;
+  dram.up = profile.d2h_dram.value * d2h_rate_ / profile.dram.value;
+  const double unused = std::max(0.0, 1 - dram.down - dram.up);  // By copies alone, at least.
+  dram.constant = unused * losses;
+  weight(dram, Use::last_copy) = unused;
+}
+
 /// Each link in each part, slowed by the other one.
 void PlanRelaxation::add_lanes(Rows& all) const {
   const bool clip = predictor_->job().optimizer.clip.has_value();
@@ -202,9 +239,13 @@ PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
   const std::int64_t rounds = node.rounds;
   add_whole_rows(all);
   add_passes(all, rounds);
-  if (predictor_->job().optimizer.clip) add_updates(all, rounds);
+  if (predictor_->job().optimizer.clip) {
+    add_updates(all, rounds);
+  } else {
+    add_turn(all, rounds);
+  }
   add_lanes(all);
-  add_copies(all, rounds, node.reserve + slot_bytes(node));
+  add_copies(all, rounds, node.reserve);
   add_memory_rows(all, node);
   return all;
 }
@@ -212,25 +253,31 @@ PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
 Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds, double slots) const {
   auto all = rows({.rounds = rounds});
   add_rest(all);
-  std::array<double, kParts + 1> down{}, up{};
+  std::array<double, kParts + 2> down{}, up{};
   for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
     const CopiedIn copied = copied_in(static_cast<Limit>(i));
     double& least = (copied.down ? down : up)[static_cast<std::size_t>(copied.part)];
     least = std::max(least, weighed(all[i].weights, sum) + all[i].constant + all[i].slots * slots);
   }
-  double most = 0;
-  std::array<double, kParts> parts{};
+  for (auto* copies : {&down, &up}) {
+    double& turn = (*copies)[part_index(StepPart::turn)];
+    turn = std::max(turn, (*copies)[part_index(StepPart::first_forward)] +
+                              (*copies)[part_index(StepPart::last_backward)]);
+  }
+  std::array<double, kParts + 2> parts{};
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
-    const auto part = static_cast<std::size_t>(part_of(static_cast<Limit>(i)));
-    double& least = part == kParts ? most : parts[part];
-    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant +
-                                all[i].down * down[part] + all[i].up * up[part]);
+    const std::size_t part = part_index(part_of(static_cast<Limit>(i)));
+    parts[part] = std::max(parts[part], weighed(all[i].weights, sum) + all[i].constant +
+                                            all[i].down * down[part] + all[i].up * up[part]);
   }
-  double together = 0;
+  double together = 0, in_turn = 0;
   for (std::size_t part = 0; part < kParts; ++part) {
-    together += parts[part] * times_in_step(static_cast<StepPart>(part), rounds);
+    const double time = parts[part] * times_in_step(static_cast<StepPart>(part), rounds);
+    together += time;
+    if (is_in_turn(static_cast<StepPart>(part))) in_turn += time;
   }
-  return Seconds(std::max(most, together));
+  together += std::max(0.0, parts[part_index(StepPart::turn)] - in_turn);
+  return Seconds(std::max(parts[part_index(StepPart::whole)], together));
 }
 
 std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
