@@ -72,6 +72,7 @@ class GuidedSearch {
                                                       const RelaxedNode& node,
                                                       const Plan& usual) const;
   [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
+  [[nodiscard]] std::optional<PlanSketch> some_later(const PlanSketch& sketch) const;
 
   // planner/guided_variants.cpp: with the best plan's buffers, or others.
   [[nodiscard]] Plan with_buffers_of(const Plan& plan) const;

@@ -1,5 +1,6 @@
 // Plans by counts near a relaxation's optimum, with memory set aside for what it does not see.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "planner/guided_search.hpp"
@@ -188,7 +189,32 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
     apart.rest.state_buffers = staged_blocks(apart);
     ranking_.add(std::move(apart));
   }
+  if (auto later = some_later(*sketch)) ranking_.add(std::move(*later));
   ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
+}
+
+/// Without clipping the relaxation knows no order of updates: whether one comes under backward or
+/// forward passes is the same to it. Under backward alone those of the first blocks come last, and
+/// the next step begins with them. With as many under forward passes as these take of a step,
+/// spread over all blocks, every block's update is over when its pass comes. None where nothing
+/// changes.
+std::optional<PlanSketch> GuidedSearch::some_later(const PlanSketch& sketch) const {
+  if (predictor_.job().optimizer.clip || !sketch.updates_bind) return std::nullopt;
+  const PassTimes& pass = predictor_.pass_times();
+  const double share = pass.block_forward / (pass.block_forward + pass.block_backward);
+  PlanSketch later = sketch;
+  later.from.reset();
+  later.residency_order = PlanSketch::Order::spread;
+  bool moved = false;
+  for (const BlockCount& count : sketch.residencies) {
+    if (count.choice.executor != Executor::cpu || count.choice.when != When::backward) continue;
+    UnitPlan forward = count.choice;
+    forward.when = When::forward;
+    const auto blocks = std::llround(share * static_cast<double>(count.blocks));
+    moved |= blocks > 0 && move_blocks(later.residencies, count.choice, forward, blocks);
+  }
+  if (!moved) return std::nullopt;
+  return later;
 }
 
 /// None where no plan has that much memory left.

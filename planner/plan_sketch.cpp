@@ -152,6 +152,9 @@ PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                      const RelaxedPlan& relaxed, const Plan& usual) {
   PlanSketch sketch;
   sketch.from = node;
+  for (const Limit limit : {Limit::cpu, Limit::dram, Limit::turn_updates, Limit::turn_dram}) {
+    sketch.updates_bind |= relaxed.prices[row_index(limit)] > 0;
+  }
   sketch.rest = usual;
   sketch.rest.rounds = node.rounds;
   sketch.rest.micro_batches_per_round = usual.rounds * usual.micro_batches_per_round / node.rounds;

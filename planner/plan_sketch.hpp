@@ -27,7 +27,8 @@ struct PlanSketch {
   Order record_order = Order::spread, residency_order = Order::grouped;
   /// Where no block has moved since: what it was sketched from.
   std::optional<RelaxedNode> from;
-  Plan rest;  ///< Embedding, head, rounds and everything that is not by unit.
+  bool updates_bind = false;  ///< CPU updates have a price in what it was sketched from.
+  Plan rest;                  ///< Embedding, head, rounds and everything that is not by unit.
 };
 
 [[nodiscard]] bool offloads_records(const PlanSketch& sketch);

@@ -163,8 +163,8 @@ void PlanRelaxation::add_updates(Rows& all, std::int64_t rounds) const {
   }
 }
 
-/// Without clipping: all CPU updates, which begin when the last round's losses are over and end with
-/// a copy. Copies of the turn are bounded apart.
+/// Without clipping: all CPU updates, which begin when the last round's losses are over and end
+/// with a copy. Copies of the turn are bounded apart.
 void PlanRelaxation::add_turn(Rows& all, std::int64_t rounds) const {
   if (rounds == 1) return;
   const ProfileCostModel& costs = predictor_->costs();
