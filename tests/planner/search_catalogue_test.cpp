@@ -67,7 +67,7 @@ TEST(SearchOfTheCatalogue, WhereTheCpuIsBusySomeUpdatesComeUnderForwardPasses) {
   config.optimizer.clip.reset();
   const RunPlanning run = planning_of(config, Store("no-such-store"));
   const Planned found =
-      planned(run.predictor, {.pins = run.search.pins, .effort = 0.2, .threads = 2});
+      planned(run.predictor, {.pins = run.search.pins, .effort = 8 * kQuickEffort, .threads = 2});
   EXPECT_LT(found.optimality_gap, 0.2);
 }
 
@@ -79,7 +79,7 @@ TEST(SearchOfTheCatalogue, WithoutClippingBoundsOfSeveralRoundsAreNotFarBelow) {
   config.optimizer.clip.reset();
   const RunPlanning run = planning_of(config, Store("no-such-store"));
   const Planned found =
-      planned(run.predictor, {.pins = run.search.pins, .effort = 0.2, .threads = 2});
+      planned(run.predictor, {.pins = run.search.pins, .effort = 8 * kQuickEffort, .threads = 2});
   EXPECT_LT(found.optimality_gap, 0.04);
 }
 
