@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/cost_family.hpp"
+#include "planner/cost_parts.hpp"
 #include "planner/profile_rates.hpp"
 
 namespace sluice::planner {
@@ -39,6 +40,7 @@ double variance_of(double deviation) { return deviation * deviation; }
 /// What the samples of one number of threads say.
 struct UpdateLevel {
   std::vector<CalibrationSample*> samples;
+  double own = 0;  ///< Variance of the level from its machine's: a probe's word may be unsure.
   double sum = 0, weight = 0;  ///< Of logarithms of seconds over the profile's.
   [[nodiscard]] double mean() const { return sum / weight; }
 };
@@ -59,6 +61,7 @@ Calibration with_pooled_updates(const MachineProfile& profile, Calibration calib
     const double seconds = key->size / update_rate(profile, *threads).value;
     const double weight = key->size / (key->size + kSmall);
     UpdateLevel& level = levels[*threads];
+    level.own = variance_of(kOfThreads) + variance_of(deviation_of(update_rate(profile, *threads)));
     level.samples.push_back(&it->second);
     level.sum += weight * std::log(it->second.value / seconds);
     level.weight += weight;
@@ -70,7 +73,7 @@ Calibration with_pooled_updates(const MachineProfile& profile, Calibration calib
     // A probe that is far off counts little.
     double weights = 1 / (variance_of(kOfMachine) + variance_of(common)), sum = 0;
     for (const auto& [threads, level] : levels) {
-      const double weight = 1 / (variance_of(kOfThreads) + variance_of(of_run) / level.weight);
+      const double weight = 1 / (level.own + variance_of(of_run) / level.weight);
       weights += weight;
       sum += weight * level.mean();
     }
@@ -78,7 +81,7 @@ Calibration with_pooled_updates(const MachineProfile& profile, Calibration calib
   }
   for (const auto& [threads, level] : levels) {
     const double noise = variance_of(of_run) / level.weight;
-    const double part = noise / (variance_of(kOfThreads) + noise);
+    const double part = noise / (level.own + noise);
     const double factor = std::exp(part * (common - level.mean()));
     for (CalibrationSample* sample : level.samples) {
       sample->value *= factor;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 #include "sim/error.hpp"
@@ -15,7 +16,8 @@ namespace {
 /// others' at that place, of ratios far apart, and by the share of element-wise kernels.
 constexpr double kOfRuns = 0.02, kOfPass = 0.02, kOfPlace = 0.03, kOfElementShare = 0.3;
 /// Sizes a factor e^length apart are far apart (PassPlace::log_sizes).
-constexpr std::array kLengths{1.0, 2.0, 2.0};
+constexpr std::array kLengths{0.5, 1.0, 2.0, 2.0};
+static_assert(kLengths.size() == std::tuple_size_v<decltype(PassPlace::log_sizes)>);
 /// Of passes that run the same kernels forward.
 constexpr double kForwardCorrelation = 0.9;
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Judges predictions by what was measured after them: judge.py LEDGER RUNS
+"""Judges predictions by what was measured after them: judge.py LEDGER RUNS [LEDGER RUNS...]
 
 LEDGER: of prediction_study; RUNS: the lines it ran, whose `predict` lines are the ledger's predictions in order. Prints every run, then
 the statistics by group of runs: plans of the study, the small machine (small-*), plans by hand and policies (after those). A run that
-was predicted and not run is named.
+was predicted and not run is named. Of several sittings, each with the last line's hash of its ledger, all runs are judged together at the
+end; pairs are of one sitting.
 """
 import json
 import math
@@ -13,7 +14,7 @@ import sys
 def read(ledger, runs):
     lines = [json.loads(line) for line in open(ledger)]
     names = [line.split()[0] for line in open(runs) if line.split()[1:2] == ["predict"]]
-    predictions = [line for line in lines if line["kind"] == "prediction"]
+    predictions = [line | {"sitting": ledger} for line in lines if line["kind"] == "prediction"]
     measured = {line["prediction"]: line for line in lines if line["kind"] == "measurement"}
     assert len(predictions) == len(names), f"{len(predictions)} predictions of {len(names)} runs"
     return [(name, p, measured.get(p["hash"])) for name, p in zip(names, predictions)]
@@ -28,15 +29,15 @@ def statistics(rows):
             f"{sum(s <= 0.02 for s in sizes)}, within 5 % {sum(s <= 0.05 for s in sizes)}, inside the interval {100 * inside / len(rows):.0f} %")
     for least in (0.03, 0.08):
         pairs = [(a, b) for i, a in enumerate(rows) for b in rows[:i]
-                 if a[1]["job_hash"] == b[1]["job_hash"]
+                 if a[1]["job_hash"] == b[1]["job_hash"] and a[1]["sitting"] == b[1]["sitting"]
                  and abs(a[2]["step_s"] - b[2]["step_s"]) > least * min(a[2]["step_s"], b[2]["step_s"])]
         ordered = sum((a[1]["step_s"] < b[1]["step_s"]) == (a[2]["step_s"] < b[2]["step_s"]) for a, b in pairs)
         text += f"; pairs over {100 * least:.0f} % apart in order: {ordered} of {len(pairs)}"
     return text
 
 
-def main():
-    ledger, runs = sys.argv[1:]
+def judge(ledger, runs):
+    """Prints one sitting; returns what ran."""
     rows = read(ledger, runs)
     for name, p, m in rows:
         if m is None:
@@ -53,6 +54,22 @@ def main():
     for name, group in groups.items():
         if group:
             print(f"{name}: {statistics(group)}")
+    return ran
+
+
+def main():
+    words = sys.argv[1:]
+    if len(words) < 2 or len(words) % 2:
+        sys.exit("judge.py: error: give a ledger and its runs, once or for each sitting")
+    together = []
+    for ledger, runs in zip(words[::2], words[1::2]):
+        if len(words) > 2:
+            last = json.loads(open(ledger).read().splitlines()[-1])["hash"]
+            print(f"== {ledger}, whose last line is {last}")
+        together += judge(ledger, runs)
+    if len(words) > 2:
+        small = [row for row in together if row[0].startswith("small-")]
+        print(f"== all sittings together\nthe small machine: {statistics(small)}\nall runs: {statistics(together)}" if small else f"all runs: {statistics(together)}")
 
 
 if __name__ == "__main__":

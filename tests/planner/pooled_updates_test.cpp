@@ -61,6 +61,20 @@ TEST(PooledUpdates, ARunThatIsFarFromTheOthersComesNearer) {
                    0.01 * pooled.at(key_of(8, 200'000'000)).value);
 }
 
+/// A probe measured one number of threads while others had the host: it says little of the runs
+/// there.
+TEST(PooledUpdates, WhereTheProbeIsUnsureRunsKeepTheirWord) {
+  MachineProfile profile = probed(0.04);
+  profile.update[8].deviation = 0.4 * profile.update[8].value;
+  Calibration calibration;
+  measure(calibration, profile, 4, 0);
+  measure(calibration, profile, 8, -0.25);
+  measure(calibration, profile, 14, 0);
+  const Calibration pooled = with_pooled_updates(profile, calibration);
+  EXPECT_LT(level_of(pooled, profile, 8), -0.1);
+  EXPECT_NEAR(level_of(pooled, profile, 14), 0, 0.03);
+}
+
 TEST(PooledUpdates, SizesOfOneNumberKeepTheirRatio) {
   const MachineProfile profile = probed(0.04);
   Calibration calibration;

@@ -37,6 +37,21 @@ TEST(RatiosOfPasses, OneMeasuredIsTheRatioOfAllAndLessSureFurtherAway) {
   EXPECT_LT(near.deviation, 0.0201);
 }
 
+TEST(RatiosOfPasses, EverySizeMakesAPlaceLessSure) {
+  const RatioField field({{place(Pass::block_forward, 2048), 1.3}});
+  const double near = field.at(place(Pass::block_forward, 2048)).deviation;
+  for (std::size_t i = 0; i < PassPlace{}.log_sizes.size(); ++i) {
+    PassPlace far = place(Pass::block_forward, 2048);
+    far.log_sizes[i] += 4;
+    EXPECT_GT(field.at(far).deviation, 1.1 * near) << i;
+  }
+  // Widths apart matter more than as many lengths of a sequence.
+  PassPlace wide = place(Pass::block_forward, 2048), longer = wide;
+  wide.log_sizes[0] += 0.7;
+  longer.log_sizes[2] += 0.7;
+  EXPECT_GT(field.at(wide).deviation, 1.2 * field.at(longer).deviation);
+}
+
 TEST(RatiosOfPasses, TheyFollowTheShareOfElementWiseKernels) {
   // Of small models, much is element-wise; their ratio is not that of a large one.
   const RatioField field({{place(Pass::block_forward, 896, 0.25), 0.88},
