@@ -151,6 +151,9 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
     ranking_.play(Follow::all);
     repair();
   };
+  sketch_again();
+  play();
+  if (is_over()) return;
   sketch_ends();
   play();
   if (is_over()) return;

@@ -78,6 +78,7 @@ class GuidedSearch {
   [[nodiscard]] Plan with_buffers_of(const Plan& plan) const;
   void sketch_ends();
   void sketch_rings();
+  void sketch_again();
   void sketch_slower(std::initializer_list<double> paces);
   void sketch_slots();
 

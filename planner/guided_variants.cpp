@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/guided_search.hpp"
+#include "planner/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -91,6 +92,20 @@ void GuidedSearch::sketch_rings() {
       }
     }
     if (++sketched == kRingNodes) break;
+  }
+}
+
+/// What the best plan's rings take less than usual ones is memory that a sketch sets aside for
+/// nothing: sketched again with its own, and with every core for CPU updates, of which there may be
+/// more then.
+void GuidedSearch::sketch_again() {
+  const GuidedPlan best = ranking_.ranked().front();
+  RelaxedNode node;
+  node.rounds = best.plan.rounds;
+  Plan usual = with_buffers_of(best.plan);
+  usual.threads = cores_of(predictor_);
+  for (const double slack : {0.2, 0.4, 0.8, 1.3}) {
+    add_near(relaxation_, node, usual, slack, Bytes(0));
   }
 }
 

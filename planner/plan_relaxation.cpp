@@ -161,6 +161,10 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
     }
     return nodes;
   }
+  if (node.proves) {
+    nodes = split_gradients(node, relaxed);
+    if (!nodes.empty()) return nodes;
+  }
   // Slots of one size, or none: all levels of records that may leave.
   const BlockRecord record = block_record(predictor_->job());
   std::vector<Bytes> sizes;
@@ -196,6 +200,34 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
     return nodes;
   }
   return split_counts(node, relaxed);
+}
+
+std::vector<RelaxedNode> PlanRelaxation::split_gradients(const RelaxedNode& node,
+                                                         const RelaxedPlan& relaxed) const {
+  constexpr std::int64_t kMostSlots = 8;
+  const std::int64_t layers = predictor_->job().model.layers;
+  const std::int64_t fewest = node.gradient_slots.least;
+  if (node.rounds == 1 || fewest >= std::min({node.gradient_slots.most, kMostSlots, layers})) {
+    return {};
+  }
+  double blocks = 0;
+  const std::vector<UnitChoice> choices = residency_choices(1, node.rounds);
+  for (std::size_t i = 0; i < choices.size(); ++i) {
+    if (stores_gradient(choices[i].unit)) blocks += relaxed.residencies[i];
+  }
+  const auto slot =
+      static_cast<double>((predictor_->job().gradient_element() * parameters_[1]).count());
+  const double slots = relaxed.more_slots / slot + blocks / static_cast<double>(layers);
+  const auto few = static_cast<double>(fewest);
+  if (blocks <= few + kNone || slots >= few + 1 - kNone) return {};
+  std::vector<RelaxedNode> nodes{node, node, node};
+  nodes[0].gradient_blocks.most = std::min(node.gradient_blocks.most, fewest);
+  for (RelaxedNode* each : {&nodes[1], &nodes[2]}) {
+    each->gradient_blocks.least = std::max(node.gradient_blocks.least, fewest + 1);
+  }
+  nodes[1].gradient_slots.most = fewest;
+  nodes[2].gradient_slots.least = fewest + 1;
+  return nodes;
 }
 
 std::vector<RelaxedNode> PlanRelaxation::split_counts(const RelaxedNode& node,

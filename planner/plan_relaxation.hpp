@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/contended_updates.hpp"
 #include "planner/linear_program.hpp"
 #include "planner/plan.hpp"
 #include "planner/predict.hpp"
@@ -95,6 +96,7 @@ enum class Limit : std::uint8_t {
   later_backward,
   later_backward_h2d,
   later_backward_d2h,
+  later_backward_slots,  ///< Through few slots: running sums loaded, added to and stored.
   // Of the last of several, to the norm.
   last_backward,
   last_backward_h2d,
@@ -129,12 +131,16 @@ enum class Limit : std::uint8_t {
   hbm_across_rounds,  ///< Of several: what all of them use, and staged state beside it.
   hbm_beside_embed,   ///< Of one: the embedding's staged state and what is in use beside it.
   host_at_loss,
-  host_at_norm
+  host_at_norm,
+  // Of several rounds, of a node: slots for blocks' gradients are whole,
+  gradient_slots,
+  gradients_few,   ///< and so many blocks have theirs on the host at most,
+  gradients_many,  ///< and at least.
 };
 constexpr std::size_t row_index(Limit limit) { return static_cast<std::size_t>(limit); }
-inline constexpr std::size_t kLimits = 56;
-inline constexpr std::size_t kTimeLimits = 32;    ///< Of a part's or the step's time,
-inline constexpr std::size_t kSecondLimits = 49;  ///< and of what is copied.
+inline constexpr std::size_t kLimits = 60;
+inline constexpr std::size_t kTimeLimits = 33;    ///< Of a part's or the step's time,
+inline constexpr std::size_t kSecondLimits = 50;  ///< and of what is copied.
 const char* to_string(Limit limit);
 
 /// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward,
@@ -194,8 +200,11 @@ struct RelaxedNode {
   /// of the blocks' mean size.
   std::optional<Bytes> largest_record = std::nullopt;
   std::vector<CountRange> records{}, residencies{};  ///< By choice of blocks; empty: any.
-  Bytes reserve{0};                                  ///< Device memory that is left alone,
-  Bytes host_reserve{0};                             ///< and the host's.
+  /// Of several rounds: slots for blocks' gradients on their way to and from the host, and how many
+  /// blocks have theirs there, which are as many as slots at least.
+  SlotRange gradient_slots{}, gradient_blocks{.least = 0};
+  Bytes reserve{0};       ///< Device memory that is left alone,
+  Bytes host_reserve{0};  ///< and the host's.
   /// Also of a single round, gradients on the host do not take the place of records: for sketches.
   bool gradients_apart = false;
   /// Also with rows that prove more, for bounds: sketches made with them fit less often.
@@ -207,6 +216,7 @@ struct RelaxedPlan {
   bool feasible = true;
   /// Counts by choice: of `records`, `residencies`, `embeds`, `heads`.
   std::vector<double> records, residencies, embeds, heads;
+  double more_slots = 0;  ///< Bytes of slots for gradients, beyond each block's share of one.
   /// Of each row: its share of the bound (of a part: as often as a step has it), or s a byte.
   std::array<double, kLimits> prices{};
 };
@@ -267,16 +277,21 @@ class PlanRelaxation {
                                                              const RelaxedPlan& relaxed);
   void allow(const PlanPins& pins);
   [[nodiscard]] UseSum base() const;
-  void add_whole_rows(Rows& all) const;
+  void add_whole_rows(Rows& all, bool proves) const;
   void add_rest(Rows& all) const;
   void add_passes(Rows& all, std::int64_t rounds) const;
-  void add_updates(Rows& all, std::int64_t rounds) const;
-  void add_turn(Rows& all, std::int64_t rounds) const;
+  void add_updates(Rows& all, const RelaxedNode& node) const;
+  void add_turn(Rows& all, const RelaxedNode& node) const;
   void add_lanes(Rows& all) const;
   void add_copies(Rows& all, std::int64_t rounds, Bytes reserve) const;
   [[nodiscard]] static std::vector<Slowing> slowed_updates(const ProfileCostModel& costs,
                                                            const std::vector<double>& rates);
+  static void add_contention(const std::vector<SharedRates>& rates, std::vector<Slowing>& losses);
   [[nodiscard]] std::vector<Slowing> slowed(const std::string& lane) const;
+  /// Of CPU updates.
+  [[nodiscard]] const std::vector<Slowing>& slowed_updates(bool proves) const {
+    return proves ? cpu_contended_ : cpu_slowed_;
+  }
   void add_memory_rows(Rows& all, const RelaxedNode& node) const;
   /// Bytes of the device that no choice changes.
   struct DeviceFixed {
@@ -287,7 +302,14 @@ class PlanRelaxation {
   };
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
-  [[nodiscard]] Seconds time_of(const UseSum& sum, std::int64_t rounds, double slots) const;
+  [[nodiscard]] Seconds time_of(const UseSum& sum, const RelaxedNode& node, double slots) const;
+  /// Of its rounds and its slots for gradients.
+  [[nodiscard]] static RelaxedNode node_of(const Plan& plan);
+  void add_gradient_slots(Rows& all, const RelaxedNode& node) const;
+  /// With few blocks whose gradients are on the host, as few slots for them as there may be, or
+  /// more; none where the relaxed plan has no fewer than those.
+  [[nodiscard]] std::vector<RelaxedNode> split_gradients(const RelaxedNode& node,
+                                                         const RelaxedPlan& relaxed) const;
   /// Bytes of slots for gradients beyond each streamed block's share of one.
   [[nodiscard]] double more_slots(const Plan& plan) const;
   /// `kind`: 0 embedding, 1 block, 2 head.
@@ -309,7 +331,8 @@ class PlanRelaxation {
   std::array<std::int64_t, 3> parameters_{};              ///< Of embed, block, head.
   double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;  ///< The fastest there are.
   double update_cores_ = 0;
-  std::vector<Slowing> cpu_slowed_;
+  std::vector<Slowing> cpu_slowed_;     ///< By interference,
+  std::vector<Slowing> cpu_contended_;  ///< and by what is shared: for proofs.
 };
 
 }  // namespace sluice::planner

@@ -7,6 +7,15 @@
 #include "planner/staged_state.hpp"
 
 namespace sluice::planner {
+namespace {
+
+/// Blocks whose gradients go to the host.
+std::int64_t streamed_gradients(const Plan& plan) {
+  return std::count_if(plan.units.begin() + 1, plan.units.end() - 1, stores_gradient);
+}
+
+}  // namespace
+
 /// What must follow each other where the CPU updates a unit in `update` seconds.
 void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t rounds,
                                double update) const {
@@ -160,6 +169,17 @@ UseSum PlanRelaxation::use_of_plan(const Plan& plan) const {
   return sum;
 }
 
+RelaxedNode PlanRelaxation::node_of(const Plan& plan) {
+  const std::int64_t streamed = streamed_gradients(plan);
+  const std::int64_t slots = std::min(plan.gradient_buffers, streamed);
+  RelaxedNode node;
+  node.rounds = plan.rounds;
+  node.proves = true;
+  node.gradient_slots = {slots, slots};
+  node.gradient_blocks = {streamed, streamed};
+  return node;
+}
+
 Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   UseSum sum = use_of_plan(plan);
   // Slots that the ring has beyond the share of it that counts with each block save as many loads
@@ -176,12 +196,11 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   streamed -= beyond;
   use_of(sum, Use::resident) += beyond;
   use_of(sum, Use::scratch) -= share * beyond;
-  return time_of(sum, plan.rounds, more_slots(plan)) * (1 - 1e-9);
+  return time_of(sum, node_of(plan), more_slots(plan)) * (1 - 1e-9);
 }
 
 double PlanRelaxation::more_slots(const Plan& plan) const {
-  const std::int64_t streamed =
-      std::count_if(plan.units.begin() + 1, plan.units.end() - 1, stores_gradient);
+  const std::int64_t streamed = streamed_gradients(plan);
   const auto layers = static_cast<double>(predictor_->job().model.layers);
   const auto slots = static_cast<double>(std::min(plan.gradient_buffers, streamed)) -
                      static_cast<double>(streamed) / layers;

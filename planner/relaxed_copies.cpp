@@ -22,6 +22,7 @@ void PlanRelaxation::add_copies(Rows& all, std::int64_t rounds, Bytes reserve) c
       put(limit, use, rate);
     }
     put(limit, Use::summed, rate);
+    if (rounds > 1) row(limit).slots += rate;
     row(limit).constant += (at_loss - hbm) * rate;
   };
   put(Limit::first_stores, rounds > 1 ? Use::early_staged : Use::staged, up);

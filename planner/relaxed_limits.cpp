@@ -91,6 +91,7 @@ const char* to_string(Limit limit) {
                                            "later_backward",
                                            "later_backward_h2d",
                                            "later_backward_d2h",
+                                           "later_backward_slots",
                                            "last_backward",
                                            "last_backward_h2d",
                                            "last_backward_d2h",
@@ -119,7 +120,10 @@ const char* to_string(Limit limit) {
                                            "hbm_across_rounds",
                                            "hbm_beside_embed",
                                            "host_at_loss",
-                                           "host_at_norm"};
+                                           "host_at_norm",
+                                           "gradient_slots",
+                                           "gradients_few",
+                                           "gradients_many"};
   return kNames[static_cast<std::size_t>(limit)];
 }
 

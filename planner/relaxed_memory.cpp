@@ -1,4 +1,5 @@
 // Rows of the relaxation: what must fit device and host at some time of a step.
+#include "planner/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/record.hpp"
 
@@ -106,6 +107,48 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
   if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients}, host);
   hold(Limit::host_at_norm, {Use::host, Use::host_gradients}, host);
+}
+
+/// Slots for blocks' gradients are whole and no more than the blocks that use them: a node says how
+/// many of both there are. Of a later round each running sum is loaded, added to and stored, and a
+/// byte of a slot is of one block from the start of its load to the end of its store. Loads are
+/// over before the first addition and behind each other on their lane, so that bytes wait for half
+/// of a block's on average, and likewise for stores; of the slots' first and last tenants in a
+/// pass, loads may have been before it and stores come after it.
+void PlanRelaxation::add_gradient_slots(Rows& all, const RelaxedNode& node) const {
+  const Job& job = predictor_->job();
+  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
+  const auto weight = [&row](Limit limit) -> double& {
+    return row(limit).weights[static_cast<std::size_t>(Use::streamed_gradients)];
+  };
+  const auto hbm = static_cast<double>(predictor_->machine().hbm.count());
+  for (const Limit limit : {Limit::gradient_slots, Limit::gradients_few, Limit::gradients_many}) {
+    row(limit).constant = -hbm;
+  }
+  if (node.rounds == 1 || job.model.layers == 1) return;
+  const auto layers = static_cast<double>(job.model.layers);
+  const auto slot = static_cast<double>((job.gradient_element() * parameters_[1]).count());
+  const double each = slot * (1 - 1 / layers);  // Of Use::streamed_gradients.
+  const auto least = static_cast<double>(node.gradient_slots.least);
+  if (node.gradient_blocks.least >= node.gradient_slots.least && node.gradient_blocks.least > 0) {
+    row(Limit::gradient_slots).constant = least * slot;
+    row(Limit::gradient_slots).slots = -1;
+    weight(Limit::gradient_slots) = -1 / (layers - 1);
+    row(Limit::gradients_many).constant = static_cast<double>(node.gradient_blocks.least) * each;
+    weight(Limit::gradients_many) = -1;
+  }
+  if (node.gradient_blocks.most < job.model.layers) {
+    row(Limit::gradients_few).constant = -static_cast<double>(node.gradient_blocks.most) * each;
+    weight(Limit::gradients_few) = 1;
+  }
+  if (node.gradient_slots.most >= job.model.layers || node.gradient_slots.most < 1) return;
+  const auto most = static_cast<double>(node.gradient_slots.most);
+  const double copies = (slot / h2d_rate_ + slot / d2h_rate_) / 2;
+  const double added = static_cast<double>(job.micro_batches() / node.rounds) *
+                       predictor_->pass_times().block_backward.count() *
+                       least_share(predictor_->costs().boost());
+  weight(Limit::later_backward_slots) = (copies + added) / (most * each);
+  row(Limit::later_backward_slots).constant = -copies;
 }
 
 }  // namespace sluice::planner

@@ -223,6 +223,7 @@ LinearSolution PlanRelaxation::Program::at_any_choices() const {
 
 void PlanRelaxation::Program::take_counts(const std::vector<double>& values,
                                           RelaxedPlan& plan) const {
+  plan.more_slots = values[columns_.slots] * kMemoryUnit;
   auto begin = values.begin();
   for (const Group& group : groups_) {
     const auto end = begin + static_cast<std::ptrdiff_t>(group.choices.size());

@@ -23,7 +23,7 @@ Limit next(Limit limit, std::size_t rows) { return static_cast<Limit>(row_index(
 
 }  // namespace
 
-void PlanRelaxation::add_whole_rows(Rows& all) const {
+void PlanRelaxation::add_whole_rows(Rows& all, bool proves) const {
   const ProfileCostModel& costs = predictor_->costs();
   const MachineProfile& profile = costs.profile();
   const auto put = [&all](Limit limit, Use use, double weight) {
@@ -32,7 +32,8 @@ void PlanRelaxation::add_whole_rows(Rows& all) const {
   const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
   const auto add_lane = [&](Limit limit, const char* lane, Use use, double weight) {
     put(limit, use, weight);
-    for (const Slowing& each : slowed(lane)) {
+    const auto slowings = limit == Limit::cpu ? slowed_updates(proves) : slowed(lane);
+    for (const Slowing& each : slowings) {
       if (each.from == "h2d") put(limit, Use::h2d, each.lost * down);
       if (each.from == "d2h") put(limit, Use::d2h, each.lost * up);
       if (each.from == "cpu") put(limit, Use::update, each.lost * update);
@@ -120,17 +121,17 @@ void PlanRelaxation::add_passes(Rows& all, std::int64_t rounds) const {
 }
 
 /// With clipping: all CPU updates, which come between norm and loss.
-void PlanRelaxation::add_updates(Rows& all, std::int64_t rounds) const {
+void PlanRelaxation::add_updates(Rows& all, const RelaxedNode& node) const {
   const ProfileCostModel& costs = predictor_->costs();
   const MachineProfile& profile = costs.profile();
   const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
   const auto put = [&row](Limit limit, Use use, double weight) {
     row(limit).weights[static_cast<std::size_t>(use)] += weight;
   };
-  const auto times = static_cast<double>(rounds);
+  const auto times = static_cast<double>(node.rounds);
   put(Limit::updates, Use::update, 1 / update_rate_);
   double left = 1;
-  for (const Slowing& each : slowed("cpu")) {
+  for (const Slowing& each : slowed_updates(node.proves)) {
     if (each.from == "h2d") row(Limit::updates).down += each.lost;
     if (each.from == "d2h") row(Limit::updates).up += each.lost;
     if (each.from == "compute") put(Limit::updates, Use::forward, each.lost / times);
@@ -165,11 +166,11 @@ void PlanRelaxation::add_updates(Rows& all, std::int64_t rounds) const {
 
 /// Without clipping: all CPU updates, which begin when the last round's losses are over and end
 /// with a copy. Copies of the turn are bounded apart.
-void PlanRelaxation::add_turn(Rows& all, std::int64_t rounds) const {
-  if (rounds == 1) return;
+void PlanRelaxation::add_turn(Rows& all, const RelaxedNode& node) const {
+  if (node.rounds == 1) return;
   const ProfileCostModel& costs = predictor_->costs();
   const MachineProfile& profile = costs.profile();
-  const auto times = static_cast<double>(rounds);
+  const auto times = static_cast<double>(node.rounds);
   const auto weight = [](Row& row, Use use) -> double& {
     return row.weights[static_cast<std::size_t>(use)];
   };
@@ -179,7 +180,7 @@ void PlanRelaxation::add_turn(Rows& all, std::int64_t rounds) const {
   Row& updates = all[row_index(Limit::turn_updates)];
   weight(updates, Use::update) = 1 / update_rate_;
   double left = 1;
-  for (const Slowing& each : slowed("cpu")) {
+  for (const Slowing& each : slowed_updates(node.proves)) {
     if (each.from == "h2d") updates.down += each.lost;
     if (each.from == "d2h") updates.up += each.lost;
     left -= each.lost;
@@ -237,21 +238,23 @@ void PlanRelaxation::add_rest(Rows& all) const {
 PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
   Rows all{};
   const std::int64_t rounds = node.rounds;
-  add_whole_rows(all);
+  add_whole_rows(all, node.proves);
   add_passes(all, rounds);
   if (predictor_->job().optimizer.clip) {
-    add_updates(all, rounds);
+    add_updates(all, node);
   } else {
-    add_turn(all, rounds);
+    add_turn(all, node);
   }
   add_lanes(all);
   add_copies(all, rounds, node.reserve);
   add_memory_rows(all, node);
+  add_gradient_slots(all, node);
   return all;
 }
 
-Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds, double slots) const {
-  auto all = rows({.rounds = rounds});
+Seconds PlanRelaxation::time_of(const UseSum& sum, const RelaxedNode& node, double slots) const {
+  const std::int64_t rounds = node.rounds;
+  auto all = rows(node);
   add_rest(all);
   std::array<double, kParts + 2> down{}, up{};
   for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
@@ -282,7 +285,7 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, std::int64_t rounds, double s
 
 std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
   const UseSum sum = use_of_plan(plan);
-  const auto all = rows({.rounds = plan.rounds, .proves = true});
+  const auto all = rows(node_of(plan));
   const double slots = more_slots(plan);
   for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
     // Sums of shares round; a byte is none.

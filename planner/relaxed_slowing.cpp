@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/plan_relaxation.hpp"
+#include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -79,8 +80,49 @@ std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
   return least;
 }
 
+/// More of what copies cost updates, where links that both use take more than interference does: as
+/// much of each second of the fastest copies as holds beside any of them, in whatever mix.
+void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
+                                    std::vector<Slowing>& losses) {
+  const auto lost_to = [&losses](const char* lane) -> double& {
+    const auto found = std::ranges::find(losses, lane, &Slowing::from);
+    if (found != losses.end()) return found->lost;
+    return losses.emplace_back(Slowing{lane, 0}).lost;
+  };
+  lost_to("h2d"), lost_to("d2h");
+  const double before_h2d = lost_to("h2d"), before_d2h = lost_to("d2h");
+  double others = 0, of_compute = 0;
+  for (const Slowing& each : losses) {
+    if (each.from == "compute") of_compute = each.lost;
+    if (each.from != "h2d" && each.from != "d2h") others += each.lost;
+  }
+  double h2d = 1, d2h = 1;
+  const auto left = [of_compute](const SharedRates& each) {
+    return 1 - each.update - (each.computes ? of_compute : 0);
+  };
+  for (const SharedRates& each : rates) {
+    if (each.h2d > 0 && each.d2h == 0) h2d = std::min(h2d, left(each) / each.h2d);
+    if (each.d2h > 0 && each.h2d == 0) d2h = std::min(d2h, left(each) / each.d2h);
+  }
+  const double more_h2d = std::max(0.0, h2d - before_h2d);
+  const double more_d2h = std::max(0.0, d2h - before_d2h);
+  // Both together may cost less than one and the other, and more than all is not to be lost.
+  double sound = 1;
+  const auto allow = [&](double more, double room) {
+    if (more > 0) sound = std::min(sound, std::max(0.0, room) / more);
+  };
+  for (const SharedRates& each : rates) {
+    allow(more_h2d * each.h2d + more_d2h * each.d2h,
+          left(each) - before_h2d * each.h2d - before_d2h * each.d2h);
+  }
+  allow(more_h2d + more_d2h, 1 - others - before_h2d - before_d2h);
+  lost_to("h2d") += sound * more_h2d;
+  lost_to("d2h") += sound * more_d2h;
+  std::erase_if(losses, [](const Slowing& each) { return each.lost <= 0; });
+}
+
 std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed(const std::string& lane) const {
-  if (lane == "cpu") return cpu_slowed_;
+  check(lane != "cpu", "updates are slowed as slowed_updates() says");
   return lost_to_others<Slowing>(predictor_->costs().interference(), lane);
 }
 

@@ -1,6 +1,7 @@
 // The choices that the relaxation's units have.
 #include <algorithm>
 
+#include "planner/contended_updates.hpp"
 #include "planner/fastest_rates.hpp"
 #include "planner/plan_relaxation.hpp"
 
@@ -58,6 +59,10 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const PlanPins& pins)
   update_rate_ = fastest.update;
   update_cores_ = fastest.update_cores;
   cpu_slowed_ = slowed_updates(predictor.costs(), fastest.update_of);
+  cpu_contended_ = cpu_slowed_;
+  if (const auto rates = shared_rates(job, predictor.costs(), fastest)) {
+    add_contention(*rates, cpu_contended_);
+  }
   allow(pins);
 }
 

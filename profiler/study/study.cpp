@@ -132,6 +132,7 @@ class Study {
   template <typename Runs>
   [[nodiscard]] std::vector<std::size_t> turns(const Runs& runs, std::int64_t left_out) const {
     std::vector<std::int64_t> bursts;
+    bursts.reserve(runs.size());
     for (const StudiedRun& each : runs) bursts.push_back(bursts_of(*each.run) - left_out);
     return in_turn(bursts);
   }

@@ -185,6 +185,55 @@ TEST(PlanRelaxation, FewSlotsForRecordsAreWaitedFor) {
   }
 }
 
+/// Running sums of four blocks are loaded, added to and stored through so many slots.
+TEST(PlanRelaxation, SumsGoThroughFewSlotsInTurn) {
+  ResolvedMachine machine = round_machine();
+  machine.hbm = machine.hbm * 64;
+  Job job = tiny_job();
+  job.batch_size = 6;
+  const Predictor predictor(job, machine, {});
+  const PlanRelaxation relaxation(predictor, {});
+  Plan plan = uniform_plan(job, {}, 6);
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    UnitPlan& unit = plan.units[i];
+    unit.weights = Tier::hbm;
+    unit.keep = i > 0 && i + 1 < plan.units.size() ? Keep::all : Keep::input;
+  }
+  Seconds fewer(1e9), one(0);
+  for (const std::int64_t slots : {1, 2, 4}) {
+    plan.gradient_buffers = slots;
+    const Seconds step = to_seconds(predictor.score(plan).step);
+    const Seconds bound = relaxation.bound_of(plan);
+    EXPECT_LE(bound, step) << slots;
+    EXPECT_LE(bound, fewer) << slots;
+    if (slots == 1) one = bound;
+    fewer = bound;
+  }
+  EXPECT_GT(one, fewer * 1.05);
+}
+
+/// Each plan is in one of the parts that its number of rounds is split into.
+TEST(PlanRelaxation, NoTightPlanIsBelowTheLeastOfItsParts) {
+  int checked = 0, slotted = 0;
+  for_tight_plans(20, 6, [&](const TightPlan& tight) {
+    if (tight.plan.rounds < 3) return;
+    const PlanRelaxation relaxation(tight.predictor, {});
+    RelaxedNode node;
+    node.rounds = tight.plan.rounds;
+    node.proves = true;
+    RelaxedPlan relaxed = relaxation.solve(node);
+    ASSERT_TRUE(relaxed.feasible) << tight.text;
+    for (const RelaxedNode& part : relaxation.split(node, relaxed)) {
+      slotted += part.gradient_slots.least > 1 ? 1 : 0;
+    }
+    ProvenBound proven(relaxation, {{node, std::move(relaxed)}});
+    EXPECT_LE(proven.improve(40).count(), tight.step.count() * (1 + 2e-3)) << tight.text;
+    ++checked;
+  });
+  EXPECT_GT(checked, 200);
+  EXPECT_GT(slotted, 20);
+}
+
 /// Nodes that a node is split into are all of it: none is less than the bound of the whole, and no
 /// plan is below the least of them.
 TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
