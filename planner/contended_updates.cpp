@@ -54,6 +54,7 @@ std::vector<double> rates_of(const ProfileCostModel& costs, const std::vector<Fl
                              bool computes, std::int64_t threads) {
   const std::vector<CostModel::LinkCapacity> links = costs.links();
   std::vector<double> capacities;
+  capacities.reserve(links.size());
   for (const auto& link : links) capacities.push_back(link.capacity.count());
   const auto index_of = [&links](const std::string& name) {
     const auto found = std::ranges::find(links, name, &CostModel::LinkCapacity::name);
@@ -87,6 +88,7 @@ std::vector<double> rates_of(const ProfileCostModel& costs, const std::vector<Fl
 
 std::optional<std::vector<SharedRates>> shared_rates(const Job& job, const ProfileCostModel& costs,
                                                      const FastestRates& fastest) {
+  if (costs.device() == DeviceKind::host) return std::nullopt;
   const auto down = copy_cost(job, costs, CopyDirection::h2d);
   const auto up = copy_cost(job, costs, CopyDirection::d2h);
   if (!down || !up) return std::nullopt;

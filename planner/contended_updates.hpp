@@ -21,7 +21,7 @@ struct SharedRates {
 /// Of an update on every number of threads beside copies of each way and of both, with the device
 /// computing and not: shares and interference as simulations have them. None where copies or
 /// updates of several sizes differ in rate or weight, as calibrated ones do, for then some may run
-/// beside others at no loss.
+/// beside others at no loss; and where the device is the host, whose passes take of the cores.
 [[nodiscard]] std::optional<std::vector<SharedRates>> shared_rates(const Job& job,
                                                                    const ProfileCostModel& costs,
                                                                    const FastestRates& fastest);

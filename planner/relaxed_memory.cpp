@@ -144,7 +144,8 @@ void PlanRelaxation::add_gradient_slots(Rows& all, const RelaxedNode& node) cons
   if (node.gradient_slots.most >= job.model.layers || node.gradient_slots.most < 1) return;
   const auto most = static_cast<double>(node.gradient_slots.most);
   const double copies = (slot / h2d_rate_ + slot / d2h_rate_) / 2;
-  const double added = static_cast<double>(job.micro_batches() / node.rounds) *
+  const std::int64_t a_round = job.micro_batches() / node.rounds;
+  const double added = static_cast<double>(a_round) *
                        predictor_->pass_times().block_backward.count() *
                        least_share(predictor_->costs().boost());
   weight(Limit::later_backward_slots) = (copies + added) / (most * each);

@@ -56,5 +56,13 @@ TEST(ContendedUpdates, WhereSizesDifferNothingIsSaid) {
   EXPECT_FALSE(shared_rates(job, costs, fastest_rates(job, costs)).has_value());
 }
 
+TEST(ContendedUpdates, OnTheHostPassesTakeOfTheCoresToo) {
+  const Job job = tiny_job();
+  MachineProfile profile = shared_memory();
+  profile.device = DeviceKind::host;
+  const ProfileCostModel costs(std::move(profile), {});
+  EXPECT_FALSE(shared_rates(job, costs, fastest_rates(job, costs)).has_value());
+}
+
 }  // namespace
 }  // namespace sluice::planner
