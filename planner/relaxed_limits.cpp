@@ -1,7 +1,7 @@
 // What the relaxation's limits speak of, and their names.
-#include <algorithm>
+#include "planner/relaxed_limits.hpp"
 
-#include "planner/plan_relaxation.hpp"
+#include <algorithm>
 
 namespace sluice::planner {
 

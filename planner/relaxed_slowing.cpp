@@ -122,7 +122,7 @@ void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
 }
 
 std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed(const std::string& lane) const {
-  check(lane != "cpu", "updates are slowed as slowed_updates() says");
+  check(lane != "cpu", "updates are slowed as updates_slowed() says");
   return lost_to_others<Slowing>(predictor_->costs().interference(), lane);
 }
 
