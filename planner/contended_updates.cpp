@@ -1,11 +1,9 @@
 #include "planner/contended_updates.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string>
 
 #include "planner/cost_key.hpp"
-#include "planner/job.hpp"
 #include "sim/fair_share.hpp"
 
 namespace sluice::planner {

@@ -15,7 +15,7 @@ namespace {
 /// of its parts share a price of one; the rows of each part share the sum's, as often as the step
 /// has the part, and those of the turn are of both its parts.
 void make_times_sound(std::array<double, kLimits>& prices, double together, std::int64_t rounds) {
-  std::array<double, kParts + 2> shares{};
+  std::array<double, kTimedParts> shares{};
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
     shares[part_index(part_of(static_cast<Limit>(i)))] += prices[i];
   }

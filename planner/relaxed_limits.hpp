@@ -145,7 +145,8 @@ enum class StepPart : std::uint8_t {
   copies,
   memory
 };
-inline constexpr std::size_t kParts = 5;  ///< That a step consists of.
+inline constexpr std::size_t kParts = 5;                ///< That a step consists of.
+inline constexpr std::size_t kTimedParts = kParts + 2;  ///< With the whole and the turn.
 constexpr std::size_t part_index(StepPart part) { return static_cast<std::size_t>(part); }
 [[nodiscard]] StepPart part_of(Limit limit);
 [[nodiscard]] double times_in_step(StepPart part, std::int64_t rounds);

@@ -175,7 +175,7 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, const RelaxedNode& node, doub
   const std::int64_t rounds = node.rounds;
   auto all = rows(node);
   add_rest(all);
-  std::array<double, kParts + 2> down{}, up{};
+  std::array<double, kTimedParts> down{}, up{};
   for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
     const CopiedIn copied = copied_in(static_cast<Limit>(i));
     double& least = (copied.down ? down : up)[static_cast<std::size_t>(copied.part)];
@@ -186,7 +186,7 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, const RelaxedNode& node, doub
     turn = std::max(turn, (*copies)[part_index(StepPart::first_forward)] +
                               (*copies)[part_index(StepPart::last_backward)]);
   }
-  std::array<double, kParts + 2> parts{};
+  std::array<double, kTimedParts> parts{};
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
     const std::size_t part = part_index(part_of(static_cast<Limit>(i)));
     parts[part] = std::max(parts[part], weighed(all[i].weights, sum) + all[i].constant +

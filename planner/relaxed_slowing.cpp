@@ -89,7 +89,6 @@ void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
     if (found != losses.end()) return found->lost;
     return losses.emplace_back(Slowing{lane, 0}).lost;
   };
-  lost_to("h2d"), lost_to("d2h");
   const double before_h2d = lost_to("h2d"), before_d2h = lost_to("d2h");
   double others = 0, of_compute = 0;
   for (const Slowing& each : losses) {
