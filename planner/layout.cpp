@@ -1,8 +1,11 @@
 #include "planner/layout.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "planner/live_range.hpp"
@@ -28,20 +31,48 @@ struct Placed {
   }
 };
 
-/// First-fit by decreasing size: the lowest gap among the tensors that are ever in use together
-/// with this one.
+/// Which tensors are ever in use together.
+class Conflicts {
+ public:
+  explicit Conflicts(const StepGraph& graph)
+      : happens_before_(graph.graph), ranges_(live_ranges(graph)) {
+    for (const auto& range : ranges_) {
+      check(!range[1].empty(), "every tensor of a step graph is touched in every step");
+      spans_.push_back({range[1].first(), range[1].last()});
+    }
+  }
+
+  bool operator()(std::size_t a, std::size_t b) const {
+    // Edges point forward: what is over before another begins comes before it in the graph, too.
+    if (spans_[a].last < spans_[b].first)
+      return !alternate(ranges_[a], ranges_[b], happens_before_);
+    if (spans_[b].last < spans_[a].first)
+      return !alternate(ranges_[b], ranges_[a], happens_before_);
+    return true;
+  }
+
+  /// In step 2.
+  [[nodiscard]] const LiveRange::Ends& span(std::size_t tensor) const { return spans_[tensor]; }
+
+ private:
+  HappensBefore happens_before_;
+  Ranges ranges_;
+  std::vector<LiveRange::Ends> spans_;
+};
+
+/// First-fit: the lowest gap among the tensors that are ever in use together with this one.
 class ArenaPacker {
  public:
-  ArenaPacker(const StepGraph& graph, const Ranges& ranges, const HappensBefore& happens_before)
-      : graph_(graph), ranges_(ranges), happens_before_(happens_before) {}
+  ArenaPacker(const StepGraph& graph, const Conflicts& conflicts)
+      : graph_(&graph), conflicts_(&conflicts) {}
 
   Bytes place(std::size_t tensor) {
-    const Bytes size = aligned(graph_.tensors[tensor].bytes);
-    const Bytes alignment = graph_.tensors[tensor].alignment;
+    const Bytes size = aligned(graph_->tensors[tensor].bytes);
+    const Bytes alignment = graph_->tensors[tensor].alignment;
     Bytes offset{0};
     for (const Placed& other : placed_) {
       if (offset + size <= other.begin) break;
-      if (other.end <= offset || !conflicts(tensor, other.tensor)) continue;
+      if (other.end <= offset || !(*conflicts_)(tensor, other.tensor)) continue;
       offset = rounded_up(other.end, alignment);
     }
     const Placed placed{tensor, offset, offset + size};
@@ -52,8 +83,8 @@ class ArenaPacker {
 
   /// Bytes of its own past everything placed so far that must not be shared.
   Bytes place_alone(std::size_t tensor) {
-    const Bytes offset = rounded_up(alone_end_, graph_.tensors[tensor].alignment);
-    alone_end_ = offset + aligned(graph_.tensors[tensor].bytes);
+    const Bytes offset = rounded_up(alone_end_, graph_->tensors[tensor].alignment);
+    alone_end_ = offset + aligned(graph_->tensors[tensor].bytes);
     return offset;
   }
 
@@ -64,13 +95,8 @@ class ArenaPacker {
   [[nodiscard]] Bytes peak() const { return alone_end_ + peak_; }
 
  private:
-  bool conflicts(std::size_t a, std::size_t b) const {
-    return !never_overlap(ranges_[a], ranges_[b], happens_before_);
-  }
-
-  const StepGraph& graph_;
-  const Ranges& ranges_;
-  const HappensBefore& happens_before_;
+  const StepGraph* graph_;
+  const Conflicts* conflicts_;
   std::vector<Placed> placed_;  ///< By where they begin, then end.
   Bytes peak_{0};
   Bytes alone_end_{0};
@@ -95,38 +121,90 @@ std::optional<std::string> find_range_fault(const StepGraph& graph, const Placem
   return std::nullopt;
 }
 
+/// In which order tensors that may share bytes take theirs.
+enum class Turn : std::uint8_t {
+  by_size,           ///< The largest first, of one size those that come first in the graph;
+  by_size_reversed,  ///< or those that come last.
+  records_first,     ///< Records, which come and go like a stack, as they come; then by size.
+  records_last,      ///< By size; then records.
+};
+constexpr std::array kTurns{Turn::by_size, Turn::by_size_reversed, Turn::records_first,
+                            Turn::records_last};
+
+void put_in_order(std::vector<std::size_t>& tensors, const StepGraph& graph, Turn turn) {
+  const auto key = [&](std::size_t i) {
+    const StepTensor& tensor = graph.tensors[i];
+    const auto place = static_cast<std::int64_t>(i), size = tensor.bytes.count();
+    const bool record = tensor.part == "activations";
+    switch (turn) {
+      case Turn::by_size_reversed:
+        return std::tuple(0, -size, -place);
+      case Turn::records_first:
+        return std::tuple(record ? 0 : 1, record ? 0 : -size, place);
+      case Turn::records_last:
+        return std::tuple(record ? 1 : 0, record ? 0 : -size, place);
+      default:
+        return std::tuple(0, -size, place);
+    }
+  };
+  std::ranges::sort(tensors, {}, key);
+}
+
+/// The most bytes in use before and after any task of step 2, in the order of the graph's tasks: no
+/// order to place tensors in can be expected to need fewer.
+Bytes most_in_use(const std::vector<std::size_t>& tensors, const StepGraph& graph,
+                  const Conflicts& conflicts) {
+  std::map<std::uint32_t, Bytes> changes;
+  for (const std::size_t i : tensors) {
+    const auto task = [](sim::TaskId id) { return static_cast<std::uint32_t>(id); };
+    changes[task(conflicts.span(i).first)] += aligned(graph.tensors[i].bytes);
+    changes[task(conflicts.span(i).last) + 1] -= aligned(graph.tensors[i].bytes);
+  }
+  Bytes now{0}, most{0};
+  for (const auto& [task, change] : changes) most = std::max(most, now += change);
+  return most;
+}
+
 }  // namespace
 
 Layout lay_out(const StepGraph& graph) {
-  const HappensBefore happens_before(graph.graph);
-  const Ranges ranges = live_ranges(graph);
+  const Conflicts conflicts(graph);
   Layout layout;
   layout.placements.resize(graph.tensors.size());
   for (const Arena arena : {Arena::device, Arena::host, Arena::disk}) {
-    ArenaPacker packer(graph, ranges, happens_before);
+    ArenaPacker alone(graph, conflicts);
     std::vector<std::size_t> shared;
+    Bytes alignment = kPlacementAlign;
     for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
       const StepTensor& tensor = graph.tensors[i];
       if (tensor.arena != arena) continue;
-      check(!ranges[i][1].empty(), "every tensor of a step graph is touched in every step");
       layout.placements[i] = {TensorIndex(static_cast<std::uint32_t>(i)), Bytes(0),
-                              ranges[i][1].first(), ranges[i][1].last()};
+                              conflicts.span(i).first, conflicts.span(i).last};
       if (tensor.persistent) {
-        layout.placements[i].offset = packer.place_alone(i);
+        layout.placements[i].offset = alone.place_alone(i);
       } else {
         shared.push_back(i);
+        alignment = std::max(alignment, tensor.alignment);
       }
     }
-    std::stable_sort(shared.begin(), shared.end(), [&](std::size_t a, std::size_t b) {
-      return graph.tensors[a].bytes > graph.tensors[b].bytes;
-    });
-    Bytes alignment = kPlacementAlign;
-    for (const std::size_t i : shared) alignment = std::max(alignment, graph.tensors[i].alignment);
-    packer.align_alone(alignment);
-    for (const std::size_t i : shared)
-      layout.placements[i].offset = packer.alone() + packer.place(i);
+    alone.align_alone(alignment);
+    const Bytes enough = alone.alone() + most_in_use(shared, graph, conflicts);
+    std::optional<Bytes> least;
+    for (const Turn turn : kTurns) {
+      if (least && *least <= enough) break;
+      ArenaPacker packer = alone;
+      put_in_order(shared, graph, turn);
+      std::vector<Bytes> offsets(shared.size());
+      std::ranges::transform(shared, offsets.begin(),
+                             [&packer](std::size_t i) { return packer.alone() + packer.place(i); });
+      if (least && packer.peak() >= *least) continue;
+      least = packer.peak();
+      for (std::size_t n = 0; n < shared.size(); ++n) {
+        layout.placements[shared[n]].offset = offsets[n];
+      }
+    }
     // A backend may place an arena against its end.
-    layout.bytes(arena) = rounded_up(packer.peak(), alignment);
+    layout.bytes(arena) = rounded_up(*least, alignment);
   }
   return layout;
 }

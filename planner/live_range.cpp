@@ -56,16 +56,18 @@ std::vector<std::array<LiveRange, 3>> live_ranges(const StepGraph& graph) {
   return ranges;
 }
 
+bool alternate(const std::array<LiveRange, 3>& first, const std::array<LiveRange, 3>& second,
+               const HappensBefore& happens_before) {
+  for (std::size_t step = 0; step < 3; ++step) {
+    if (!precedes(first[step], second[step], happens_before)) return false;
+    if (step < 2 && !precedes(second[step], first[step + 1], happens_before)) return false;
+  }
+  return true;
+}
+
 bool never_overlap(const std::array<LiveRange, 3>& a, const std::array<LiveRange, 3>& b,
                    const HappensBefore& happens_before) {
-  const auto alternate = [&](const auto& first, const auto& second) {
-    for (std::size_t step = 0; step < 3; ++step) {
-      if (!precedes(first[step], second[step], happens_before)) return false;
-      if (step < 2 && !precedes(second[step], first[step + 1], happens_before)) return false;
-    }
-    return true;
-  };
-  return alternate(a, b) || alternate(b, a);
+  return alternate(a, b, happens_before) || alternate(b, a, happens_before);
 }
 
 }  // namespace sluice::planner

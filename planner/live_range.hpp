@@ -31,6 +31,12 @@ struct LiveRange {
 /// Live ranges by tensor and step (1 to 3, at index 0 to 2).
 [[nodiscard]] std::vector<std::array<LiveRange, 3>> live_ranges(const StepGraph& graph);
 
+/// In each step every use of `first` is over before any of `second`, and those before the next
+/// step's of `first`.
+[[nodiscard]] bool alternate(const std::array<LiveRange, 3>& first,
+                             const std::array<LiveRange, 3>& second,
+                             const HappensBefore& happens_before);
+
 /// Neither tensor is ever in use while the other is: ordered the same way in each step, and from
 /// each to the next.
 [[nodiscard]] bool never_overlap(const std::array<LiveRange, 3>& a,

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
+#include <string>
 
 #include "planner/layout.hpp"
 #include "planner/random_plan.hpp"
@@ -270,6 +272,44 @@ TEST(Layout, TransientTensorsShareBytes) {
     if (tensor.arena == Arena::device) sum += tensor.bytes;
   }
   EXPECT_LT(graph.layout.device_bytes, sum);
+}
+
+/// Records of one round come and go like a stack, and gradients take their place from its top: what
+/// is in use at any block is all that the host needs, though records are of several sizes.
+TEST(Layout, GradientsOfOneRoundTakeThePlaceOfRecordsOfAnySize) {
+  Job job = tiny_job();
+  job.model.layers = 12;
+  UnitPlan streamed;
+  streamed.keep_tier = Tier::host;
+  Plan plan = uniform_plan(job, streamed, 1);
+  const std::size_t head = plan.units.size() - 1;
+  for (std::size_t unit = 1; unit < head; ++unit) {
+    plan.units[unit].keep = unit < 6 ? Keep::input : (unit < 9 ? Keep::all : Keep::selective);
+  }
+  const StepGraph graph = build(job, plan);
+  EXPECT_EQ(find_layout_fault(graph, graph.layout), std::nullopt);
+  std::map<std::size_t, Bytes> records, gradients;
+  Bytes always{0};
+  for (const StepTensor& tensor : graph.tensors) {
+    if (tensor.arena != Arena::host) continue;
+    const auto block = tensor.name.find("/L");
+    const bool record = tensor.name.starts_with("record.host/"),
+               gradient = tensor.name.starts_with("gradient.host/");
+    if (block == std::string::npos || (!record && !gradient)) {
+      if (tensor.persistent || gradient) always += tensor.bytes;
+      continue;
+    }
+    (record ? records : gradients)[std::stoul(tensor.name.substr(block + 2))] += tensor.bytes;
+  }
+  ASSERT_EQ(gradients.size(), 12);
+  Bytes most{0};
+  for (std::size_t at = 0; at <= 12; ++at) {
+    Bytes now = always;
+    for (const auto& [block, bytes] : records) now += block < at ? bytes : Bytes(0);
+    for (const auto& [block, bytes] : gradients) now += block >= at ? bytes : Bytes(0);
+    most = std::max(most, now);
+  }
+  EXPECT_LE(graph.layout.host_bytes, most + Bytes(16 << 10));
 }
 
 TEST(Layout, StateTakesTwelveBytesAParameter) {
