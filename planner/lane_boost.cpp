@@ -64,6 +64,10 @@ double least_share(const std::optional<CostModel::LaneBoost>& boost) {
   return boost ? 1 / (std::min(boost->most, 1 + boost->gain) + boost->lasting_gain) : 1;
 }
 
+double most_gained(const std::optional<CostModel::LaneBoost>& boost) {
+  return boost ? boost->gain + boost->lasting_gain : 0;
+}
+
 Seconds rested(Seconds sustained, const std::optional<CostModel::LaneBoost>& boost) {
   if (!boost) return sustained;
   sim::LaneRest lane(rest_rule(*boost));

@@ -39,6 +39,9 @@ struct BoostKeys {
 /// with any: 1 where there is no boost.
 [[nodiscard]] double least_share(const std::optional<CostModel::LaneBoost>& boost);
 
+/// Seconds of sustained work that a second of rest saves at most: 0 where there is no boost.
+[[nodiscard]] double most_gained(const std::optional<CostModel::LaneBoost>& boost);
+
 /// The least time that `sustained` seconds of work may take from any rest.
 [[nodiscard]] Seconds rested(Seconds sustained, const std::optional<CostModel::LaneBoost>& boost);
 

@@ -87,6 +87,8 @@ class PlanRelaxation {
     return record_choices(RelaxedNode{.rounds = rounds});
   }
   [[nodiscard]] std::vector<UnitChoice> record_choices(const RelaxedNode& node) const;
+  /// Of a micro-batch's record, by `Keep`.
+  [[nodiscard]] std::array<Bytes, 3> record_bytes() const;
   [[nodiscard]] std::vector<UnitChoice> residency_choices(std::size_t unit,
                                                           std::int64_t rounds) const;
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
@@ -123,6 +125,7 @@ class PlanRelaxation {
   void allow(const PlanPins& pins);
   [[nodiscard]] UseSum base() const;
   void add_whole_rows(Rows& all, bool proves) const;
+  void add_cycles(Rows& all, std::int64_t rounds) const;
   void add_rest(Rows& all) const;
   void add_passes(Rows& all, std::int64_t rounds) const;
   void add_updates(Rows& all, const RelaxedNode& node) const;
@@ -164,6 +167,8 @@ class PlanRelaxation {
   /// Of slots for records that are of one size whatever blocks choose.
   [[nodiscard]] Bytes slot_bytes(const RelaxedNode& node) const;
   void add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds, std::int64_t slots) const;
+  /// Seconds of one block's passes of a round, forward and backward, at most.
+  [[nodiscard]] double block_passes(std::int64_t rounds) const;
   void add_chain(UseSum& use, std::size_t kind, std::int64_t rounds, double update) const;
   void add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind, std::int64_t rounds) const;
   [[nodiscard]] UseSum residency_use(const UnitPlan& placed, std::size_t kind,

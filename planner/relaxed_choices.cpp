@@ -27,14 +27,21 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
   const auto copy = [&](std::size_t of) {
     return static_cast<double>((job.weight_element() * parameters_[of]).count()) / h2d_rate_;
   };
+  const auto store = [&](std::size_t of) {
+    return static_cast<double>((job.gradient_wire_element() * parameters_[of]).count()) / d2h_rate_;
+  };
   if (kind == 0) {
     use_of(use, Use::embed_wait) = update + copy(0);
-    const double store =
-        static_cast<double>((job.gradient_wire_element() * parameters_[0]).count());
-    use_of(use, Use::embed_store) = std::max(0.0, store / d2h_rate_ - pass.embed_norm.count());
+    // With clipping the norm is waited for meanwhile.
+    const double beside = job.optimizer.clip ? pass.embed_norm.count() : 0;
+    use_of(use, Use::embed_store) = std::max(0.0, store(0) - beside);
+    use_of(use, Use::between) = update;
   } else if (kind == 1) {
     use_of(use, Use::block_chain) =
         forward + (update + copy(1)) / static_cast<double>(job.model.layers);
+    const double ends = std::min(store(0), store(1)) + std::min(copy(0), copy(1));
+    use_of(use, Use::between) = (update + ends) / static_cast<double>(job.model.layers);
+    use_of(use, Use::block_passes) = block_passes(rounds);
   } else {  // The head is the last to be updated, or another unit is.
     use_of(use, Use::last_copy) =
         std::min({copy(2), copy(1) + forward, copy(0) + per_round * pass.embed_forward.count()});

@@ -72,6 +72,7 @@ const char* to_string(Limit limit) {
                                            "cores",
                                            "embed_cycle",
                                            "embed_slowed",
+                                           "block_cycle",
                                            "first_forward",
                                            "first_forward_h2d",
                                            "first_forward_d2h",

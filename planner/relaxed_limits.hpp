@@ -9,21 +9,25 @@ namespace sluice::planner {
 
 /// What one unit's choices use in a step; sums over units are what a plan uses.
 enum class Use : std::uint8_t {
-  compute,      ///< Seconds of the compute lane.
-  forward,      ///< Seconds of it before the loss,
-  tail,         ///< and from the loss to the norm.
-  h2d,          ///< Bytes.
-  d2h,          ///< Bytes.
-  update,       ///< Parameters updated on the CPU.
-  refresh,      ///< Bytes of weights that come between the norm and the loss.
-  embed_wait,   ///< Seconds from the norm to the first forward pass: the embedding's own update
-                ///< and copy,
-  embed_store,  ///< and what its gradient's way to the host takes longer than its norm.
-  block_chain,  ///< Seconds of its own update and copy, shared by all blocks, and of its forward.
-  last_copy,    ///< Seconds that follow the last update: a copy, or a smaller one and a forward.
-  staged,       ///< Bytes of state that visits the device.
-  resident,     ///< Bytes that stay on the device.
-  records,      ///< Bytes of a round's records, wherever they wait,
+  compute,       ///< Seconds of the compute lane.
+  forward,       ///< Seconds of it before the loss,
+  tail,          ///< and from the loss to the norm.
+  h2d,           ///< Bytes.
+  d2h,           ///< Bytes.
+  update,        ///< Parameters updated on the CPU.
+  refresh,       ///< Bytes of weights that come between the norm and the loss.
+  embed_wait,    ///< Seconds from the norm to the first forward pass: the embedding's own update
+                 ///< and copy,
+  embed_store,   ///< and what its gradient's way to the host takes longer than its norm.
+  block_chain,   ///< Seconds of its own update and copy, shared by all blocks, and of its forward.
+  between,       ///< Without clipping: seconds between the first block's last pass backward and its
+                 ///< next forward: its own gradient's way to the host, update and copy, shared by
+                 ///< all blocks, and the embedding's update;
+  block_passes,  ///< and a round's of a block that the CPU updates, at most.
+  last_copy,     ///< Seconds that follow the last update: a copy, or a smaller one and a forward.
+  staged,        ///< Bytes of state that visits the device.
+  resident,      ///< Bytes that stay on the device.
+  records,       ///< Bytes of a round's records, wherever they wait,
   device_records,  ///< and of those that stay on the device.
   streamed,        ///< Bytes of blocks' weights that do not stay.
   scratch,         ///< Bytes of device slots that its unit has a share of,
@@ -44,7 +48,7 @@ enum class Use : std::uint8_t {
   host_records,        ///< of records there
   host_gradients       ///< and of gradients, which may follow them in the same place.
 };
-inline constexpr std::size_t kUses = 31;
+inline constexpr std::size_t kUses = 33;
 using UseSum = std::array<double, kUses>;
 [[nodiscard]] inline double& use_of(UseSum& sum, Use use) {
   return sum[static_cast<std::size_t>(use)];
@@ -59,9 +63,10 @@ enum class Limit : std::uint8_t {
   cpu,
   dram,
   cores,
-  embed_cycle,   ///< With clipping: the embedding's gradient stored, updated, copied, then every
-                 ///< pass;
+  embed_cycle,   ///< The embedding's gradient stored, updated, copied, then every pass;
   embed_slowed,  ///< the same with passes slowed by copies.
+  block_cycle,   ///< Without clipping: so the first block's that the CPU updates, with the
+                 ///< embedding's update and the passes of the blocks before it meanwhile.
   // Of the time from the norm to the first loss: passes, then what else goes on.
   first_forward,
   first_forward_h2d,
@@ -127,10 +132,14 @@ enum class Limit : std::uint8_t {
   gradients_many,  ///< and at least.
 };
 constexpr std::size_t row_index(Limit limit) { return static_cast<std::size_t>(limit); }
-inline constexpr std::size_t kLimits = 60;
-inline constexpr std::size_t kTimeLimits = 33;    ///< Of a part's or the step's time,
-inline constexpr std::size_t kSecondLimits = 50;  ///< and of what is copied.
+inline constexpr std::size_t kLimits = 61;
+inline constexpr std::size_t kTimeLimits = 34;    ///< Of a part's or the step's time,
+inline constexpr std::size_t kSecondLimits = 51;  ///< and of what is copied.
 const char* to_string(Limit limit);
+/// Of a way around the whole step, whose passes count as sustained.
+[[nodiscard]] constexpr bool is_cycle(Limit limit) {
+  return limit >= Limit::embed_cycle && limit <= Limit::block_cycle;
+}
 
 /// What a row speaks of. A step is one first forward, rounds - 1 later ones, one first backward,
 /// rounds - 2 later ones and, of several rounds, a last one.

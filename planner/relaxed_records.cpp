@@ -15,6 +15,14 @@ Seconds recomputed(Keep keep, const PassTimes& pass) {
 
 }  // namespace
 
+double PlanRelaxation::block_passes(std::int64_t rounds) const {
+  const PassTimes& pass = predictor_->pass_times();
+  Seconds most{0};
+  for (const UnitPlan& unit : kept_) most = std::max(most, recomputed(unit.keep, pass));
+  const std::int64_t a_round = predictor_->job().micro_batches() / rounds;
+  return static_cast<double>(a_round) * (pass.block_forward + pass.block_backward + most).count();
+}
+
 /// Between a block's first task forward and its last there are no others', so the records of a
 /// round that have no slot have left by then, behind each other: no slot is used again before. As
 /// they come in backward. What copies slow passes by counts apart, and a slot that is waited for
@@ -89,6 +97,11 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, const RelaxedNode& node)
     add_waits(use, unit, rounds, node.record_slots.most);
   }
   return use;
+}
+
+std::array<Bytes, 3> PlanRelaxation::record_bytes() const {
+  const BlockRecord record = block_record(predictor_->job());
+  return {record.kept(Keep::input), record.kept(Keep::selective), record.kept(Keep::all)};
 }
 
 std::vector<UnitChoice> PlanRelaxation::record_choices(const RelaxedNode& node) const {

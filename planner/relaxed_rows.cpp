@@ -41,7 +41,9 @@ void PlanRelaxation::add_whole_rows(Rows& all, bool proves) const {
     }
   };
   add_lane(Limit::compute, "compute", Use::compute, 1);
-  for (const Use use : {Use::forward_waits, Use::backward_waits}) put(Limit::compute, use, 1);
+  for (const Use use : {Use::forward_waits, Use::backward_waits}) {
+    put(Limit::compute, use, 1 - most_gained(costs.boost()));
+  }
   add_lane(Limit::h2d, "h2d", Use::h2d, down);
   add_lane(Limit::d2h, "d2h", Use::d2h, up);
   add_lane(Limit::cpu, "cpu", Use::update, update);
@@ -57,22 +59,6 @@ void PlanRelaxation::add_whole_rows(Rows& all, bool proves) const {
     put(Limit::cores, Use::h2d, profile.copy_cores.value / cores);
     put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
     if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
-  }
-  if (!predictor_->job().optimizer.clip) return;
-  // The device's own updates may run meanwhile.
-  for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed}) {
-    for (const Use use : {Use::embed_store, Use::embed_wait, Use::forward, Use::tail,
-                          Use::forward_waits, Use::backward_waits}) {
-      put(limit, use, 1);
-    }
-  }
-  // What is copied while the embedding goes round slows no pass.
-  for (const Slowing& each : slowed("compute")) {
-    const bool h2d = each.from == "h2d";
-    if (!h2d && each.from != "d2h") continue;
-    put(Limit::embed_slowed, h2d ? Use::h2d : Use::d2h, each.lost * (h2d ? down : up));
-    put(Limit::embed_slowed, Use::embed_store, -each.lost);
-    put(Limit::embed_slowed, Use::embed_wait, -each.lost);
   }
 }
 
@@ -141,12 +127,13 @@ void PlanRelaxation::add_lanes(Rows& all) const {
 }
 
 /// With boost, what the lane computes in a part of a step may be as much quicker as any rest makes
-/// it; over the whole step resting does not pay, and all of it counts as sustained
+/// it; over the whole step resting does not pay, and all of it counts as sustained in rows of that
 /// (sim/boost.hpp; `gain` is below what interference leaves of the speed).
 void PlanRelaxation::add_rest(Rows& all) const {
   const double share = least_share(predictor_->costs().boost());
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
-    if (static_cast<Limit>(i) == Limit::compute) continue;
+    const auto limit = static_cast<Limit>(i);
+    if (limit == Limit::compute || is_cycle(limit)) continue;
     for (const Use use :
          {Use::compute, Use::forward, Use::tail, Use::block_chain, Use::last_copy}) {
       all[i].weights[static_cast<std::size_t>(use)] *= share;
@@ -158,6 +145,7 @@ PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
   Rows all{};
   const std::int64_t rounds = node.rounds;
   add_whole_rows(all, node.proves);
+  add_cycles(all, rounds);
   add_passes(all, rounds);
   if (predictor_->job().optimizer.clip) {
     add_updates(all, node);

@@ -87,4 +87,58 @@ void PlanRelaxation::add_turn(Rows& all, const RelaxedNode& node) const {
   weight(dram, Use::last_copy) = unused;
 }
 
+/// What goes round: a unit's gradient to the host, its update, a copy, and then the passes from its
+/// first one forward to its last backward.
+void PlanRelaxation::add_cycles(Rows& all, std::int64_t rounds) const {
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const auto put = [&all](Limit limit, Use use, double weight) {
+    all[row_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
+  };
+  // Passes are slowed by what is copied, but for what is while none runs. What waits lets passes
+  // gain from rest.
+  const double gained = most_gained(predictor_->costs().boost());
+  double slowed_by = 0;
+  const auto add_slowed = [&](Limit limit) {
+    for (const Slowing& each : slowed("compute")) {
+      const bool down = each.from == "h2d";
+      if (!down && each.from != "d2h") continue;
+      put(limit, down ? Use::h2d : Use::d2h, each.lost / (down ? h2d_rate_ : d2h_rate_));
+    }
+  };
+  for (const Slowing& each : slowed("compute")) {
+    if (each.from == "h2d" || each.from == "d2h") slowed_by += each.lost;
+  }
+  const bool slowing = slowed_by + gained < 1;
+  const double left = 1 - gained, left_slowed = left - (slowing ? slowed_by : 0);
+  // The device's own updates may run while the embedding's is waited for.
+  for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed, Limit::block_cycle}) {
+    for (const Use use : {Use::forward, Use::tail}) put(limit, use, 1);
+    if (limit != Limit::embed_cycle && slowing) add_slowed(limit);
+    const double waits = limit == Limit::embed_cycle ? left : left_slowed;
+    if (limit == Limit::block_cycle) {
+      put(limit, Use::between, waits);
+      continue;
+    }
+    for (const Use use : {Use::embed_store, Use::embed_wait}) put(limit, use, waits);
+    for (const Use use : {Use::forward_waits, Use::backward_waits}) put(limit, use, left);
+  }
+  if (job.optimizer.clip) {
+    all[row_index(Limit::block_cycle)] = {};
+    return;
+  }
+  // Nothing waits for norms. Passes of blocks before the first that the CPU updates, and the
+  // embedding's, may come before its first and behind its last.
+  const double once = pass.once.count();
+  for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed}) {
+    all[row_index(limit)].constant = -once;
+  }
+  const std::int64_t a_round = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(a_round);
+  put(Limit::block_cycle, Use::block_passes, 1);
+  all[row_index(Limit::block_cycle)].constant =
+      -once - per_round * (pass.embed_forward + pass.embed_backward).count() -
+      static_cast<double>(job.model.layers) * block_passes(rounds);
+}
+
 }  // namespace sluice::planner

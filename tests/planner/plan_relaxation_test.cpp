@@ -185,6 +185,55 @@ TEST(PlanRelaxation, FewSlotsForRecordsAreWaitedFor) {
   }
 }
 
+/// Without clipping the CPU updates the embedding, or a block, between its last pass backward and
+/// its next forward, and little else goes on: a step is no shorter than that and the passes.
+TEST(PlanRelaxation, WithoutClippingAUnitGoesRoundBeforeTheNextStep) {
+  Job job = tiny_job();
+  job.optimizer.clip.reset();
+  for (const bool embedding : {true, false}) {
+    for (const bool boosts : {false, true}) {
+      ResolvedMachine machine = round_machine(DeviceKind::cuda);
+      machine.hbm = machine.hbm * 64;
+      machine.host += Bytes(1ll << 31);
+      machine.profile.interference = {{"compute", "h2d", test::measured(0.9)}};
+      for (auto& [threads, rate] : machine.profile.update) rate.value /= 8;
+      if (boosts) {
+        machine.profile.boost_gain = test::measured(0.2);
+        machine.profile.boost_most = test::measured(1.2);
+        machine.profile.boost_window = test::measured(2e-3);
+      }
+      const Predictor predictor(job, machine, {});
+      const PlanRelaxation relaxation(predictor, {});
+      Plan plan = uniform_plan(job, {}, 1);
+      plan.threads = 2;
+      for (std::size_t i = 0; i < plan.units.size(); ++i) {
+        UnitPlan& unit = plan.units[i];
+        unit.weights = unit.gradients = unit.state = Tier::hbm;
+        unit.executor = Executor::gpu;
+        unit.when = When::backward;
+        if (i > 0 && i + 1 < plan.units.size()) unit.keep = Keep::all;
+        const bool block = i > 0 && i + 1 < plan.units.size();
+        if (embedding ? i != 0 : !block) continue;
+        unit.weights = unit.gradients = unit.state = Tier::host;
+        unit.executor = Executor::cpu;
+      }
+      const Seconds step = to_seconds(predictor.score(plan).step);
+      EXPECT_LE(relaxation.bound_of(plan), step) << embedding << boosts;
+      Plan resident = plan;
+      for (UnitPlan& unit : resident.units) {
+        unit.weights = unit.gradients = unit.state = Tier::hbm;
+        unit.executor = Executor::gpu;
+      }
+      const Seconds round = step - to_seconds(predictor.score(resident).step);
+      EXPECT_GT(round, step * 0.05) << embedding << boosts;
+      // All but what passes before the block take, and what rest gives back.
+      EXPECT_GT(relaxation.bound_of(plan) - relaxation.bound_of(resident),
+                round * (embedding ? (boosts ? 0.55 : 0.7) : 0.3))
+          << embedding << boosts;
+    }
+  }
+}
+
 /// Running sums of four blocks are loaded, added to and stored through so many slots.
 TEST(PlanRelaxation, SumsGoThroughFewSlotsInTurn) {
   ResolvedMachine machine = round_machine();
