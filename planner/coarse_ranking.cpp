@@ -43,7 +43,8 @@ bool CoarseRanking::allow(std::int64_t tasks) {
 }
 
 bool CoarseRanking::is_spent() const {
-  return left() <= floor_ || (!ranked_.empty() && settings_.is_late());
+  return left() <= floor_ ||
+         (!ranked_.empty() && until_ && std::chrono::steady_clock::now() >= *until_);
 }
 
 bool CoarseRanking::is_near() const {
@@ -190,6 +191,36 @@ bool CoarseRanking::play(Follow follow, std::int64_t rounds) {
   return is_better();
 }
 
+std::vector<GuidedPlan> CoarseRanking::try_all(std::vector<PlanSketch> sketches) {
+  for (PlanSketch& sketch : sketches) add(std::move(sketch));
+  std::vector<GuidedPlan> plans = take_waiting();
+  std::int64_t affordable = left() - floor_;
+  std::vector<GuidedPlan*> batch;
+  for (GuidedPlan& each : plans) {
+    if (affordable <= 0) break;
+    affordable -= tasks_of(each);
+    batch.push_back(&each);
+  }
+  simulate(batch);
+  plans.resize(batch.size());
+  std::erase_if(plans, [this](const GuidedPlan& each) {
+    const ResolvedMachine& machine = predictor_.machine();
+    return each.hbm == Bytes(0) || each.hbm > machine.hbm || each.host > machine.host;
+  });
+  std::stable_sort(plans.begin(), plans.end(), is_faster);
+  return plans;
+}
+
+bool CoarseRanking::would_fit(const PlanSketch& sketch, const GuidedPlan& known) const {
+  Plan plan = to_plan(sketch);
+  if (settings_.pins) settings_.pins(plan);
+  if (!is_valid(plan, predictor_.job()) || seen_.contains(plan_hash(plan))) return false;
+  const PlanEstimate estimate = estimator_.estimate(plan);
+  const Bytes more = std::max(estimate.hbm_at_least - known.estimate.hbm_at_least,
+                              estimate.hbm_at_most - known.estimate.hbm_at_most);
+  return may_fit(estimate) && known.hbm + more <= predictor_.machine().hbm;
+}
+
 void CoarseRanking::simulate(const std::vector<GuidedPlan*>& batch) {
   const Duration limit = slowest();
   parallel_for(batch.size(), settings_.threads, [&](std::size_t i) {
@@ -211,6 +242,20 @@ void CoarseRanking::simulate(const std::vector<GuidedPlan*>& batch) {
   }
 }
 
+double CoarseRanking::share_over(const GuidedPlan& plan) const {
+  const auto over = [](Bytes needed, Bytes memory) {
+    return std::max(0.0, static_cast<double>((needed - memory).count())) /
+           static_cast<double>(memory.count());
+  };
+  const ResolvedMachine& machine = predictor_.machine();
+  return over(plan.hbm, machine.hbm) + over(plan.host, machine.host);
+}
+
+const GuidedPlan* CoarseRanking::nearest_miss(std::int64_t rounds) const {
+  const auto nearest = nearest_plans_.find(rounds);
+  return nearest == nearest_plans_.end() ? nullptr : &nearest->second;
+}
+
 void CoarseRanking::note_miss(const PlanSketch& sketch, Bytes over) {
   least_over_ = least_over_ ? std::min(*least_over_, over) : over;
   if (!sketch.from) return;
@@ -220,6 +265,10 @@ void CoarseRanking::note_miss(const PlanSketch& sketch, Bytes over) {
 }
 
 void CoarseRanking::rank(const GuidedPlan& plan) {
+  if (const double over = share_over(plan); over > 0) {
+    const auto [nearest, first] = nearest_plans_.try_emplace(plan.plan.rounds, plan);
+    if (!first && over < share_over(nearest->second)) nearest->second = plan;
+  }
   if (plan.hbm > predictor_.machine().hbm) {
     note_miss(plan.sketch, plan.hbm - predictor_.machine().hbm);
     misses_.push_back(plan);

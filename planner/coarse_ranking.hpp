@@ -2,6 +2,7 @@
 // that a search may do.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -64,6 +65,17 @@ class CoarseRanking {
   /// True where the best of these rounds (0: of all) became better. Nothing is gathered after it.
   bool play(Follow follow, std::int64_t rounds = 0);
 
+  /// Simulates what may be worth it of these, and ranks them: those that fit, fastest first.
+  [[nodiscard]] std::vector<GuidedPlan> try_all(std::vector<PlanSketch> sketches);
+  /// Whether by estimates this plan fits, by what another that was simulated took.
+  [[nodiscard]] bool would_fit(const PlanSketch& sketch, const GuidedPlan& known) const;
+  /// From now on time is over then, where it ever is.
+  void end_at(std::optional<std::chrono::steady_clock::time_point> until) { until_ = until; }
+  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> part_of_time(
+      double part) const {
+    return settings_.part_of_time(part);
+  }
+
   /// Those that fit, fastest first.
   [[nodiscard]] const std::vector<GuidedPlan>& ranked() const { return ranked_; }
   /// The fastest that fits of a number of rounds, or 0: of all. Null where none does.
@@ -81,6 +93,9 @@ class CoarseRanking {
   /// What the one that exceeded it least lacked.
   [[nodiscard]] const std::optional<Bytes>& least_over() const { return least_over_; }
   void forget_misses();  ///< Of the device's memory.
+  /// Of all plans of a number of rounds that exceeded either memory, the one that did least as a
+  /// share of it; null where none did.
+  [[nodiscard]] const GuidedPlan* nearest_miss(std::int64_t rounds) const;
   /// Memory to set aside for a sketch of the node's kind so that its plan may fit, by the one so
   /// far that exceeded the device's least; nothing where a plan of its rounds fits or none was
   /// simulated.
@@ -94,6 +109,7 @@ class CoarseRanking {
   [[nodiscard]] std::int64_t tasks_of(const GuidedPlan& plan) const;
   [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
   void simulate(const std::vector<GuidedPlan*>& batch);
+  [[nodiscard]] double share_over(const GuidedPlan& plan) const;
   void note_miss(const PlanSketch& sketch, Bytes over);
   void rank(const GuidedPlan& plan);
   [[nodiscard]] Duration slowest() const;
@@ -101,6 +117,7 @@ class CoarseRanking {
   const Predictor& predictor_;
   const SearchSettings& settings_;
   std::int64_t effort_, later_ = 0, floor_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> until_ = settings_.until;
   Seconds bound_{0};
   PlanEstimator estimator_;
   CoarseSteps steps_;
@@ -116,6 +133,7 @@ class CoarseRanking {
   [[nodiscard]] static SketchKind kind_of(const RelaxedNode& node);
   std::map<SketchKind, NearMiss> nearest_misses_;
   std::map<std::int64_t, Bytes> more_of_host_;
+  std::map<std::int64_t, GuidedPlan> nearest_plans_;
 };
 
 }  // namespace sluice::planner

@@ -96,6 +96,9 @@ bool GuidedSearch::improve(std::size_t rank, std::int64_t rounds) {
 bool GuidedSearch::repair(std::int64_t rounds) {
   for (const GuidedPlan& miss : ranking_.take_misses(Tier::host, rounds, kRepaired)) {
     if (auto lighter = lighter_on_host(miss)) ranking_.add(std::move(*lighter));
+    PlanSketch apart = miss.sketch;
+    apart.record_order = PlanSketch::Order::device_first;
+    ranking_.add(std::move(apart));
   }
   std::vector<GuidedPlan> repaired = ranking_.take_waiting();
   for (const GuidedPlan& miss : ranking_.take_misses(Tier::hbm, rounds, kRepaired)) {
@@ -191,12 +194,13 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   if (way_ == GuidedWay::other) {
     for (PlanSketch& exchanged : exchanges(sketch, rounds)) all.push_back(std::move(exchanged));
   }
-  for (const auto order :
-       {PlanSketch::Order::grouped, PlanSketch::Order::reversed, PlanSketch::Order::spread}) {
+  using Order = PlanSketch::Order;
+  for (const Order order : {Order::grouped, Order::reversed, Order::spread, Order::level}) {
     with([&](PlanSketch& moved) {
       moved.record_order = order;
       return order != sketch.record_order;
     });
+    if (order == Order::level) continue;  // It is about what leaves.
     with([&](PlanSketch& moved) {
       moved.residency_order = order;
       return order != sketch.residency_order;

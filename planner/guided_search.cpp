@@ -100,11 +100,15 @@ void GuidedSearch::add_threads() {
 
 /// The best plan's blocks in every other order.
 void GuidedSearch::add_orders() {
-  if (ranking_.ranked().empty()) return;
+  if (!ranking_.ranked().empty()) add_orders_of(ranking_.ranked().front().sketch);
+}
+
+void GuidedSearch::add_orders_of(const PlanSketch& from) {
   using Order = PlanSketch::Order;
-  for (const Order records : {Order::spread, Order::grouped, Order::reversed}) {
+  for (const Order records :
+       {Order::level, Order::spread, Order::grouped, Order::reversed, Order::device_first}) {
     for (const Order residencies : {Order::grouped, Order::reversed, Order::spread}) {
-      PlanSketch sketch = ranking_.ranked().front().sketch;
+      PlanSketch sketch = from;
       sketch.record_order = records;
       sketch.residency_order = residencies;
       ranking_.add(std::move(sketch));
@@ -165,6 +169,14 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   if (is_over()) return;
   sketch_slots();
   play();
+  if (is_over()) return;
+  sketch_smaller_rings();
+  play();
+}
+
+bool GuidedSearch::is_near_enough() const {
+  return !ranking_.ranked().empty() &&
+         (1 - kNearEnough) * to_seconds(ranking_.ranked().front().coarse) <= *bound_;
 }
 
 /// A number of rounds that cannot be much better than what there is needs no plan of its own.
@@ -197,6 +209,13 @@ std::vector<GuidedPlan> GuidedSearch::run() {
     if (!ranking_.ranked().empty()) climb();
     if (ranking_.left() == left) break;  // Nothing is left to try.
   }
+  // The other way has its part of what is left.
+  ranking_.allow(std::numeric_limits<std::int64_t>::max());
+  if (way_ == GuidedWay::usual) {
+    ranking_.reserve(ranking_.unspent() / 2);
+    ranking_.end_at(ranking_.part_of_time(0.5));
+  }
+  hop();
   if (ranking_.ranked().empty()) return {};
   std::vector<GuidedPlan> plans = ranking_.ranked();
   // Coarse times are near, not exact: what all moves came from is tried beside what became of it,

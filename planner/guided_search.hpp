@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "planner/coarse_ranking.hpp"
@@ -51,6 +52,7 @@ class GuidedSearch {
   [[nodiscard]] bool is_over() const { return ranking_.is_spent() || ranking_.is_near(); }
   [[nodiscard]] bool is_worthwhile(const Node& node) const;
   void add_orders();
+  void add_orders_of(const PlanSketch& from);
   void add_threads();
   void add_uniform();
 
@@ -72,6 +74,7 @@ class GuidedSearch {
                                                       const RelaxedNode& node,
                                                       const Plan& usual) const;
   [[nodiscard]] bool lighten_host(PlanSketch& sketch) const;
+  [[nodiscard]] std::optional<PlanSketch> lean_records(const PlanSketch& sketch) const;
   [[nodiscard]] std::optional<PlanSketch> some_later(const PlanSketch& sketch) const;
 
   // planner/guided_variants.cpp: with the best plan's buffers, or others.
@@ -79,6 +82,7 @@ class GuidedSearch {
   void sketch_ends();
   void sketch_rings();
   void sketch_again();
+  void sketch_smaller_rings();
   void sketch_slower(std::initializer_list<double> paces);
   void sketch_slots();
 
@@ -93,6 +97,14 @@ class GuidedSearch {
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
   [[nodiscard]] std::vector<PlanSketch> exchanges(const PlanSketch& sketch,
                                                   std::int64_t rounds) const;
+
+  // planner/guided_hops.cpp: several moves at once.
+  void hop();
+  [[nodiscard]] std::optional<PlanSketch> random_moves(const GuidedPlan& from, int count,
+                                                       std::mt19937_64& random) const;
+  [[nodiscard]] static bool is_better(const GuidedPlan& plan, const GuidedPlan& than);
+  /// The gap is what ends a search.
+  [[nodiscard]] bool is_near_enough() const;
 
   const Predictor& predictor_;
   const Pins& pins_;

@@ -70,6 +70,28 @@ bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
   return true;
 }
 
+/// The least that a record holds, of as many blocks on the device as have their gradients there: of
+/// one round the others' go from the host as gradients come.
+std::optional<PlanSketch> GuidedSearch::lean_records(const PlanSketch& sketch) const {
+  if (sketch.rest.rounds > 1) return std::nullopt;
+  std::int64_t waiting = 0;
+  for (const BlockCount& count : sketch.residencies) {
+    if (count.choice.gradients == Tier::hbm) waiting += count.blocks;
+  }
+  PlanSketch lean = sketch;
+  lean.from.reset();
+  lean.record_order = PlanSketch::Order::device_first;
+  lean.records.clear();
+  for (const UnitChoice& choice : relaxation_.record_choices(sketch.rest.rounds)) {
+    if (choice.unit.keep != Keep::input) continue;
+    const bool device = choice.unit.keep_tier == Tier::hbm;
+    lean.records.push_back(
+        {choice.unit, device ? waiting : predictor_.job().model.layers - waiting});
+  }
+  if (lean.records.size() < 2) return std::nullopt;
+  return lean;
+}
+
 /// Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or for
 /// what a sixteenth of the memory holds.
 std::int64_t GuidedSearch::few_records(const Node& node) const {
@@ -89,8 +111,19 @@ void GuidedSearch::sketch_node(const Node& node) {
   }
   ranking_.play(Follow::all);
   repair();
-  // Where memory is scarce none of these may fit: two slots, and what was lacking set aside.
+  // Where memory is scarce none of these may fit: other orders of what lacked least, then two
+  // slots, and what was lacking set aside.
   const auto fits = [&] { return ranking_.best(node.node.rounds) != nullptr; };
+  if (!fits() && !ranking_.is_spent()) {
+    if (const GuidedPlan* nearest = ranking_.nearest_miss(node.node.rounds)) {
+      const PlanSketch sketch = nearest->sketch;
+      if (auto lean = lean_records(sketch)) ranking_.add(std::move(*lean));
+      ranking_.play(Follow::all);
+      if (!fits()) add_orders_of(sketch);
+      ranking_.play(Follow::all);
+      repair();
+    }
+  }
   Bytes extra{0};
   for (int i = 0; i < kLeanAttempts && !fits() && !ranking_.is_spent(); ++i) {
     ranking_.forget_misses();

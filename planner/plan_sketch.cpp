@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
+#include <tuple>
 
 namespace sluice::planner {
 namespace {
@@ -38,6 +40,18 @@ std::vector<BlockCount> counted(const std::vector<UnitChoice>& choices,
 
 std::vector<UnitPlan> in_order(const std::vector<BlockCount>& counts, PlanSketch::Order order) {
   std::vector<UnitPlan> blocks;
+  if (order == PlanSketch::Order::device_first) {
+    std::vector<BlockCount> device = counts, host = counts;
+    const auto is_of_host = [](const BlockCount& count) {
+      return count.choice.keep_tier == Tier::host;
+    };
+    std::erase_if(device, is_of_host);
+    std::erase_if(host, std::not_fn(is_of_host));
+    blocks = in_order(device, PlanSketch::Order::spread);
+    const auto others = in_order(host, PlanSketch::Order::spread);
+    blocks.insert(blocks.end(), others.begin(), others.end());
+    return blocks;
+  }
   if (order != PlanSketch::Order::spread) {
     std::vector<BlockCount> groups = counts;
     if (order == PlanSketch::Order::reversed) std::reverse(groups.begin(), groups.end());
@@ -64,6 +78,43 @@ std::vector<UnitPlan> in_order(const std::vector<BlockCount>& counts, PlanSketch
     blocks.push_back(counts[next].choice);
   }
   return blocks;
+}
+
+std::vector<UnitPlan> leveled(const std::vector<BlockCount>& counts,
+                              const std::array<Bytes, 3>& record_bytes) {
+  const auto leaves = [&record_bytes](const UnitPlan& unit) {
+    return unit.keep_tier == Tier::host ? record_bytes[static_cast<std::size_t>(unit.keep)].count()
+                                        : 0;
+  };
+  std::int64_t blocks = 0, bytes = 0;
+  for (const BlockCount& group : counts) {
+    blocks += group.blocks;
+    bytes += group.blocks * leaves(group.choice);
+  }
+  std::vector<std::int64_t> left(counts.size());
+  std::ranges::transform(counts, left.begin(), &BlockCount::blocks);
+  std::vector<UnitPlan> order;
+  std::int64_t left_bytes = 0;  // That left with blocks placed so far.
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    const double due =
+        static_cast<double>(bytes) * (static_cast<double>(i) + 1) / static_cast<double>(blocks);
+    std::optional<std::size_t> next;
+    std::pair<double, double> least;
+    for (std::size_t g = 0; g < counts.size(); ++g) {
+      if (left[g] == 0) continue;
+      const auto off = std::abs(static_cast<double>(left_bytes + leaves(counts[g].choice)) - due);
+      // Of those that leave as much, what has most of its blocks to come.
+      const std::pair now(off,
+                          -static_cast<double>(left[g]) / static_cast<double>(counts[g].blocks));
+      if (next && now >= least) continue;
+      next = g;
+      least = now;
+    }
+    --left[*next];
+    left_bytes += leaves(counts[*next].choice);
+    order.push_back(counts[*next].choice);
+  }
+  return order;
 }
 
 std::size_t largest(const std::vector<double>& values) {
@@ -137,7 +188,9 @@ bool move_blocks(std::vector<BlockCount>& counts, const UnitPlan& from, const Un
 Plan to_plan(const PlanSketch& sketch) {
   Plan plan = sketch.rest;
   if (!offloads_records(sketch)) plan.stream_buffers = kFewestStreams;
-  const auto records = in_order(sketch.records, sketch.record_order);
+  const auto records = sketch.record_order == PlanSketch::Order::level
+                           ? leveled(sketch.records, sketch.record_bytes)
+                           : in_order(sketch.records, sketch.record_order);
   const auto residencies = in_order(sketch.residencies, sketch.residency_order);
   for (std::size_t block = 0; block < residencies.size(); ++block) {
     UnitPlan& unit = plan.units[block + 1];
@@ -156,6 +209,7 @@ PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
     sketch.updates_bind |= relaxed.prices[row_index(limit)] > 0;
   }
   sketch.rest = usual;
+  sketch.record_bytes = relaxation.record_bytes();
   sketch.rest.rounds = node.rounds;
   sketch.rest.micro_batches_per_round = usual.rounds * usual.micro_batches_per_round / node.rounds;
   sketch.records = counted(relaxation.record_choices(node.rounds), relaxed.records);
@@ -170,8 +224,9 @@ PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
   std::stable_sort(sketch.residencies.begin(), sketch.residencies.end(),
                    [](const BlockCount& a, const BlockCount& b) {
                      const auto key = [](const BlockCount& c) {
-                       return std::pair(c.choice.executor != Executor::gpu,
-                                        c.choice.state != Tier::hbm);
+                       return std::tuple(c.choice.executor != Executor::gpu,
+                                         c.choice.state != Tier::hbm,
+                                         c.choice.gradients != Tier::hbm);
                      };
                      return key(a) < key(b);
                    });

@@ -14,11 +14,11 @@
 namespace sluice::planner {
 namespace {
 
-/// Plans of the guided search that are predicted exactly, and the gap that ends a search.
-constexpr std::size_t kTried = 4;
-constexpr double kNearEnough = 0.02;
+/// Plans of the guided search that are predicted exactly: of large graphs, and of others, whose
+/// coarse times tell neighbours of one another no better but which take less time.
+constexpr std::size_t kTriedLarge = 4, kTried = 10;
 /// Of a time budget, what the guided search may take: exact predictions come after it.
-constexpr double kGuidedPart = 0.6;
+constexpr double kGuidedPart = 0.8;
 /// Tasks above which a plan is no longer one of many that may be tried.
 constexpr std::int64_t kLarge = 30'000;
 /// Structures whose buffers are varied.
@@ -125,8 +125,12 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
     return !tournament.ranked().empty() &&
            to_seconds(tournament.ranked().front().score.step) * (1 - gap) <= bound;
   };
+  const auto try_best = [&tournament](const std::vector<GuidedPlan>& plans) {
+    const bool large = !plans.empty() && plans.front().estimate.tasks > kLarge;
+    tournament.try_in_order(plans, large ? kTriedLarge : kTried);
+  };
   if (guided.bound()) {
-    tournament.try_in_order(guided.run(), kTried);
+    try_best(guided.run());
     bound = *guided.bound();  // Effort proves more.
   }
   // With effort or time to spare the other way, too.
@@ -134,7 +138,7 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   rest.effort = guided.unspent();
   if (!tournament.ranked().empty() && !near(kNearEnough) && rest.effort >= kQuickEffort &&
       !rest.is_late()) {
-    tournament.try_in_order(GuidedSearch(predictor, rest, GuidedWay::other).run(), kTried);
+    try_best(GuidedSearch(predictor, rest, GuidedWay::other).run());
   }
   // Of large graphs enumeration could afford too few to be of use.
   const bool large =

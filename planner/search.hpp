@@ -38,6 +38,8 @@ struct SearchSettings {
   }
 };
 
+/// The gap that ends a search.
+inline constexpr double kNearEnough = 0.02;
 /// Some seconds on two cores.
 inline constexpr std::int64_t kUsualEffort = 3'000'000;
 /// Enough to know whether anything fits, and about how fast.

@@ -143,20 +143,40 @@ TEST(SearchOfTheCatalogue, GivesGradientsOfManyRoundsAThirdSlot) {
   EXPECT_LT(found.optimality_gap, 0.01);
 }
 
-/// The best of what lies near the usual sketches takes 3 % longer, however long it is looked for.
-TEST(SearchOfTheCatalogue, ComesFromAnotherSideWithEffortToSpare) {
+/// Sketches whose records leave in bursts, which layouts pack badly, end near 0.892 s, and those of
+/// the other way near 0.871.
+TEST(SearchOfTheCatalogue, RecordsLeaveEvenly) {
   RunConfig config = run_of("qwen2.5-3b", "h200", 2048, 8);
   config.micro_batch = 2;
   config.residency = Residency::host;
   config.limits.hbm = Bytes(32ll << 30);
   config.limits.host = Bytes(110ll << 30);
   const RunPlanning run = planning_of(config, Store("no-such-store"));
-  const auto step = [&](std::int64_t times) {
-    const Planned found = planned(
-        run.predictor, {.pins = run.search.pins, .effort = times * kUsualEffort, .threads = 2});
-    return to_seconds(found.best.prediction.step);
+  const Planned found = planned(run.predictor, {.pins = run.search.pins, .threads = 2});
+  EXPECT_LT(to_seconds(found.best.prediction.step), Seconds(0.86));
+}
+
+/// A host that is nearly full of records when backward begins and of gradients when it ends: only
+/// plans of four rounds fitted, 7.5 % above the bound.
+TEST(SearchOfTheCatalogue, GradientsOfOneRoundTakeThePlaceOfItsRecords) {
+  RunConfig config = run_of("llama-3.1-70b", "a100-80-sxm", 4096, 16);
+  config.limits.host = Bytes(1ll << 40);
+  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Planned found = planned(run.predictor, {.pins = run.search.pins, .threads = 2});
+  EXPECT_EQ(found.best.prediction.plan.rounds, 1);
+  EXPECT_LT(found.optimality_gap, 0.06);
+}
+
+/// No single move of the best plan is better, and several together are.
+TEST(SearchOfTheCatalogue, GoesOnFromAFewMovesAway) {
+  const RunPlanning run =
+      planning_of(run_of("llama-3.1-8b", "h100-sxm", 1024, 32), Store("no-such-store"));
+  const auto gap = [&](std::int64_t times) {
+    return planned(run.predictor,
+                   {.pins = run.search.pins, .effort = times * kUsualEffort, .threads = 2})
+        .optimality_gap;
   };
-  EXPECT_LT(step(2) / step(1), 0.98);
+  EXPECT_LT(gap(8), 0.8 * gap(1));
 }
 
 }  // namespace
