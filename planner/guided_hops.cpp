@@ -13,7 +13,7 @@ namespace {
 
 /// Moves of a hop, plans that are simulated at one time, and how often none of them may be better.
 constexpr int kHopMoves = 3;
-constexpr std::size_t kAtATime = 8;
+constexpr std::size_t kHopsAtATime = 8;
 constexpr int kVainMoves = 4;
 /// Hops that find nothing better, one after another, before it is over.
 constexpr int kVainHops = 40;
@@ -31,7 +31,7 @@ void GuidedSearch::hop() {
   GuidedPlan base = ranking_.ranked().front();
   for (int vain = 0; vain < kVainHops && !is_over() && !is_near_enough(); ++vain) {
     std::vector<PlanSketch> far;
-    for (std::size_t i = 0; i < kAtATime; ++i) {
+    for (std::size_t i = 0; i < kHopsAtATime; ++i) {
       if (auto hopped = random_moves(base, kHopMoves, random)) far.push_back(std::move(*hopped));
     }
     std::vector<GuidedPlan> found = ranking_.try_all(std::move(far));
@@ -39,7 +39,7 @@ void GuidedSearch::hop() {
     GuidedPlan now = std::move(found.front());
     for (int failures = 0; failures < kVainMoves && !is_over();) {
       std::vector<PlanSketch> near;
-      for (std::size_t i = 0; i < kAtATime; ++i) {
+      for (std::size_t i = 0; i < kHopsAtATime; ++i) {
         if (auto moved = random_moves(now, 1, random)) near.push_back(std::move(*moved));
       }
       found = ranking_.try_all(std::move(near));
