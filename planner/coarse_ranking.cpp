@@ -17,6 +17,8 @@ constexpr double kLeastGain = 2e-4;
 constexpr double kNear = 1e-3;
 /// How much slower than one that fits plans are that are not looked at again.
 constexpr double kSlow = 1.05;
+/// Plans that are kept, and a few more.
+constexpr std::size_t kMostRanked = 128;
 /// Plans that are simulated before the best so far prunes again.
 constexpr std::size_t kBatch = 8;
 
@@ -282,6 +284,10 @@ void CoarseRanking::rank(const GuidedPlan& plan) {
     return;
   }
   ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), plan, is_faster), plan);
+  // The slowest are of no use but where they are the best of their rounds.
+  if (ranked_.size() > kMostRanked && best(ranked_.back().plan.rounds) != &ranked_.back()) {
+    ranked_.pop_back();
+  }
 }
 
 }  // namespace sluice::planner
