@@ -49,6 +49,10 @@ bool CoarseRanking::is_spent() const {
          (!ranked_.empty() && until_ && std::chrono::steady_clock::now() >= *until_);
 }
 
+bool CoarseRanking::is_better(Duration now, Duration before) {
+  return to_seconds(now) < (1 - kLeastGain) * to_seconds(before);
+}
+
 bool CoarseRanking::is_near() const {
   return !ranked_.empty() && to_seconds(ranked_.front().coarse) <= (1 + kNear) * bound_;
 }
@@ -171,7 +175,7 @@ bool CoarseRanking::play(Follow follow, std::int64_t rounds) {
   const Duration before = known == nullptr ? Duration::max() : known->coarse;
   const auto is_better = [&] {
     const GuidedPlan* now = best(rounds);
-    return now != nullptr && to_seconds(now->coarse) < (1 - kLeastGain) * to_seconds(before);
+    return now != nullptr && CoarseRanking::is_better(now->coarse, before);
   };
   for (std::size_t next = 0; next < plans.size() && !is_spent();) {
     std::vector<GuidedPlan*> batch;
@@ -206,8 +210,7 @@ std::vector<GuidedPlan> CoarseRanking::try_all(std::vector<PlanSketch> sketches)
   simulate(batch);
   plans.resize(batch.size());
   std::erase_if(plans, [this](const GuidedPlan& each) {
-    const ResolvedMachine& machine = predictor_.machine();
-    return each.hbm == Bytes(0) || each.hbm > machine.hbm || each.host > machine.host;
+    return each.hbm == Bytes(0) || share_over(each) > 0;  // No layout: it was far too slow.
   });
   std::stable_sort(plans.begin(), plans.end(), is_faster);
   return plans;

@@ -69,12 +69,10 @@ class CoarseRanking {
   [[nodiscard]] std::vector<GuidedPlan> try_all(std::vector<PlanSketch> sketches);
   /// Whether by estimates this plan fits, by what another that was simulated took.
   [[nodiscard]] bool would_fit(const PlanSketch& sketch, const GuidedPlan& known) const;
-  /// From now on time is over then, where it ever is.
-  void end_at(std::optional<std::chrono::steady_clock::time_point> until) { until_ = until; }
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> part_of_time(
-      double part) const {
-    return settings_.part_of_time(part);
-  }
+  /// From now on time is over when this part of what is left of it is, where it ever is.
+  void use_part_of_time(double part) { until_ = settings_.part_of_time(part); }
+  /// Than `before`, by more than coarse times can tell.
+  [[nodiscard]] static bool is_better(Duration now, Duration before);
 
   /// Those that fit, fastest first.
   [[nodiscard]] const std::vector<GuidedPlan>& ranked() const { return ranked_; }

@@ -19,8 +19,6 @@ constexpr int kVainMoves = 4;
 constexpr int kVainHops = 40;
 /// Tries to find one that fits.
 constexpr int kHopTries = 40;
-/// How little is no improvement.
-constexpr double kHopGain = 2e-4;
 constexpr std::uint64_t kHopSeed = 1;
 
 }  // namespace
@@ -43,21 +41,17 @@ void GuidedSearch::hop() {
         if (auto moved = random_moves(now, 1, random)) near.push_back(std::move(*moved));
       }
       found = ranking_.try_all(std::move(near));
-      if (!found.empty() && is_better(found.front(), now)) {
+      if (!found.empty() && CoarseRanking::is_better(found.front().coarse, now.coarse)) {
         now = std::move(found.front());
         failures = 0;
       } else {
         ++failures;
       }
     }
-    if (!is_better(now, base)) continue;
+    if (!CoarseRanking::is_better(now.coarse, base.coarse)) continue;
     base = std::move(now);
     vain = -1;
   }
-}
-
-bool GuidedSearch::is_better(const GuidedPlan& plan, const GuidedPlan& than) {
-  return to_seconds(plan.coarse) < (1 - kHopGain) * to_seconds(than.coarse);
 }
 
 /// That by what `from` took still fits; none where few tries found none.

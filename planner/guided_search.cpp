@@ -213,7 +213,7 @@ std::vector<GuidedPlan> GuidedSearch::run() {
   ranking_.allow(std::numeric_limits<std::int64_t>::max());
   if (way_ == GuidedWay::usual) {
     ranking_.reserve(ranking_.unspent() / 2);
-    ranking_.end_at(ranking_.part_of_time(0.5));
+    ranking_.use_part_of_time(0.5);
   }
   hop();
   if (ranking_.ranked().empty()) return {};

@@ -102,7 +102,6 @@ class GuidedSearch {
   void hop();
   [[nodiscard]] std::optional<PlanSketch> random_moves(const GuidedPlan& from, int count,
                                                        std::mt19937_64& random) const;
-  [[nodiscard]] static bool is_better(const GuidedPlan& plan, const GuidedPlan& than);
   /// The gap is what ends a search.
   [[nodiscard]] bool is_near_enough() const;
 

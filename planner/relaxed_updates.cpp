@@ -113,6 +113,7 @@ void PlanRelaxation::add_cycles(Rows& all, std::int64_t rounds) const {
   const double left = 1 - gained, left_slowed = left - (slowing ? slowed_by : 0);
   // The device's own updates may run while the embedding's is waited for.
   for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed, Limit::block_cycle}) {
+    if (limit == Limit::block_cycle && job.optimizer.clip) continue;
     for (const Use use : {Use::forward, Use::tail}) put(limit, use, 1);
     if (limit != Limit::embed_cycle && slowing) add_slowed(limit);
     const double waits = limit == Limit::embed_cycle ? left : left_slowed;
@@ -123,10 +124,7 @@ void PlanRelaxation::add_cycles(Rows& all, std::int64_t rounds) const {
     for (const Use use : {Use::embed_store, Use::embed_wait}) put(limit, use, waits);
     for (const Use use : {Use::forward_waits, Use::backward_waits}) put(limit, use, left);
   }
-  if (job.optimizer.clip) {
-    all[row_index(Limit::block_cycle)] = {};
-    return;
-  }
+  if (job.optimizer.clip) return;
   // Nothing waits for norms. Passes of blocks before the first that the CPU updates, and the
   // embedding's, may come before its first and behind its last.
   const double once = pass.once.count();
