@@ -15,7 +15,6 @@
 #include "cli/parse.hpp"
 #include "planner/search_effort.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/ablation/ablation.hpp"
 #include "profiler/ablation/ablation_estimate.hpp"
 #include "profiler/ablation/ablation_files.hpp"
@@ -23,6 +22,7 @@
 #include "profiler/ablation/known_names.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

@@ -22,12 +22,12 @@
 #include "planner/catalogue.hpp"
 #include "planner/plan_words.hpp"
 #include "planner/prediction_json.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/report/tune_report.hpp"
 #include "profiler/sweep.hpp"
 #include "profiler/verification.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

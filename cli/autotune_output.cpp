@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/plan_report.hpp"
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 

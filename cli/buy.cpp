@@ -12,9 +12,9 @@
 #include "cli/money_flags.hpp"
 #include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include "planner/kernel_model_cost.hpp"
 #include "planner/kernel_model_table.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

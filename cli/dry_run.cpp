@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/train_steps.hpp"
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -12,8 +12,8 @@
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "engine/text_loss.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

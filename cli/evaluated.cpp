@@ -4,8 +4,8 @@
 
 #include "cli/train_state.hpp"
 #include "engine/model_files/mapped_file.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

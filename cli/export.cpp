@@ -9,8 +9,8 @@
 #include "cli/amount_bar.hpp"
 #include "cli/parse.hpp"
 #include "engine/model_files/exported_model.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

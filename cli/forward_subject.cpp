@@ -12,8 +12,8 @@
 #include "engine/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/prediction_json.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

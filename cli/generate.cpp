@@ -12,8 +12,8 @@
 #include "engine/backend.hpp"
 #include "engine/generated_text.hpp"
 #include "engine/generation.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/utf8.hpp"
 
 namespace sluice::cli {

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

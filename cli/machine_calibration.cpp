@@ -8,9 +8,9 @@
 #include "planner/catalogue.hpp"
 #include "planner/cost_model.hpp"
 #include "planner/profile_file.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -14,8 +14,8 @@
 #include "planner/parts.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "cli/listing.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/model_list.hpp"
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

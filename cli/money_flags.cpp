@@ -1,8 +1,8 @@
 #include "cli/money_flags.hpp"
 
 #include "planner/run_prediction.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 

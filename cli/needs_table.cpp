@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -10,9 +10,9 @@
 #include "planner/plan_run.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
+#include "sim/units_text.hpp"
 #if SLUICE_HAS_train
 #include "engine/numerics_id.hpp"
 #endif

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "planner/machine_resources.hpp"
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <cstdio>
 
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

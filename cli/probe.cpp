@@ -12,10 +12,10 @@
 #include "planner/choice.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/probe/probe_cuda.hpp"
 #include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

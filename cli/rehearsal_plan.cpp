@@ -6,8 +6,8 @@
 
 #include "cli/prediction_table.hpp"
 #include "planner/host_memory.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

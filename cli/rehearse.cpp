@@ -20,12 +20,12 @@
 #include "planner/hash.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/lane_meter.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/trace_json.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::cli {

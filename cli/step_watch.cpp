@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/hash.hpp"
-#include "planner/units_text.hpp"
 #include "sim/graph_file.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::cli {

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -13,10 +13,10 @@
 #include "planner/profile_file.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/run_step.hpp"
-#include "planner/units_text.hpp"
 #include "planner/upgrade_worth.hpp"
 #include "planner/upgrades.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -10,8 +10,8 @@
 #include "planner/run_needs.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/run_step.hpp"
-#include "planner/units_text.hpp"
 #include "planner/upgrades.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "planner/run_config.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <fstream>
 
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

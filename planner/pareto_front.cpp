@@ -6,8 +6,8 @@
 #include "planner/more_kept.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/run_step.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

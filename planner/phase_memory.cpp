@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/disk_state.hpp"
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

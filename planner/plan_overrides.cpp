@@ -7,8 +7,8 @@
 
 #include "planner/choice.hpp"
 #include "planner/run_config.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -10,8 +10,8 @@
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/search_effort.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

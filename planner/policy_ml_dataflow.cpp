@@ -5,9 +5,9 @@
 #include <array>
 
 #include "planner/ml_dataflow_slots.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

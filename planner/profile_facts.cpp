@@ -4,9 +4,9 @@
 
 #include "planner/hash.hpp"
 #include "planner/profile_file.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

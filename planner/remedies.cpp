@@ -8,8 +8,8 @@
 #include "planner/disk_shares.hpp"
 #include "planner/disk_state.hpp"
 #include "planner/fitting_plans.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -9,8 +9,8 @@
 #include "planner/profile_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/run_values.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "planner/buy.hpp"
 #include "planner/policy.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,7 +1,7 @@
 #include "planner/run_values.hpp"
 
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 

@@ -10,9 +10,9 @@
 #include "planner/run_config.hpp"
 #include "planner/run_paths.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "planner/yaml_document.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {

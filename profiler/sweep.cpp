@@ -6,10 +6,10 @@
 #include <array>
 #include <sstream>
 
-#include "planner/units_text.hpp"
 #include "profiler/measuring_session.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -11,10 +11,10 @@
 #include "planner/plan_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/comparison.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -9,9 +9,9 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/plan_words.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/measuring_session.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

@@ -13,7 +13,7 @@
 #include "engine/parallel_memory.hpp"
 #include "engine/poll.hpp"
 #include "engine/task_operands.hpp"
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::engine {
 

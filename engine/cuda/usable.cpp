@@ -1,6 +1,6 @@
 #include "engine/cuda/usable.hpp"
 
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::engine::cuda {
 namespace {

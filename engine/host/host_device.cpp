@@ -7,8 +7,8 @@
 
 #include "engine/parallel_memory.hpp"
 #include "engine/poll.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::engine {
 

@@ -12,12 +12,12 @@
 #include "planner/catalogue.hpp"
 #include "planner/search_effort.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/cell_run.hpp"
 #include "profiler/gpu_sensors.hpp"
 #include "profiler/measured_run.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

@@ -11,12 +11,12 @@
 #include "planner/calibration.hpp"
 #include "planner/hash.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/ablation/ablation_report.hpp"
 #include "profiler/ablation/cell_columns.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

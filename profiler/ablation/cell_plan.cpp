@@ -7,8 +7,8 @@
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

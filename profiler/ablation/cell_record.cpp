@@ -8,8 +8,8 @@
 #include "planner/choice.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

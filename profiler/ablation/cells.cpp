@@ -5,9 +5,9 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

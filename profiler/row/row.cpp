@@ -8,9 +8,9 @@
 #include "engine/ledger.hpp"
 #include "engine/session.hpp"
 #include "planner/run_planning.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

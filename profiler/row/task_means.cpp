@@ -5,8 +5,8 @@
 #include <map>
 
 #include "planner/ceilings.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

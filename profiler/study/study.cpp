@@ -11,7 +11,6 @@
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/parallel_for.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/row/driver_memory.hpp"
@@ -21,6 +20,7 @@
 #include "profiler/study/study_record.hpp"
 #include "profiler/study/study_turns.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

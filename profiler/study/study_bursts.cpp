@@ -7,11 +7,11 @@
 
 #include "planner/memory.hpp"
 #include "planner/prediction_json.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/measuring_session.hpp"
 #include "profiler/row/driver_memory.hpp"
 #include "profiler/study/study_record.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

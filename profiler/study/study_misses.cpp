@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "planner/job_calibration.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/study/study_passes.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 

@@ -12,7 +12,7 @@
 
 #include "planner/run_planning.hpp"
 #include "planner/search_effort.hpp"
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace {
 

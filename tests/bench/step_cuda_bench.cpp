@@ -9,9 +9,9 @@
 
 #include "planner/run_arguments.hpp"
 #include "planner/store.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/row/row.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 #include <gtest/gtest.h>
 

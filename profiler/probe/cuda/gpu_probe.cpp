@@ -14,10 +14,10 @@
 #include "engine/cuda/device_query.hpp"
 #include "planner/catalogue.hpp"
 #include "planner/profile_file.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/row/driver_memory.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

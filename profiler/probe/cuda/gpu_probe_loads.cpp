@@ -6,11 +6,11 @@
 #include <thread>
 
 #include "planner/host_memory.hpp"
-#include "planner/units_text.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
 #include "profiler/probe/pci_link.hpp"
 #include "profiler/probe/probe_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {
