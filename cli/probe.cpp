@@ -9,7 +9,7 @@
 #include "cli/parse.hpp"
 #include "engine/backend.hpp"
 #include "engine/cuda/usable.hpp"
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/store.hpp"
 #include "profiler/doctor/doctor.hpp"

@@ -17,7 +17,7 @@
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"
 #include "engine/run_folder.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "profiler/lane_meter.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/units_text.hpp"
 #include "sim/version.hpp"

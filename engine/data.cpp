@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "planner/data_file.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

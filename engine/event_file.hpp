@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/file_descriptor.hpp"
+#include "planner/files/file_descriptor.hpp"
 
 namespace sluice::engine {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

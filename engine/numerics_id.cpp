@@ -5,7 +5,7 @@
 #include <sys/utsname.h>
 
 #include "engine/host/blas.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/file_descriptor.hpp"
+#include "planner/files/file_descriptor.hpp"
 
 namespace sluice::engine {
 

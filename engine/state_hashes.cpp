@@ -7,7 +7,7 @@
 
 #include "engine/model_files/state_pieces.hpp"
 #include "engine/training_state.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/parallel_for.hpp"
 
 namespace sluice::engine {

@@ -5,7 +5,7 @@
 
 #include "engine/model_files/written_file.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -6,7 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "planner/append_file.hpp"
+#include "planner/files/append_file.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

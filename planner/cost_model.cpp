@@ -5,7 +5,7 @@
 
 #include "planner/cost_family.hpp"
 #include "planner/cost_parts.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/lane_boost.hpp"
 #include "planner/lane_interference.hpp"
 #include "planner/profile_rates.hpp"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -6,7 +6,7 @@
 #include <regex>
 
 #include "planner/catalogue_files.hpp"
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 #include "sim/nearest_name.hpp"

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "planner/choice.hpp"
 #include "planner/disk_state.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/run_config.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

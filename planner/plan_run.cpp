@@ -4,8 +4,8 @@
 #include <sstream>
 #include <utility>
 
-#include "planner/choice.hpp"
 #include "planner/deadline.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/interruption.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"

@@ -6,9 +6,9 @@
 #include <array>
 #include <set>
 
+#include "planner/files/yaml_document.hpp"
 #include "planner/plan_overrides.hpp"
 #include "planner/run_paths.hpp"
-#include "planner/yaml_document.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/chain_bound.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/interval.hpp"
 #include "planner/job_calibration.hpp"
 #include "planner/steady_state.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "planner/catalogue.hpp"
+#include "planner/files/yaml_document.hpp"
 #include "planner/store.hpp"
-#include "planner/yaml_document.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

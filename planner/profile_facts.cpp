@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"

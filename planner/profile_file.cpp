@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

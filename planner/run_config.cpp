@@ -5,8 +5,8 @@
 #include <numbers>
 
 #include "planner/catalogue.hpp"
-#include "planner/choice.hpp"
 #include "planner/copy_limits.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/policy.hpp"
 #include "planner/profile_file.hpp"
 #include "sim/error.hpp"

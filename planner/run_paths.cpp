@@ -3,7 +3,7 @@
 #include <array>
 #include <functional>
 
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/foreign_keys.hpp"
 #include "planner/plan_overrides.hpp"
 #include "planner/profile_file.hpp"

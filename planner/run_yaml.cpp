@@ -5,12 +5,12 @@
 #include <charconv>
 #include <set>
 
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
+#include "planner/files/yaml_document.hpp"
 #include "planner/profile_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/run_paths.hpp"
 #include "planner/store.hpp"
-#include "planner/yaml_document.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

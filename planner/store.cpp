@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "planner/file_descriptor.hpp"
+#include "planner/files/file_descriptor.hpp"
 #include "planner/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

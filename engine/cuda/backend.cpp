@@ -3,7 +3,7 @@
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/gemm_tuner.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 
 namespace sluice::engine::cuda {
 

@@ -4,8 +4,8 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "planner/choice.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/choice.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

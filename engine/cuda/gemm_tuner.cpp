@@ -11,7 +11,7 @@
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/gemm_race.hpp"
 #include "engine/cuda/templates.hpp"
-#include "planner/file_descriptor.hpp"
+#include "planner/files/file_descriptor.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "planner/calibration.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/store.hpp"
 #include "profiler/ablation/ablation_report.hpp"
 #include "profiler/ablation/cell_columns.hpp"

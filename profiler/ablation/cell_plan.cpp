@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/plan_words.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/store.hpp"
 #include "sim/json_object.hpp"

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/append_file.hpp"
+#include "planner/files/append_file.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
 #include "sim/boost.hpp"

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <numeric>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "planner/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
 

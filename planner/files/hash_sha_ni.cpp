@@ -1,5 +1,5 @@
 // SHA-256 with the x86 SHA extensions: several times as fast, for checkpoints are hashed whole.
-#include "planner/hash_blocks.hpp"
+#include "planner/files/hash_blocks.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

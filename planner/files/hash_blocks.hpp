@@ -1,4 +1,5 @@
-// The blocks of SHA-256, by whatever the processor has. Only for planner/hash.cpp and its tests.
+// The blocks of SHA-256, by whatever the processor has. Only for planner/files/hash.cpp and its
+// tests.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-#include "planner/yaml_document.hpp"
+#include "planner/files/yaml_document.hpp"
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>

@@ -1,11 +1,11 @@
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
 
-#include "planner/hash_blocks.hpp"
+#include "planner/files/hash_blocks.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/append_file.hpp"
+#include "planner/files/append_file.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "planner/file_descriptor.hpp"
+#include "planner/files/file_descriptor.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

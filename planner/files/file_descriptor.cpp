@@ -1,4 +1,4 @@
-#include "planner/file_descriptor.hpp"
+#include "planner/files/file_descriptor.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
