@@ -7,7 +7,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/cost_model.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
 #include "sim/units_text.hpp"

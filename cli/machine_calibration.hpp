@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/store.hpp"
 
 namespace sluice::cli {

@@ -10,7 +10,7 @@
 #include "engine/backend.hpp"
 #include "engine/cuda/usable.hpp"
 #include "planner/files/choice.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/store.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/probe/probe_cuda.hpp"

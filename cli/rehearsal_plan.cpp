@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "cli/prediction_table.hpp"
-#include "planner/host_memory.hpp"
+#include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -20,7 +20,7 @@
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/disk_state.hpp"
-#include "planner/host_memory.hpp"
+#include "planner/machines/host_memory.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "planner/saving_plan.hpp"

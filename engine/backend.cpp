@@ -5,7 +5,7 @@
 #include "engine/cuda/backend.hpp"
 #include "engine/host/host_device.hpp"
 #include "engine/numerics_id.hpp"
-#include "planner/host_memory.hpp"
+#include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
 

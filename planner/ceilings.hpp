@@ -5,7 +5,7 @@
 #include "planner/bound.hpp"
 #include "planner/calibration.hpp"
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/run_config.hpp"
 #include "sim/units.hpp"
 

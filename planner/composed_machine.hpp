@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/parts.hpp"
 
 namespace sluice::planner {

@@ -6,7 +6,7 @@
 
 #include "planner/catalogue_files.hpp"
 #include "planner/composed_machine.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

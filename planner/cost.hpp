@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "sim/task_graph.hpp"
 #include "sim/units.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "planner/cost.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "planner/catalogue.hpp"
-#include "planner/host_memory.hpp"
+#include "planner/machines/host_memory.hpp"
 
 namespace sluice::planner {
 namespace {

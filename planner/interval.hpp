@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "planner/cost_model.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/step_graph.hpp"
 #include "sim/simulate.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "planner/calibration.hpp"
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

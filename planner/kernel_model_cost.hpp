@@ -5,7 +5,7 @@
 #include <string>
 
 #include "planner/kernel_model.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

@@ -5,7 +5,7 @@
 
 #include "planner/calibration.hpp"
 #include "planner/cost.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "sim/boost.hpp"
 
 namespace sluice::planner {

@@ -7,7 +7,7 @@
 
 #include "planner/calibration.hpp"
 #include "planner/cost.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

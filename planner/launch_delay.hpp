@@ -4,7 +4,7 @@
 #include "planner/calibration.hpp"
 #include "planner/cost.hpp"
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

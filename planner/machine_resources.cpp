@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "planner/disk_state.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/run_planning.hpp"
 #include "sim/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/plan.hpp"
 #include "planner/run_config.hpp"
 #include "planner/step_graph.hpp"

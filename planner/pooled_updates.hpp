@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/calibration.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

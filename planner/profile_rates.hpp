@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "planner/cost.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

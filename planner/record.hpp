@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 

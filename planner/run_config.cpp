@@ -5,10 +5,10 @@
 #include <numbers>
 
 #include "planner/catalogue.hpp"
-#include "planner/copy_limits.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/machines/copy_limits.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/policy.hpp"
-#include "planner/profile_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

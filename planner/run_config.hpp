@@ -11,7 +11,7 @@
 
 #include "planner/cost_switches.hpp"
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 

@@ -5,8 +5,8 @@
 
 #include "planner/files/choice.hpp"
 #include "planner/foreign_keys.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/plan_overrides.hpp"
-#include "planner/profile_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/run_values.hpp"
 #include "sim/error.hpp"

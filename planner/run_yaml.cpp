@@ -7,7 +7,7 @@
 
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/run_paths.hpp"
 #include "planner/store.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/files/file_descriptor.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

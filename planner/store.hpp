@@ -6,7 +6,7 @@
 #include <string>
 
 #include "planner/calibration.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/plan_file.hpp"
 
 namespace sluice::planner {

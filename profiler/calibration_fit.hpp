@@ -7,7 +7,7 @@
 
 #include "planner/calibration.hpp"
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
 #include "profiler/measured_run.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "planner/cost.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/measured_run.hpp"
 
 namespace sluice::profiler {

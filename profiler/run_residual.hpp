@@ -6,7 +6,7 @@
 
 #include "planner/calibration.hpp"
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/key_times.hpp"
 #include "profiler/measured_run.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/gpu_reading.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/predict.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "sim/units.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/measured_run.hpp"
 #include "sim/units.hpp"
 

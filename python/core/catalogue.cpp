@@ -5,9 +5,9 @@
 #include <string>
 
 #include "planner/machine_list.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/model_list.hpp"
 #include "planner/policy.hpp"
-#include "planner/profile_file.hpp"
 #include "python/core/bindings.hpp"
 
 namespace sluice::python {

@@ -11,7 +11,7 @@
 
 #include "planner/advice.hpp"
 #include "planner/buy.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

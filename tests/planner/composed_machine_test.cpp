@@ -6,7 +6,7 @@
 #include <set>
 
 #include "planner/catalogue.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/run_arguments.hpp"
 #include "refusal.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/machines/profile_file.hpp"
 #include "planner/predict.hpp"
-#include "planner/profile_file.hpp"
 #include "planner/random_plan.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/simulate.hpp"

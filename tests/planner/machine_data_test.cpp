@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "planner/catalogue.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/store.hpp"
 #include "refusal.hpp"
 

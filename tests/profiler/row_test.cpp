@@ -8,7 +8,7 @@
 
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "planner/run_arguments.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"

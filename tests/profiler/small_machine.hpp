@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/job.hpp"
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "planner/plan.hpp"
 
 namespace sluice::profiler::test {

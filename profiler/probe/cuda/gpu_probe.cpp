@@ -13,7 +13,7 @@
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/row/driver_memory.hpp"
 #include "sim/error.hpp"

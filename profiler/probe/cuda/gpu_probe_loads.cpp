@@ -5,7 +5,7 @@
 #include <functional>
 #include <thread>
 
-#include "planner/host_memory.hpp"
+#include "planner/machines/host_memory.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
 #include "profiler/probe/pci_link.hpp"

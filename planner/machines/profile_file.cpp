@@ -1,4 +1,4 @@
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "planner/host_memory.hpp"
+#include "planner/machines/host_memory.hpp"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "planner/files/hash.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 #include "sim/units_text.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::planner {
 

@@ -1,4 +1,4 @@
-#include "planner/copy_limits.hpp"
+#include "planner/machines/copy_limits.hpp"
 
 #include <algorithm>
 
