@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "engine/thread_pool.hpp"
-#include "planner/job.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/job.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::engine {
 

@@ -9,7 +9,7 @@
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/program.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 

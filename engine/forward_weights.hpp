@@ -7,7 +7,7 @@
 
 #include "engine/device.hpp"
 #include "engine/model_files/state_source.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

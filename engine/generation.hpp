@@ -10,7 +10,7 @@
 
 #include "engine/forward_session.hpp"
 #include "engine/token_sampler.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 

@@ -10,7 +10,7 @@
 #include "engine/executor.hpp"
 #include "engine/step_runner.hpp"
 #include "engine/training_state.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

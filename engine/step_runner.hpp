@@ -14,7 +14,7 @@
 #include "engine/disk/disk_store.hpp"
 #include "engine/executor.hpp"
 #include "engine/token_source.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

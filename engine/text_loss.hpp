@@ -7,7 +7,7 @@
 
 #include "engine/data.hpp"
 #include "engine/forward_session.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 

@@ -12,7 +12,7 @@
 #include "engine/device.hpp"
 #include "engine/disk/disk_store.hpp"
 #include "engine/model_files/state_source.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "planner/cost_model.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/run_config.hpp"
 #include "sim/units.hpp"
 

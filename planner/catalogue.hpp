@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/machines/machine.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::planner {
 

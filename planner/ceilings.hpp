@@ -4,8 +4,8 @@
 
 #include "planner/bound.hpp"
 #include "planner/calibration.hpp"
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 #include "planner/run_config.hpp"
 #include "sim/units.hpp"
 

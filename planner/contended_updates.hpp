@@ -7,7 +7,7 @@
 
 #include "planner/cost_model.hpp"
 #include "planner/fastest_rates.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::planner {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 #include "sim/task_graph.hpp"
 #include "sim/units.hpp"
 

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "planner/cost.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::planner {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/attention_shape.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "planner/cost_model.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::planner {
 

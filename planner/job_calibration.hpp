@@ -2,8 +2,8 @@
 #pragma once
 
 #include "planner/calibration.hpp"
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::planner {
 

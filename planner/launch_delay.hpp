@@ -3,8 +3,8 @@
 
 #include "planner/calibration.hpp"
 #include "planner/cost.hpp"
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::planner {
 

@@ -20,7 +20,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 
 namespace sluice::planner {

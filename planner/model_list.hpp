@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::planner {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/job.hpp"
 #include "planner/memory.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "planner/saving_plan.hpp"
 

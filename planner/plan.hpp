@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "planner/cost_switches.hpp"
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "sim/units.hpp"
 

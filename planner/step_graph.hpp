@@ -9,7 +9,7 @@
 
 #include "planner/cost.hpp"
 #include "planner/disk_state.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "sim/task_graph.hpp"
 #include "sim/units.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::planner {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "planner/calibration.hpp"
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
 #include "profiler/measured_run.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "planner/calibration.hpp"
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 #include "profiler/key_times.hpp"
 #include "profiler/measured_run.hpp"
 

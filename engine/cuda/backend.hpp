@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/device.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine::cuda {
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

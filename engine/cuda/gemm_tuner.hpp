@@ -5,7 +5,7 @@
 #include <string>
 
 #include "engine/cuda/gemm_table.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/store.hpp"
 
 namespace sluice::engine {

@@ -16,7 +16,7 @@
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/cuda_workspace.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/record.hpp"
 
 namespace sluice::engine {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/disk_state.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

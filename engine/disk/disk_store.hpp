@@ -17,7 +17,7 @@
 #include "engine/disk/block_queue.hpp"
 #include "engine/disk/disk_layout.hpp"
 #include "engine/disk/kept_blocks.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

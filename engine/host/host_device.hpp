@@ -9,7 +9,7 @@
 #include "engine/host/paced_copy.hpp"
 #include "engine/host/templates.hpp"
 #include "engine/thread_pool.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/run_config.hpp"
 #include "planner/step_graph.hpp"
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/workspace.hpp"
 
 namespace sluice::engine {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/host/unit_slots.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "planner/record.hpp"
 #include "planner/workspace.hpp"

@@ -11,7 +11,7 @@
 #include "engine/rehearsal/window_values.hpp"
 #include "engine/step_runner.hpp"
 #include "planner/host_window.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

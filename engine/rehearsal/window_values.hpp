@@ -7,7 +7,7 @@
 #include <string>
 
 #include "planner/host_window.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/training_state.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::experiments {
 

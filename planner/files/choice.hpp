@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"

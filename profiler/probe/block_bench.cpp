@@ -6,8 +6,8 @@
 #include <random>
 
 #include "engine/master_weights.hpp"
+#include "planner/models/shape.hpp"
 #include "planner/record.hpp"
-#include "planner/shape.hpp"
 
 namespace sluice::profiler {
 namespace {

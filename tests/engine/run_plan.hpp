@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/session.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 #include "planner/step_graph.hpp"
 

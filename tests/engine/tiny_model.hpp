@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/host/templates.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 
 namespace sluice::engine::testing {

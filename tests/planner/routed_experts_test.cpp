@@ -5,7 +5,7 @@
 
 #include "planner/forward_graph.hpp"
 #include "planner/layout.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 #include "step_jobs.hpp"
 
 namespace sluice::planner {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::planner {
 namespace {

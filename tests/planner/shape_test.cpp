@@ -1,4 +1,4 @@
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 #include <gtest/gtest.h>
 

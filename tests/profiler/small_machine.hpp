@@ -1,8 +1,8 @@
 // A small job and a made-up host machine for the profiler's tests.
 #pragma once
 
-#include "planner/job.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
 #include "planner/plan.hpp"
 
 namespace sluice::profiler::test {

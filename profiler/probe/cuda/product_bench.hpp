@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/cuda/gemm.hpp"
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 #include "profiler/probe/cuda/kernel_timer.hpp"
 #include "profiler/probe/curves.hpp"
 

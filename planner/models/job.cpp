@@ -1,4 +1,4 @@
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 #include <cmath>
 

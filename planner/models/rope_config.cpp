@@ -1,4 +1,4 @@
-#include "planner/rope_config.hpp"
+#include "planner/models/rope_config.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::planner {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "planner/rope_config.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/rope_config.hpp"
+#include "planner/models/shape.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
