@@ -20,7 +20,7 @@
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/plan_words.hpp"
+#include "planner/plans/plan_words.hpp"
 #include "planner/prediction_json.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/report/tune_report.hpp"

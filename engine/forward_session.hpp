@@ -9,7 +9,7 @@
 
 #include "engine/executor.hpp"
 #include "engine/forward_weights.hpp"
-#include "planner/forward_plan.hpp"
+#include "planner/plans/forward_plan.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/disk_shares.hpp"
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "planner/steady_state.hpp"
 
 namespace sluice::planner {

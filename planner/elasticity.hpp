@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "planner/calibration.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/predict.hpp"
 
 namespace sluice::planner {

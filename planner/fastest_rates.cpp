@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "planner/cost_key.hpp"
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
 namespace {

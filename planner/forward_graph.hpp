@@ -2,7 +2,7 @@
 // neither gradients nor optimizer state in any arena.
 #pragma once
 
-#include "planner/forward_plan.hpp"
+#include "planner/plans/forward_plan.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::planner {

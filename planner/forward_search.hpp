@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "planner/cost_model.hpp"
-#include "planner/forward_plan.hpp"
 #include "planner/memory.hpp"
+#include "planner/plans/forward_plan.hpp"
 #include "planner/run_config.hpp"
 #include "planner/search.hpp"
 #include "planner/step_graph.hpp"

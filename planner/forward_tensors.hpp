@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/forward_plan.hpp"
 #include "planner/graph_writer.hpp"
+#include "planner/plans/forward_plan.hpp"
 
 namespace sluice::planner {
 

@@ -1,6 +1,6 @@
 #include "planner/less_on_disk.hpp"
 
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "planner/disk_state.hpp"
 #include "planner/machines/profile_file.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "planner/run_planning.hpp"
 #include "sim/error.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/machines/machine.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/run_config.hpp"
 #include "planner/step_graph.hpp"
 #include "sim/units.hpp"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::planner {
 

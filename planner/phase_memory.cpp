@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {

@@ -9,7 +9,7 @@
 
 #include "planner/memory.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/saving_plan.hpp"
 
 namespace sluice::planner {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/predict.hpp"
 #include "planner/record.hpp"
 

@@ -13,7 +13,7 @@
 
 #include "planner/contended_updates.hpp"
 #include "planner/linear_program.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/predict.hpp"
 #include "planner/relaxed_limits.hpp"
 

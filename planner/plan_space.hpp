@@ -4,8 +4,8 @@
 #include <functional>
 #include <vector>
 
-#include "planner/plan.hpp"
 #include "planner/plan_estimate.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/predict.hpp"
 
 namespace sluice::planner {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/plan_overrides.hpp"
+#include "planner/plans/plan_overrides.hpp"
 #include "planner/policy_file.hpp"
 #include "planner/policy_ml_dataflow.hpp"
 #include "planner/store.hpp"

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "planner/files/yaml_document.hpp"
-#include "planner/plan_overrides.hpp"
+#include "planner/plans/plan_overrides.hpp"
 #include "planner/run_paths.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"

@@ -6,7 +6,7 @@
 
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

@@ -4,9 +4,9 @@
 
 #include "planner/coarse_step.hpp"
 #include "planner/deadline.hpp"
-#include "planner/disk_state.hpp"
 #include "planner/less_on_disk.hpp"
 #include "planner/parallel_for.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "planner/run_step.hpp"
 
 namespace sluice::planner {

@@ -6,8 +6,8 @@
 
 #include "planner/disk_search.hpp"
 #include "planner/disk_shares.hpp"
-#include "planner/disk_state.hpp"
 #include "planner/fitting_plans.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -12,7 +12,7 @@
 #include "planner/cost_switches.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
 namespace YAML {

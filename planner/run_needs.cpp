@@ -1,7 +1,7 @@
 #include "planner/run_needs.hpp"
 
 #include "planner/composed_machine.hpp"
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "planner/validated_case.hpp"
 
 namespace sluice::planner {

@@ -6,7 +6,7 @@
 #include "planner/files/choice.hpp"
 #include "planner/foreign_keys.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/plan_overrides.hpp"
+#include "planner/plans/plan_overrides.hpp"
 #include "planner/run_config.hpp"
 #include "planner/run_values.hpp"
 #include "sim/error.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

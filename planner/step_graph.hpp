@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "planner/cost.hpp"
-#include "planner/disk_state.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/disk_state.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/task_graph.hpp"
 #include "sim/units.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "planner/calibration.hpp"
 #include "planner/machines/machine.hpp"
-#include "planner/plan_file.hpp"
+#include "planner/plans/plan_file.hpp"
 
 namespace sluice::planner {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/step_graph.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/trace.hpp"

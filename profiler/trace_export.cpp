@@ -8,7 +8,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/cost_model.hpp"
-#include "planner/plan_file.hpp"
+#include "planner/plans/plan_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/store.hpp"
 #include "profiler/comparison.hpp"

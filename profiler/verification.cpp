@@ -8,7 +8,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
-#include "planner/plan_words.hpp"
+#include "planner/plans/plan_words.hpp"
 #include "profiler/measuring_session.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/disk_state.hpp"
 #include "planner/models/shape.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine {

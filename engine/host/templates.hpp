@@ -9,7 +9,7 @@
 
 #include "engine/host/unit_slots.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/record.hpp"
 #include "planner/workspace.hpp"
 #include "sim/units.hpp"

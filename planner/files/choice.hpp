@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

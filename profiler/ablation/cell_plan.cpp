@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "planner/files/hash.hpp"
-#include "planner/plan_words.hpp"
+#include "planner/plans/plan_words.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/plan_file.hpp"
+#include "planner/plans/plan_file.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 

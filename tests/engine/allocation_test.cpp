@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
 
 namespace {

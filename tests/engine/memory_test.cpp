@@ -8,7 +8,7 @@
 #include "engine/program.hpp"
 #include "engine/step_runner.hpp"
 #include "engine/training_state.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/run_plan.hpp"
 

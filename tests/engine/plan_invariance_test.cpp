@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
 
 namespace sluice::engine::test {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/host/host_device.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
 #include "tests/engine/scratch_folder.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -8,7 +8,7 @@
 
 #include "engine/session.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "planner/step_graph.hpp"
 
 namespace sluice::engine::test {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/files/hash.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "tests/engine/run_plan.hpp"
 
 namespace sluice::engine {

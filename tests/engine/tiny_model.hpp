@@ -7,7 +7,7 @@
 
 #include "engine/host/templates.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::engine::testing {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "planner/steady_state.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -1,8 +1,8 @@
 // Jobs and a machine for tests of state and gradients on the disk.
 #pragma once
 
-#include "planner/disk_state.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/disk_state.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "planner/run_config.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

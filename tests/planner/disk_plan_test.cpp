@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "planner/disk_state.hpp"
 #include "planner/layout.hpp"
 #include "planner/phase_memory.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/disk_jobs.hpp"
 #include "tests/planner/refusal.hpp"

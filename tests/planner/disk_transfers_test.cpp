@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "planner/disk_state.hpp"
 #include "planner/layout.hpp"
 #include "planner/phase_memory.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "tests/planner/disk_jobs.hpp"
 #include "tests/planner/task_spans.hpp"
 

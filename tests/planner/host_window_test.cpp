@@ -5,7 +5,7 @@
 #include <set>
 
 #include "planner/catalogue.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {

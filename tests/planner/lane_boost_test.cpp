@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "planner/machines/profile_file.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "planner/predict.hpp"
-#include "planner/random_plan.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/refusal.hpp"

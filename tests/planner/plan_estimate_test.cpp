@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/memory.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "planner/step_graph.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

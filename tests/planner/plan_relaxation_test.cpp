@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
+#include "planner/plans/random_plan.hpp"
 #include "planner/proven_bound.hpp"
-#include "planner/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

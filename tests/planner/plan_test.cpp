@@ -1,9 +1,9 @@
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include "planner/catalogue.hpp"
-#include "planner/plan_file.hpp"
+#include "planner/plans/plan_file.hpp"
 #include "planner/run_config.hpp"
 #include "refusal.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "planner/cost_key.hpp"
 #include "planner/interval.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "planner/sibling_costs.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/round_machine.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "planner/layout.hpp"
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/step_jobs.hpp"
 #include "tests/planner/task_spans.hpp"

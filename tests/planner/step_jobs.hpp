@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/cost.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::planner::test {
 

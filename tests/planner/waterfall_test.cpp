@@ -8,8 +8,8 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/cost_key.hpp"
+#include "planner/plans/random_plan.hpp"
 #include "planner/predict.hpp"
-#include "planner/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::profiler::test {
 

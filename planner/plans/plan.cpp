@@ -1,7 +1,7 @@
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
-#include "planner/disk_state.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -36,7 +36,7 @@ struct UnitPlan {
                                 ///< round and `when: backward`, hbm gives it no memory of its own.
   Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v. Staged where the host's is
                                 ///< updated by the gpu. On the disk it comes to the host in pieces
-                                ///< (planner/disk_state.hpp), where the cpu updates it.
+                                ///< (planner/plans/disk_state.hpp), where the cpu updates it.
   Keep keep = Keep::input;
   Tier keep_tier = Tier::hbm;
   Executor executor = Executor::cpu;

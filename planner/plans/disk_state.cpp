@@ -1,4 +1,4 @@
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "planner/random_plan.hpp"
+#include "planner/plans/random_plan.hpp"
 
 #include <array>
 #include <initializer_list>

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/models/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

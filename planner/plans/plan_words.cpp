@@ -1,4 +1,4 @@
-#include "planner/plan_words.hpp"
+#include "planner/plans/plan_words.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "planner/plan_overrides.hpp"
+#include "planner/plans/plan_overrides.hpp"
 
 #include <algorithm>
 #include <array>

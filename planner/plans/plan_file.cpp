@@ -1,10 +1,10 @@
-#include "planner/plan_file.hpp"
+#include "planner/plans/plan_file.hpp"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "planner/disk_state.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

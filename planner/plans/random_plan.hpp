@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::planner {
 

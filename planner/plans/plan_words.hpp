@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/plan.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::planner {
 
