@@ -32,7 +32,7 @@ struct AttentionWork {
   std::int64_t prior = 0;  ///< Keys before the first query, of earlier chunks of the sequences.
   std::optional<std::int64_t> window = std::nullopt;  ///< Keys a query sees, itself included.
   /// What a CUDA device reads and writes to add up gradients of keys and values over runs
-  /// (planner/attention_shape.hpp).
+  /// (planner/scratch/attention_shape.hpp).
   Bytes sums{0};
   std::int64_t narrow_keys = 0;  ///< Keys that runs of one head read (narrow_run_time).
 };

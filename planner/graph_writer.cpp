@@ -4,7 +4,7 @@
 #include <array>
 
 #include "planner/cost_key.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "planner/cost.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

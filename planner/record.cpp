@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planner/cuda_workspace.hpp"
-#include "planner/workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
+#include "planner/scratch/workspace.hpp"
 
 namespace sluice::planner {
 namespace {

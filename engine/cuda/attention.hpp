@@ -9,7 +9,7 @@
 #include <string>
 
 #include "engine/cuda/cudnn.hpp"
-#include "planner/attention_shape.hpp"
+#include "planner/scratch/attention_shape.hpp"
 
 namespace sluice::engine {
 

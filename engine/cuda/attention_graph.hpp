@@ -3,7 +3,7 @@
 
 #include "engine/cuda/cudnn.hpp"
 #include "engine/cuda/cudnn_plan.hpp"
-#include "planner/attention_shape.hpp"
+#include "planner/scratch/attention_shape.hpp"
 
 namespace sluice::engine {
 

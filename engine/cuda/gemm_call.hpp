@@ -12,7 +12,7 @@
 #include "engine/cuda/gemm_choice.hpp"
 #include "engine/cuda/gemm_product.hpp"
 #include "engine/cuda/gemm_table.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::engine {
 

@@ -15,9 +15,9 @@
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
-#include "planner/cuda_workspace.hpp"
 #include "planner/models/job.hpp"
 #include "planner/record.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::engine {
 

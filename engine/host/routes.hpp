@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "planner/models/job.hpp"
-#include "planner/workspace.hpp"
+#include "planner/scratch/workspace.hpp"
 
 namespace sluice::engine {
 

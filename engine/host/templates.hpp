@@ -11,7 +11,7 @@
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/record.hpp"
-#include "planner/workspace.hpp"
+#include "planner/scratch/workspace.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

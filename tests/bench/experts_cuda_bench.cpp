@@ -13,7 +13,7 @@
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/routes.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 #include "tests/bench/cuda_bench.hpp"
 

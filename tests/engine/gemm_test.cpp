@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/master_weights.hpp"
-#include "planner/workspace.hpp"
+#include "planner/scratch/workspace.hpp"
 
 namespace sluice::engine {
 namespace {

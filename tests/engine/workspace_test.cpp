@@ -1,6 +1,6 @@
 // Records and workspaces as the planner sizes them; that kernels stay within them is tested with
 // the templates.
-#include "planner/workspace.hpp"
+#include "planner/scratch/workspace.hpp"
 
 #include <gtest/gtest.h>
 

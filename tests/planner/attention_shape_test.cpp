@@ -1,5 +1,5 @@
 // Scratch memory of attention by arithmetic alone: runs anywhere.
-#include "planner/attention_shape.hpp"
+#include "planner/scratch/attention_shape.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "planner/catalogue.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -5,12 +5,12 @@
 #include <algorithm>
 
 #include "planner/catalogue.hpp"
-#include "planner/cuda_workspace.hpp"
 #include "planner/memory.hpp"
 #include "planner/predict.hpp"
 #include "planner/record.hpp"
 #include "planner/remedies.hpp"
 #include "planner/run_config.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "tests/planner/refusal.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

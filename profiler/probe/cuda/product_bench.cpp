@@ -7,7 +7,7 @@
 
 #include "engine/cuda/gemm_tuner.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/attention_shape.hpp"
+#include "planner/scratch/attention_shape.hpp"
 
 namespace sluice::engine {
 

@@ -1,6 +1,6 @@
 // Products of experts with the rows of their tokens against double.
 #include "engine/cuda/kernels/expert_product.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 
 namespace sluice::engine::cuda::testing {

@@ -5,7 +5,7 @@
 
 #include "engine/cuda/kernels/routes.hpp"
 #include "engine/host/routes.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 
 namespace sluice::engine::cuda::testing {

@@ -1,4 +1,4 @@
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 
 #include <algorithm>
 

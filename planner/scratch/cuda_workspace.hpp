@@ -1,8 +1,8 @@
 // Where the scratch of one compute task lies on a CUDA device.
 #pragma once
 
-#include "planner/attention_shape.hpp"
 #include "planner/models/job.hpp"
+#include "planner/scratch/attention_shape.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

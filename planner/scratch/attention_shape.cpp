@@ -1,4 +1,4 @@
-#include "planner/attention_shape.hpp"
+#include "planner/scratch/attention_shape.hpp"
 
 #include <algorithm>
 #include <limits>
