@@ -13,7 +13,7 @@
 
 #include "cli/interrupt.hpp"
 #include "cli/parse.hpp"
-#include "planner/search_effort.hpp"
+#include "planner/effort/search_effort.hpp"
 #include "planner/store.hpp"
 #include "profiler/ablation/ablation.hpp"
 #include "profiler/ablation/ablation_estimate.hpp"

@@ -6,7 +6,7 @@
 
 #include "engine/master_weights.hpp"
 #include "engine/model_files/state_pieces.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

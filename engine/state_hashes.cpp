@@ -7,8 +7,8 @@
 
 #include "engine/model_files/state_pieces.hpp"
 #include "engine/training_state.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "planner/files/hash.hpp"
-#include "planner/parallel_for.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "engine/master_weights.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 
 namespace sluice::engine {
 namespace {

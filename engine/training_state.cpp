@@ -8,7 +8,7 @@
 #include "engine/init.hpp"
 #include "engine/master_weights.hpp"
 #include "engine/model_files/state_pieces.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "planner/catalogue.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "planner/resident_node.hpp"
 #include "planner/run_needs.hpp"
 #include "planner/run_planning.hpp"

@@ -2,8 +2,8 @@
 // where those are enough.
 #include <algorithm>
 
+#include "planner/effort/interruption.hpp"
 #include "planner/fitting_plans.hpp"
-#include "planner/interruption.hpp"
 
 namespace sluice::planner {
 namespace {

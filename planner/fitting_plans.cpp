@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/effort/interruption.hpp"
 #include "planner/guided_search.hpp"
-#include "planner/interruption.hpp"
 #include "planner/plan_sketch.hpp"
 #include "planner/usual_values.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/deadline.hpp"
+#include "planner/effort/deadline.hpp"
 #include "planner/run_config.hpp"
 #include "planner/store.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "planner/plan_estimate.hpp"
 
 namespace sluice::planner {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/deadline.hpp"
+#include "planner/effort/deadline.hpp"
 #include "planner/run_config.hpp"
 #include "planner/search.hpp"
 #include "planner/store.hpp"

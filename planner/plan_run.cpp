@@ -4,12 +4,12 @@
 #include <sstream>
 #include <utility>
 
-#include "planner/deadline.hpp"
+#include "planner/effort/deadline.hpp"
+#include "planner/effort/interruption.hpp"
+#include "planner/effort/search_effort.hpp"
 #include "planner/files/choice.hpp"
-#include "planner/interruption.hpp"
 #include "planner/policy.hpp"
 #include "planner/prediction_json.hpp"
-#include "planner/search_effort.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "planner/deadline.hpp"
+#include "planner/effort/deadline.hpp"
 #include "planner/run_planning.hpp"
 
 namespace sluice::planner {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include "planner/interruption.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/interruption.hpp"
+#include "planner/effort/parallel_for.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -12,7 +12,7 @@
 #include "engine/cuda/attention_graph.hpp"
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

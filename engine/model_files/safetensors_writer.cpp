@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "engine/model_files/state_pieces.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "planner/phase_memory.hpp"
 #include "sim/error.hpp"
 

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "engine/master_weights.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "planner/record.hpp"
 
 namespace sluice::engine {

@@ -10,7 +10,7 @@
 #include "engine/ledger.hpp"
 #include "engine/missing_folders.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/search_effort.hpp"
+#include "planner/effort/search_effort.hpp"
 #include "planner/store.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/cell_run.hpp"

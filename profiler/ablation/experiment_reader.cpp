@@ -8,9 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "planner/effort/search_effort.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
-#include "planner/search_effort.hpp"
 #include "planner/store.hpp"
 #include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/experiment.hpp"

@@ -10,7 +10,7 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/row/driver_memory.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/search_effort.hpp"
+#include "planner/effort/search_effort.hpp"
 #include "planner/store.hpp"
 #include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/cell_columns.hpp"

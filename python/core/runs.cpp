@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "planner/buy.hpp"
-#include "planner/interruption.hpp"
+#include "planner/effort/interruption.hpp"
 #include "planner/plan_run.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/prices.hpp"

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/effort/search_effort.hpp"
 #include "planner/run_planning.hpp"
-#include "planner/search_effort.hpp"
 #include "sim/units_text.hpp"
 
 namespace {

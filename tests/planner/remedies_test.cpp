@@ -4,7 +4,7 @@
 
 #include <chrono>
 
-#include "planner/interruption.hpp"
+#include "planner/effort/interruption.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/searching.hpp"
 #include "tests/planner/step_jobs.hpp"

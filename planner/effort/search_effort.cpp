@@ -1,4 +1,4 @@
-#include "planner/search_effort.hpp"
+#include "planner/effort/search_effort.hpp"
 
 #include <algorithm>
 
