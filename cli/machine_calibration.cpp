@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/catalogue.hpp"
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"

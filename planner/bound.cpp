@@ -4,9 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "planner/cost_key.hpp"
-#include "planner/fastest_rates.hpp"
-#include "planner/lane_boost.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/fastest_rates.hpp"
+#include "planner/costs/lane_boost.hpp"
 
 namespace sluice::planner {
 namespace {

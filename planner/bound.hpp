@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "planner/models/job.hpp"
 #include "planner/run_config.hpp"
 #include "sim/units.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 
 namespace sluice::planner {
 namespace {

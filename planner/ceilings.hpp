@@ -3,7 +3,7 @@
 #pragma once
 
 #include "planner/bound.hpp"
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
 #include "planner/run_config.hpp"

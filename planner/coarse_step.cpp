@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "planner/cost_key.hpp"
+#include "planner/costs/cost_key.hpp"
 #include "planner/graph_writer.hpp"
 #include "planner/layout.hpp"
 #include "planner/memory.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predict.hpp"
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "planner/memory.hpp"
 #include "planner/plans/forward_plan.hpp"
 #include "planner/run_config.hpp"

@@ -1,7 +1,7 @@
 // Copies of a step graph: cut into chunks, timed, and counted by pools.
 #include <algorithm>
 
-#include "planner/cost_key.hpp"
+#include "planner/costs/cost_key.hpp"
 #include "planner/graph_writer.hpp"
 #include "sim/error.hpp"
 

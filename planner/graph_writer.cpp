@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/cost_key.hpp"
+#include "planner/costs/cost_key.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "planner/profile_rates.hpp"
+#include "planner/costs/profile_rates.hpp"
 
 namespace sluice::planner {
 namespace {

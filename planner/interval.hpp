@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/step_graph.hpp"
 #include "sim/simulate.hpp"

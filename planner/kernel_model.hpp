@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost.hpp"
+#include "planner/costs/cost.hpp"
 #include "planner/kernel_model_correction.hpp"
 
 namespace sluice::planner {

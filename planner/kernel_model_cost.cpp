@@ -4,10 +4,10 @@
 #include <filesystem>
 
 #include "planner/catalogue.hpp"
-#include "planner/cost_parts.hpp"
+#include "planner/costs/cost_parts.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "planner/kernel_model_attention.hpp"
 #include "planner/kernel_model_file.hpp"
-#include "planner/profile_rates.hpp"
 #include "planner/store.hpp"
 #include "sim/error.hpp"
 

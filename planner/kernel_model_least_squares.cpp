@@ -1,7 +1,7 @@
 #include <cmath>
 #include <limits>
 
-#include "planner/cholesky.hpp"
+#include "planner/costs/cholesky.hpp"
 #include "planner/kernel_model_fit.hpp"
 
 namespace sluice::planner {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/predict.hpp"
 #include "planner/run_config.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "planner/cost_key.hpp"
-#include "planner/profile_rates.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "planner/record.hpp"
 #include "planner/staged_state.hpp"
 

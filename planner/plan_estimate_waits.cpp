@@ -2,8 +2,8 @@
 // each lane alone, from the norm of the step before to this one's, without what delays feed back.
 #include <algorithm>
 
+#include "planner/costs/profile_rates.hpp"
 #include "planner/plan_estimate.hpp"
-#include "planner/profile_rates.hpp"
 #include "planner/staged_state.hpp"
 
 namespace sluice::planner {

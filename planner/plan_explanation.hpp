@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/reliefs.hpp"
 #include "planner/search.hpp"
 #include "planner/waterfall.hpp"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/contended_updates.hpp"
+#include "planner/costs/contended_updates.hpp"
 #include "planner/linear_program.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predict.hpp"

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "planner/chain_bound.hpp"
+#include "planner/costs/job_calibration.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/interval.hpp"
-#include "planner/job_calibration.hpp"
 #include "planner/steady_state.hpp"
 #include "sim/simulate.hpp"
 

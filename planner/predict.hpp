@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "planner/bound.hpp"
-#include "planner/calibration.hpp"
-#include "planner/cost_model.hpp"
+#include "planner/costs/calibration.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "planner/memory.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/plans/plan_file.hpp"

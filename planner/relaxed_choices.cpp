@@ -2,7 +2,7 @@
 // relaxation.
 #include <algorithm>
 
-#include "planner/cost_key.hpp"
+#include "planner/costs/cost_key.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/staged_state.hpp"
 

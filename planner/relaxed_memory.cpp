@@ -1,5 +1,5 @@
 // Rows of the relaxation: what must fit device and host at some time of a step.
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/record.hpp"
 

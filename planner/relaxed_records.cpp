@@ -1,7 +1,7 @@
 // What each choice of a block's records uses in a step: columns of the relaxation.
 #include <algorithm>
 
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/record.hpp"
 

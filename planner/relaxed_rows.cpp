@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
 #include "planner/record.hpp"
 

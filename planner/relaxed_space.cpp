@@ -1,8 +1,8 @@
 // The choices that the relaxation's units have.
 #include <algorithm>
 
-#include "planner/contended_updates.hpp"
-#include "planner/fastest_rates.hpp"
+#include "planner/costs/contended_updates.hpp"
+#include "planner/costs/fastest_rates.hpp"
 #include "planner/plan_relaxation.hpp"
 
 namespace sluice::planner {

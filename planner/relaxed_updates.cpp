@@ -1,7 +1,7 @@
 // Rows of the relaxation: when the CPU updates, and what it shares meanwhile.
 #include <algorithm>
 
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 #include "planner/plan_relaxation.hpp"
 
 namespace sluice::planner {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/machine_resources.hpp"
 #include "planner/more_kept.hpp"
 #include "planner/search.hpp"

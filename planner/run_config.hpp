@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost_switches.hpp"
+#include "planner/costs/cost_switches.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost.hpp"
+#include "planner/costs/cost.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/plans/plan.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/plans/plan_file.hpp"
 

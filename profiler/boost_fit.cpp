@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 #include "sim/boost.hpp"
 
 namespace sluice::profiler {

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
-#include "planner/calibration.hpp"
-#include "planner/cost.hpp"
+#include "planner/costs/calibration.hpp"
+#include "planner/costs/cost.hpp"
 #include "profiler/measured_run.hpp"
 
 namespace sluice::profiler {
@@ -15,7 +15,8 @@ namespace sluice::profiler {
 struct ComputeSpan {
   Seconds start{0}, end{0};
   std::size_t group = 0;  ///< Tasks of one group would take one time if the lane never rested.
-  /// Share of the boost (planner/lane_boost.hpp); those of none keep the lane busy and say nothing.
+  /// Share of the boost (planner/costs/lane_boost.hpp); those of none keep the lane busy and say
+  /// nothing.
   double boosts = 1;
   std::size_t step = 0, task = 0;  ///< Of the measured run.
 };
@@ -50,7 +51,7 @@ struct BoostFit {
     const planner::StepGraph& graph, const planner::MachineProfile& profile, const MeasuredRun& run,
     const planner::CostModel::LaneBoost& boost);
 
-/// The fit as calibration keeps it (planner/lane_boost.hpp).
+/// The fit as calibration keeps it (planner/costs/lane_boost.hpp).
 void add_boost(planner::Calibration& calibration, const std::string& profile_hash,
                const BoostFit& fit, const std::string& source);
 

@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 
-#include "planner/cost_model.hpp"
-#include "planner/lane_boost.hpp"
-#include "planner/lane_interference.hpp"
-#include "planner/launch_delay.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/lane_boost.hpp"
+#include "planner/costs/lane_interference.hpp"
+#include "planner/costs/launch_delay.hpp"
 #include "profiler/key_times.hpp"
 #include "profiler/simulated_keys.hpp"
 #include "sim/error.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
 #include "profiler/boost_fit.hpp"

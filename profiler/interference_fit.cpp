@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "planner/cholesky.hpp"
+#include "planner/costs/cholesky.hpp"
 #include "profiler/boost_fit.hpp"
 #include "sim/error.hpp"
 

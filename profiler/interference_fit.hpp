@@ -20,8 +20,8 @@ struct LaneFactor {
   struct Delay {
     double seconds, deviation;
   };
-  /// Beside the factor: how much longer each kernel takes to start (planner/launch_delay.hpp). Of a
-  /// GPU's copies on its compute lane.
+  /// Beside the factor: how much longer each kernel takes to start
+  /// (planner/costs/launch_delay.hpp). Of a GPU's copies on its compute lane.
   std::optional<Delay> launch_delay = std::nullopt;
 };
 

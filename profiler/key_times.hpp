@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "planner/cost.hpp"
+#include "planner/costs/cost.hpp"
 #include "planner/machines/machine.hpp"
 #include "profiler/measured_run.hpp"
 

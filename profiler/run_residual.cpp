@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/cost_model.hpp"
-#include "planner/launch_delay.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/launch_delay.hpp"
 #include "profiler/simulated_keys.hpp"
 
 namespace sluice::profiler {

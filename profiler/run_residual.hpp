@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
 #include "profiler/key_times.hpp"

@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "planner/catalogue.hpp"
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/store.hpp"

@@ -81,8 +81,8 @@ struct MachineProfile {
   // DRAM units used per byte copied / per parameter updated.
   Fact h2d_dram, d2h_dram, update_dram;
   // How firmly copies hold their rate where host memory is full: sharing weight over the rate
-  // alone, the optimizer's being 1; 0 where nobody fitted it (planner/cost_model.hpp then has its
-  // own).
+  // alone, the optimizer's being 1; 0 where nobody fitted it (planner/costs/cost_model.hpp then has
+  // its own).
   Fact h2d_weight, d2h_weight;
   // Core-seconds used per byte copied (host backend: the copying thread); zero on CUDA.
   Fact copy_cores;

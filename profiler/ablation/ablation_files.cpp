@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "planner/calibration.hpp"
+#include "planner/costs/calibration.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/store.hpp"
 #include "profiler/ablation/ablation_report.hpp"

@@ -11,7 +11,7 @@
 #include "engine/host/gemm.hpp"
 #include "engine/poll.hpp"
 #include "planner/catalogue.hpp"
-#include "planner/profile_rates.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/probe/block_bench.hpp"
 #include "profiler/probe/company.hpp"

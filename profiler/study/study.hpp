@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost_switches.hpp"
+#include "planner/costs/cost_switches.hpp"
 #include "planner/run_planning.hpp"
 #include "profiler/study/study_statistics.hpp"
 

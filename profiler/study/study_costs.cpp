@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "engine/backend.hpp"
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "sim/error.hpp"
 

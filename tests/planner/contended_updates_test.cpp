@@ -1,8 +1,8 @@
-#include "planner/contended_updates.hpp"
+#include "planner/costs/contended_updates.hpp"
 
 #include <gtest/gtest.h>
 
-#include "planner/cost_key.hpp"
+#include "planner/costs/cost_key.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/cost_family.hpp"
+#include "planner/costs/cost_family.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "planner/ceilings.hpp"
-#include "planner/cost_key.hpp"
-#include "planner/profile_rates.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "planner/run_planning.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -1,4 +1,4 @@
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "planner/launch_delay.hpp"
+#include "planner/costs/launch_delay.hpp"
 
 #include <gtest/gtest.h>
 
 #include "planner/catalogue.hpp"
-#include "planner/cost_key.hpp"
-#include "planner/cost_model.hpp"
-#include "planner/lane_interference.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/lane_interference.hpp"
 #include "round_machine.hpp"
 
 namespace sluice::planner {

@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "planner/catalogue.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/policy_file.hpp"
 #include "planner/policy_ml_dataflow.hpp"
-#include "planner/profile_rates.hpp"
 #include "planner/run_planning.hpp"
 #include "refusal.hpp"
 #include "sim/error.hpp"

@@ -1,11 +1,11 @@
-#include "planner/pooled_updates.hpp"
+#include "planner/costs/pooled_updates.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "planner/cost_key.hpp"
-#include "planner/profile_rates.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "round_machine.hpp"
 
 namespace sluice::planner {

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "planner/cost_key.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/sibling_costs.hpp"
 #include "planner/interval.hpp"
 #include "planner/plans/random_plan.hpp"
-#include "planner/sibling_costs.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

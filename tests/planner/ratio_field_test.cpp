@@ -1,10 +1,10 @@
-#include "planner/ratio_field.hpp"
+#include "planner/costs/ratio_field.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "planner/cholesky.hpp"
+#include "planner/costs/cholesky.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,10 +1,10 @@
-#include "planner/sibling_costs.hpp"
+#include "planner/costs/sibling_costs.hpp"
 
 #include <gtest/gtest.h>
 
 #include "planner/catalogue.hpp"
-#include "planner/cost_key.hpp"
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "round_machine.hpp"
 
 namespace sluice::planner {

@@ -1,7 +1,7 @@
 // Small jobs and a machine of round numbers for tests of the step graph.
 #pragma once
 
-#include "planner/cost.hpp"
+#include "planner/costs/cost.hpp"
 #include "planner/plans/plan.hpp"
 
 namespace sluice::planner::test {

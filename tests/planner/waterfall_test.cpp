@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "planner/catalogue.hpp"
-#include "planner/cost_key.hpp"
+#include "planner/costs/cost_key.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "planner/predict.hpp"
 #include "tests/planner/round_machine.hpp"

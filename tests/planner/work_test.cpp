@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "planner/cost.hpp"
+#include "planner/costs/cost.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {

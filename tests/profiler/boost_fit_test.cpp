@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "planner/lane_boost.hpp"
+#include "planner/costs/lane_boost.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "sim/boost.hpp"
 #include "tests/profiler/small_machine.hpp"

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
-#include "planner/cost_model.hpp"
-#include "planner/lane_interference.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/lane_interference.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"
 

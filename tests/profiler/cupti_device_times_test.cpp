@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/device_times.hpp"
 #include "profiler/key_times.hpp"

@@ -6,7 +6,7 @@
 
 #include "engine/host/host_device.hpp"
 #include "engine/session.hpp"
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "profiler/cupti/task_tagging.hpp"
 #include "profiler/recorder.hpp"
 #include "tests/profiler/small_machine.hpp"

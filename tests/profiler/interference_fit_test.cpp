@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "tests/profiler/small_machine.hpp"
 
 namespace sluice::profiler {

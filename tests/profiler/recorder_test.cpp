@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "profiler/measured_run.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"

@@ -12,8 +12,8 @@
 #include "engine/cuda/kernels/swiglu.hpp"
 #include "engine/cuda/shared_memory.hpp"
 #include "engine/cuda/templates.hpp"
-#include "planner/cost.hpp"
-#include "planner/profile_rates.hpp"
+#include "planner/costs/cost.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "profiler/probe/block_bench.hpp"
 
 namespace sluice::profiler {
