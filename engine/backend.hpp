@@ -7,8 +7,8 @@
 
 #include "engine/device.hpp"
 #include "engine/disk/disk_store.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/run_config.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 

@@ -11,7 +11,7 @@
 
 #include "engine/adamw.hpp"
 #include "engine/device_queues.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

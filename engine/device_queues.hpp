@@ -9,7 +9,7 @@
 #include <span>
 
 #include "engine/adamw.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::engine {
 

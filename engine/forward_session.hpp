@@ -9,8 +9,8 @@
 
 #include "engine/executor.hpp"
 #include "engine/forward_weights.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/plans/forward_plan.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 
@@ -25,7 +25,7 @@ class PassWork {
   virtual void finish(std::span<const std::byte> result, std::int64_t pass) = 0;
 };
 
-/// Runs a graph of planner/forward_graph.hpp. Owns everything that passes need, made once.
+/// Runs a graph of planner/graph/forward_graph.hpp. Owns everything that passes need, made once.
 class ForwardSession : private TaskRunner {
  public:
   /// `work` must outlive the session; `graph` need not.

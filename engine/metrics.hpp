@@ -10,7 +10,7 @@
 
 #include "engine/gpu_reading.hpp"
 #include "engine/line_file.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/device.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/host_window.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 

@@ -10,8 +10,8 @@
 #include "engine/executor.hpp"
 #include "engine/step_runner.hpp"
 #include "engine/training_state.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 

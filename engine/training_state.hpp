@@ -12,8 +12,8 @@
 #include "engine/device.hpp"
 #include "engine/disk/disk_store.hpp"
 #include "engine/model_files/state_source.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/models/shape.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "planner/costs/cost_key.hpp"
-#include "planner/graph_writer.hpp"
+#include "planner/graph/graph_writer.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/graph/steady_state.hpp"
+#include "planner/graph/step_emitter.hpp"
 #include "planner/layout.hpp"
 #include "planner/memory.hpp"
-#include "planner/record.hpp"
-#include "planner/steady_state.hpp"
-#include "planner/step_emitter.hpp"
 
 namespace sluice::planner {
 namespace {

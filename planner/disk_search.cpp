@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "planner/disk_shares.hpp"
+#include "planner/graph/steady_state.hpp"
 #include "planner/plans/disk_state.hpp"
-#include "planner/steady_state.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -4,11 +4,11 @@
 #include <optional>
 #include <span>
 
-#include "planner/forward_graph.hpp"
+#include "planner/graph/forward_graph.hpp"
+#include "planner/graph/steady_state.hpp"
 #include "planner/interval.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/remedies.hpp"
-#include "planner/steady_state.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

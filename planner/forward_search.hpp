@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/memory.hpp"
 #include "planner/plans/forward_plan.hpp"
 #include "planner/run_config.hpp"
 #include "planner/search.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::planner {
 

@@ -1,8 +1,8 @@
 // Plans made better by small changes: blocks from one choice to another, their order, buffers.
 #include <algorithm>
 
+#include "planner/graph/record.hpp"
 #include "planner/guided_search.hpp"
-#include "planner/record.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {

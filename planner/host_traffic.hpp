@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include "planner/graph/step_graph.hpp"
 #include "planner/host_window.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::planner {
 

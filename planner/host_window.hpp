@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::planner {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/machines/machine.hpp"
-#include "planner/step_graph.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner {

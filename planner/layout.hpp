@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::planner {
 

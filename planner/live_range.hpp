@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "planner/happens_before.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/happens_before.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::planner {
 

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "planner/graph/step_graph.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/run_config.hpp"
-#include "planner/step_graph.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

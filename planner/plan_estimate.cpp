@@ -4,8 +4,8 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/profile_rates.hpp"
-#include "planner/record.hpp"
-#include "planner/staged_state.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/graph/staged_state.hpp"
 
 namespace sluice::planner {
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
+#include "planner/graph/record.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predict.hpp"
-#include "planner/record.hpp"
 
 namespace sluice::planner {
 

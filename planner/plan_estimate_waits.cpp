@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "planner/costs/profile_rates.hpp"
+#include "planner/graph/staged_state.hpp"
 #include "planner/plan_estimate.hpp"
-#include "planner/staged_state.hpp"
 
 namespace sluice::planner {
 namespace {

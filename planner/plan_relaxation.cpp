@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/relaxed_program.hpp"
 
 namespace sluice::planner {

@@ -5,8 +5,8 @@
 #include "planner/chain_bound.hpp"
 #include "planner/costs/job_calibration.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/graph/steady_state.hpp"
 #include "planner/interval.hpp"
-#include "planner/steady_state.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner {

@@ -12,12 +12,12 @@
 #include "planner/bound.hpp"
 #include "planner/costs/calibration.hpp"
 #include "planner/costs/cost_model.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/memory.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/stalls.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::planner {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/graph/staged_state.hpp"
 #include "planner/plan_relaxation.hpp"
-#include "planner/staged_state.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "planner/costs/lane_boost.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/plan_relaxation.hpp"
-#include "planner/record.hpp"
 
 namespace sluice::planner {
 namespace {

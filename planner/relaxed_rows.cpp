@@ -3,8 +3,8 @@
 #include <initializer_list>
 
 #include "planner/costs/lane_boost.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/plan_relaxation.hpp"
-#include "planner/record.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

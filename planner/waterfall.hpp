@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "planner/ceilings.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/stalls.hpp"
-#include "planner/step_graph.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

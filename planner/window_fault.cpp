@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/happens_before.hpp"
+#include "planner/graph/happens_before.hpp"
 #include "planner/host_window.hpp"
 
 namespace sluice::planner {

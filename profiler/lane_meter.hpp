@@ -8,7 +8,7 @@
 
 #include "engine/metrics.hpp"
 #include "engine/observer.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::profiler {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "planner/graph/step_graph.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/step_graph.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/trace.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/observer.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "sim/simulate.hpp"
 #include "sim/trace.hpp"
 

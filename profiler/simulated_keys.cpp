@@ -3,7 +3,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/steady_state.hpp"
+#include "planner/graph/steady_state.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <map>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "profiler/key_times.hpp"
 
 namespace sluice::profiler {

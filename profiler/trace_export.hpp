@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/graph/step_graph.hpp"
 #include "planner/stalls.hpp"
-#include "planner/step_graph.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/trace.hpp"
 #include "sim/trace_file.hpp"

@@ -15,8 +15,8 @@
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/host/unit_slots.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/models/job.hpp"
-#include "planner/record.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::engine {

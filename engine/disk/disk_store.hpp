@@ -17,8 +17,8 @@
 #include "engine/disk/block_queue.hpp"
 #include "engine/disk/disk_layout.hpp"
 #include "engine/disk/kept_blocks.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/models/shape.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 

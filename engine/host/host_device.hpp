@@ -9,9 +9,9 @@
 #include "engine/host/paced_copy.hpp"
 #include "engine/host/templates.hpp"
 #include "engine/thread_pool.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
 #include "planner/run_config.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 

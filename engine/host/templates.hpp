@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "engine/host/unit_slots.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/record.hpp"
 #include "planner/scratch/workspace.hpp"
 #include "sim/units.hpp"
 

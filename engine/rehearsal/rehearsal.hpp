@@ -10,9 +10,9 @@
 #include "engine/executor.hpp"
 #include "engine/rehearsal/window_values.hpp"
 #include "engine/step_runner.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/host_window.hpp"
 #include "planner/models/job.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine {
 

@@ -10,7 +10,7 @@
 
 #include "engine/master_weights.hpp"
 #include "planner/effort/parallel_for.hpp"
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 
 namespace sluice::engine {
 namespace {

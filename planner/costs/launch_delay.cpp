@@ -5,7 +5,7 @@
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/lane_interference.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "profiler/cupti/attribution.hpp"
 #include "profiler/measured_run.hpp"
 

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "engine/master_weights.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/models/shape.hpp"
-#include "planner/record.hpp"
 
 namespace sluice::profiler {
 namespace {

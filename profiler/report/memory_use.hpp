@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/units.hpp"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "profiler/measured_run.hpp"
 
 namespace sluice::profiler {

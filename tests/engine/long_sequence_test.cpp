@@ -8,7 +8,7 @@
 
 #include "engine/host/templates.hpp"
 #include "engine/master_weights.hpp"
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/guarded_buffer.hpp"
 #include "tests/engine/tiny_model.hpp"

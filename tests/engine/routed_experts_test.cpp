@@ -7,7 +7,7 @@
 
 #include "engine/forward_session.hpp"
 #include "engine/host/host_device.hpp"
-#include "planner/forward_graph.hpp"
+#include "planner/graph/forward_graph.hpp"
 #include "tests/engine/run_plan.hpp"
 #include "tests/planner/step_jobs.hpp"
 

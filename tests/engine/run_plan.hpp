@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/session.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::engine::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/master_weights.hpp"
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/reference_model.hpp"
 #include "tests/engine/tiny_model.hpp"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "engine/master_weights.hpp"
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 #include "tests/engine/guarded_buffer.hpp"
 
 namespace sluice::engine::testing {

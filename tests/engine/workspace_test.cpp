@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 #include "tests/engine/tiny_model.hpp"
 
 namespace sluice::engine::testing {

@@ -1,4 +1,4 @@
-#include "planner/buffer_schedule.hpp"
+#include "planner/graph/buffer_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/graph/steady_state.hpp"
 #include "planner/plans/random_plan.hpp"
-#include "planner/steady_state.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "planner/catalogue.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "refusal.hpp"
 #include "small_config.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -1,5 +1,5 @@
 // The graph of forward passes alone, and the plan that fits.
-#include "planner/forward_graph.hpp"
+#include "planner/graph/forward_graph.hpp"
 
 #include <gtest/gtest.h>
 

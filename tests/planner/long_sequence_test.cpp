@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "planner/catalogue.hpp"
+#include "planner/graph/record.hpp"
 #include "planner/memory.hpp"
 #include "planner/predict.hpp"
-#include "planner/record.hpp"
 #include "planner/remedies.hpp"
 #include "planner/run_config.hpp"
 #include "planner/scratch/cuda_workspace.hpp"

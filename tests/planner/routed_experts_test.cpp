@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "planner/forward_graph.hpp"
+#include "planner/graph/forward_graph.hpp"
 #include "planner/layout.hpp"
 #include "planner/models/shape.hpp"
 #include "step_jobs.hpp"

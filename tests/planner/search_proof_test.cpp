@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/graph/record.hpp"
 #include "planner/plan_relaxation.hpp"
-#include "planner/record.hpp"
 #include "planner/search.hpp"
 #include "sim/error.hpp"
 #include "tests/planner/round_machine.hpp"

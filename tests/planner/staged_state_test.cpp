@@ -1,9 +1,9 @@
-#include "planner/staged_state.hpp"
+#include "planner/graph/staged_state.hpp"
 
 #include <gtest/gtest.h>
 
+#include "planner/graph/step_graph.hpp"
 #include "planner/layout.hpp"
-#include "planner/step_graph.hpp"
 #include "tests/planner/step_jobs.hpp"
 #include "tests/planner/task_spans.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/graph_writer.hpp"
+#include "planner/graph/graph_writer.hpp"
 #include "planner/plans/forward_plan.hpp"
 
 namespace sluice::planner {

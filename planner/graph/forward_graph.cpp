@@ -1,10 +1,10 @@
-#include "planner/forward_graph.hpp"
+#include "planner/graph/forward_graph.hpp"
 
 #include <algorithm>
 #include <optional>
 
-#include "planner/forward_tensors.hpp"
-#include "planner/graph_writer.hpp"
+#include "planner/graph/forward_tensors.hpp"
+#include "planner/graph/graph_writer.hpp"
 #include "planner/layout.hpp"
 #include "sim/error.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/data_dependencies.hpp"
+#include "planner/graph/data_dependencies.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 // Updates on the device of units whose gradient and state wait on the host: at the end of the step
 // unit after unit comes into the state buffers, is updated, and goes back.
-#include "planner/step_emitter.hpp"
+#include "planner/graph/step_emitter.hpp"
 
 namespace sluice::planner {
 

@@ -1,4 +1,4 @@
-#include "planner/steady_state.hpp"
+#include "planner/graph/steady_state.hpp"
 
 #include <algorithm>
 #include <vector>

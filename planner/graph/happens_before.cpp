@@ -1,4 +1,4 @@
-#include "planner/happens_before.hpp"
+#include "planner/graph/happens_before.hpp"
 
 #include <algorithm>
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/data_dependencies.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/data_dependencies.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::planner {
 

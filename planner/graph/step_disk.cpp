@@ -3,7 +3,7 @@
 // run ahead under the passes; writes follow behind. Gradients that wait there, too, go through the
 // same buffers, and come back to the device where a later round adds to them. Weights that live
 // there come through buffers of their own for each pass, and with the state for their update.
-#include "planner/step_emitter.hpp"
+#include "planner/graph/step_emitter.hpp"
 
 namespace sluice::planner {
 

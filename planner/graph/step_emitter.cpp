@@ -1,4 +1,4 @@
-#include "planner/step_emitter.hpp"
+#include "planner/graph/step_emitter.hpp"
 
 #include <algorithm>
 

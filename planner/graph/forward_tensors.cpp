@@ -1,9 +1,9 @@
-#include "planner/forward_tensors.hpp"
+#include "planner/graph/forward_tensors.hpp"
 
 #include <algorithm>
 
-#include "planner/buffer_schedule.hpp"
-#include "planner/record.hpp"
+#include "planner/graph/buffer_schedule.hpp"
+#include "planner/graph/record.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,9 +1,9 @@
 // The rings of a step: slots of equal size for weights, gradients, records and pieces that stream.
 #include <algorithm>
 
+#include "planner/graph/staged_state.hpp"
+#include "planner/graph/step_tensors.hpp"
 #include "planner/layout.hpp"
-#include "planner/staged_state.hpp"
-#include "planner/step_tensors.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "planner/graph_writer.hpp"
-#include "planner/record.hpp"
+#include "planner/graph/graph_writer.hpp"
+#include "planner/graph/record.hpp"
 
 namespace sluice::planner {
 
@@ -65,7 +65,8 @@ struct StepTensors {
   void add_unit(GraphWriter& writer, const Job& job, const Plan& plan, std::size_t unit);
   void add_norm_blocks(GraphWriter& writer);
   void add_streams(GraphWriter& writer, const Job& job, const Plan& plan);
-  void add_slots(GraphWriter& writer, const Job& job, const Plan& plan);  // planner/step_rings.cpp
+  void add_slots(GraphWriter& writer, const Job& job,
+                 const Plan& plan);  // planner/graph/step_rings.cpp
   void add_rings(GraphWriter& writer, const Job& job, const Plan& plan);
 };
 

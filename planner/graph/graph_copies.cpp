@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "planner/costs/cost_key.hpp"
-#include "planner/graph_writer.hpp"
+#include "planner/graph/graph_writer.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/buffer_schedule.hpp"
-#include "planner/staged_state.hpp"
-#include "planner/step_tensors.hpp"
+#include "planner/graph/buffer_schedule.hpp"
+#include "planner/graph/staged_state.hpp"
+#include "planner/graph/step_tensors.hpp"
 
 namespace sluice::planner {
 
@@ -39,7 +39,7 @@ class StepEmitter {
   void emit_tokens();
   void emit_use(std::size_t use);
   void emit_forward(const UnitUse& use);
-  /// Of plans whose records go through slots (planner/step_slots.cpp).
+  /// Of plans whose records go through slots (planner/graph/step_slots.cpp).
   void emit_slot_forward(const UnitUse& use);
   void emit_slot_backward(const UnitUse& use);
   void emit_slot_fetch(std::int64_t record, int round);
@@ -53,7 +53,7 @@ class StepEmitter {
   [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
-  /// Records of micro-batches that are kept on the host (planner/step_records.cpp).
+  /// Records of micro-batches that are kept on the host (planner/graph/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
   void emit_record_load(std::size_t item, int round);
   /// Where the backward pass over micro-batch `m` finds its record; those that come next are
@@ -68,8 +68,8 @@ class StepEmitter {
   void emit_state_load(const StagedLoad& load);
   void emit_state_loads_after(const UnitUse& use);
   void emit_state_store(std::size_t unit);
-  /// Update of a unit whose state is on the disk (planner/step_disk.cpp), and its `gradient`, too,
-  /// where that is none.
+  /// Update of a unit whose state is on the disk (planner/graph/step_disk.cpp), and its `gradient`,
+  /// too, where that is none.
   void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                         const std::vector<sim::TaskId>& after);
   /// A piece of a gradient that waits on the disk, after `round`.
@@ -97,7 +97,7 @@ class StepEmitter {
   [[nodiscard]] TensorIndex disk_buffer(std::size_t unit, std::size_t piece) const {
     return tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(piece));
   }
-  /// Update of a unit whose gradient and state rotate (planner/step_rotation.cpp).
+  /// Update of a unit whose gradient and state rotate (planner/graph/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
   /// A task on a unit for one micro-batch: "r0/fwd/L1/m2".

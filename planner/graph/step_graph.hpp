@@ -33,7 +33,7 @@ enum class TaskKind : std::uint8_t {
   forward,          ///< compute: embed or block, one micro-batch.
   route,            ///< compute: a block up to its router, where its experts are loaded behind it.
   loss,             ///< compute: final norm, head, loss and their backward, one micro-batch; of a
-                    ///< forward pass alone (planner/forward_graph.hpp) without backward.
+                    ///< forward pass alone (planner/graph/forward_graph.hpp) without backward.
   recompute,        ///< compute: what the forward pass did not keep.
   backward,         ///< compute: block or embed, one micro-batch.
   combine,          ///< compute: tied head's gradient added to the embedding's.
@@ -74,7 +74,7 @@ enum class Role : std::uint8_t {
                   ///< embedding's).
   input,   ///< x: the unit's input stream, [T, hidden]; inside its record or in a stream buffer.
   record,  ///< What the block's activation record keeps beyond x: the range begins at
-           ///< input_bytes of the record (planner/record.hpp); absent where only x is kept.
+           ///< input_bytes of the record (planner/graph/record.hpp); absent where only x is kept.
   next_input,       ///< Residual stream written for the following unit: its record's x.
   full_record,      ///< Where recompute rebuilds the record, and backward reads it.
   stream_gradient,  ///< [T, hidden] of the compute type: d loss / d residual stream of one

@@ -4,7 +4,7 @@
 // so that record i is in slot i mod slots both ways.
 #include <algorithm>
 
-#include "planner/step_emitter.hpp"
+#include "planner/graph/step_emitter.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -2,8 +2,8 @@
 // neither gradients nor optimizer state in any arena.
 #pragma once
 
+#include "planner/graph/step_graph.hpp"
 #include "planner/plans/forward_plan.hpp"
-#include "planner/step_graph.hpp"
 
 namespace sluice::planner {
 

@@ -1,8 +1,8 @@
-#include "planner/staged_state.hpp"
+#include "planner/graph/staged_state.hpp"
 
 #include <algorithm>
 
-#include "planner/record.hpp"
+#include "planner/graph/record.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
 namespace sluice::planner {
 

@@ -1,9 +1,9 @@
-#include "planner/step_tensors.hpp"
+#include "planner/graph/step_tensors.hpp"
 
 #include <algorithm>
 
+#include "planner/graph/staged_state.hpp"
 #include "planner/layout.hpp"
-#include "planner/staged_state.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,5 +1,5 @@
 // Activation records that wait on the host between a block's forward and backward pass.
-#include "planner/step_emitter.hpp"
+#include "planner/graph/step_emitter.hpp"
 
 namespace sluice::planner {
 

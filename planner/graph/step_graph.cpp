@@ -1,7 +1,7 @@
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 
+#include "planner/graph/step_emitter.hpp"
 #include "planner/layout.hpp"
-#include "planner/step_emitter.hpp"
 
 namespace sluice::planner {
 

@@ -1,7 +1,7 @@
 // Forward, loss and backward passes of the step graph.
 #include <algorithm>
 
-#include "planner/step_emitter.hpp"
+#include "planner/graph/step_emitter.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

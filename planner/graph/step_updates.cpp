@@ -2,7 +2,7 @@
 // for it.
 #include <algorithm>
 
-#include "planner/step_emitter.hpp"
+#include "planner/graph/step_emitter.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,7 +1,7 @@
 // The three steps of a step graph, as they go in a long run.
 #pragma once
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner {

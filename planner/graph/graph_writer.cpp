@@ -1,4 +1,4 @@
-#include "planner/graph_writer.hpp"
+#include "planner/graph/graph_writer.hpp"
 
 #include <algorithm>
 #include <array>
