@@ -13,8 +13,8 @@
 
 #include "cli/interrupt.hpp"
 #include "cli/parse.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/effort/search_effort.hpp"
-#include "planner/store.hpp"
 #include "profiler/ablation/ablation.hpp"
 #include "profiler/ablation/ablation_estimate.hpp"
 #include "profiler/ablation/ablation_files.hpp"

@@ -19,7 +19,7 @@
 #include "cli/plan_choices_table.hpp"
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_words.hpp"
 #include "planner/prediction_json.hpp"
 #include "profiler/doctor/doctor.hpp"

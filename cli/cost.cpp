@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/parse.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/kernel_model_cost.hpp"
 #include "planner/kernel_model_table.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -5,7 +5,7 @@
 #include <iostream>
 
 #include "cli/parse.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 
 namespace sluice::cli {
 

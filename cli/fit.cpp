@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/parse.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/kernel_model_file.hpp"
 #include "planner/kernel_model_table.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

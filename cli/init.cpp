@@ -9,9 +9,9 @@
 #include "cli/prediction_table.hpp"
 #include "cli/progress_line.hpp"
 #include "cli/train_steps.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/data_file.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

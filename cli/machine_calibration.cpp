@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"

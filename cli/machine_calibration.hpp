@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/machines/machine.hpp"
-#include "planner/store.hpp"
 
 namespace sluice::cli {
 

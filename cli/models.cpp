@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "cli/listing.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/model_list.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/model_list.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {

@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "cli/parse.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "profiler/comparison.hpp"
 #include "profiler/trace_export.hpp"
 #include "sim/error.hpp"

@@ -7,7 +7,7 @@
 #include "cli/run_files.hpp"
 #include "cli/train_state.hpp"
 #include "engine/backend.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 

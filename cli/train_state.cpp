@@ -5,7 +5,7 @@
 #include "cli/amount_bar.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

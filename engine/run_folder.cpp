@@ -11,7 +11,7 @@
 
 #include "engine/event_file.hpp"
 #include "engine/missing_folders.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

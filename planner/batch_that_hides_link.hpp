@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "planner/bound.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
 #include "planner/run_config.hpp"
-#include "planner/store.hpp"
 
 namespace sluice::planner {
 

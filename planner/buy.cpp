@@ -7,7 +7,7 @@
 #include "planner/advice.hpp"
 #include "planner/buy_choice.hpp"
 #include "planner/buy_rows.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <mutex>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/resident_node.hpp"
 #include "planner/run_needs.hpp"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/costs/cost_parts.hpp"
 #include "planner/costs/profile_rates.hpp"
 #include "planner/kernel_model_attention.hpp"
 #include "planner/kernel_model_file.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

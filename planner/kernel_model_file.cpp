@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue_files.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 #include "sim/nearest_name.hpp"

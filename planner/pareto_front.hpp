@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
 #include "planner/run_config.hpp"
 #include "planner/search.hpp"
-#include "planner/store.hpp"
 
 namespace sluice::planner {
 

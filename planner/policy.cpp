@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/policy_file.hpp"
 #include "planner/policy_ml_dataflow.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/files/yaml_document.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

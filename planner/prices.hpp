@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 
 namespace sluice::planner {
 

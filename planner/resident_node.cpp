@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 #include "planner/ceilings.hpp"
-#include "planner/composed_machine.hpp"
 #include "planner/memory.hpp"
 
 namespace sluice::planner {

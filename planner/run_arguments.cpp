@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 #include "planner/policy.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/machines/copy_limits.hpp"
 #include "planner/machines/profile_file.hpp"

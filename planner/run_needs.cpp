@@ -1,8 +1,8 @@
 #include "planner/run_needs.hpp"
 
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/validated_case.hpp"
 #include "planner/plans/disk_state.hpp"
-#include "planner/validated_case.hpp"
 
 namespace sluice::planner {
 

@@ -4,11 +4,11 @@
 
 #include <variant>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/predict.hpp"
 #include "planner/remedies.hpp"
 #include "planner/run_config.hpp"
 #include "planner/search.hpp"
-#include "planner/store.hpp"
 
 namespace sluice::planner {
 

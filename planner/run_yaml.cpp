@@ -5,12 +5,12 @@
 #include <charconv>
 #include <set>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/run_config.hpp"
 #include "planner/run_paths.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

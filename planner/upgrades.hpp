@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 
 namespace sluice::planner {
 

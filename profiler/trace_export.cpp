@@ -6,11 +6,11 @@
 #include <optional>
 #include <unordered_map>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/run_config.hpp"
-#include "planner/store.hpp"
 #include "profiler/comparison.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"

@@ -4,9 +4,9 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/files/hash.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

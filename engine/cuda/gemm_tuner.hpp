@@ -5,8 +5,8 @@
 #include <string>
 
 #include "engine/cuda/gemm_table.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/models/job.hpp"
-#include "planner/store.hpp"
 
 namespace sluice::engine {
 

@@ -15,8 +15,8 @@
 #include "engine/model_files/model_weights.hpp"
 #include "engine/session.hpp"
 #include "experiments/bf16_masters/stored_masters.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/run_planning.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/version.hpp"
 

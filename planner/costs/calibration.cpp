@@ -6,8 +6,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/files/append_file.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 #include "sim/trace_json.hpp"

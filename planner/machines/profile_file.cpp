@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

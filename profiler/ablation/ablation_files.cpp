@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/costs/calibration.hpp"
 #include "planner/files/hash.hpp"
-#include "planner/store.hpp"
 #include "profiler/ablation/ablation_report.hpp"
 #include "profiler/ablation/cell_columns.hpp"
 #include "profiler/doctor/doctor.hpp"

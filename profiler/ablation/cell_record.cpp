@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/prediction_json.hpp"
-#include "planner/store.hpp"
 #include "sim/json_object.hpp"
 #include "sim/units_text.hpp"
 

@@ -8,10 +8,10 @@
 #include <set>
 #include <utility>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/effort/search_effort.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
-#include "planner/store.hpp"
 #include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/experiment.hpp"
 #include "profiler/ablation/level_keys.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 #include <string>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/policy.hpp"
 #include "sim/error.hpp"
 

@@ -10,7 +10,7 @@
 #include "engine/host/blas.hpp"
 #include "engine/host/gemm.hpp"
 #include "engine/poll.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/profile_rates.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/probe/block_bench.hpp"

@@ -9,7 +9,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/calibration_fit.hpp"

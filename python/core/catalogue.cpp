@@ -1,12 +1,12 @@
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 
 #include <pybind11/pybind11.h>
 
 #include <string>
 
-#include "planner/machine_list.hpp"
+#include "planner/catalogue/machine_list.hpp"
+#include "planner/catalogue/model_list.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/model_list.hpp"
 #include "planner/policy.hpp"
 #include "python/core/bindings.hpp"
 

@@ -12,7 +12,7 @@
 #include "engine/cuda/gemm_race.hpp"
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/routes.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 #include "tests/bench/cuda_bench.hpp"

@@ -8,7 +8,7 @@
 
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/gemm_race.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "sim/error.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "profiler/study/study.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

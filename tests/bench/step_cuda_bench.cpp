@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "planner/catalogue/store.hpp"
 #include "planner/run_arguments.hpp"
-#include "planner/store.hpp"
 #include "profiler/row/row.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

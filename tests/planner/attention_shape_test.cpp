@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 

@@ -1,11 +1,11 @@
 // Machines put together from parts: the catalogue's and the user's.
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/run_arguments.hpp"
 #include "refusal.hpp"

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "refusal.hpp"
 #include "small_config.hpp"

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/lane_interference.hpp"

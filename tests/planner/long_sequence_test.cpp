@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/memory.hpp"
 #include "planner/predict.hpp"

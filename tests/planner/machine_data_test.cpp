@@ -5,9 +5,9 @@
 #include <cmath>
 #include <fstream>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/store.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

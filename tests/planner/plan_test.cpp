@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/run_config.hpp"
 #include "refusal.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/profile_rates.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/policy_file.hpp"

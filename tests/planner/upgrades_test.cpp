@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/validated_case.hpp"
 #include "planner/phase_memory.hpp"
 #include "planner/resident_node.hpp"
-#include "planner/validated_case.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {

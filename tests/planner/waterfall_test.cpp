@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "planner/predict.hpp"

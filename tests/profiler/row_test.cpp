@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "engine/ledger.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/run_arguments.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 

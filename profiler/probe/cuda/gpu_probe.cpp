@@ -12,7 +12,7 @@
 #include "engine/backend.hpp"
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/device_query.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/row/driver_memory.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "engine/cuda/gemm_tuner.hpp"
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 

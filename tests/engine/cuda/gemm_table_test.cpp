@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "engine/cuda/gemm_choice.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 

@@ -1,10 +1,10 @@
-#include "planner/validated_case.hpp"
+#include "planner/catalogue/validated_case.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue_files.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

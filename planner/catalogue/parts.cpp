@@ -1,11 +1,11 @@
-#include "planner/parts.hpp"
+#include "planner/catalogue/parts.hpp"
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "planner/catalogue_files.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
 #include "planner/files/choice.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

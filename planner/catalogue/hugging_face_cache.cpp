@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/machines/host_memory.hpp"
 
 namespace sluice::planner {

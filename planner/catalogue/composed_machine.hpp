@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/catalogue/parts.hpp"
 #include "planner/machines/machine.hpp"
-#include "planner/parts.hpp"
 
 namespace sluice::planner {
 

@@ -1,13 +1,13 @@
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue_files.hpp"
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
+#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/store.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 #include "sim/nearest_name.hpp"

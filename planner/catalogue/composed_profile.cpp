@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/catalogue_files.hpp"
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 

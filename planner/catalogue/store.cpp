@@ -1,4 +1,4 @@
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

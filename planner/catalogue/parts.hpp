@@ -94,7 +94,7 @@ struct SsdSet {
 [[nodiscard]] const SsdPart& find_ssd(const std::string& name, const std::string& field = "ssd");
 
 /// Throw BadRequest naming `field` and how to write it. Only the wording is checked here; whether a
-/// CPU takes the modules, check() of planner/composed_machine.hpp says.
+/// CPU takes the modules, check() of planner/catalogue/composed_machine.hpp says.
 [[nodiscard]] MemoryKit parse_memory_kit(const std::string& text, const std::string& field = "ram");
 [[nodiscard]] SsdSet parse_ssd_set(const std::string& text, const std::string& field = "ssd");
 

@@ -19,7 +19,7 @@ struct CatalogueModel {
 };
 
 struct CatalogueMachine {
-  std::string name;  ///< "h200"; planner/composed_machine.hpp has its parts.
+  std::string name;  ///< "h200"; planner/catalogue/composed_machine.hpp has its parts.
 };
 
 [[nodiscard]] const std::vector<CatalogueModel>& catalogue_models();      ///< Sorted by name.

@@ -1,9 +1,9 @@
-#include "planner/machine_list.hpp"
+#include "planner/catalogue/machine_list.hpp"
 
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "sim/json_object.hpp"
 

@@ -16,7 +16,8 @@ struct CatalogueFile {
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_machines_files();
 /// Profiles of machines whose GPU was measured and whose host was not: what parts refer to.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_gpus_files();
-/// gpus, cpus, ssds, builds (planner/parts.hpp), cases (planner/validated_case.hpp).
+/// gpus, cpus, ssds, builds (planner/catalogue/parts.hpp), cases
+/// (planner/catalogue/validated_case.hpp).
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_parts_files();
 /// Named as the machine whose kernels they are.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_kernels_files();

@@ -1,8 +1,8 @@
-#include "planner/part_list.hpp"
+#include "planner/catalogue/part_list.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "planner/parts.hpp"
+#include "planner/catalogue/parts.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

@@ -1,8 +1,8 @@
-#include "planner/model_list.hpp"
+#include "planner/catalogue/model_list.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

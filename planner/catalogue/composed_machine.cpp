@@ -1,9 +1,9 @@
-#include "planner/composed_machine.hpp"
+#include "planner/catalogue/composed_machine.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue_files.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
