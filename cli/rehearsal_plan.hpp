@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "cli/choose_plan.hpp"
-#include "planner/host_window.hpp"
+#include "planner/layout/host_window.hpp"
 #include "planner/run_planning.hpp"
 
 namespace sluice::cli {

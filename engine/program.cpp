@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "engine/parallel_memory.hpp"
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -8,7 +8,7 @@
 
 #include "engine/device.hpp"
 #include "planner/graph/step_graph.hpp"
-#include "planner/host_window.hpp"
+#include "planner/layout/host_window.hpp"
 
 namespace sluice::engine {
 

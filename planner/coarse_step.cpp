@@ -9,8 +9,8 @@
 #include "planner/graph/record.hpp"
 #include "planner/graph/steady_state.hpp"
 #include "planner/graph/step_emitter.hpp"
-#include "planner/layout.hpp"
-#include "planner/memory.hpp"
+#include "planner/layout/layout.hpp"
+#include "planner/layout/memory.hpp"
 
 namespace sluice::planner {
 namespace {

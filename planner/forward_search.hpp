@@ -9,7 +9,7 @@
 
 #include "planner/costs/cost_model.hpp"
 #include "planner/graph/step_graph.hpp"
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 #include "planner/plans/forward_plan.hpp"
 #include "planner/run_config.hpp"
 #include "planner/search.hpp"

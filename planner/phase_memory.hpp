@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/saving_plan.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 #include "planner/predict.hpp"
 #include "planner/run_config.hpp"
 

@@ -13,7 +13,7 @@
 #include "planner/costs/calibration.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/graph/step_graph.hpp"
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/run_config.hpp"

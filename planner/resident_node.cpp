@@ -5,7 +5,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/ceilings.hpp"
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 
 namespace sluice::planner {
 namespace {

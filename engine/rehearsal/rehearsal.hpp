@@ -11,7 +11,7 @@
 #include "engine/rehearsal/window_values.hpp"
 #include "engine/step_runner.hpp"
 #include "planner/graph/step_graph.hpp"
-#include "planner/host_window.hpp"
+#include "planner/layout/host_window.hpp"
 #include "planner/models/job.hpp"
 
 namespace sluice::engine {

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "planner/host_window.hpp"
+#include "planner/layout/host_window.hpp"
 #include "planner/models/job.hpp"
 
 namespace sluice::engine {

@@ -5,7 +5,7 @@
 
 #include "planner/graph/forward_tensors.hpp"
 #include "planner/graph/graph_writer.hpp"
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

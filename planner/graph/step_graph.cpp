@@ -1,7 +1,7 @@
 #include "planner/graph/step_graph.hpp"
 
 #include "planner/graph/step_emitter.hpp"
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 
 namespace sluice::planner {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/graph/staged_state.hpp"
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

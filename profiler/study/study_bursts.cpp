@@ -5,7 +5,7 @@
 #include <utility>
 #include <variant>
 
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 #include "planner/prediction_json.hpp"
 #include "profiler/measuring_session.hpp"
 #include "profiler/row/driver_memory.hpp"

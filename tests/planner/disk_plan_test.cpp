@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "planner/phase_memory.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "sim/simulate.hpp"

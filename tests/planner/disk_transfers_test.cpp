@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "planner/phase_memory.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "tests/planner/disk_jobs.hpp"

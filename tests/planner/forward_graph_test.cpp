@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/forward_search.hpp"
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "planner/run_planning.hpp"
 
 namespace sluice::planner {

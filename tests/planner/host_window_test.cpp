@@ -1,4 +1,4 @@
-#include "planner/host_window.hpp"
+#include "planner/layout/host_window.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/graph/record.hpp"
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 #include "planner/predict.hpp"
 #include "planner/remedies.hpp"
 #include "planner/run_config.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "planner/graph/forward_graph.hpp"
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "planner/models/shape.hpp"
 #include "step_jobs.hpp"
 

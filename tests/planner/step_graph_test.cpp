@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -1,4 +1,4 @@
-#include "planner/live_range.hpp"
+#include "planner/layout/live_range.hpp"
 
 #include <algorithm>
 

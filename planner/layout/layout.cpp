@@ -1,4 +1,4 @@
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "planner/live_range.hpp"
+#include "planner/layout/live_range.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

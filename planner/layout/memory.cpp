@@ -1,4 +1,4 @@
-#include "planner/memory.hpp"
+#include "planner/layout/memory.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "planner/graph/happens_before.hpp"
-#include "planner/host_window.hpp"
+#include "planner/layout/host_window.hpp"
 
 namespace sluice::planner {
 

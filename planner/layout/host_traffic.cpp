@@ -1,6 +1,6 @@
-#include "planner/host_traffic.hpp"
+#include "planner/layout/host_traffic.hpp"
 
-#include "planner/layout.hpp"
+#include "planner/layout/layout.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,9 +1,9 @@
-#include "planner/host_window.hpp"
+#include "planner/layout/host_window.hpp"
 
 #include <map>
 #include <optional>
 
-#include "planner/host_traffic.hpp"
+#include "planner/layout/host_traffic.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
