@@ -5,7 +5,7 @@
 
 #include "cli/choose_plan.hpp"
 #include "engine/data.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "planner/saving_plan.hpp"
 
 namespace sluice::cli {

@@ -11,7 +11,7 @@
 #include "cli/train_steps.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
-#include "planner/data_file.hpp"
+#include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

@@ -8,7 +8,7 @@
 #include "engine/metrics.hpp"
 #include "engine/rehearsal/rehearsal.hpp"
 #include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "sim/trace.hpp"
 
 namespace sluice::cli {

@@ -6,7 +6,7 @@
 #include "cli/trained_run.hpp"
 #include "engine/data.hpp"
 #include "engine/run_folder.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::cli {
 

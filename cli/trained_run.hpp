@@ -10,7 +10,7 @@
 #include "engine/trainer.hpp"
 #include "planner/phase_memory.hpp"
 #include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "planner/saving_plan.hpp"
 #include "profiler/report/report.hpp"
 #include "sim/trace.hpp"

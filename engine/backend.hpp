@@ -8,7 +8,7 @@
 #include "engine/device.hpp"
 #include "engine/disk/disk_store.hpp"
 #include "planner/graph/step_graph.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::engine {
 

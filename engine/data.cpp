@@ -12,8 +12,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "planner/data_file.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -13,7 +13,7 @@
 #include "planner/phase_memory.hpp"
 #include "planner/predict.hpp"
 #include "planner/prices.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 

@@ -6,7 +6,7 @@
 #include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

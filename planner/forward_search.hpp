@@ -11,7 +11,7 @@
 #include "planner/graph/step_graph.hpp"
 #include "planner/layout/memory.hpp"
 #include "planner/plans/forward_plan.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::planner {

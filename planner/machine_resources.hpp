@@ -7,7 +7,7 @@
 
 #include "planner/costs/calibration.hpp"
 #include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 

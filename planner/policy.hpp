@@ -8,7 +8,7 @@
 
 #include "planner/layout/memory.hpp"
 #include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 

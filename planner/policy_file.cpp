@@ -8,7 +8,7 @@
 
 #include "planner/files/yaml_document.hpp"
 #include "planner/plans/plan_overrides.hpp"
-#include "planner/run_paths.hpp"
+#include "planner/runs/paths.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

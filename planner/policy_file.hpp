@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 

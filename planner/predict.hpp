@@ -16,7 +16,7 @@
 #include "planner/layout/memory.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/plans/plan_file.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "planner/stalls.hpp"
 
 namespace sluice::planner {

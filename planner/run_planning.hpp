@@ -7,7 +7,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/predict.hpp"
 #include "planner/remedies.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::planner {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

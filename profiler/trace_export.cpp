@@ -10,7 +10,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/plans/plan_file.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "profiler/comparison.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"

@@ -7,7 +7,7 @@
 #include "engine/datasets/record_file.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/token_text.hpp"
-#include "planner/data_file.hpp"
+#include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "engine/data.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::engine {
 

@@ -11,7 +11,7 @@
 #include "engine/thread_pool.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::engine {
 

@@ -9,7 +9,7 @@
 #include "planner/graph/step_graph.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

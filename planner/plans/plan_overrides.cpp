@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "planner/files/choice.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -10,7 +10,7 @@
 
 #include "planner/ceilings.hpp"
 #include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "planner/waterfall.hpp"
 #include "profiler/row/driver_memory.hpp"
 #include "profiler/row/task_means.hpp"

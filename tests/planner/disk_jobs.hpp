@@ -3,7 +3,7 @@
 
 #include "planner/plans/disk_state.hpp"
 #include "planner/plans/random_plan.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -1,7 +1,7 @@
 // Other programs' training files read as run files.
 #include <gtest/gtest.h>
 
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

@@ -9,7 +9,7 @@
 #include "planner/layout/memory.hpp"
 #include "planner/predict.hpp"
 #include "planner/remedies.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "tests/planner/refusal.hpp"
 #include "tests/planner/round_machine.hpp"

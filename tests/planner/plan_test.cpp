@@ -4,7 +4,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_file.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

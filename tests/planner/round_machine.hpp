@@ -2,7 +2,7 @@
 #pragma once
 
 #include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner::test {
 

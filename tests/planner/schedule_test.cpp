@@ -1,7 +1,7 @@
 // Learning rates by step.
 #include <gtest/gtest.h>
 
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "planner/data_file.hpp"
+#include "planner/runs/data_file.hpp"
 
 #include "sim/error.hpp"
 

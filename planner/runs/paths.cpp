@@ -1,14 +1,14 @@
-#include "planner/run_paths.hpp"
+#include "planner/runs/paths.hpp"
 
 #include <array>
 #include <functional>
 
 #include "planner/files/choice.hpp"
-#include "planner/foreign_keys.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
-#include "planner/run_config.hpp"
-#include "planner/run_values.hpp"
+#include "planner/runs/foreign_keys.hpp"
+#include "planner/runs/run_config.hpp"
+#include "planner/runs/values.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -9,8 +9,8 @@
 #include "planner/files/choice.hpp"
 #include "planner/files/yaml_document.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/run_config.hpp"
-#include "planner/run_paths.hpp"
+#include "planner/runs/paths.hpp"
+#include "planner/runs/run_config.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/run_values.hpp"
+#include "planner/runs/values.hpp"
 
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

@@ -1,10 +1,10 @@
-#include "planner/foreign_keys.hpp"
+#include "planner/runs/foreign_keys.hpp"
 
 #include <algorithm>
 #include <array>
 #include <span>
 
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
