@@ -7,8 +7,8 @@
 
 #include "cli/parse.hpp"
 #include "planner/catalogue/store.hpp"
-#include "planner/kernel_model_file.hpp"
-#include "planner/kernel_model_table.hpp"
+#include "planner/kernels/file.hpp"
+#include "planner/kernels/table.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

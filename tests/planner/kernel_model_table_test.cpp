@@ -1,10 +1,9 @@
-#include "planner/kernel_model_table.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "planner/kernels/table.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

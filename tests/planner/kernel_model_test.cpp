@@ -1,14 +1,14 @@
-#include "planner/kernel_model.hpp"
+#include "planner/kernels/kernel_model.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "planner/kernel_model_attention.hpp"
-#include "planner/kernel_model_cost.hpp"
-#include "planner/kernel_model_file.hpp"
-#include "planner/kernel_model_fit.hpp"
-#include "planner/kernel_model_gemm.hpp"
+#include "planner/kernels/attention.hpp"
+#include "planner/kernels/cost.hpp"
+#include "planner/kernels/file.hpp"
+#include "planner/kernels/fit.hpp"
+#include "planner/kernels/gemm.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

@@ -1,4 +1,4 @@
-#include "planner/kernel_model_cost.hpp"
+#include "planner/kernels/cost.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -7,8 +7,8 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/costs/cost_parts.hpp"
 #include "planner/costs/profile_rates.hpp"
-#include "planner/kernel_model_attention.hpp"
-#include "planner/kernel_model_file.hpp"
+#include "planner/kernels/attention.hpp"
+#include "planner/kernels/file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,8 +1,8 @@
-#include "planner/kernel_model_table.hpp"
+#include "planner/kernels/table.hpp"
 
 #include <utility>
 
-#include "planner/kernel_model_columns.hpp"
+#include "planner/kernels/columns.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,4 +1,4 @@
-#include "planner/kernel_model_correction.hpp"
+#include "planner/kernels/correction.hpp"
 
 #include <algorithm>
 #include <cstdio>

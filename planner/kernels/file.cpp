@@ -1,4 +1,4 @@
-#include "planner/kernel_model_file.hpp"
+#include "planner/kernels/file.hpp"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,10 @@
-#include "planner/kernel_model.hpp"
+#include "planner/kernels/kernel_model.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/kernel_model_attention.hpp"
-#include "planner/kernel_model_gemm.hpp"
+#include "planner/kernels/attention.hpp"
+#include "planner/kernels/gemm.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/kernel_model_csv.hpp"
+#include "planner/kernels/csv.hpp"
 
 #include <zlib.h>
 

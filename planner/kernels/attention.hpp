@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "planner/kernel_model.hpp"
+#include "planner/kernels/kernel_model.hpp"
 
 namespace sluice::planner {
 

@@ -13,7 +13,7 @@
 // when others idle; operands and results smaller than the second-level cache C stay there between
 // runs. Waves over multiprocessors: NVIDIA, Matrix Multiplication Background (2023), sections 4 and
 // 5. Range: the table fitted to; sizes from 32 to 65536.
-#include "planner/kernel_model_gemm.hpp"
+#include "planner/kernels/gemm.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/kernel_model.hpp"
+#include "planner/kernels/kernel_model.hpp"
 
 namespace sluice::planner {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/kernel_model.hpp"
-#include "planner/kernel_model_csv.hpp"
+#include "planner/kernels/csv.hpp"
+#include "planner/kernels/kernel_model.hpp"
 
 namespace sluice::planner {
 

@@ -10,7 +10,7 @@
 //   time                    launch + a sequence's time x b + (P'^z + M^z)^(1/z)
 //
 // The exponential keeps pace with small head dimensions badly, hence one rate a head dimension.
-#include "planner/kernel_model_attention.hpp"
+#include "planner/kernels/attention.hpp"
 
 #include <algorithm>
 #include <cmath>

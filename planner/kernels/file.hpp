@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/kernel_model.hpp"
+#include "planner/kernels/kernel_model.hpp"
 
 namespace sluice::planner {
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "planner/costs/cholesky.hpp"
-#include "planner/kernel_model_fit.hpp"
+#include "planner/kernels/fit.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/kernel_model_fit.hpp"
+#include "planner/kernels/fit.hpp"
 
 namespace sluice::planner {
 

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <map>
 
-#include "planner/kernel_model_columns.hpp"
-#include "planner/kernel_model_table.hpp"
+#include "planner/kernels/columns.hpp"
+#include "planner/kernels/table.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "planner/costs/cost.hpp"
-#include "planner/kernel_model_correction.hpp"
+#include "planner/kernels/correction.hpp"
 
 namespace sluice::planner {
 
@@ -72,8 +72,8 @@ struct KernelTime {
   [[nodiscard]] double relative_deviation() const;
 };
 
-/// Seconds from the constants alone. Equations: planner/kernel_model_gemm.cpp and
-/// planner/kernel_model_attention.cpp.
+/// Seconds from the constants alone. Equations: planner/kernels/gemm.cpp and
+/// planner/kernels/attention.cpp.
 [[nodiscard]] double base_seconds(KernelKind kind, double multiprocessors,
                                   std::span<const double> constants, const KernelShape& shape);
 /// What the correction looks at: logarithms of sizes, waves and how full the last one is.

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/kernel_model.hpp"
+#include "planner/kernels/kernel_model.hpp"
 #include "planner/machines/machine.hpp"
 
 namespace sluice::planner {

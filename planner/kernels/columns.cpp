@@ -1,4 +1,4 @@
-#include "planner/kernel_model_columns.hpp"
+#include "planner/kernels/columns.hpp"
 
 #include <charconv>
 #include <cmath>

@@ -1,12 +1,12 @@
-#include "planner/kernel_model_fit.hpp"
+#include "planner/kernels/fit.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
-#include "planner/kernel_model_attention.hpp"
-#include "planner/kernel_model_gemm.hpp"
+#include "planner/kernels/attention.hpp"
+#include "planner/kernels/gemm.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
