@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::cli {

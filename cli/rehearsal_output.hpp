@@ -7,7 +7,7 @@
 
 #include "engine/metrics.hpp"
 #include "engine/rehearsal/rehearsal.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 #include "sim/trace.hpp"
 

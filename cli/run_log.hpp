@@ -7,7 +7,7 @@
 #include "engine/event_file.hpp"
 #include "engine/metrics.hpp"
 #include "engine/run_folder.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "profiler/gpu_sensors.hpp"
 #include "profiler/lane_meter.hpp"
 

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "profiler/lane_meter.hpp"
 #include "sim/units.hpp"
 

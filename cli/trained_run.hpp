@@ -9,7 +9,7 @@
 
 #include "engine/trainer.hpp"
 #include "planner/phase_memory.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 #include "planner/saving_plan.hpp"
 #include "profiler/report/report.hpp"

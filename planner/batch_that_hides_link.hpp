@@ -5,9 +5,9 @@
 #include <functional>
 #include <optional>
 
-#include "planner/bound.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
+#include "planner/predictions/bound.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "planner/phase_memory.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/prices.hpp"
 #include "planner/runs/run_config.hpp"
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "planner/coarse_step.hpp"
-#include "planner/plan_estimate.hpp"
 #include "planner/plan_sketch.hpp"
+#include "planner/predictions/plan_estimate.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::planner {

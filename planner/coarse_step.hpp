@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 

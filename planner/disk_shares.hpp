@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "planner/plan_space.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 

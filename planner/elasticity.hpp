@@ -6,7 +6,7 @@
 
 #include "planner/costs/calibration.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 

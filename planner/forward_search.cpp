@@ -6,8 +6,8 @@
 
 #include "planner/graph/forward_graph.hpp"
 #include "planner/graph/steady_state.hpp"
-#include "planner/interval.hpp"
 #include "planner/prediction_json.hpp"
+#include "planner/predictions/interval.hpp"
 #include "planner/remedies.hpp"
 #include "sim/error.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "planner/more_kept.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::planner {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "planner/effort/parallel_for.hpp"
-#include "planner/plan_estimate.hpp"
+#include "planner/predictions/plan_estimate.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
+#include "planner/predictions/waterfall.hpp"
 #include "planner/reliefs.hpp"
 #include "planner/search.hpp"
-#include "planner/waterfall.hpp"
 
 namespace sluice::planner {
 

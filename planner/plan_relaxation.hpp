@@ -14,7 +14,7 @@
 #include "planner/costs/contended_updates.hpp"
 #include "planner/linear_program.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/relaxed_limits.hpp"
 
 namespace sluice::planner {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
-#include "planner/plan_estimate.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/plan_estimate.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 

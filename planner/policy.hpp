@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/layout/memory.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {

@@ -4,8 +4,8 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
-#include "planner/ceilings.hpp"
 #include "planner/layout/memory.hpp"
+#include "planner/predictions/ceilings.hpp"
 
 namespace sluice::planner {
 namespace {

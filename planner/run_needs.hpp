@@ -6,7 +6,7 @@
 #include <string>
 
 #include "planner/phase_memory.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 

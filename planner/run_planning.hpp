@@ -5,7 +5,7 @@
 #include <variant>
 
 #include "planner/catalogue/store.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/remedies.hpp"
 #include "planner/runs/run_config.hpp"
 #include "planner/search.hpp"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 #include "sim/units.hpp"
 

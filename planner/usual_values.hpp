@@ -1,7 +1,7 @@
 // Plan fields as they are usually good, from the machine alone: where a search starts.
 #pragma once
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "engine/session.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "profiler/cupti/task_tagging.hpp"
 #include "profiler/cupti/trace_overhead.hpp"
 #include "profiler/measured_run.hpp"

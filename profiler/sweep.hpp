@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "planner/predictions/stalls.hpp"
 #include "planner/run_planning.hpp"
-#include "planner/stalls.hpp"
 #include "profiler/autotune.hpp"
 
 namespace sluice::profiler {

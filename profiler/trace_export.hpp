@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/graph/step_graph.hpp"
-#include "planner/stalls.hpp"
+#include "planner/predictions/stalls.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/trace.hpp"
 #include "sim/trace_file.hpp"

@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/run_planning.hpp"
 #include "profiler/ablation/cell_record.hpp"
 

@@ -9,7 +9,7 @@
 
 #include "engine/gpu_reading.hpp"
 #include "planner/machines/machine.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "sim/units.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "planner/ceilings.hpp"
+#include "planner/predictions/ceilings.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "profiler/measured_run.hpp"
 
 namespace sluice::profiler {

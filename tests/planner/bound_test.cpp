@@ -1,4 +1,4 @@
-#include "planner/bound.hpp"
+#include "planner/predictions/bound.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "planner/ceilings.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/profile_rates.hpp"
+#include "planner/predictions/ceilings.hpp"
 #include "planner/run_planning.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

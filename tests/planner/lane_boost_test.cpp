@@ -4,7 +4,7 @@
 
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/random_plan.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/refusal.hpp"

@@ -7,7 +7,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/layout/memory.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "planner/remedies.hpp"
 #include "planner/runs/run_config.hpp"
 #include "planner/scratch/cuda_workspace.hpp"

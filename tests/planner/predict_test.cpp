@@ -1,4 +1,4 @@
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/sibling_costs.hpp"
-#include "planner/interval.hpp"
 #include "planner/plans/random_plan.hpp"
+#include "planner/predictions/interval.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

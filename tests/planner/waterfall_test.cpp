@@ -1,4 +1,4 @@
-#include "planner/waterfall.hpp"
+#include "planner/predictions/waterfall.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/cost_key.hpp"
 #include "planner/plans/random_plan.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/ceilings.hpp"
+#include "planner/predictions/ceilings.hpp"
 
 #include <algorithm>
 #include <utility>

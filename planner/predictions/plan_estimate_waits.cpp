@@ -4,7 +4,7 @@
 
 #include "planner/costs/profile_rates.hpp"
 #include "planner/graph/staged_state.hpp"
-#include "planner/plan_estimate.hpp"
+#include "planner/predictions/plan_estimate.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/waterfall.hpp"
+#include "planner/predictions/waterfall.hpp"
 
 #include <algorithm>
 #include <cstdio>

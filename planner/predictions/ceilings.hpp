@@ -2,10 +2,10 @@
 // shape reached on the machine.
 #pragma once
 
-#include "planner/bound.hpp"
 #include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
+#include "planner/predictions/bound.hpp"
 #include "planner/runs/run_config.hpp"
 #include "sim/units.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/stalls.hpp"
+#include "planner/predictions/stalls.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "planner/chain_bound.hpp"
+#include "planner/predictions/chain_bound.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "planner/plan_estimate.hpp"
+#include "planner/predictions/plan_estimate.hpp"
 
 #include <algorithm>
 

@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "planner/bound.hpp"
 #include "planner/costs/calibration.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/layout/memory.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/plans/plan_file.hpp"
+#include "planner/predictions/bound.hpp"
+#include "planner/predictions/stalls.hpp"
 #include "planner/runs/run_config.hpp"
-#include "planner/stalls.hpp"
 
 namespace sluice::planner {
 

@@ -1,4 +1,4 @@
-#include "planner/interval.hpp"
+#include "planner/predictions/interval.hpp"
 
 #include <algorithm>
 #include <array>

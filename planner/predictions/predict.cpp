@@ -1,12 +1,12 @@
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 #include <algorithm>
 
-#include "planner/chain_bound.hpp"
 #include "planner/costs/job_calibration.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/graph/steady_state.hpp"
-#include "planner/interval.hpp"
+#include "planner/predictions/chain_bound.hpp"
+#include "planner/predictions/interval.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/ceilings.hpp"
 #include "planner/graph/step_graph.hpp"
-#include "planner/stalls.hpp"
+#include "planner/predictions/ceilings.hpp"
+#include "planner/predictions/stalls.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {

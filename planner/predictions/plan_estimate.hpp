@@ -5,7 +5,7 @@
 
 #include "planner/graph/record.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 
