@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/coarse_step.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 #include "planner/search.hpp"
 
 namespace sluice::planner {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/coarse_ranking.hpp"
-#include "planner/proven_bound.hpp"
+#include "planner/relaxation/proven_bound.hpp"
 
 namespace sluice::planner {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 

@@ -1,4 +1,4 @@
-#include "planner/linear_program.hpp"
+#include "planner/relaxation/linear_program.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 
 #include "planner/plans/random_plan.hpp"
-#include "planner/proven_bound.hpp"
+#include "planner/relaxation/proven_bound.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -1,7 +1,7 @@
 // Single plans whose step one row of the relaxation sets.
 #include <gtest/gtest.h>
 
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

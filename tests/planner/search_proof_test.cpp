@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/graph/record.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 #include "planner/search.hpp"
 #include "sim/error.hpp"
 #include "tests/planner/round_machine.hpp"

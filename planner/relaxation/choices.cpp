@@ -4,7 +4,7 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/graph/staged_state.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 namespace {

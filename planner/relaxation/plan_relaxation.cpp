@@ -1,11 +1,11 @@
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "planner/graph/record.hpp"
-#include "planner/relaxed_program.hpp"
+#include "planner/relaxation/program.hpp"
 
 namespace sluice::planner {
 namespace {

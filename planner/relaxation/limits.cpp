@@ -1,5 +1,5 @@
 // What the relaxation's limits speak of, and their names.
-#include "planner/relaxed_limits.hpp"
+#include "planner/relaxation/limits.hpp"
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,4 +1,4 @@
-#include "planner/relaxed_program.hpp"
+#include "planner/relaxation/program.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "planner/costs/contended_updates.hpp"
-#include "planner/linear_program.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predictions/predict.hpp"
-#include "planner/relaxed_limits.hpp"
+#include "planner/relaxation/limits.hpp"
+#include "planner/relaxation/linear_program.hpp"
 
 namespace sluice::planner {
 
@@ -112,7 +112,7 @@ class PlanRelaxation {
     double slots = 0;         ///< Of each byte of slots for gradients beyond the first.
   };
   using Rows = std::array<Row, kLimits>;
-  class Program;  // planner/relaxed_program.hpp
+  class Program;  // planner/relaxation/program.hpp
   /// Seconds that a lane loses of each second that another one runs, at least.
   struct Slowing {
     std::string from;

@@ -1,4 +1,4 @@
-#include "planner/proven_bound.hpp"
+#include "planner/relaxation/proven_bound.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,5 +1,5 @@
 // Rows of the relaxation: what crosses the link in each part of a step.
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 

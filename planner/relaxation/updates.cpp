@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "planner/costs/lane_boost.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 

@@ -1,7 +1,7 @@
 // Rows of the relaxation: what must fit device and host at some time of a step.
 #include "planner/costs/lane_boost.hpp"
 #include "planner/graph/record.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 

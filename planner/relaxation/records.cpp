@@ -3,7 +3,7 @@
 
 #include "planner/costs/lane_boost.hpp"
 #include "planner/graph/record.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 namespace {

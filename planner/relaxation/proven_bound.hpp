@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 

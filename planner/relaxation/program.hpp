@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "planner/linear_program.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/linear_program.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 

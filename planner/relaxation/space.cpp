@@ -3,7 +3,7 @@
 
 #include "planner/costs/contended_updates.hpp"
 #include "planner/costs/fastest_rates.hpp"
-#include "planner/plan_relaxation.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
 namespace {
