@@ -8,7 +8,7 @@
 #include "cli/prediction_table.hpp"
 #include "cli/progress_line.hpp"
 #include "planner/plan_run.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "planner/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"

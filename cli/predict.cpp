@@ -5,7 +5,7 @@
 #include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "planner/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"

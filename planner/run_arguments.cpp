@@ -4,7 +4,7 @@
 #include <array>
 
 #include "planner/catalogue/composed_machine.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

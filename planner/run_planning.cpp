@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

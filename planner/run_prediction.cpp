@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "planner/buy.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -1,6 +1,6 @@
 #include "planner/run_step.hpp"
 
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -8,7 +8,7 @@
 #include "planner/files/choice.hpp"
 #include "planner/machines/copy_limits.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

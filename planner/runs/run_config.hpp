@@ -123,7 +123,8 @@ struct RunConfig {
   std::map<std::string, std::string> machine_overrides;
   /// `set plan.NAME = VALUE` by NAME: plan fields the search must keep (apply_plan_overrides).
   std::map<std::string, std::string> plan_overrides;
-  std::optional<std::string> policy;  ///< A schedule rule instead of a search (planner/policy.hpp).
+  std::optional<std::string>
+      policy;  ///< A schedule rule instead of a search (planner/policies/policy.hpp).
   /// `set policy.KEY = VALUE` by KEY: settings of the policy.
   std::map<std::string, std::string> policy_overrides;
   CostSwitches terms;  ///< `set term.NAME = off` turns a term of the model of time off.

@@ -4,7 +4,7 @@
 
 #include "planner/files/hash.hpp"
 #include "planner/plans/plan_words.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/run_planning.hpp"
 #include "sim/error.hpp"

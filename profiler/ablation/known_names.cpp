@@ -4,7 +4,7 @@
 #include <string>
 
 #include "planner/catalogue/catalogue.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

@@ -7,7 +7,7 @@
 #include "planner/catalogue/machine_list.hpp"
 #include "planner/catalogue/model_list.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 #include "python/core/bindings.hpp"
 
 namespace sluice::python {

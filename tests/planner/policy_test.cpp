@@ -1,4 +1,4 @@
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/profile_rates.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/policy_file.hpp"
-#include "planner/policy_ml_dataflow.hpp"
+#include "planner/policies/ml_dataflow.hpp"
+#include "planner/policies/policy_file.hpp"
 #include "planner/run_planning.hpp"
 #include "refusal.hpp"
 #include "sim/error.hpp"

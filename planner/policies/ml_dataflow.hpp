@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 
 namespace sluice::planner {
 

@@ -1,11 +1,11 @@
-#include "planner/policy.hpp"
+#include "planner/policies/policy.hpp"
 
 #include <algorithm>
 
 #include "planner/catalogue/store.hpp"
 #include "planner/plans/plan_overrides.hpp"
-#include "planner/policy_file.hpp"
-#include "planner/policy_ml_dataflow.hpp"
+#include "planner/policies/ml_dataflow.hpp"
+#include "planner/policies/policy_file.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

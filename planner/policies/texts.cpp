@@ -1,7 +1,7 @@
 // Peers' schedules as their public code runs them; docs/policies.md has the sources.
 #include <array>
 
-#include "planner/policy_file.hpp"
+#include "planner/policies/policy_file.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/policy_file.hpp"
+#include "planner/policies/policy_file.hpp"
 
 #include <yaml-cpp/yaml.h>
 

@@ -1,10 +1,11 @@
-// The columns of its tables, and the plan that follows from them (planner/ml_dataflow_slots.hpp).
-#include "planner/policy_ml_dataflow.hpp"
+// The columns of its tables, and the plan that follows from them
+// (planner/policies/ml_dataflow_slots.hpp).
+#include "planner/policies/ml_dataflow.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "planner/ml_dataflow_slots.hpp"
+#include "planner/policies/ml_dataflow_slots.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 #include "sim/units_text.hpp"

@@ -1,4 +1,4 @@
-#include "planner/ml_dataflow_slots.hpp"
+#include "planner/policies/ml_dataflow_slots.hpp"
 
 #include <algorithm>
 #include <cmath>
