@@ -11,9 +11,9 @@
 #include "engine/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "planner/forward_search.hpp"
 #include "planner/run_arguments.hpp"
 #include "planner/run_planning.hpp"
+#include "planner/search/forward_search.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::cli {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "planner/predictions/predict.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::cli {
 

@@ -13,7 +13,7 @@
 #include "planner/coarse_step.hpp"
 #include "planner/plan_sketch.hpp"
 #include "planner/predictions/plan_estimate.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

@@ -5,7 +5,7 @@
 
 #include "planner/more_kept.hpp"
 #include "planner/predictions/predict.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

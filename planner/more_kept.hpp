@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "planner/predictions/predict.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

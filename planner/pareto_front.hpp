@@ -8,7 +8,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
 #include "planner/runs/run_config.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

@@ -9,7 +9,7 @@
 #include "planner/costs/calibration.hpp"
 #include "planner/predictions/waterfall.hpp"
 #include "planner/reliefs.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

@@ -9,7 +9,7 @@
 #include "planner/free_sizes.hpp"
 #include "planner/pareto_front.hpp"
 #include "planner/plan_explanation.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

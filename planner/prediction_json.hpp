@@ -5,7 +5,7 @@
 
 #include "planner/predictions/predict.hpp"
 #include "planner/run_needs.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

@@ -9,7 +9,7 @@
 #include "planner/costs/calibration.hpp"
 #include "planner/machine_resources.hpp"
 #include "planner/more_kept.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

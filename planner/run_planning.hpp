@@ -6,9 +6,9 @@
 
 #include "planner/catalogue/store.hpp"
 #include "planner/predictions/predict.hpp"
-#include "planner/remedies.hpp"
 #include "planner/runs/run_config.hpp"
-#include "planner/search.hpp"
+#include "planner/search/remedies.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "planner/remedies.hpp"
 #include "planner/run_planning.hpp"
+#include "planner/search/remedies.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/collector.hpp"
 #include "profiler/measured_run.hpp"

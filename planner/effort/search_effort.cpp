@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

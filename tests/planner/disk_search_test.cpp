@@ -1,12 +1,12 @@
 // When the search puts state and gradients on the disk, and what bounds it there.
-#include "planner/disk_search.hpp"
+#include "planner/search/disk_search.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "planner/disk_shares.hpp"
-#include "planner/remedies.hpp"
+#include "planner/search/disk_shares.hpp"
+#include "planner/search/remedies.hpp"
 #include "tests/planner/disk_jobs.hpp"
 
 namespace sluice::planner {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/forward_search.hpp"
 #include "planner/layout/layout.hpp"
 #include "planner/run_planning.hpp"
+#include "planner/search/forward_search.hpp"
 
 namespace sluice::planner {
 namespace {

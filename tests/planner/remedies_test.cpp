@@ -1,4 +1,4 @@
-#include "planner/remedies.hpp"
+#include "planner/search/remedies.hpp"
 
 #include <gtest/gtest.h>
 

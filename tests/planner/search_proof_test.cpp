@@ -8,7 +8,7 @@
 
 #include "planner/graph/record.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 #include "sim/error.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

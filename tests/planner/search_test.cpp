@@ -1,4 +1,4 @@
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "planner/guided_search.hpp"
-#include "planner/plan_space.hpp"
-#include "planner/search.hpp"
+#include "planner/search/plan_space.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

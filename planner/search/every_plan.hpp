@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/plan_space.hpp"
+#include "planner/search/plan_space.hpp"
 
 namespace sluice::planner {
 

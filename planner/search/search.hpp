@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "planner/plan_space.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/search/plan_space.hpp"
 
 namespace sluice::planner {
 
@@ -72,7 +72,7 @@ struct Infeasible {
 };
 
 /// The fastest plan found, or the tier that the leanest plan exceeds (remedies left empty; see
-/// planner/remedies.hpp). Deterministic. Throws BadRequest where no valid plan has the pins.
+/// planner/search/remedies.hpp). Deterministic. Throws BadRequest where no valid plan has the pins.
 [[nodiscard]] std::variant<Planned, Infeasible> search(const Predictor& predictor,
                                                        const SearchSettings& settings = {});
 

@@ -7,7 +7,7 @@
 
 #include "planner/coarse_step.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

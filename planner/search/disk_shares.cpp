@@ -1,4 +1,4 @@
-#include "planner/disk_shares.hpp"
+#include "planner/search/disk_shares.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan_space.hpp"
+#include "planner/search/plan_space.hpp"
 
 namespace sluice::planner {
 

@@ -1,13 +1,13 @@
-#include "planner/remedies.hpp"
+#include "planner/search/remedies.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <optional>
 
-#include "planner/disk_search.hpp"
-#include "planner/disk_shares.hpp"
-#include "planner/fitting_plans.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/search/disk_search.hpp"
+#include "planner/search/disk_shares.hpp"
+#include "planner/search/fitting_plans.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/plan_space.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/search/plan_space.hpp"
 
 namespace sluice::planner {
 

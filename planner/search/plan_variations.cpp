@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "planner/candidate_set.hpp"
+#include "planner/search/candidate_set.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {

@@ -4,15 +4,15 @@
 
 #include <optional>
 
-#include "planner/fitting_plans.hpp"
-#include "planner/search.hpp"
+#include "planner/search/fitting_plans.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 
-/// The fastest plan found that uses no disk (planner/search.cpp); `search` adds what the disk can
-/// hold: where no such plan fits in host memory and the machine lends its disk for state, or where
-/// pins put state there. The search then runs as if the host had what the disk takes off it;
-/// of its plan the state of the fewest units goes to the disk, the last blocks or evenly spread
+/// The fastest plan found that uses no disk (planner/search/search.cpp); `search` adds what the
+/// disk can hold: where no such plan fits in host memory and the machine lends its disk for state,
+/// or where pins put state there. The search then runs as if the host had what the disk takes off
+/// it; of its plan the state of the fewest units goes to the disk, the last blocks or evenly spread
 /// ones, whatever the simulator finds faster; then gradients, once all state is there, then
 /// weights. Where sums of several rounds would cross the disk, as few rounds as fit are tried
 /// first.

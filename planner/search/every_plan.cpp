@@ -1,4 +1,4 @@
-#include "planner/every_plan.hpp"
+#include "planner/search/every_plan.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "planner/forward_search.hpp"
+#include "planner/search/forward_search.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,7 +8,7 @@
 #include "planner/graph/steady_state.hpp"
 #include "planner/prediction_json.hpp"
 #include "planner/predictions/interval.hpp"
-#include "planner/remedies.hpp"
+#include "planner/search/remedies.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -1,4 +1,4 @@
-#include "planner/fitting_plans.hpp"
+#include "planner/search/fitting_plans.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "planner/tournament.hpp"
+#include "planner/search/tournament.hpp"
 
 #include <algorithm>
 #include <limits>

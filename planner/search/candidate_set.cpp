@@ -1,4 +1,4 @@
-#include "planner/candidate_set.hpp"
+#include "planner/search/candidate_set.hpp"
 
 #include <algorithm>
 

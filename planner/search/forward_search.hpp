@@ -12,7 +12,7 @@
 #include "planner/layout/memory.hpp"
 #include "planner/plans/forward_plan.hpp"
 #include "planner/runs/run_config.hpp"
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

@@ -1,10 +1,10 @@
-#include "planner/disk_search.hpp"
+#include "planner/search/disk_search.hpp"
 
 #include <algorithm>
 
-#include "planner/disk_shares.hpp"
 #include "planner/graph/steady_state.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/search/disk_shares.hpp"
 
 namespace sluice::planner {
 namespace {

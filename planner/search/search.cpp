@@ -1,14 +1,14 @@
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "planner/disk_search.hpp"
-#include "planner/every_plan.hpp"
-#include "planner/fitting_plans.hpp"
 #include "planner/guided_search.hpp"
-#include "planner/tournament.hpp"
+#include "planner/search/disk_search.hpp"
+#include "planner/search/every_plan.hpp"
+#include "planner/search/fitting_plans.hpp"
+#include "planner/search/tournament.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/effort/interruption.hpp"
-#include "planner/fitting_plans.hpp"
+#include "planner/search/fitting_plans.hpp"
 
 namespace sluice::planner {
 namespace {

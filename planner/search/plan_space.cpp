@@ -1,10 +1,10 @@
-#include "planner/plan_space.hpp"
+#include "planner/search/plan_space.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "planner/candidate_set.hpp"
+#include "planner/search/candidate_set.hpp"
 #include "planner/usual_values.hpp"
 
 namespace sluice::planner {
