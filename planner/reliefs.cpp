@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "planner/coarse_step.hpp"
 #include "planner/effort/deadline.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/guided/coarse_step.hpp"
 #include "planner/less_on_disk.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/run_step.hpp"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "planner/usual_values.hpp"
+#include "planner/guided/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {

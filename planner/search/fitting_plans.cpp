@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "planner/effort/interruption.hpp"
-#include "planner/guided_search.hpp"
-#include "planner/plan_sketch.hpp"
-#include "planner/usual_values.hpp"
+#include "planner/guided/guided_search.hpp"
+#include "planner/guided/plan_sketch.hpp"
+#include "planner/guided/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {

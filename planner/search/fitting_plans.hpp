@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/coarse_step.hpp"
+#include "planner/guided/coarse_step.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 #include "planner/search/search.hpp"
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "planner/guided/usual_values.hpp"
 #include "planner/search/candidate_set.hpp"
-#include "planner/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
+#include "planner/guided/usual_values.hpp"
 #include "planner/search/candidate_set.hpp"
-#include "planner/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {

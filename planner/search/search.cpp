@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "planner/guided_search.hpp"
+#include "planner/guided/guided_search.hpp"
 #include "planner/search/disk_search.hpp"
 #include "planner/search/every_plan.hpp"
 #include "planner/search/fitting_plans.hpp"

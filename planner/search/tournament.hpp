@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/guided_search.hpp"
+#include "planner/guided/guided_search.hpp"
 #include "planner/search/plan_space.hpp"
 #include "planner/search/search.hpp"
 

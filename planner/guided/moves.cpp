@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "planner/graph/record.hpp"
-#include "planner/guided_search.hpp"
-#include "planner/usual_values.hpp"
+#include "planner/guided/guided_search.hpp"
+#include "planner/guided/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {

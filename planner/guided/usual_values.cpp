@@ -1,4 +1,4 @@
-#include "planner/usual_values.hpp"
+#include "planner/guided/usual_values.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "planner/plan_sketch.hpp"
+#include "planner/guided/plan_sketch.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
-#include "planner/guided_search.hpp"
+#include "planner/guided/guided_search.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-#include "planner/usual_values.hpp"
+#include "planner/guided/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {

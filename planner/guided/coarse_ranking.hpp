@@ -10,8 +10,8 @@
 #include <tuple>
 #include <vector>
 
-#include "planner/coarse_step.hpp"
-#include "planner/plan_sketch.hpp"
+#include "planner/guided/coarse_step.hpp"
+#include "planner/guided/plan_sketch.hpp"
 #include "planner/predictions/plan_estimate.hpp"
 #include "planner/search/search.hpp"
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "planner/guided_search.hpp"
+#include "planner/guided/guided_search.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "planner/guided_search.hpp"
+#include "planner/guided/guided_search.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -2,8 +2,8 @@
 // buffers.
 #include <algorithm>
 
-#include "planner/guided_search.hpp"
-#include "planner/usual_values.hpp"
+#include "planner/guided/guided_search.hpp"
+#include "planner/guided/usual_values.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/coarse_ranking.hpp"
+#include "planner/guided/coarse_ranking.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "planner/coarse_ranking.hpp"
+#include "planner/guided/coarse_ranking.hpp"
 #include "planner/relaxation/proven_bound.hpp"
 
 namespace sluice::planner {
@@ -56,7 +56,7 @@ class GuidedSearch {
   void add_threads();
   void add_uniform();
 
-  // planner/guided_sketches.cpp: plans near a relaxation's optimum.
+  // planner/guided/sketches.cpp: plans near a relaxation's optimum.
   [[nodiscard]] std::int64_t few_records(const Node& node) const;
   /// Sketches and simulates plans of one number of rounds.
   void sketch_node(const Node& node);
@@ -77,7 +77,7 @@ class GuidedSearch {
   [[nodiscard]] std::optional<PlanSketch> lean_records(const PlanSketch& sketch) const;
   [[nodiscard]] std::optional<PlanSketch> some_later(const PlanSketch& sketch) const;
 
-  // planner/guided_variants.cpp: with the best plan's buffers, or others.
+  // planner/guided/variants.cpp: with the best plan's buffers, or others.
   [[nodiscard]] Plan with_buffers_of(const Plan& plan) const;
   void sketch_ends();
   void sketch_rings();
@@ -86,7 +86,7 @@ class GuidedSearch {
   void sketch_slower(std::initializer_list<double> paces);
   void sketch_slots();
 
-  // planner/guided_moves.cpp: sketches made better.
+  // planner/guided/moves.cpp: sketches made better.
   void climb();
   void climb_from_best();
   /// True where the best of this number of rounds, or 0: of all, became better.
@@ -98,7 +98,7 @@ class GuidedSearch {
   [[nodiscard]] std::vector<PlanSketch> exchanges(const PlanSketch& sketch,
                                                   std::int64_t rounds) const;
 
-  // planner/guided_hops.cpp: several moves at once.
+  // planner/guided/hops.cpp: several moves at once.
   void hop();
   [[nodiscard]] std::optional<PlanSketch> random_moves(const GuidedPlan& from, int count,
                                                        std::mt19937_64& random) const;

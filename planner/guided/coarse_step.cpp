@@ -1,4 +1,4 @@
-#include "planner/coarse_step.hpp"
+#include "planner/guided/coarse_step.hpp"
 
 #include <algorithm>
 #include <map>
