@@ -21,7 +21,7 @@
 #include "engine/backend.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_words.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/report/tune_report.hpp"
 #include "profiler/sweep.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 
 namespace sluice::cli {
 

@@ -5,8 +5,8 @@
 
 #include "cli/choose_plan.hpp"
 #include "engine/data.hpp"
+#include "planner/requests/saving_plan.hpp"
 #include "planner/runs/run_config.hpp"
-#include "planner/saving_plan.hpp"
 
 namespace sluice::cli {
 

@@ -11,7 +11,7 @@
 #include "engine/backend.hpp"
 #include "engine/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"

@@ -1,6 +1,6 @@
 #include "cli/money_flags.hpp"
 
-#include "planner/run_prediction.hpp"
+#include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 
 namespace sluice::cli {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "planner/prediction_json.hpp"
-#include "planner/run_needs.hpp"
+#include "planner/requests/prediction_json.hpp"
+#include "planner/requests/run_needs.hpp"
 
 namespace sluice::cli {
 

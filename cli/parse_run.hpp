@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/parse.hpp"
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

@@ -9,7 +9,7 @@
 #include "cli/progress_line.hpp"
 #include "planner/plan_run.hpp"
 #include "planner/policies/policy.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/units_text.hpp"

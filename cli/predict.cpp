@@ -6,7 +6,7 @@
 #include "cli/parse_run.hpp"
 #include "cli/prediction_table.hpp"
 #include "planner/policies/policy.hpp"
-#include "planner/run_prediction.hpp"
+#include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #if SLUICE_HAS_train

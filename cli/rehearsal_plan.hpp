@@ -6,7 +6,7 @@
 
 #include "cli/choose_plan.hpp"
 #include "planner/layout/host_window.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 
 namespace sluice::cli {
 

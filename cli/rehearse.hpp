@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/interrupt.hpp"
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 
 namespace sluice::cli {
 

@@ -6,8 +6,8 @@
 
 #include "cli/trained_run.hpp"
 #include "engine/run_folder.hpp"
-#include "planner/run_arguments.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_arguments.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/trace.hpp"
 

@@ -21,9 +21,9 @@
 #include "engine/run_folder.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "planner/plans/disk_state.hpp"
-#include "planner/prediction_json.hpp"
-#include "planner/run_planning.hpp"
-#include "planner/saving_plan.hpp"
+#include "planner/requests/prediction_json.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "planner/requests/saving_plan.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
 

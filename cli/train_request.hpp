@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/data.hpp"
-#include "planner/run_arguments.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_arguments.hpp"
+#include "planner/requests/run_planning.hpp"
 
 namespace sluice::cli {
 

@@ -10,7 +10,7 @@
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/run_folder.hpp"
 #include "engine/session.hpp"
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 
 namespace sluice::cli {
 

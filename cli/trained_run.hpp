@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "engine/trainer.hpp"
-#include "planner/phase_memory.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/requests/phase_memory.hpp"
+#include "planner/requests/saving_plan.hpp"
 #include "planner/runs/run_config.hpp"
-#include "planner/saving_plan.hpp"
 #include "profiler/report/report.hpp"
 #include "sim/trace.hpp"
 

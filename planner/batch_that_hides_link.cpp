@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/run_step.hpp"
+#include "planner/requests/run_step.hpp"
 
 namespace sluice::planner {
 namespace {

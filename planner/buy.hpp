@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "planner/phase_memory.hpp"
 #include "planner/predictions/predict.hpp"
-#include "planner/prices.hpp"
+#include "planner/requests/phase_memory.hpp"
+#include "planner/requests/prices.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {

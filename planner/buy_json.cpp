@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/buy.hpp"
-#include "planner/run_needs_json.hpp"
+#include "planner/requests/run_needs_json.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

@@ -6,10 +6,10 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/requests/run_needs.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "planner/requests/run_step.hpp"
 #include "planner/resident_node.hpp"
-#include "planner/run_needs.hpp"
-#include "planner/run_planning.hpp"
-#include "planner/run_step.hpp"
 #include "planner/upgrades.hpp"
 #include "sim/units_text.hpp"
 

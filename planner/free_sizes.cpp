@@ -4,7 +4,7 @@
 #include <set>
 #include <sstream>
 
-#include "planner/run_step.hpp"
+#include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/machine_resources.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/plan_report.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -9,7 +9,7 @@
 #include "planner/effort/search_effort.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/policies/policy.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "planner/plan_report.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 
 namespace sluice::planner {
 

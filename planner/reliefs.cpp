@@ -7,7 +7,7 @@
 #include "planner/guided/coarse_step.hpp"
 #include "planner/less_on_disk.hpp"
 #include "planner/plans/disk_state.hpp"
-#include "planner/run_step.hpp"
+#include "planner/requests/run_step.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "engine/backend.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "profiler/measuring_session.hpp"
 
 namespace sluice::profiler {

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "planner/search/remedies.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/collector.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/predictions/stalls.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/autotune.hpp"
 
 namespace sluice::profiler {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/autotune.hpp"
 
 namespace sluice::profiler {

@@ -16,7 +16,7 @@
 #include "engine/session.hpp"
 #include "experiments/bf16_masters/stored_masters.hpp"
 #include "planner/catalogue/store.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "sim/error.hpp"
 #include "sim/version.hpp"
 

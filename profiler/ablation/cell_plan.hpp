@@ -7,7 +7,7 @@
 #include <string>
 
 #include "planner/predictions/predict.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/ablation/cell_record.hpp"
 
 namespace sluice::profiler {

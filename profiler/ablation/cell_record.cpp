@@ -7,7 +7,7 @@
 
 #include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "sim/json_object.hpp"
 #include "sim/units_text.hpp"
 

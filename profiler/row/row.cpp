@@ -7,7 +7,7 @@
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/session.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

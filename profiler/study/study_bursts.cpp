@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "planner/layout/memory.hpp"
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "profiler/measuring_session.hpp"
 #include "profiler/row/driver_memory.hpp"
 #include "profiler/study/study_record.hpp"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/measured_run.hpp"
 #include "profiler/study/study.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
 #include "profiler/measured_run.hpp"

@@ -16,7 +16,7 @@
 #include "engine/backend.hpp"
 #include "engine/master_weights.hpp"
 #include "engine/session.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "sim/error.hpp"
 
 namespace {

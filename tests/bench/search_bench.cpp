@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "planner/effort/search_effort.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "sim/units_text.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <cstdlib>
 
 #include "planner/catalogue/store.hpp"
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "profiler/row/row.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/master_weights.hpp"
-#include "planner/phase_memory.hpp"
 #include "planner/plans/random_plan.hpp"
+#include "planner/requests/phase_memory.hpp"
 #include "tests/engine/initial_unit.hpp"
 #include "tests/engine/run_plan.hpp"
 #include "tests/engine/tiny_model.hpp"

@@ -7,7 +7,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

@@ -7,7 +7,7 @@
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/profile_rates.hpp"
 #include "planner/predictions/ceilings.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "planner/layout/layout.hpp"
-#include "planner/phase_memory.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/requests/phase_memory.hpp"
 #include "sim/simulate.hpp"
 #include "tests/planner/disk_jobs.hpp"
 #include "tests/planner/refusal.hpp"

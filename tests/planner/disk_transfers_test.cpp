@@ -6,8 +6,8 @@
 #include <string>
 
 #include "planner/layout/layout.hpp"
-#include "planner/phase_memory.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/requests/phase_memory.hpp"
 #include "tests/planner/disk_jobs.hpp"
 #include "tests/planner/task_spans.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/layout/layout.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "planner/search/forward_search.hpp"
 
 namespace sluice::planner {

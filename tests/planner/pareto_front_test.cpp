@@ -4,8 +4,8 @@
 
 #include "planner/batch_that_hides_link.hpp"
 #include "planner/free_sizes.hpp"
-#include "planner/run_planning.hpp"
-#include "planner/run_step.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "planner/requests/run_step.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

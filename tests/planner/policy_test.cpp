@@ -12,7 +12,7 @@
 #include "planner/machines/profile_file.hpp"
 #include "planner/policies/ml_dataflow.hpp"
 #include "planner/policies/policy_file.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "refusal.hpp"
 #include "sim/error.hpp"
 

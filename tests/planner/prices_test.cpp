@@ -1,4 +1,4 @@
-#include "planner/prices.hpp"
+#include "planner/requests/prices.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "refusal.hpp"
 
 namespace sluice::planner {

@@ -1,4 +1,4 @@
-#include "planner/saving_plan.hpp"
+#include "planner/requests/saving_plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "planner/search/search.hpp"
 #include "tests/planner/round_machine.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/validated_case.hpp"
-#include "planner/phase_memory.hpp"
+#include "planner/requests/phase_memory.hpp"
 #include "planner/resident_node.hpp"
 #include "tests/planner/step_jobs.hpp"
 

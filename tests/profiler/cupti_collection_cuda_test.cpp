@@ -11,7 +11,7 @@
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/usable.hpp"
 #include "engine/session.hpp"
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/attribution.hpp"
 #include "profiler/cupti/task_tagging.hpp"

@@ -10,7 +10,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 

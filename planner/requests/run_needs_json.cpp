@@ -1,4 +1,4 @@
-#include "planner/run_needs_json.hpp"
+#include "planner/requests/run_needs_json.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,4 @@
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,8 +1,8 @@
-#include "planner/saving_plan.hpp"
+#include "planner/requests/saving_plan.hpp"
 
 #include <algorithm>
 
-#include "planner/phase_memory.hpp"
+#include "planner/requests/phase_memory.hpp"
 
 namespace sluice::planner {
 namespace {

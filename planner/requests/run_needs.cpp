@@ -1,4 +1,4 @@
-#include "planner/run_needs.hpp"
+#include "planner/requests/run_needs.hpp"
 
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/catalogue/validated_case.hpp"

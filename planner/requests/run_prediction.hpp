@@ -7,9 +7,9 @@
 #include <variant>
 #include <vector>
 
-#include "planner/prediction_json.hpp"
-#include "planner/prices.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/prediction_json.hpp"
+#include "planner/requests/prices.hpp"
+#include "planner/requests/run_planning.hpp"
 
 namespace sluice::planner {
 

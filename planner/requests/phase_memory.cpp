@@ -1,4 +1,4 @@
-#include "planner/phase_memory.hpp"
+#include "planner/requests/phase_memory.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "planner/prices.hpp"
+#include "planner/requests/prices.hpp"
 
 #include <yaml-cpp/yaml.h>
 

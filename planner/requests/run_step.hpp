@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "planner/effort/deadline.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 
 namespace sluice::planner {
 

@@ -1,4 +1,4 @@
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 
 #include <algorithm>
 #include <array>

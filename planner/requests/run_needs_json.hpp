@@ -1,7 +1,7 @@
 // Memory by phase and SSD wear as `buy --json` and `predict --json` print them.
 #pragma once
 
-#include "planner/run_needs.hpp"
+#include "planner/requests/run_needs.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {

@@ -10,7 +10,7 @@
 #include "planner/layout/memory.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/saving_plan.hpp"
+#include "planner/requests/saving_plan.hpp"
 
 namespace sluice::planner {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "planner/phase_memory.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/requests/phase_memory.hpp"
 
 namespace sluice::planner {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "planner/predictions/predict.hpp"
-#include "planner/run_needs.hpp"
+#include "planner/requests/run_needs.hpp"
 #include "planner/search/search.hpp"
 #include "sim/json_object.hpp"
 

@@ -1,4 +1,4 @@
-#include "planner/run_step.hpp"
+#include "planner/requests/run_step.hpp"
 
 #include "planner/policies/policy.hpp"
 #include "sim/error.hpp"

@@ -1,4 +1,4 @@
-#include "planner/run_prediction.hpp"
+#include "planner/requests/run_prediction.hpp"
 
 #include <utility>
 

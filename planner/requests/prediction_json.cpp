@@ -1,8 +1,8 @@
-#include "planner/prediction_json.hpp"
+#include "planner/requests/prediction_json.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "planner/run_needs_json.hpp"
+#include "planner/requests/run_needs_json.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::planner {
