@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/plan_report.hpp"
+#include "planner/explanation/plan_report.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {

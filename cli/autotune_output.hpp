@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/free_sizes.hpp"
+#include "planner/explanation/free_sizes.hpp"
 #include "profiler/autotune.hpp"
 #include "profiler/sweep.hpp"
 #include "profiler/verification.hpp"

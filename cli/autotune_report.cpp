@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "planner/catalogue/store.hpp"
-#include "planner/plan_report.hpp"
+#include "planner/explanation/plan_report.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::cli {

@@ -7,7 +7,7 @@
 #include "cli/plan_explanation_table.hpp"
 #include "cli/prediction_table.hpp"
 #include "cli/progress_line.hpp"
-#include "planner/plan_run.hpp"
+#include "planner/explanation/plan_run.hpp"
 #include "planner/policies/policy.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"

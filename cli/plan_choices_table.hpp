@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "planner/batch_that_hides_link.hpp"
-#include "planner/free_sizes.hpp"
-#include "planner/pareto_front.hpp"
+#include "planner/explanation/batch_that_hides_link.hpp"
+#include "planner/explanation/free_sizes.hpp"
+#include "planner/explanation/pareto_front.hpp"
 
 namespace sluice::cli {
 

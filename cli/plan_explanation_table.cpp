@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "planner/machine_resources.hpp"
+#include "planner/explanation/machine_resources.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {

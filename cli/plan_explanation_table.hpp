@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/plan_explanation.hpp"
+#include "planner/explanation/plan_explanation.hpp"
 
 namespace sluice::cli {
 

@@ -9,7 +9,7 @@
 #include "planner/buy_rows.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
-#include "planner/machine_resources.hpp"
+#include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"

@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "planner/elasticity.hpp"
+#include "planner/explanation/elasticity.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/predictions/waterfall.hpp"
 #include "profiler/report/memory_use.hpp"

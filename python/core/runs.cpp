@@ -13,7 +13,7 @@
 
 #include "planner/buy.hpp"
 #include "planner/effort/interruption.hpp"
-#include "planner/plan_run.hpp"
+#include "planner/explanation/plan_run.hpp"
 #include "planner/predictions/waterfall.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/prices.hpp"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "planner/less_on_disk.hpp"
-#include "planner/machine_resources.hpp"
-#include "planner/plan_explanation.hpp"
+#include "planner/explanation/less_on_disk.hpp"
+#include "planner/explanation/machine_resources.hpp"
+#include "planner/explanation/plan_explanation.hpp"
 #include "tests/planner/disk_jobs.hpp"
 
 namespace sluice::planner {

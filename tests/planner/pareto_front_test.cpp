@@ -1,9 +1,9 @@
-#include "planner/pareto_front.hpp"
+#include "planner/explanation/pareto_front.hpp"
 
 #include <gtest/gtest.h>
 
-#include "planner/batch_that_hides_link.hpp"
-#include "planner/free_sizes.hpp"
+#include "planner/explanation/batch_that_hides_link.hpp"
+#include "planner/explanation/free_sizes.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"
 #include "refusal.hpp"

@@ -1,12 +1,12 @@
-#include "planner/plan_explanation.hpp"
+#include "planner/explanation/plan_explanation.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "planner/machine_resources.hpp"
-#include "planner/more_kept.hpp"
+#include "planner/explanation/machine_resources.hpp"
+#include "planner/explanation/more_kept.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

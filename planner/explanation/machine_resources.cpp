@@ -1,4 +1,4 @@
-#include "planner/machine_resources.hpp"
+#include "planner/explanation/machine_resources.hpp"
 
 #include <algorithm>
 #include <string_view>

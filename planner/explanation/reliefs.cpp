@@ -1,11 +1,11 @@
-#include "planner/reliefs.hpp"
+#include "planner/explanation/reliefs.hpp"
 
 #include <algorithm>
 
 #include "planner/effort/deadline.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/explanation/less_on_disk.hpp"
 #include "planner/guided/coarse_step.hpp"
-#include "planner/less_on_disk.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/requests/run_step.hpp"
 

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/plan_report.hpp"
+#include "planner/explanation/plan_report.hpp"
 #include "planner/requests/run_planning.hpp"
 
 namespace sluice::planner {

@@ -1,4 +1,4 @@
-#include "planner/free_sizes.hpp"
+#include "planner/explanation/free_sizes.hpp"
 
 #include <algorithm>
 #include <set>

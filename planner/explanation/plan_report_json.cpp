@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "planner/plan_report.hpp"
+#include "planner/explanation/plan_report.hpp"
 #include "planner/requests/prediction_json.hpp"
 
 namespace sluice::planner {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "planner/batch_that_hides_link.hpp"
-#include "planner/free_sizes.hpp"
-#include "planner/pareto_front.hpp"
-#include "planner/plan_explanation.hpp"
+#include "planner/explanation/batch_that_hides_link.hpp"
+#include "planner/explanation/free_sizes.hpp"
+#include "planner/explanation/pareto_front.hpp"
+#include "planner/explanation/plan_explanation.hpp"
 #include "planner/search/search.hpp"
 #include "sim/json_object.hpp"
 

@@ -1,8 +1,8 @@
-#include "planner/plan_explanation.hpp"
+#include "planner/explanation/plan_explanation.hpp"
 
 #include <algorithm>
 
-#include "planner/machine_resources.hpp"
+#include "planner/explanation/machine_resources.hpp"
 #include "planner/requests/run_planning.hpp"
 
 namespace sluice::planner {

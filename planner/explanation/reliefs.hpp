@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
-#include "planner/machine_resources.hpp"
-#include "planner/more_kept.hpp"
+#include "planner/explanation/machine_resources.hpp"
+#include "planner/explanation/more_kept.hpp"
 #include "planner/search/search.hpp"
 
 namespace sluice::planner {

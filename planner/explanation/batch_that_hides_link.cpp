@@ -1,4 +1,4 @@
-#include "planner/batch_that_hides_link.hpp"
+#include "planner/explanation/batch_that_hides_link.hpp"
 
 #include <algorithm>
 

@@ -1,9 +1,9 @@
-#include "planner/pareto_front.hpp"
+#include "planner/explanation/pareto_front.hpp"
 
 #include <algorithm>
 
-#include "planner/batch_that_hides_link.hpp"
-#include "planner/more_kept.hpp"
+#include "planner/explanation/batch_that_hides_link.hpp"
+#include "planner/explanation/more_kept.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
+#include "planner/explanation/reliefs.hpp"
 #include "planner/predictions/waterfall.hpp"
-#include "planner/reliefs.hpp"
 #include "planner/search/search.hpp"
 
 namespace sluice::planner {

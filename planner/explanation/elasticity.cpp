@@ -1,8 +1,8 @@
-#include "planner/elasticity.hpp"
+#include "planner/explanation/elasticity.hpp"
 
 #include <cmath>
 
-#include "planner/machine_resources.hpp"
+#include "planner/explanation/machine_resources.hpp"
 
 namespace sluice::planner {
 

@@ -1,4 +1,4 @@
-#include "planner/less_on_disk.hpp"
+#include "planner/explanation/less_on_disk.hpp"
 
 #include "planner/plans/disk_state.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "planner/more_kept.hpp"
+#include "planner/explanation/more_kept.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/search/search.hpp"
 

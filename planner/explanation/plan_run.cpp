@@ -1,4 +1,4 @@
-#include "planner/plan_run.hpp"
+#include "planner/explanation/plan_run.hpp"
 
 #include <algorithm>
 #include <sstream>

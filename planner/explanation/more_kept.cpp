@@ -1,4 +1,4 @@
-#include "planner/more_kept.hpp"
+#include "planner/explanation/more_kept.hpp"
 
 #include <algorithm>
 #include <vector>
