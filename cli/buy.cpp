@@ -1,5 +1,5 @@
 // `sluice buy RUN`: machines ranked for a job, upgrades of one, and what its step depends on.
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

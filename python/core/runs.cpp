@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 #include "planner/effort/interruption.hpp"
 #include "planner/explanation/plan_run.hpp"
 #include "planner/predictions/waterfall.hpp"

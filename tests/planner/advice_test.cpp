@@ -1,4 +1,4 @@
-#include "planner/advice.hpp"
+#include "planner/buying/advice.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

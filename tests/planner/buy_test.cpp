@@ -1,4 +1,4 @@
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

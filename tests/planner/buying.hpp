@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/advice.hpp"
-#include "planner/buy.hpp"
+#include "planner/buying/advice.hpp"
+#include "planner/buying/buy.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

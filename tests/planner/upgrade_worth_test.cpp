@@ -1,4 +1,4 @@
-#include "planner/upgrade_worth.hpp"
+#include "planner/buying/upgrade_worth.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Orders that leave a machine whose parts go together, and what a run needs besides its steps.
-#include "planner/upgrades.hpp"
+#include "planner/buying/upgrades.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/buying/resident_node.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/validated_case.hpp"
 #include "planner/requests/phase_memory.hpp"
-#include "planner/resident_node.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner {

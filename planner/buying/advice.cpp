@@ -1,12 +1,12 @@
-#include "planner/advice.hpp"
+#include "planner/buying/advice.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/advice_conclusion.hpp"
-#include "planner/advice_text.hpp"
-#include "planner/buy_choice.hpp"
-#include "planner/upgrade_worth.hpp"
+#include "planner/buying/advice_conclusion.hpp"
+#include "planner/buying/advice_text.hpp"
+#include "planner/buying/choice.hpp"
+#include "planner/buying/upgrade_worth.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 
 namespace sluice::planner {
 

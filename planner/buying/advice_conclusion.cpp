@@ -1,10 +1,10 @@
-#include "planner/advice_conclusion.hpp"
+#include "planner/buying/advice_conclusion.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/advice_text.hpp"
-#include "planner/buy_choice.hpp"
+#include "planner/buying/advice_text.hpp"
+#include "planner/buying/choice.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -1,4 +1,4 @@
-#include "planner/advice_text.hpp"
+#include "planner/buying/advice_text.hpp"
 
 #include <cstdio>
 

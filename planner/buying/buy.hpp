@@ -39,7 +39,8 @@ struct BuyRequest {
 enum class RowKind {
   machine,       ///< As the catalogue or its file has it.
   more_memory,   ///< A machine that did not fit, with the smallest memory kit with which it does.
-  resident_node  ///< Eight GPUs that hold the model, by roofline (planner/resident_node.hpp).
+  resident_node  ///< Eight GPUs that hold the model, by roofline
+                 ///< (planner/buying/resident_node.hpp).
 };
 const char* to_string(RowKind kind);
 
@@ -91,7 +92,8 @@ struct BuyReport {
   /// d ln(step) / d ln(resource) of the base machine: rates with the plan as it is, capacities with
   /// the best plan found. Empty where the job does not fit there.
   std::vector<std::pair<std::string, double>> elasticity = {};
-  std::vector<std::string> verdict = {};  ///< Sentences, the conclusion first (planner/advice.hpp).
+  std::vector<std::string> verdict =
+      {};  ///< Sentences, the conclusion first (planner/buying/advice.hpp).
 };
 
 /// `config.machine` is the base of upgrades and elasticity, and a row; where it is the default

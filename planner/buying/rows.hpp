@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 
 namespace sluice::planner {
 

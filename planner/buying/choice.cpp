@@ -1,4 +1,4 @@
-#include "planner/buy_choice.hpp"
+#include "planner/buying/choice.hpp"
 
 namespace sluice::planner {
 namespace {

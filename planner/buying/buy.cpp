@@ -1,20 +1,20 @@
 // Upgrades of one machine, and what its step depends on.
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "planner/advice.hpp"
-#include "planner/buy_choice.hpp"
-#include "planner/buy_rows.hpp"
+#include "planner/buying/advice.hpp"
+#include "planner/buying/choice.hpp"
+#include "planner/buying/rows.hpp"
+#include "planner/buying/upgrade_worth.hpp"
+#include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"
-#include "planner/upgrade_worth.hpp"
-#include "planner/upgrades.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

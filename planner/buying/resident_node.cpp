@@ -1,4 +1,4 @@
-#include "planner/resident_node.hpp"
+#include "planner/buying/resident_node.hpp"
 
 #include <algorithm>
 

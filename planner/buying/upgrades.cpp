@@ -1,4 +1,4 @@
-#include "planner/upgrades.hpp"
+#include "planner/buying/upgrades.hpp"
 
 #include <algorithm>
 

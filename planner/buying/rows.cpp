@@ -1,16 +1,16 @@
-#include "planner/buy_rows.hpp"
+#include "planner/buying/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <mutex>
 
+#include "planner/buying/resident_node.hpp"
+#include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/requests/run_needs.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"
-#include "planner/resident_node.hpp"
-#include "planner/upgrades.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {

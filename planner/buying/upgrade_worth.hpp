@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 
 namespace sluice::planner {
