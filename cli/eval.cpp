@@ -7,8 +7,8 @@
 #include <numbers>
 
 #include "cli/amount_bar.hpp"
-#include "cli/evaluated.hpp"
-#include "cli/forward_subject.hpp"
+#include "cli/forward/evaluated.hpp"
+#include "cli/forward/forward_subject.hpp"
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "engine/text_loss.hpp"

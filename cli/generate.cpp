@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/forward_subject.hpp"
-#include "cli/generate_request.hpp"
+#include "cli/forward/forward_subject.hpp"
+#include "cli/forward/generate_request.hpp"
 #include "cli/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "engine/generated_text.hpp"

@@ -1,4 +1,4 @@
-#include "cli/forward_subject.hpp"
+#include "cli/forward/forward_subject.hpp"
 
 #include <fmt/format.h>
 

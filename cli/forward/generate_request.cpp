@@ -1,4 +1,4 @@
-#include "cli/generate_request.hpp"
+#include "cli/forward/generate_request.hpp"
 
 #include <limits>
 #include <nlohmann/json.hpp>

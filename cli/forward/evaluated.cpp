@@ -1,4 +1,4 @@
-#include "cli/evaluated.hpp"
+#include "cli/forward/evaluated.hpp"
 
 #include <algorithm>
 

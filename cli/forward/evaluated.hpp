@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "cli/forward_subject.hpp"
+#include "cli/forward/forward_subject.hpp"
 #include "engine/data.hpp"
 #include "engine/text_loss.hpp"
 

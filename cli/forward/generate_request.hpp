@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/forward_subject.hpp"
+#include "cli/forward/forward_subject.hpp"
 #include "engine/token_sampler.hpp"
 
 namespace sluice::cli {
