@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "cli/money_flags.hpp"
-#include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
+#include "cli/shown/needs_table.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <future>
 
-#include "cli/amount_bar.hpp"
+#include "cli/shown/amount_bar.hpp"
 #include "engine/training_state.hpp"
 
 namespace sluice::cli {

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "cli/amount_bar.hpp"
 #include "cli/forward/evaluated.hpp"
 #include "cli/forward/forward_subject.hpp"
-#include "cli/prediction_table.hpp"
+#include "cli/shown/amount_bar.hpp"
+#include "cli/shown/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "engine/text_loss.hpp"
 #include "sim/error.hpp"

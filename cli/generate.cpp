@@ -8,7 +8,7 @@
 
 #include "cli/forward/forward_subject.hpp"
 #include "cli/forward/generate_request.hpp"
-#include "cli/prediction_table.hpp"
+#include "cli/shown/prediction_table.hpp"
 #include "engine/backend.hpp"
 #include "engine/generated_text.hpp"
 #include "engine/generation.hpp"

@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "cli/parse_run.hpp"
-#include "cli/plan_choices_table.hpp"
-#include "cli/prediction_table.hpp"
-#include "cli/progress_line.hpp"
+#include "cli/shown/plan_choices_table.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "cli/shown/progress_line.hpp"
 #include "cli/train_steps.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"

@@ -2,9 +2,9 @@
 #include <cstdio>
 
 #include "cli/money_flags.hpp"
-#include "cli/needs_table.hpp"
 #include "cli/parse_run.hpp"
-#include "cli/prediction_table.hpp"
+#include "cli/shown/needs_table.hpp"
+#include "cli/shown/prediction_table.hpp"
 #include "planner/policies/policy.hpp"
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cli/prediction_table.hpp"
+#include "cli/shown/prediction_table.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cstdio>
 
-#include "cli/prediction_table.hpp"
-#include "cli/rehearsal_output.hpp"
 #include "cli/rehearsal_plan.hpp"
 #include "cli/run_files.hpp"
-#include "cli/step_watch.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "cli/shown/rehearsal_output.hpp"
+#include "cli/shown/step_watch.hpp"
 #include "cli/train_state.hpp"
 #include "cli/train_steps.hpp"
 #include "engine/backend.hpp"

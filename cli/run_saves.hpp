@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "cli/amount_bar.hpp"
-#include "cli/progress.hpp"
+#include "cli/shown/amount_bar.hpp"
+#include "cli/shown/progress.hpp"
 #include "cli/train_steps.hpp"
 #include "engine/saving.hpp"
 #include "engine/session.hpp"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/amount_bar.hpp"
+#include "cli/shown/amount_bar.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/catalogue/store.hpp"

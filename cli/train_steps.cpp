@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "cli/end_hashes.hpp"
-#include "cli/progress.hpp"
 #include "cli/run_files.hpp"
 #include "cli/run_log.hpp"
 #include "cli/run_saves.hpp"
-#include "cli/step_watch.hpp"
+#include "cli/shown/progress.hpp"
+#include "cli/shown/step_watch.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"

@@ -1,4 +1,4 @@
-#include "cli/needs_table.hpp"
+#include "cli/shown/needs_table.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/plan_explanation_table.hpp"
+#include "cli/shown/plan_explanation_table.hpp"
 
 #include <fmt/format.h>
 

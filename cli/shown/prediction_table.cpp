@@ -1,4 +1,4 @@
-#include "cli/prediction_table.hpp"
+#include "cli/shown/prediction_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "cli/amount_bar.hpp"
+#include "cli/shown/amount_bar.hpp"
 
 #include <unistd.h>
 

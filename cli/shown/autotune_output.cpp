@@ -1,4 +1,4 @@
-#include "cli/autotune_output.hpp"
+#include "cli/shown/autotune_output.hpp"
 
 #include <fmt/format.h>
 

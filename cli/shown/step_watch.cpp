@@ -1,4 +1,4 @@
-#include "cli/step_watch.hpp"
+#include "cli/shown/step_watch.hpp"
 
 #include <unistd.h>
 

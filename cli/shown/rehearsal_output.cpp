@@ -1,4 +1,4 @@
-#include "cli/rehearsal_output.hpp"
+#include "cli/shown/rehearsal_output.hpp"
 
 #include <fmt/format.h>
 
