@@ -8,7 +8,7 @@
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/progress_line.hpp"
-#include "cli/train_steps.hpp"
+#include "cli/training/train_steps.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/runs/data_file.hpp"

@@ -1,4 +1,4 @@
-#include "cli/train_output.hpp"
+#include "cli/training/train_output.hpp"
 
 #include <fmt/format.h>
 

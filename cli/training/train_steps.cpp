@@ -1,16 +1,16 @@
-#include "cli/train_steps.hpp"
+#include "cli/training/train_steps.hpp"
 
 #include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "cli/end_hashes.hpp"
-#include "cli/run_files.hpp"
-#include "cli/run_log.hpp"
-#include "cli/run_saves.hpp"
 #include "cli/shown/progress.hpp"
 #include "cli/shown/step_watch.hpp"
+#include "cli/training/end_hashes.hpp"
+#include "cli/training/run_files.hpp"
+#include "cli/training/run_log.hpp"
+#include "cli/training/run_saves.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"

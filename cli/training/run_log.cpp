@@ -1,4 +1,4 @@
-#include "cli/run_log.hpp"
+#include "cli/training/run_log.hpp"
 
 #include <array>
 #include <vector>

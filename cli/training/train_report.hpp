@@ -1,7 +1,7 @@
 // What the HTML page of a run shows.
 #pragma once
 
-#include "cli/trained_run.hpp"
+#include "cli/training/trained_run.hpp"
 #include "profiler/report/report.hpp"
 
 namespace sluice::cli {

@@ -1,4 +1,4 @@
-#include "cli/rehearsal_plan.hpp"
+#include "cli/training/rehearsal_plan.hpp"
 
 #include <fmt/format.h>
 

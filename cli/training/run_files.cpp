@@ -1,10 +1,10 @@
-#include "cli/run_files.hpp"
+#include "cli/training/run_files.hpp"
 
 #include <algorithm>
 
-#include "cli/train_output.hpp"
-#include "cli/train_report.hpp"
-#include "cli/train_steps.hpp"
+#include "cli/training/train_output.hpp"
+#include "cli/training/train_report.hpp"
+#include "cli/training/train_steps.hpp"
 #include "profiler/trace_export.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"

@@ -1,11 +1,11 @@
-#include "cli/train_request.hpp"
+#include "cli/training/train_request.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "cli/run_files.hpp"
-#include "cli/train_state.hpp"
+#include "cli/training/run_files.hpp"
+#include "cli/training/train_state.hpp"
 #include "engine/backend.hpp"
 #include "planner/catalogue/store.hpp"
 #include "profiler/doctor/doctor.hpp"

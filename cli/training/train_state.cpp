@@ -1,4 +1,4 @@
-#include "cli/train_state.hpp"
+#include "cli/training/train_state.hpp"
 
 #include <fmt/format.h>
 

@@ -8,7 +8,7 @@
 
 #include "cli/shown/amount_bar.hpp"
 #include "cli/shown/progress.hpp"
-#include "cli/train_steps.hpp"
+#include "cli/training/train_steps.hpp"
 #include "engine/saving.hpp"
 #include "engine/session.hpp"
 

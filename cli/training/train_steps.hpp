@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cli/interrupt.hpp"
-#include "cli/train_state.hpp"
-#include "cli/trained_run.hpp"
+#include "cli/training/train_state.hpp"
+#include "cli/training/trained_run.hpp"
 #include "engine/data.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/runs/run_config.hpp"

@@ -1,4 +1,4 @@
-#include "cli/rehearse.hpp"
+#include "cli/training/rehearse.hpp"
 
 #include <fmt/format.h>
 
@@ -6,13 +6,13 @@
 #include <chrono>
 #include <cstdio>
 
-#include "cli/rehearsal_plan.hpp"
-#include "cli/run_files.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/rehearsal_output.hpp"
 #include "cli/shown/step_watch.hpp"
-#include "cli/train_state.hpp"
-#include "cli/train_steps.hpp"
+#include "cli/training/rehearsal_plan.hpp"
+#include "cli/training/run_files.hpp"
+#include "cli/training/train_state.hpp"
+#include "cli/training/train_steps.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
 #include "engine/process_memory.hpp"

@@ -1,4 +1,4 @@
-#include "cli/end_hashes.hpp"
+#include "cli/training/end_hashes.hpp"
 
 namespace sluice::cli {
 

@@ -1,4 +1,4 @@
-#include "cli/dry_run.hpp"
+#include "cli/training/dry_run.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/train_steps.hpp"
+#include "cli/training/train_steps.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {

@@ -1,4 +1,4 @@
-#include "cli/train_report.hpp"
+#include "cli/training/train_report.hpp"
 
 #include <fmt/format.h>
 

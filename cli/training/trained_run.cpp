@@ -1,4 +1,4 @@
-#include "cli/trained_run.hpp"
+#include "cli/training/trained_run.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "cli/choose_plan.hpp"
+#include "cli/training/choose_plan.hpp"
 
 #include <algorithm>
 

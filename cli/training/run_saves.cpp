@@ -1,4 +1,4 @@
-#include "cli/run_saves.hpp"
+#include "cli/training/run_saves.hpp"
 
 #include <string>
 #include <utility>
