@@ -11,8 +11,8 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/interrupt.hpp"
-#include "cli/parse.hpp"
+#include "cli/words/interrupt.hpp"
+#include "cli/words/parse.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/search_effort.hpp"
 #include "profiler/ablation/ablation.hpp"

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "cli/autotune_report.hpp"
-#include "cli/parse_run.hpp"
 #include "cli/shown/autotune_output.hpp"
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
+#include "cli/words/parse_run.hpp"
 #include "engine/backend.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_words.hpp"

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <thread>
 
-#include "cli/money_flags.hpp"
-#include "cli/parse_run.hpp"
 #include "cli/shown/needs_table.hpp"
+#include "cli/words/money_flags.hpp"
+#include "cli/words/parse_run.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/units_text.hpp"

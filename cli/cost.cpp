@@ -8,7 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/kernels/table.hpp"
 #include "sim/error.hpp"

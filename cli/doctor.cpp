@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 #include "planner/catalogue/store.hpp"
 
 namespace sluice::cli {

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/parse.hpp"
 #include "cli/shown/amount_bar.hpp"
+#include "cli/words/parse.hpp"
 #include "engine/model_files/exported_model.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <map>
 
-#include "cli/listing.hpp"
 #include "cli/machine_calibration.hpp"
+#include "cli/words/listing.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/catalogue/machine_list.hpp"

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "cli/listing.hpp"
+#include "cli/words/listing.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/model_list.hpp"
 #include "sim/units_text.hpp"

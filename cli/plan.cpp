@@ -2,11 +2,11 @@
 // it takes, and keeps it.
 #include <fmt/format.h>
 
-#include "cli/parse_run.hpp"
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/plan_explanation_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/progress_line.hpp"
+#include "cli/words/parse_run.hpp"
 #include "planner/explanation/plan_run.hpp"
 #include "planner/policies/policy.hpp"
 #include "planner/requests/prediction_json.hpp"

@@ -1,10 +1,10 @@
 // `sluice predict RUN`: what the best plan found (or a given one) does.
 #include <cstdio>
 
-#include "cli/money_flags.hpp"
-#include "cli/parse_run.hpp"
 #include "cli/shown/needs_table.hpp"
 #include "cli/shown/prediction_table.hpp"
+#include "cli/words/money_flags.hpp"
+#include "cli/words/parse_run.hpp"
 #include "planner/policies/policy.hpp"
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 #include "engine/backend.hpp"
 #include "engine/cuda/usable.hpp"
 #include "planner/catalogue/store.hpp"

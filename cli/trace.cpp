@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 #include "planner/catalogue/store.hpp"
 #include "profiler/comparison.hpp"
 #include "profiler/trace_export.hpp"

@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <vector>
 
-#include "cli/interrupt.hpp"
-#include "cli/parse_run.hpp"
 #include "cli/shown/needs_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/training/choose_plan.hpp"
@@ -16,6 +14,8 @@
 #include "cli/training/train_request.hpp"
 #include "cli/training/train_state.hpp"
 #include "cli/training/train_steps.hpp"
+#include "cli/words/interrupt.hpp"
+#include "cli/words/parse_run.hpp"
 #include "engine/backend.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/run_folder.hpp"

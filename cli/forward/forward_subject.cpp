@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/parse_run.hpp"
 #include "cli/shown/amount_bar.hpp"
 #include "cli/shown/prediction_table.hpp"
+#include "cli/words/parse_run.hpp"
 #include "engine/backend.hpp"
 #include "engine/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"

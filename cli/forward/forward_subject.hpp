@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/verbs.hpp"
+#include "cli/words/verbs.hpp"
 #include "engine/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/tokenizer/tokenizer.hpp"

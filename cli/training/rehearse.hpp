@@ -1,7 +1,7 @@
 // `sluice train RUN --rehearse`: the run's true step graph on a host that is too small for it.
 #pragma once
 
-#include "cli/interrupt.hpp"
+#include "cli/words/interrupt.hpp"
 #include "planner/requests/run_arguments.hpp"
 
 namespace sluice::cli {

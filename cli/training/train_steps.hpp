@@ -1,9 +1,9 @@
 // The steps of `sluice train`: what happens between a plan and a result.
 #pragma once
 
-#include "cli/interrupt.hpp"
 #include "cli/training/train_state.hpp"
 #include "cli/training/trained_run.hpp"
+#include "cli/words/interrupt.hpp"
 #include "engine/data.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/runs/run_config.hpp"

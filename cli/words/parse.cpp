@@ -1,4 +1,4 @@
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

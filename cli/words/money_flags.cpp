@@ -1,4 +1,4 @@
-#include "cli/money_flags.hpp"
+#include "cli/words/money_flags.hpp"
 
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"

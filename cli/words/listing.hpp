@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/verbs.hpp"
+#include "cli/words/verbs.hpp"
 
 namespace sluice::cli {
 

@@ -1,7 +1,7 @@
 // Command lines of verbs, parsed with CLI11 under this program's rules for help and refusals.
 #pragma once
 
-#include "cli/verbs.hpp"
+#include "cli/words/verbs.hpp"
 
 namespace CLI {
 class App;

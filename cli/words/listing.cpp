@@ -1,8 +1,8 @@
-#include "cli/listing.hpp"
+#include "cli/words/listing.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

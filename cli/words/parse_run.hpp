@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "sim/warning.hpp"
 

@@ -1,4 +1,4 @@
-#include "cli/interrupt.hpp"
+#include "cli/words/interrupt.hpp"
 
 #include <unistd.h>
 
