@@ -4,7 +4,7 @@
 #include <queue>
 #include <stdexcept>
 
-#include "engine/parallel_memory.hpp"
+#include "engine/memory/parallel_memory.hpp"
 #include "planner/layout/layout.hpp"
 #include "sim/error.hpp"
 

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/divergence.hpp"
-#include "engine/process_memory.hpp"
+#include "engine/memory/process_memory.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -15,7 +15,7 @@
 #include "cli/training/train_steps.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
-#include "engine/process_memory.hpp"
+#include "engine/memory/process_memory.hpp"
 #include "engine/run_folder.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/requests/prediction_json.hpp"

@@ -13,7 +13,7 @@
 #include "cli/training/run_saves.hpp"
 #include "engine/backend.hpp"
 #include "engine/ledger.hpp"
-#include "engine/process_memory.hpp"
+#include "engine/memory/process_memory.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/version.hpp"
 #include "sim/warning.hpp"

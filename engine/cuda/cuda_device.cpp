@@ -10,7 +10,7 @@
 #include "engine/cuda/cuda_queues.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/usable.hpp"
-#include "engine/parallel_memory.hpp"
+#include "engine/memory/parallel_memory.hpp"
 #include "engine/poll.hpp"
 #include "engine/task_operands.hpp"
 #include "sim/units_text.hpp"

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/cuda/check.hpp"
-#include "engine/parallel_memory.hpp"
+#include "engine/memory/parallel_memory.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -7,15 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "engine/even_memory.hpp"
+#include "engine/memory/even_memory.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {
 
 enum class Pinning { wanted, none };
 
-/// Anonymous memory of `bytes` (engine/even_memory.hpp), touched by several threads at once and
-/// then registered with the CUDA runtime (quicker than cudaHostAlloc, at the same copy speed).
+/// Anonymous memory of `bytes` (engine/memory/even_memory.hpp), touched by several threads at once
+/// and then registered with the CUDA runtime (quicker than cudaHostAlloc, at the same copy speed).
 /// Where it cannot be registered, or is not to be, it is ordinary memory, but for the ranges that
 /// `pin_part` names.
 class PinnedMemory {

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "engine/parallel_memory.hpp"
+#include "engine/memory/parallel_memory.hpp"
 #include "engine/poll.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

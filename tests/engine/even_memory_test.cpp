@@ -1,4 +1,4 @@
-#include "engine/even_memory.hpp"
+#include "engine/memory/even_memory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "engine/memory_latency.hpp"
+#include "engine/memory/memory_latency.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "engine/cuda/pinned_memory.hpp"
 #include "engine/cuda/stream_pacer.hpp"
-#include "engine/even_memory.hpp"
+#include "engine/memory/even_memory.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 
 namespace sluice::engine::cuda::testing {

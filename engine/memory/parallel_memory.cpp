@@ -1,4 +1,4 @@
-#include "engine/parallel_memory.hpp"
+#include "engine/memory/parallel_memory.hpp"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "engine/memory_latency.hpp"
+#include "engine/memory/memory_latency.hpp"
 
 #include <algorithm>
 #include <array>

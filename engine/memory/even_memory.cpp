@@ -1,4 +1,4 @@
-#include "engine/even_memory.hpp"
+#include "engine/memory/even_memory.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/parallel_memory.hpp"
+#include "engine/memory/parallel_memory.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

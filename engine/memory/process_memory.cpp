@@ -1,4 +1,4 @@
-#include "engine/process_memory.hpp"
+#include "engine/memory/process_memory.hpp"
 
 #include <malloc.h>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "engine/memory_latency.hpp"
+#include "engine/memory/memory_latency.hpp"
 
 namespace sluice::engine {
 
