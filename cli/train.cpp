@@ -18,7 +18,7 @@
 #include "cli/words/parse_run.hpp"
 #include "engine/backend.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
-#include "engine/run_folder.hpp"
+#include "engine/records/run_folder.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/requests/prediction_json.hpp"

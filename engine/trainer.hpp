@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/data.hpp"
-#include "engine/metrics.hpp"
+#include "engine/records/metrics.hpp"
 #include "engine/session.hpp"
 
 namespace sluice::engine {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/gpu_reading.hpp"
+#include "engine/records/gpu_reading.hpp"
 #include "profiler/shared_library.hpp"
 
 namespace sluice::profiler {

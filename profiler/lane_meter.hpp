@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/metrics.hpp"
 #include "engine/observer.hpp"
+#include "engine/records/metrics.hpp"
 #include "planner/graph/step_graph.hpp"
 
 namespace sluice::profiler {

@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "engine/backend.hpp"
-#include "engine/ledger.hpp"
+#include "engine/records/ledger.hpp"
 #include "planner/plans/plan_words.hpp"
 #include "profiler/measuring_session.hpp"
 #include "sim/error.hpp"

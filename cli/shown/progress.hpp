@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/metrics.hpp"
+#include "engine/records/metrics.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::cli {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/metrics.hpp"
+#include "engine/records/metrics.hpp"
 #include "engine/rehearsal/rehearsal.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"

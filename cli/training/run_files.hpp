@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cli/training/trained_run.hpp"
-#include "engine/run_folder.hpp"
+#include "engine/records/run_folder.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "profiler/recorder.hpp"

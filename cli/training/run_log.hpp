@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "engine/event_file.hpp"
-#include "engine/metrics.hpp"
-#include "engine/run_folder.hpp"
+#include "engine/records/event_file.hpp"
+#include "engine/records/metrics.hpp"
+#include "engine/records/run_folder.hpp"
 #include "planner/predictions/predict.hpp"
 #include "profiler/gpu_sensors.hpp"
 #include "profiler/lane_meter.hpp"

@@ -8,7 +8,7 @@
 
 #include "engine/data.hpp"
 #include "engine/model_files/checkpoint.hpp"
-#include "engine/run_folder.hpp"
+#include "engine/records/run_folder.hpp"
 #include "engine/session.hpp"
 #include "planner/requests/run_arguments.hpp"
 

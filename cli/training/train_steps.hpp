@@ -5,7 +5,7 @@
 #include "cli/training/trained_run.hpp"
 #include "cli/words/interrupt.hpp"
 #include "engine/data.hpp"
-#include "engine/run_folder.hpp"
+#include "engine/records/run_folder.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::cli {

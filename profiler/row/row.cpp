@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/backend.hpp"
-#include "engine/ledger.hpp"
+#include "engine/records/ledger.hpp"
 #include "engine/session.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "profiler/recorder.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/backend.hpp"
-#include "engine/ledger.hpp"
+#include "engine/records/ledger.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "profiler/boost_fit.hpp"

@@ -1,4 +1,4 @@
-#include "engine/event_file.hpp"
+#include "engine/records/event_file.hpp"
 
 #include <gtest/gtest.h>
 

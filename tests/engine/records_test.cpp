@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "engine/ledger.hpp"
-#include "engine/line_file.hpp"
-#include "engine/metrics.hpp"
+#include "engine/records/ledger.hpp"
+#include "engine/records/line_file.hpp"
+#include "engine/records/metrics.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 

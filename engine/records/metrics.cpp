@@ -1,4 +1,4 @@
-#include "engine/metrics.hpp"
+#include "engine/records/metrics.hpp"
 
 #include <bit>
 #include <cinttypes>

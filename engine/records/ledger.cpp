@@ -1,4 +1,4 @@
-#include "engine/ledger.hpp"
+#include "engine/records/ledger.hpp"
 
 #include <chrono>
 #include <ctime>

@@ -1,4 +1,4 @@
-#include "engine/run_folder.hpp"
+#include "engine/records/run_folder.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 #include <ctime>
 
-#include "engine/event_file.hpp"
-#include "engine/missing_folders.hpp"
+#include "engine/records/event_file.hpp"
+#include "engine/records/missing_folders.hpp"
 #include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 

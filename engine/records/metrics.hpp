@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/gpu_reading.hpp"
-#include "engine/line_file.hpp"
+#include "engine/records/gpu_reading.hpp"
+#include "engine/records/line_file.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/missing_folders.hpp"
+#include "engine/records/missing_folders.hpp"
 
 #include <system_error>
 
