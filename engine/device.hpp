@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/adamw.hpp"
 #include "engine/device_queues.hpp"
+#include "engine/optimizer/adamw.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 

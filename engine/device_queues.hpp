@@ -8,7 +8,7 @@
 #include <limits>
 #include <span>
 
-#include "engine/adamw.hpp"
+#include "engine/optimizer/adamw.hpp"
 #include "planner/graph/step_graph.hpp"
 
 namespace sluice::engine {

@@ -4,8 +4,8 @@
 #include <string>
 #include <thread>
 
-#include "engine/master_weights.hpp"
 #include "engine/model_files/state_pieces.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 

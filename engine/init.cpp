@@ -5,7 +5,7 @@
 #include <numbers>
 #include <string_view>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <thread>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/effort/parallel_for.hpp"
 
 namespace sluice::engine {

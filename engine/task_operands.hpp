@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "engine/adamw.hpp"
 #include "engine/device.hpp"
+#include "engine/optimizer/adamw.hpp"
 
 namespace sluice::engine {
 

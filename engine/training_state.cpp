@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "engine/init.hpp"
-#include "engine/master_weights.hpp"
 #include "engine/model_files/state_pieces.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 

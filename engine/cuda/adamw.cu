@@ -5,7 +5,7 @@
 
 #include "engine/cuda/adamw.hpp"
 #include "engine/cuda/kernels/launch.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine::cuda {

@@ -1,10 +1,10 @@
-// AdamW on a CUDA device: the list of operations of engine/adamw.hpp, bit for bit what the host
-// computes.
+// AdamW on a CUDA device: the list of operations of engine/optimizer/adamw.hpp, bit for bit what
+// the host computes.
 #pragma once
 
 #include <cstdint>
 
-#include "engine/adamw.hpp"
+#include "engine/optimizer/adamw.hpp"
 
 struct CUstream_st;
 

@@ -14,7 +14,7 @@
 #include "engine/cuda/stream_pacer.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/device.hpp"
-#include "engine/thread_pool.hpp"
+#include "engine/optimizer/thread_pool.hpp"
 
 namespace sluice::engine {
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "engine/cuda/check.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine {
 namespace {

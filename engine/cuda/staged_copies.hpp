@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "engine/cuda/shared_memory.hpp"
-#include "engine/thread_pool.hpp"
+#include "engine/optimizer/thread_pool.hpp"
 
 namespace sluice::engine {
 

@@ -8,7 +8,7 @@
 #include "engine/host/mapped_memory.hpp"
 #include "engine/host/paced_copy.hpp"
 #include "engine/host/templates.hpp"
-#include "engine/thread_pool.hpp"
+#include "engine/optimizer/thread_pool.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
 #include "planner/runs/run_config.hpp"

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <thread>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/graph/record.hpp"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "engine/backend.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "engine/session.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "sim/error.hpp"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/adamw.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/adamw.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine {
 namespace {

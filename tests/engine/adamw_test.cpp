@@ -1,4 +1,4 @@
-#include "engine/adamw.hpp"
+#include "engine/optimizer/adamw.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine {
 namespace {

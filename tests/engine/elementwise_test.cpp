@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/scratch/workspace.hpp"
 
 namespace sluice::engine {

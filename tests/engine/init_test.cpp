@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "tests/engine/initial_unit.hpp"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "engine/host/templates.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/graph/record.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/guarded_buffer.hpp"

@@ -1,4 +1,4 @@
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 #include <gtest/gtest.h>
 

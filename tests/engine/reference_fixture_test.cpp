@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/adamw.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/adamw.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "tests/engine/safetensors.hpp"
 #include "tests/engine/tiny_model.hpp"
 

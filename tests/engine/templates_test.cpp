@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/graph/record.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/reference_model.hpp"

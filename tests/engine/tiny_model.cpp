@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "planner/graph/record.hpp"
 #include "tests/engine/guarded_buffer.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/cuda/check.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::profiler {
 

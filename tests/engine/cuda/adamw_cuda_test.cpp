@@ -8,11 +8,11 @@
 #include <random>
 #include <vector>
 
-#include "engine/adamw.hpp"
 #include "engine/cuda/adamw.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/shared_memory.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/adamw.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine::cuda {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/cuda/device_query.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "sim/error.hpp"
 #include "sim/units.hpp"
 

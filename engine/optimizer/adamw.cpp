@@ -1,11 +1,11 @@
-#include "engine/adamw.hpp"
+#include "engine/optimizer/adamw.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 
-#include "engine/instruction_set.hpp"
+#include "engine/optimizer/instruction_set.hpp"
 
 namespace sluice::engine {
 

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/thread_pool.hpp"
+#include "engine/optimizer/thread_pool.hpp"
 #include "planner/models/job.hpp"
 #include "planner/models/shape.hpp"
 
