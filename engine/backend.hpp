@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "engine/device.hpp"
 #include "engine/disk/disk_store.hpp"
+#include "engine/execution/device.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/runs/run_config.hpp"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/disk/disk_store.hpp"
-#include "engine/program.hpp"
+#include "engine/execution/program.hpp"
 #include "planner/models/job.hpp"
 
 namespace sluice::engine {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 #include "engine/forward_weights.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/plans/forward_plan.hpp"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "engine/model_files/state_source.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"

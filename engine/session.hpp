@@ -7,7 +7,7 @@
 
 #include "engine/disk/disk_store.hpp"
 #include "engine/evaluation.hpp"
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 #include "engine/step_runner.hpp"
 #include "engine/training_state.hpp"
 #include "planner/graph/step_graph.hpp"

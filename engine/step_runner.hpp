@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "engine/disk/disk_store.hpp"
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 #include "engine/token_source.hpp"
 #include "planner/models/job.hpp"
 #include "sim/error.hpp"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/device.hpp"
 #include "engine/disk/disk_store.hpp"
+#include "engine/execution/device.hpp"
 #include "engine/model_files/state_source.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/shape.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/observer.hpp"
+#include "engine/execution/observer.hpp"
 #include "engine/records/metrics.hpp"
 #include "planner/graph/step_graph.hpp"
 

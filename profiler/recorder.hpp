@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/observer.hpp"
+#include "engine/execution/observer.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/simulate.hpp"
 #include "sim/trace.hpp"

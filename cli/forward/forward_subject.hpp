@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/words/verbs.hpp"
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "planner/requests/run_arguments.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "planner/models/job.hpp"
 
 namespace sluice::engine::cuda {

@@ -10,9 +10,9 @@
 #include "engine/cuda/cuda_queues.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/usable.hpp"
+#include "engine/execution/poll.hpp"
+#include "engine/execution/task_operands.hpp"
 #include "engine/memory/parallel_memory.hpp"
-#include "engine/poll.hpp"
-#include "engine/task_operands.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::engine {

@@ -13,7 +13,7 @@
 #include "engine/cuda/staged_copies.hpp"
 #include "engine/cuda/stream_pacer.hpp"
 #include "engine/cuda/templates.hpp"
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "engine/optimizer/thread_pool.hpp"
 
 namespace sluice::engine {

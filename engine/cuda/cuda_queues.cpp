@@ -1,7 +1,7 @@
 #include "engine/cuda/cuda_queues.hpp"
 
 #include "engine/cuda/check.hpp"
-#include "engine/poll.hpp"
+#include "engine/execution/poll.hpp"
 
 namespace sluice::engine {
 

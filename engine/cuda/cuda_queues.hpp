@@ -10,8 +10,8 @@
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/shared_memory.hpp"
 #include "engine/cuda/stream_flags.hpp"
-#include "engine/device_queues.hpp"
-#include "engine/program.hpp"
+#include "engine/execution/device_queues.hpp"
+#include "engine/execution/program.hpp"
 
 namespace sluice::engine {
 

@@ -2,7 +2,7 @@
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
-#include "engine/task_operands.hpp"
+#include "engine/execution/task_operands.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

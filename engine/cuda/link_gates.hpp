@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "engine/cuda/link_schedule.hpp"
-#include "engine/device_queues.hpp"
+#include "engine/execution/device_queues.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

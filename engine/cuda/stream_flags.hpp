@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/device_queues.hpp"
+#include "engine/execution/device_queues.hpp"
 
 struct CUstream_st;
 

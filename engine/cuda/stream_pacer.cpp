@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/cuda/check.hpp"
-#include "engine/poll.hpp"
+#include "engine/execution/poll.hpp"
 
 namespace sluice::engine {
 namespace {

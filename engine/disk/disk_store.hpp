@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/device.hpp"
 #include "engine/disk/block_queue.hpp"
 #include "engine/disk/disk_layout.hpp"
 #include "engine/disk/kept_blocks.hpp"
+#include "engine/execution/device.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/shape.hpp"
 

@@ -5,8 +5,8 @@
 
 #include <cstring>
 
+#include "engine/execution/poll.hpp"
 #include "engine/memory/parallel_memory.hpp"
-#include "engine/poll.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

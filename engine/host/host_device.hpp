@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "engine/host/mapped_memory.hpp"
 #include "engine/host/paced_copy.hpp"
 #include "engine/host/templates.hpp"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 #include "engine/rehearsal/window_values.hpp"
 #include "engine/step_runner.hpp"
 #include "planner/graph/step_graph.hpp"

@@ -7,9 +7,9 @@
 #include <random>
 #include <vector>
 
+#include "engine/execution/poll.hpp"
 #include "engine/host/blas.hpp"
 #include "engine/host/gemm.hpp"
-#include "engine/poll.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/costs/profile_rates.hpp"
 #include "profiler/doctor/system_files.hpp"

@@ -1,4 +1,4 @@
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/execution/program.hpp"
 #include "engine/host/host_device.hpp"
-#include "engine/program.hpp"
 #include "engine/step_runner.hpp"
 #include "engine/training_state.hpp"
 #include "planner/plans/random_plan.hpp"

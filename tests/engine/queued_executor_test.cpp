@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <thread>
 
-#include "engine/executor.hpp"
-#include "engine/poll.hpp"
+#include "engine/execution/executor.hpp"
+#include "engine/execution/poll.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/fake_program.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/poll.hpp"
+#include "engine/execution/poll.hpp"
 
 namespace sluice::engine::test {
 namespace {

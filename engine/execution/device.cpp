@@ -1,4 +1,4 @@
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 
 #include <string>
 

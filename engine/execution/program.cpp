@@ -1,4 +1,4 @@
-#include "engine/program.hpp"
+#include "engine/execution/program.hpp"
 
 #include <algorithm>
 #include <queue>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

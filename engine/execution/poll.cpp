@@ -1,4 +1,4 @@
-#include "engine/poll.hpp"
+#include "engine/execution/poll.hpp"
 
 #include <pthread.h>
 #include <sched.h>

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "engine/optimizer/adamw.hpp"
 
 namespace sluice::engine {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/layout/host_window.hpp"
 

@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "engine/device_queues.hpp"
-#include "engine/observer.hpp"
-#include "engine/program.hpp"
+#include "engine/execution/device_queues.hpp"
+#include "engine/execution/observer.hpp"
+#include "engine/execution/program.hpp"
 #include "engine/task_ranges.hpp"
 
 namespace sluice::engine {

@@ -1,10 +1,10 @@
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 
 #include <pthread.h>
 
 #include <csignal>
 
-#include "engine/poll.hpp"
+#include "engine/execution/poll.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

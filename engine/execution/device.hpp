@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/device_queues.hpp"
+#include "engine/execution/device_queues.hpp"
 #include "engine/optimizer/adamw.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
