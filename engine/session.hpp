@@ -8,8 +8,8 @@
 #include "engine/disk/disk_store.hpp"
 #include "engine/evaluation.hpp"
 #include "engine/execution/executor.hpp"
+#include "engine/state/training_state.hpp"
 #include "engine/step_runner.hpp"
-#include "engine/training_state.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
 

@@ -5,7 +5,7 @@
 #include <future>
 
 #include "cli/shown/amount_bar.hpp"
-#include "engine/training_state.hpp"
+#include "engine/state/training_state.hpp"
 
 namespace sluice::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/training_state.hpp"
+#include "engine/state/training_state.hpp"
 #include "planner/models/shape.hpp"
 
 namespace sluice::experiments {

@@ -7,7 +7,7 @@
 
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/templates.hpp"
-#include "engine/init.hpp"
+#include "engine/state/init.hpp"
 
 namespace {
 

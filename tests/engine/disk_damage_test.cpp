@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "engine/disk/disk_store.hpp"
-#include "engine/state_snapshot.hpp"
+#include "engine/state/state_snapshot.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/disk_plans.hpp"
 #include "tests/engine/scratch_folder.hpp"

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "engine/state_snapshot.hpp"
+#include "engine/state/state_snapshot.hpp"
 #include "tests/engine/disk_plans.hpp"
 #include "tests/engine/scratch_folder.hpp"
 #include "tests/planner/disk_jobs.hpp"

@@ -1,4 +1,4 @@
-#include "engine/init.hpp"
+#include "engine/state/init.hpp"
 
 #include <gtest/gtest.h>
 

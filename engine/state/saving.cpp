@@ -1,4 +1,4 @@
-#include "engine/saving.hpp"
+#include "engine/state/saving.hpp"
 
 #include <pthread.h>
 

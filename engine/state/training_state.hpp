@@ -75,7 +75,7 @@ class TrainingState : public StateSource {
   TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device,
                 DiskStore* disk = nullptr);
 
-  /// Initial weights of `seed` (engine/init.hpp); m and v zero.
+  /// Initial weights of `seed` (engine/state/init.hpp); m and v zero.
   void initialize(const InitialWeights& weights);
   /// Reads piece by piece on all cores, straight to where the state lives: besides it there is
   /// never more than a piece a thread. Throws what the source throws.

@@ -1,4 +1,4 @@
-#include "engine/state_snapshot.hpp"
+#include "engine/state/state_snapshot.hpp"
 
 #include <algorithm>
 #include <cstring>

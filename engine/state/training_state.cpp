@@ -1,13 +1,13 @@
-#include "engine/training_state.hpp"
+#include "engine/state/training_state.hpp"
 
 #include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
 
-#include "engine/init.hpp"
 #include "engine/model_files/state_pieces.hpp"
 #include "engine/optimizer/master_weights.hpp"
+#include "engine/state/init.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 

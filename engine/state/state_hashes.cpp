@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "engine/model_files/state_pieces.hpp"
-#include "engine/training_state.hpp"
+#include "engine/state/training_state.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/files/hash.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/model_files/state_source.hpp"
-#include "engine/training_state.hpp"
+#include "engine/state/training_state.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {
