@@ -1,7 +1,7 @@
 // Where a run stopped being numbers.
 #pragma once
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/session.hpp"
 
 namespace sluice::engine {

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "engine/token_source.hpp"
+#include "engine/datasets/token_source.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

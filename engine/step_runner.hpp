@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/datasets/token_source.hpp"
 #include "engine/disk/disk_store.hpp"
 #include "engine/execution/executor.hpp"
-#include "engine/token_source.hpp"
 #include "planner/models/job.hpp"
 #include "sim/error.hpp"
 

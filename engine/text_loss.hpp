@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/forward_session.hpp"
 #include "planner/models/job.hpp"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/records/metrics.hpp"
 #include "engine/session.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/forward/forward_subject.hpp"
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/text_loss.hpp"
 
 namespace sluice::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "planner/requests/run_planning.hpp"
 

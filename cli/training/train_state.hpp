@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/records/run_folder.hpp"
 #include "engine/session.hpp"

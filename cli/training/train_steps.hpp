@@ -4,7 +4,7 @@
 #include "cli/training/train_state.hpp"
 #include "cli/training/trained_run.hpp"
 #include "cli/words/interrupt.hpp"
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/records/run_folder.hpp"
 #include "planner/runs/run_config.hpp"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "planner/runs/run_config.hpp"
 

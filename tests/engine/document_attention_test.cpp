@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/token_source.hpp"
+#include "engine/datasets/token_source.hpp"
 #include "tests/engine/tiny_model.hpp"
 
 namespace sluice::engine::testing {

@@ -1,4 +1,4 @@
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/token_source.hpp"
+#include "engine/datasets/token_source.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

@@ -1,4 +1,4 @@
-#include "engine/token_text.hpp"
+#include "engine/datasets/token_text.hpp"
 
 #include <algorithm>
 #include <string_view>

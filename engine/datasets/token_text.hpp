@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/model_files/mapped_file.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 

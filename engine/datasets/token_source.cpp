@@ -1,4 +1,4 @@
-#include "engine/token_source.hpp"
+#include "engine/datasets/token_source.hpp"
 
 namespace sluice::engine {
 
