@@ -11,7 +11,7 @@
 #include "cli/shown/amount_bar.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "engine/backend.hpp"
-#include "engine/text_loss.hpp"
+#include "engine/forward/text_loss.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -7,7 +7,7 @@
 
 #include "cli/forward/forward_subject.hpp"
 #include "engine/datasets/data.hpp"
-#include "engine/text_loss.hpp"
+#include "engine/forward/text_loss.hpp"
 
 namespace sluice::cli {
 

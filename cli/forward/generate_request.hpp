@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/forward/forward_subject.hpp"
-#include "engine/token_sampler.hpp"
+#include "engine/forward/token_sampler.hpp"
 
 namespace sluice::cli {
 

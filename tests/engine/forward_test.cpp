@@ -6,9 +6,9 @@
 #include <numeric>
 #include <set>
 
-#include "engine/generated_text.hpp"
-#include "engine/text_loss.hpp"
-#include "engine/token_sampler.hpp"
+#include "engine/forward/generated_text.hpp"
+#include "engine/forward/text_loss.hpp"
+#include "engine/forward/token_sampler.hpp"
 
 namespace sluice::engine {
 namespace {

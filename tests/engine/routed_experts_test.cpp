@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "engine/forward_session.hpp"
+#include "engine/forward/forward_session.hpp"
 #include "engine/host/host_device.hpp"
 #include "planner/graph/forward_graph.hpp"
 #include "tests/engine/run_plan.hpp"

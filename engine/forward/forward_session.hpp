@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/execution/executor.hpp"
-#include "engine/forward_weights.hpp"
+#include "engine/forward/forward_weights.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/plans/forward_plan.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/forward_session.hpp"
+#include "engine/forward/forward_session.hpp"
 
 namespace sluice::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/generated_text.hpp"
+#include "engine/forward/generated_text.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "engine/text_loss.hpp"
+#include "engine/forward/text_loss.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/generation.hpp"
+#include "engine/forward/generation.hpp"
 
 #include <algorithm>
 

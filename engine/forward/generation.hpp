@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/forward_session.hpp"
-#include "engine/token_sampler.hpp"
+#include "engine/forward/forward_session.hpp"
+#include "engine/forward/token_sampler.hpp"
 #include "planner/models/job.hpp"
 
 namespace sluice::engine {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/datasets/data.hpp"
-#include "engine/forward_session.hpp"
+#include "engine/forward/forward_session.hpp"
 #include "planner/models/job.hpp"
 
 namespace sluice::engine {

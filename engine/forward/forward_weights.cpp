@@ -1,4 +1,4 @@
-#include "engine/forward_weights.hpp"
+#include "engine/forward/forward_weights.hpp"
 
 #include <mutex>
 #include <string>

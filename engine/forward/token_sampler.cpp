@@ -1,4 +1,4 @@
-#include "engine/token_sampler.hpp"
+#include "engine/forward/token_sampler.hpp"
 
 #include <algorithm>
 #include <cmath>
