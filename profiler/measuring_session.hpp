@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/predictions/predict.hpp"
 #include "profiler/cupti/task_tagging.hpp"
 #include "profiler/cupti/trace_overhead.hpp"

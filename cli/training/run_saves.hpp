@@ -9,8 +9,8 @@
 #include "cli/shown/amount_bar.hpp"
 #include "cli/shown/progress.hpp"
 #include "cli/training/train_steps.hpp"
-#include "engine/session.hpp"
 #include "engine/state/saving.hpp"
+#include "engine/training/session.hpp"
 
 namespace sluice::cli {
 

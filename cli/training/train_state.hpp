@@ -9,7 +9,7 @@
 #include "engine/datasets/data.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/records/run_folder.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/requests/run_arguments.hpp"
 
 namespace sluice::cli {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/trainer.hpp"
+#include "engine/training/trainer.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/requests/phase_memory.hpp"
 #include "planner/requests/saving_plan.hpp"

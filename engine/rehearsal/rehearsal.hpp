@@ -9,7 +9,7 @@
 
 #include "engine/execution/executor.hpp"
 #include "engine/rehearsal/window_values.hpp"
-#include "engine/step_runner.hpp"
+#include "engine/training/step_runner.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/layout/host_window.hpp"
 #include "planner/models/job.hpp"

@@ -13,7 +13,7 @@
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/model_weights.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "experiments/bf16_masters/stored_masters.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/requests/run_planning.hpp"

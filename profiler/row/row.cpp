@@ -6,7 +6,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/records/ledger.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "profiler/recorder.hpp"
 #include "sim/error.hpp"

@@ -15,7 +15,7 @@
 
 #include "engine/backend.hpp"
 #include "engine/optimizer/master_weights.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "sim/error.hpp"
 

@@ -9,7 +9,7 @@
 #include <limits>
 #include <string>
 
-#include "engine/trainer.hpp"
+#include "engine/training/trainer.hpp"
 #include "tests/engine/scratch_folder.hpp"
 
 namespace sluice::engine::test {

@@ -7,7 +7,7 @@
 #include "engine/execution/program.hpp"
 #include "engine/host/host_device.hpp"
 #include "engine/state/training_state.hpp"
-#include "engine/step_runner.hpp"
+#include "engine/training/step_runner.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/run_plan.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"

@@ -10,7 +10,7 @@
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "engine/cuda/usable.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/attribution.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "engine/host/host_device.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "profiler/cupti/task_tagging.hpp"
 #include "profiler/recorder.hpp"

@@ -4,7 +4,7 @@
 
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/host/host_device.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 #include "tests/planner/step_jobs.hpp"

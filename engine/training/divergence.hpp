@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/datasets/data.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 
 namespace sluice::engine {
 

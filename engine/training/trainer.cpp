@@ -1,11 +1,11 @@
-#include "engine/trainer.hpp"
+#include "engine/training/trainer.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 
-#include "engine/divergence.hpp"
 #include "engine/memory/process_memory.hpp"
+#include "engine/training/divergence.hpp"
 
 namespace sluice::engine {
 namespace {

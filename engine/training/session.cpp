@@ -1,4 +1,4 @@
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "engine/evaluation.hpp"
+#include "engine/training/evaluation.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "engine/step_runner.hpp"
+#include "engine/training/step_runner.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -10,7 +10,7 @@
 
 #include "engine/datasets/data.hpp"
 #include "engine/records/metrics.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 
 namespace sluice::engine {
 

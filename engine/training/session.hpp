@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "engine/disk/disk_store.hpp"
-#include "engine/evaluation.hpp"
 #include "engine/execution/executor.hpp"
 #include "engine/state/training_state.hpp"
-#include "engine/step_runner.hpp"
+#include "engine/training/evaluation.hpp"
+#include "engine/training/step_runner.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "planner/models/job.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/divergence.hpp"
+#include "engine/training/divergence.hpp"
 
 #include <algorithm>
 #include <optional>
