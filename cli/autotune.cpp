@@ -18,7 +18,7 @@
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_words.hpp"
 #include "planner/requests/prediction_json.hpp"

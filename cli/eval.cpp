@@ -10,7 +10,7 @@
 #include "cli/forward/forward_subject.hpp"
 #include "cli/shown/amount_bar.hpp"
 #include "cli/shown/prediction_table.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/forward/text_loss.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

@@ -9,7 +9,7 @@
 #include "cli/forward/forward_subject.hpp"
 #include "cli/forward/generate_request.hpp"
 #include "cli/shown/prediction_table.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/forward/generated_text.hpp"
 #include "engine/forward/generation.hpp"
 #include "sim/error.hpp"

@@ -14,7 +14,7 @@
 #include "sim/graph_file.hpp"
 #include "sim/units_text.hpp"
 #if SLUICE_HAS_train
-#include "engine/numerics_id.hpp"
+#include "engine/backends/numerics_id.hpp"
 #endif
 
 namespace sluice::cli {

@@ -10,7 +10,7 @@
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #if SLUICE_HAS_train
-#include "engine/numerics_id.hpp"
+#include "engine/backends/numerics_id.hpp"
 #endif
 
 namespace sluice::cli {

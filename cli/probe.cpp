@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "cli/words/parse.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/cuda/usable.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"

@@ -16,7 +16,7 @@
 #include "cli/training/train_steps.hpp"
 #include "cli/words/interrupt.hpp"
 #include "cli/words/parse_run.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/records/run_folder.hpp"
 #include "planner/machines/host_memory.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "profiler/measuring_session.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "profiler/cupti/device_times.hpp"
 #include "sim/error.hpp"
 

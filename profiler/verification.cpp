@@ -6,7 +6,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/records/ledger.hpp"
 #include "planner/plans/plan_words.hpp"
 #include "profiler/measuring_session.hpp"

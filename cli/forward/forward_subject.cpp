@@ -8,7 +8,7 @@
 #include "cli/shown/amount_bar.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/forward/forward_weights.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/requests/prediction_json.hpp"

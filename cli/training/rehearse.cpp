@@ -13,7 +13,7 @@
 #include "cli/training/run_files.hpp"
 #include "cli/training/train_state.hpp"
 #include "cli/training/train_steps.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
 #include "engine/records/ledger.hpp"
 #include "engine/records/run_folder.hpp"

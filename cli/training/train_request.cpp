@@ -6,7 +6,7 @@
 
 #include "cli/training/run_files.hpp"
 #include "cli/training/train_state.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "planner/catalogue/store.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"

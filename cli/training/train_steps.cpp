@@ -11,7 +11,7 @@
 #include "cli/training/run_files.hpp"
 #include "cli/training/run_log.hpp"
 #include "cli/training/run_saves.hpp"
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
 #include "engine/records/ledger.hpp"
 #include "profiler/recorder.hpp"

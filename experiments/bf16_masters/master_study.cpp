@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/model_weights.hpp"

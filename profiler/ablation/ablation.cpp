@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/records/ledger.hpp"
 #include "engine/records/missing_folders.hpp"
 #include "planner/catalogue/catalogue.hpp"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <numeric>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/records/ledger.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/run_planning.hpp"

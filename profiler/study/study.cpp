@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/records/ledger.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"

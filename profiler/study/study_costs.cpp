@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "planner/costs/lane_boost.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "sim/error.hpp"

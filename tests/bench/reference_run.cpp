@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/optimizer/master_weights.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/run_planning.hpp"

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <thread>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/cuda/check.hpp"
 #include "engine/cuda/device_query.hpp"
 #include "planner/catalogue/catalogue.hpp"

@@ -1,4 +1,4 @@
-#include "engine/numerics_id.hpp"
+#include "engine/backends/numerics_id.hpp"
 
 #include <cblas.h>
 #include <gnu/libc-version.h>

@@ -1,10 +1,10 @@
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 
 #include <algorithm>
 
+#include "engine/backends/numerics_id.hpp"
 #include "engine/cuda/backend.hpp"
 #include "engine/host/host_device.hpp"
-#include "engine/numerics_id.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
