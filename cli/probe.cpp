@@ -8,7 +8,7 @@
 
 #include "cli/words/parse.hpp"
 #include "engine/backends/backend.hpp"
-#include "engine/cuda/usable.hpp"
+#include "engine/cuda/runtime/usable.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/machines/profile_file.hpp"

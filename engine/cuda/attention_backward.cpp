@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "engine/cuda/attention_graph.hpp"
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 

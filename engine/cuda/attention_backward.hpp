@@ -11,7 +11,7 @@
 #include "engine/cuda/attention_bindings.hpp"
 #include "engine/cuda/cudnn.hpp"
 #include "engine/cuda/cudnn_plan.hpp"
-#include "engine/cuda/side_stream.hpp"
+#include "engine/cuda/runtime/side_stream.hpp"
 #include "planner/scratch/attention_shape.hpp"
 
 namespace sluice::engine {

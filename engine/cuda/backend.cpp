@@ -1,8 +1,8 @@
 #include "engine/cuda/backend.hpp"
 
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/gemm_tuner.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "planner/files/hash.hpp"
 
 namespace sluice::engine::cuda {

@@ -6,10 +6,10 @@
 #include <cstring>
 
 #include "engine/cuda/adamw.hpp"
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_queues.hpp"
-#include "engine/cuda/device_query.hpp"
-#include "engine/cuda/usable.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "engine/cuda/runtime/usable.hpp"
 #include "engine/execution/poll.hpp"
 #include "engine/execution/task_operands.hpp"
 #include "engine/memory/parallel_memory.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/cuda/pinned_memory.hpp"
-#include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/cuda/staged_copies.hpp"
 #include "engine/cuda/stream_pacer.hpp"
 #include "engine/cuda/templates.hpp"

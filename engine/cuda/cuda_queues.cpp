@@ -1,6 +1,6 @@
 #include "engine/cuda/cuda_queues.hpp"
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/execution/poll.hpp"
 
 namespace sluice::engine {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/cuda/cuda_device.hpp"
-#include "engine/cuda/shared_memory.hpp"
-#include "engine/cuda/stream_flags.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
+#include "engine/cuda/runtime/stream_flags.hpp"
 #include "engine/execution/device_queues.hpp"
 #include "engine/execution/program.hpp"
 

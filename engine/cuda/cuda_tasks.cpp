@@ -1,7 +1,7 @@
 // What a CUDA device computes: the compute lane's tasks as calls of the templates and kernels.
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/cuda_device.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/execution/task_operands.hpp"
 #include "sim/error.hpp"
 

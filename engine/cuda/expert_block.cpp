@@ -1,9 +1,9 @@
 // A block's feed-forward half where it is a mixture of experts. Which rows an expert gets is known
 // on the device alone: kernels read it there, and launches have the size of the worst case.
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/launch.hpp"
 #include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
 #include "sim/error.hpp"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <random>
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine {

@@ -1,8 +1,8 @@
 // The head: final norm, lm_head and cross-entropy over token chunks, and their backward.
 #include <algorithm>
 
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/loss.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/cuda/views.hpp"
 

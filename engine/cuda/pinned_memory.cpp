@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/memory/parallel_memory.hpp"
 
 namespace sluice::engine {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/optimizer/thread_pool.hpp"
 
 namespace sluice::engine {

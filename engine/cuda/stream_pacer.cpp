@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <utility>
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/execution/poll.hpp"
 
 namespace sluice::engine {

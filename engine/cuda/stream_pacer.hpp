@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "engine/cuda/link_gates.hpp"
-#include "engine/cuda/shared_memory.hpp"
-#include "engine/cuda/stream_flags.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
+#include "engine/cuda/runtime/stream_flags.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

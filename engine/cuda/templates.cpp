@@ -4,12 +4,12 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/bias.hpp"
 #include "engine/cuda/kernels/documents.hpp"
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/views.hpp"
 #include "engine/host/rope.hpp"
 #include "sim/error.hpp"

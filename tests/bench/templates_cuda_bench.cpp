@@ -5,7 +5,7 @@
 #include <cstring>
 #include <functional>
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/templates.hpp"
 #include "engine/state/init.hpp"
 

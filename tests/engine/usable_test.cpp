@@ -1,5 +1,5 @@
 // One clear line for each way in which a GPU cannot be used.
-#include "engine/cuda/usable.hpp"
+#include "engine/cuda/runtime/usable.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "engine/cuda/cuda_device.hpp"
-#include "engine/cuda/device_query.hpp"
-#include "engine/cuda/usable.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "engine/cuda/runtime/usable.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "profiler/calibration_fit.hpp"

@@ -7,8 +7,8 @@
 #include <thread>
 #include <utility>
 
-#include "engine/cuda/device_query.hpp"
-#include "engine/cuda/usable.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "engine/cuda/runtime/usable.hpp"
 #include "profiler/probe/cuda/kernel_timer.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
 #include "profiler/probe/cuda/link_bench.hpp"

@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "engine/backends/backend.hpp"
-#include "engine/cuda/check.hpp"
-#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/system_files.hpp"

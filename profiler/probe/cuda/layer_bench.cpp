@@ -7,10 +7,10 @@
 
 #include "engine/cuda/adamw.hpp"
 #include "engine/cuda/attention.hpp"
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/swiglu.hpp"
-#include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/cuda/templates.hpp"
 #include "planner/costs/cost.hpp"
 #include "planner/costs/profile_rates.hpp"

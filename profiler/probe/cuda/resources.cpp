@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::profiler {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/cuda/adamw.hpp"
-#include "engine/cuda/device_query.hpp"
-#include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/optimizer/adamw.hpp"
 #include "engine/optimizer/master_weights.hpp"
 

@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <random>
 
-#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/cuda/attention_reference.hpp"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
 #include "engine/optimizer/master_weights.hpp"
 #include "sim/error.hpp"
 #include "sim/units.hpp"

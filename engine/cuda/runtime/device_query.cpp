@@ -1,4 +1,4 @@
-#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
 
 #include <cuda_runtime_api.h>
 

@@ -1,10 +1,10 @@
-#include "engine/cuda/stream_flags.hpp"
+#include "engine/cuda/runtime/stream_flags.hpp"
 
 #include <cudaTypedefs.h>
 
-#include "engine/cuda/check.hpp"
 #include "engine/cuda/kernels/flag.hpp"
-#include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
 
 namespace sluice::engine {
 namespace {

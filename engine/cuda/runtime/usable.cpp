@@ -1,4 +1,4 @@
-#include "engine/cuda/usable.hpp"
+#include "engine/cuda/runtime/usable.hpp"
 
 #include "sim/units_text.hpp"
 

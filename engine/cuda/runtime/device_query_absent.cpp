@@ -1,4 +1,4 @@
-#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
 
 namespace sluice::engine::cuda {
 

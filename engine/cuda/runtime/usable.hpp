@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine::cuda {

@@ -1,6 +1,6 @@
-#include "engine/cuda/side_stream.hpp"
+#include "engine/cuda/runtime/side_stream.hpp"
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -1,9 +1,9 @@
-#include "engine/cuda/shared_memory.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 
 namespace sluice::engine {
 
