@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "engine/cuda/adamw.hpp"
 #include "engine/cuda/cuda_queues.hpp"
+#include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
 #include "engine/cuda/runtime/usable.hpp"

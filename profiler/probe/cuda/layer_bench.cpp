@@ -5,8 +5,8 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/cuda/adamw.hpp"
 #include "engine/cuda/attention.hpp"
+#include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/swiglu.hpp"
 #include "engine/cuda/runtime/check.hpp"

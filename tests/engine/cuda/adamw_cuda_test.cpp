@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/cuda/adamw.hpp"
+#include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/optimizer/adamw.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "engine/cuda/adamw.hpp"
+#include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/kernels/launch.hpp"
 #include "engine/optimizer/master_weights.hpp"
 #include "sim/error.hpp"
