@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "engine/cuda/gemm_table.hpp"
+#include "engine/cuda/products/gemm_table.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/models/job.hpp"
 

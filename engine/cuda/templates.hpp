@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "engine/cuda/attention.hpp"
-#include "engine/cuda/gemm.hpp"
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
+#include "engine/cuda/products/gemm.hpp"
 #include "engine/host/unit_slots.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/models/job.hpp"

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "engine/cuda/cuda_device.hpp"
-#include "engine/cuda/gemm_race.hpp"
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/products/gemm_race.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "engine/cuda/cuda_device.hpp"
-#include "engine/cuda/gemm_race.hpp"
+#include "engine/cuda/products/gemm_race.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "sim/error.hpp"
 

@@ -1,6 +1,6 @@
 // The GEMM table's pure parts, on any computer: which products a job makes, what a table keeps and
 // refuses, and which of measured algorithms is chosen.
-#include "engine/cuda/gemm_table.hpp"
+#include "engine/cuda/products/gemm_table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <functional>
 #include <limits>
 
-#include "engine/cuda/gemm_choice.hpp"
+#include "engine/cuda/products/gemm_choice.hpp"
 #include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"

@@ -1,4 +1,4 @@
-#include "engine/cuda/gemm_race.hpp"
+#include "engine/cuda/products/gemm_race.hpp"
 
 #include <algorithm>
 #include <chrono>

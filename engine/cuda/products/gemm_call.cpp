@@ -1,4 +1,4 @@
-#include "engine/cuda/gemm_call.hpp"
+#include "engine/cuda/products/gemm_call.hpp"
 
 #include <array>
 #include <bit>

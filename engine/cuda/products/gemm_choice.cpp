@@ -1,4 +1,4 @@
-#include "engine/cuda/gemm_choice.hpp"
+#include "engine/cuda/products/gemm_choice.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -10,8 +10,8 @@
 #include <span>
 #include <string>
 
-#include "engine/cuda/gemm_product.hpp"
-#include "engine/cuda/gemm_table.hpp"
+#include "engine/cuda/products/gemm_product.hpp"
+#include "engine/cuda/products/gemm_table.hpp"
 
 namespace sluice::engine {
 

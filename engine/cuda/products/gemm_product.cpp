@@ -1,4 +1,4 @@
-#include "engine/cuda/gemm_product.hpp"
+#include "engine/cuda/products/gemm_product.hpp"
 
 #include <algorithm>
 #include <set>

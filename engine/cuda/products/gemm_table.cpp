@@ -1,4 +1,4 @@
-#include "engine/cuda/gemm_table.hpp"
+#include "engine/cuda/products/gemm_table.hpp"
 
 #include <cctype>
 #include <charconv>

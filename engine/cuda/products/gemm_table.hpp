@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cuda/gemm_product.hpp"
+#include "engine/cuda/products/gemm_product.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

@@ -1,8 +1,8 @@
-#include "engine/cuda/gemm.hpp"
+#include "engine/cuda/products/gemm.hpp"
 
 #include <utility>
 
-#include "engine/cuda/gemm_call.hpp"
+#include "engine/cuda/products/gemm_call.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-#include "engine/cuda/gemm_choice.hpp"
-#include "engine/cuda/gemm_product.hpp"
-#include "engine/cuda/gemm_table.hpp"
+#include "engine/cuda/products/gemm_choice.hpp"
+#include "engine/cuda/products/gemm_product.hpp"
+#include "engine/cuda/products/gemm_table.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::engine {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/cuda/gemm_call.hpp"
+#include "engine/cuda/products/gemm_call.hpp"
 
 namespace sluice::engine {
 
