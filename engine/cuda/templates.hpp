@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/cuda/attention.hpp"
+#include "engine/cuda/attention/attention.hpp"
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"

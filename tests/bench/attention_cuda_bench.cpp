@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/attention.hpp"
+#include "engine/cuda/attention/attention.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
 #include "tests/bench/cuda_bench.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/cuda/attention.hpp"
+#include "engine/cuda/attention/attention.hpp"
 #include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/swiglu.hpp"

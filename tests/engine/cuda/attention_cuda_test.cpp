@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "engine/cuda/attention.hpp"
+#include "engine/cuda/attention/attention.hpp"
 #include "tests/engine/cuda/attention_run.hpp"
 
 namespace sluice::engine {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/attention.hpp"
-#include "engine/cuda/cudnn.hpp"
+#include "engine/cuda/attention/attention.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
 
 namespace sluice::engine {
 

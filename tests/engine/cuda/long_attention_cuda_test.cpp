@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <span>
 
-#include "engine/cuda/attention.hpp"
+#include "engine/cuda/attention/attention.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 
 namespace sluice::engine {

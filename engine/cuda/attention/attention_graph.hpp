@@ -1,8 +1,8 @@
 // Causal grouped-query attention as operation graphs that cuDNN runs as its fused flash kernels.
 #pragma once
 
-#include "engine/cuda/cudnn.hpp"
-#include "engine/cuda/cudnn_plan.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
+#include "engine/cuda/attention/cudnn_plan.hpp"
 #include "planner/scratch/attention_shape.hpp"
 
 namespace sluice::engine {

@@ -1,4 +1,4 @@
-#include "engine/cuda/attention_backward.hpp"
+#include "engine/cuda/attention/attention_backward.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "engine/cuda/attention_graph.hpp"
+#include "engine/cuda/attention/attention_graph.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "planner/effort/parallel_for.hpp"

@@ -1,4 +1,4 @@
-#include "engine/cuda/attention_composer.hpp"
+#include "engine/cuda/attention/attention_composer.hpp"
 
 namespace sluice::engine {
 

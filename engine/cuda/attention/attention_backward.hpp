@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/attention_bindings.hpp"
-#include "engine/cuda/cudnn.hpp"
-#include "engine/cuda/cudnn_plan.hpp"
+#include "engine/cuda/attention/attention_bindings.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
+#include "engine/cuda/attention/cudnn_plan.hpp"
 #include "engine/cuda/runtime/side_stream.hpp"
 #include "planner/scratch/attention_shape.hpp"
 

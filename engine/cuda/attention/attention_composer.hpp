@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "engine/cuda/attention_graph.hpp"
-#include "engine/cuda/cudnn_graph.hpp"
+#include "engine/cuda/attention/attention_graph.hpp"
+#include "engine/cuda/attention/cudnn_graph.hpp"
 
 namespace sluice::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/cuda/attention_bindings.hpp"
+#include "engine/cuda/attention/attention_bindings.hpp"
 
 #include <cmath>
 #include <limits>

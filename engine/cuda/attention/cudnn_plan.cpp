@@ -1,4 +1,4 @@
-#include "engine/cuda/cudnn_plan.hpp"
+#include "engine/cuda/attention/cudnn_plan.hpp"
 
 #include <algorithm>
 #include <array>

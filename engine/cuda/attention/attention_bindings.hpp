@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/cuda/attention_graph.hpp"
-#include "engine/cuda/cudnn_plan.hpp"
+#include "engine/cuda/attention/attention_graph.hpp"
+#include "engine/cuda/attention/cudnn_plan.hpp"
 
 namespace sluice::engine {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cuda/cudnn.hpp"
-#include "engine/cuda/cudnn_plan.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
+#include "engine/cuda/attention/cudnn_plan.hpp"
 
 namespace sluice::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/cuda/cudnn.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
 
 #include <dlfcn.h>
 

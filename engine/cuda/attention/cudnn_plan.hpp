@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/cudnn.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

@@ -1,8 +1,8 @@
-#include "engine/cuda/attention.hpp"
+#include "engine/cuda/attention/attention.hpp"
 
-#include "engine/cuda/attention_backward.hpp"
-#include "engine/cuda/attention_bindings.hpp"
-#include "engine/cuda/attention_graph.hpp"
+#include "engine/cuda/attention/attention_backward.hpp"
+#include "engine/cuda/attention/attention_bindings.hpp"
+#include "engine/cuda/attention/attention_graph.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -1,4 +1,4 @@
-#include "engine/cuda/cudnn_graph.hpp"
+#include "engine/cuda/attention/cudnn_graph.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -1,8 +1,8 @@
-#include "engine/cuda/attention_graph.hpp"
+#include "engine/cuda/attention/attention_graph.hpp"
 
 #include <string>
 
-#include "engine/cuda/attention_composer.hpp"
+#include "engine/cuda/attention/attention_composer.hpp"
 
 namespace sluice::engine {
 namespace {

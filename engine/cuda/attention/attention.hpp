@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "engine/cuda/cudnn.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
 #include "planner/scratch/attention_shape.hpp"
 
 namespace sluice::engine {
