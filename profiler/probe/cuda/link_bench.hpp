@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/pinned_memory.hpp"
+#include "engine/cuda/copies/pinned_memory.hpp"
 #include "planner/costs/cost.hpp"
 #include "profiler/probe/aligned_memory.hpp"
 #include "profiler/probe/contention_grid.hpp"

@@ -1,5 +1,5 @@
 // Gates of copies on a link that is held to a rate: a simulated stream, threads that wake late.
-#include "engine/cuda/link_gates.hpp"
+#include "engine/cuda/copies/link_gates.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

@@ -2,8 +2,8 @@
 #include <chrono>
 #include <numeric>
 
-#include "engine/cuda/pinned_memory.hpp"
-#include "engine/cuda/stream_pacer.hpp"
+#include "engine/cuda/copies/pinned_memory.hpp"
+#include "engine/cuda/copies/stream_pacer.hpp"
 #include "engine/memory/even_memory.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 

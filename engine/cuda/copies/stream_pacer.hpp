@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <thread>
 
-#include "engine/cuda/link_gates.hpp"
+#include "engine/cuda/copies/link_gates.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/cuda/runtime/stream_flags.hpp"
 #include "sim/units.hpp"

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <optional>
 
-#include "engine/cuda/link_schedule.hpp"
+#include "engine/cuda/copies/link_schedule.hpp"
 #include "engine/execution/device_queues.hpp"
 #include "sim/units.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/cuda/pinned_memory.hpp"
+#include "engine/cuda/copies/pinned_memory.hpp"
 
 #include <cuda_runtime_api.h>
 #include <sys/mman.h>

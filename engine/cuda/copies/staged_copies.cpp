@@ -1,4 +1,4 @@
-#include "engine/cuda/staged_copies.hpp"
+#include "engine/cuda/copies/staged_copies.hpp"
 
 #include <algorithm>
 #include <cstring>

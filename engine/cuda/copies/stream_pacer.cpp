@@ -1,4 +1,4 @@
-#include "engine/cuda/stream_pacer.hpp"
+#include "engine/cuda/copies/stream_pacer.hpp"
 
 #include <algorithm>
 #include <chrono>
