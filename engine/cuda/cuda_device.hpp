@@ -11,8 +11,8 @@
 #include "engine/cuda/copies/pinned_memory.hpp"
 #include "engine/cuda/copies/staged_copies.hpp"
 #include "engine/cuda/copies/stream_pacer.hpp"
+#include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
-#include "engine/cuda/templates.hpp"
 #include "engine/execution/device.hpp"
 #include "engine/optimizer/thread_pool.hpp"
 

@@ -8,9 +8,9 @@
 #include <cstdio>
 
 #include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/products/gemm_race.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
-#include "engine/cuda/templates.hpp"
 #include "planner/files/file_descriptor.hpp"
 #include "sim/error.hpp"
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <functional>
 
+#include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/runtime/check.hpp"
-#include "engine/cuda/templates.hpp"
 #include "engine/state/init.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 // bf16 values on the device and, in fp32, on the host.
 #pragma once
 
-#include "engine/cuda/templates.hpp"
+#include "engine/cuda/layers/templates.hpp"
 #include "engine/host/templates.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 #include "tests/engine/initial_unit.hpp"

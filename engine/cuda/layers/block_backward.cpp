@@ -1,8 +1,8 @@
 // Backward of a block: the MLP half, then the attention half, each from the stream's gradient back
 // into it.
 #include "engine/cuda/kernels/rope.hpp"
-#include "engine/cuda/templates.hpp"
-#include "engine/cuda/views.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
 
 namespace sluice::engine {
 

@@ -1,4 +1,4 @@
-#include "engine/cuda/templates.hpp"
+#include "engine/cuda/layers/templates.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include "engine/cuda/kernels/embedding.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/rope.hpp"
+#include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
-#include "engine/cuda/views.hpp"
 #include "engine/host/rope.hpp"
 #include "sim/error.hpp"
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "engine/cuda/kernels/swiglu.hpp"
-#include "engine/cuda/templates.hpp"
-#include "engine/cuda/views.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
 
 namespace sluice::engine {
 

@@ -1,8 +1,8 @@
 // Forward of tokens that continue a sequence, over its kept keys and values.
 #include "engine/cuda/kernels/kept_keys.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
-#include "engine/cuda/templates.hpp"
-#include "engine/cuda/views.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

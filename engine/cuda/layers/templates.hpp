@@ -126,7 +126,7 @@ class CudaTemplates {
   void extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               const CudaKeptKeys& kept, std::byte* workspace);
 
-  // engine/cuda/block_parts.cpp
+  // engine/cuda/layers/block_parts.cpp
   /// Rows of the residual stream, and the weight of the RMSNorm that reads them.
   struct NormInput {
     const std::uint16_t* x;
@@ -176,7 +176,7 @@ class CudaTemplates {
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               Span span, const std::int32_t* starts, std::byte* rotated) const;
 
-  // engine/cuda/mlp.cpp
+  // engine/cuda/layers/mlp.cpp
   /// Tokens in the MLP at one time.
   struct MlpChunk {
     Span rows;  ///< Of the micro-batch, or of the call's tokens.

@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "engine/cuda/kernels/loss.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
-#include "engine/cuda/templates.hpp"
-#include "engine/cuda/views.hpp"
 
 namespace sluice::engine {
 

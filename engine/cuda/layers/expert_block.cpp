@@ -3,9 +3,9 @@
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/launch.hpp"
 #include "engine/cuda/kernels/routes.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
 #include "engine/cuda/runtime/check.hpp"
-#include "engine/cuda/templates.hpp"
-#include "engine/cuda/views.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -1,8 +1,8 @@
 // What both halves of a block repeat: a norm of the residual stream and the gradient of a bias.
 #include "engine/cuda/kernels/bias.hpp"
 #include "engine/cuda/kernels/norm.hpp"
-#include "engine/cuda/templates.hpp"
-#include "engine/cuda/views.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
 
 namespace sluice::engine {
 
