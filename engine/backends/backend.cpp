@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/backends/numerics_id.hpp"
-#include "engine/cuda/backend.hpp"
+#include "engine/cuda/backend/backend.hpp"
 #include "engine/host/host_device.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"

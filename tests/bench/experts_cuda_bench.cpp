@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/routes.hpp"
 #include "engine/cuda/products/gemm_race.hpp"

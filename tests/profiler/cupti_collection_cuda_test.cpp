@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
 #include "engine/cuda/runtime/usable.hpp"
 #include "engine/training/session.hpp"

@@ -5,7 +5,7 @@
 #include <set>
 #include <thread>
 
-#include "engine/cuda/gemm_tuner.hpp"
+#include "engine/cuda/backend/gemm_tuner.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"

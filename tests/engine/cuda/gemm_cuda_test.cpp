@@ -1,6 +1,6 @@
 // Tuned matrix products on a CUDA device: against plain loops, bit for bit between objects and
 // processes, and refused where the table lacks them.
-#include "engine/cuda/gemm_tuner.hpp"
+#include "engine/cuda/backend/gemm_tuner.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/products/gemm.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"

@@ -2,7 +2,7 @@
 // backend's.
 #include <cmath>
 
-#include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/host/host_device.hpp"
 #include "engine/training/session.hpp"
 #include "planner/plans/random_plan.hpp"

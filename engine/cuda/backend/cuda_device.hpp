@@ -35,7 +35,7 @@ void require_usable_device();
 
 /// One allocation of HBM and one of pinned host memory, made at construction; nothing allocates
 /// device memory later. `run` enqueues a task on its lane's stream and waits for it; steps run
-/// through the queues (engine/cuda/cuda_queues.hpp), which do not wait.
+/// through the queues (engine/cuda/backend/cuda_queues.hpp), which do not wait.
 class CudaDevice : public Device {
  public:
   /// Throws Error(does_not_fit) where an arena is larger than its capacity, EnvironmentError where

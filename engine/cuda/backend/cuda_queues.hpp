@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/runtime/shared_memory.hpp"
 #include "engine/cuda/runtime/stream_flags.hpp"
 #include "engine/execution/device_queues.hpp"

@@ -1,4 +1,4 @@
-#include "engine/cuda/gemm_tuner.hpp"
+#include "engine/cuda/backend/gemm_tuner.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/products/gemm_race.hpp"
 #include "engine/cuda/runtime/device_query.hpp"

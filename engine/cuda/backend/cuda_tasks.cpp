@@ -1,5 +1,5 @@
 // What a CUDA device computes: the compute lane's tasks as calls of the templates and kernels.
-#include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/execution/task_operands.hpp"

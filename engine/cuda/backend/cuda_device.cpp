@@ -1,11 +1,11 @@
-#include "engine/cuda/cuda_device.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 
 #include <pthread.h>
 
 #include <cstdio>
 #include <cstring>
 
-#include "engine/cuda/cuda_queues.hpp"
+#include "engine/cuda/backend/cuda_queues.hpp"
 #include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/cuda/runtime/device_query.hpp"

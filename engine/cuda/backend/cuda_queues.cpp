@@ -1,4 +1,4 @@
-#include "engine/cuda/cuda_queues.hpp"
+#include "engine/cuda/backend/cuda_queues.hpp"
 
 #include "engine/cuda/runtime/check.hpp"
 #include "engine/execution/poll.hpp"

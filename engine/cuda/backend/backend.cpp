@@ -1,7 +1,7 @@
-#include "engine/cuda/backend.hpp"
+#include "engine/cuda/backend/backend.hpp"
 
-#include "engine/cuda/cuda_device.hpp"
-#include "engine/cuda/gemm_tuner.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
+#include "engine/cuda/backend/gemm_tuner.hpp"
 #include "engine/cuda/runtime/check.hpp"
 #include "planner/files/hash.hpp"
 

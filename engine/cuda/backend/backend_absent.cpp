@@ -1,5 +1,5 @@
 // A build without CUDA.
-#include "engine/cuda/backend.hpp"
+#include "engine/cuda/backend/backend.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine::cuda {
