@@ -8,8 +8,8 @@
 #include "engine/records/metrics.hpp"
 #include "engine/records/run_folder.hpp"
 #include "planner/predictions/predict.hpp"
-#include "profiler/gpu_sensors.hpp"
 #include "profiler/lane_meter.hpp"
+#include "profiler/sensors/gpu_sensors.hpp"
 
 namespace sluice::cli {
 

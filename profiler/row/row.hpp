@@ -12,8 +12,8 @@
 #include "planner/predictions/predict.hpp"
 #include "planner/predictions/waterfall.hpp"
 #include "planner/runs/run_config.hpp"
-#include "profiler/row/driver_memory.hpp"
 #include "profiler/row/task_means.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 
 namespace sluice::profiler {
 

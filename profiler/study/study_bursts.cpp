@@ -8,7 +8,7 @@
 #include "planner/layout/memory.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "profiler/measuring_session.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 #include "profiler/study/study_record.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

@@ -15,7 +15,7 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/system_files.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

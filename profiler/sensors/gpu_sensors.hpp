@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/records/gpu_reading.hpp"
-#include "profiler/shared_library.hpp"
+#include "profiler/sensors/shared_library.hpp"
 
 namespace sluice::profiler {
 

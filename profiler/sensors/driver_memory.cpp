@@ -1,11 +1,11 @@
-#include "profiler/row/driver_memory.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
 
-#include "profiler/gpu_sensors.hpp"
-#include "profiler/shared_library.hpp"
+#include "profiler/sensors/gpu_sensors.hpp"
+#include "profiler/sensors/shared_library.hpp"
 
 namespace sluice::profiler {
 namespace {

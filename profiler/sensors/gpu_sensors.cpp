@@ -1,4 +1,4 @@
-#include "profiler/gpu_sensors.hpp"
+#include "profiler/sensors/gpu_sensors.hpp"
 
 #include <array>
 
