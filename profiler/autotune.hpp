@@ -12,7 +12,7 @@
 #include "planner/search/remedies.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/collector.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

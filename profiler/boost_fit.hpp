@@ -7,7 +7,7 @@
 
 #include "planner/costs/calibration.hpp"
 #include "planner/costs/cost.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -9,8 +9,8 @@
 #include "planner/costs/lane_boost.hpp"
 #include "planner/costs/lane_interference.hpp"
 #include "planner/costs/launch_delay.hpp"
-#include "profiler/key_times.hpp"
-#include "profiler/simulated_keys.hpp"
+#include "profiler/traces/key_times.hpp"
+#include "profiler/traces/simulated_keys.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

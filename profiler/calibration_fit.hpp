@@ -10,8 +10,8 @@
 #include "planner/models/job.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
-#include "profiler/measured_run.hpp"
 #include "profiler/run_residual.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

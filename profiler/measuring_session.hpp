@@ -11,7 +11,7 @@
 #include "planner/predictions/predict.hpp"
 #include "profiler/cupti/task_tagging.hpp"
 #include "profiler/cupti/trace_overhead.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -5,7 +5,7 @@
 
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/launch_delay.hpp"
-#include "profiler/simulated_keys.hpp"
+#include "profiler/traces/simulated_keys.hpp"
 
 namespace sluice::profiler {
 

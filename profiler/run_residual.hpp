@@ -7,8 +7,8 @@
 #include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
-#include "profiler/key_times.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/key_times.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "planner/predictions/predict.hpp"
-#include "profiler/lane_meter.hpp"
+#include "profiler/traces/lane_meter.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::cli {

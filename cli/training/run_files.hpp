@@ -8,7 +8,7 @@
 #include "engine/records/run_folder.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "planner/requests/run_planning.hpp"
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/trace.hpp"
 
 namespace sluice::cli {

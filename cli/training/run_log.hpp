@@ -8,8 +8,8 @@
 #include "engine/records/metrics.hpp"
 #include "engine/records/run_folder.hpp"
 #include "planner/predictions/predict.hpp"
-#include "profiler/lane_meter.hpp"
 #include "profiler/sensors/gpu_sensors.hpp"
+#include "profiler/traces/lane_meter.hpp"
 
 namespace sluice::cli {
 

@@ -14,7 +14,7 @@
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
 #include "engine/records/ledger.hpp"
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/version.hpp"
 #include "sim/warning.hpp"
 

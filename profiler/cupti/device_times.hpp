@@ -6,7 +6,7 @@
 
 #include "planner/graph/step_graph.hpp"
 #include "profiler/cupti/attribution.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler::cupti {
 

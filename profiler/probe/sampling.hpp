@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/machines/machine.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {

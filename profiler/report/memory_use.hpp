@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "planner/graph/step_graph.hpp"
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {

@@ -8,7 +8,7 @@
 #include "engine/records/ledger.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/run_planning.hpp"
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/version.hpp"

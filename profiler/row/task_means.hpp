@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "planner/predictions/predict.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

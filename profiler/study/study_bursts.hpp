@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "planner/requests/run_planning.hpp"
-#include "profiler/measured_run.hpp"
 #include "profiler/study/study.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -8,8 +8,8 @@
 #include "planner/requests/run_planning.hpp"
 #include "profiler/boost_fit.hpp"
 #include "profiler/interference_fit.hpp"
-#include "profiler/measured_run.hpp"
 #include "profiler/study/study.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "planner/graph/step_graph.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -1,4 +1,4 @@
-#include "profiler/comparison.hpp"
+#include "profiler/traces/comparison.hpp"
 
 #include <gtest/gtest.h>
 

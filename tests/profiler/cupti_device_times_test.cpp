@@ -5,7 +5,7 @@
 #include "planner/costs/cost_model.hpp"
 #include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/device_times.hpp"
-#include "profiler/key_times.hpp"
+#include "profiler/traces/key_times.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/cupti_records.hpp"

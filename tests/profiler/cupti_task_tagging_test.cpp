@@ -8,7 +8,7 @@
 #include "engine/training/session.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "profiler/cupti/task_tagging.hpp"
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "tests/profiler/small_machine.hpp"
 
 namespace sluice::profiler::cupti {

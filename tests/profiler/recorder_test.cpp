@@ -1,9 +1,9 @@
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 
 #include <gtest/gtest.h>
 
 #include "planner/costs/cost_model.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"
 #include "tests/profiler/synthetic_step.hpp"

@@ -1,4 +1,4 @@
-#include "profiler/comparison.hpp"
+#include "profiler/traces/comparison.hpp"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 
 #include "planner/costs/cost.hpp"
 #include "planner/machines/machine.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -1,4 +1,4 @@
-#include "profiler/lane_meter.hpp"
+#include "profiler/traces/lane_meter.hpp"
 
 #include <algorithm>
 

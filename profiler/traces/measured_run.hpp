@@ -7,7 +7,7 @@
 
 #include "planner/graph/step_graph.hpp"
 #include "planner/plans/plan.hpp"
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/trace.hpp"
 
 namespace sluice::profiler {

@@ -1,4 +1,4 @@
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 #include <algorithm>
 #include <cmath>

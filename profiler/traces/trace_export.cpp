@@ -1,4 +1,4 @@
-#include "profiler/trace_export.hpp"
+#include "profiler/traces/trace_export.hpp"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "planner/costs/cost_model.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "planner/runs/run_config.hpp"
-#include "profiler/comparison.hpp"
+#include "profiler/traces/comparison.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
 #include "sim/units_text.hpp"

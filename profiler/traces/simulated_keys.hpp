@@ -4,7 +4,7 @@
 #include <map>
 
 #include "planner/graph/step_graph.hpp"
-#include "profiler/key_times.hpp"
+#include "profiler/traces/key_times.hpp"
 
 namespace sluice::profiler {
 

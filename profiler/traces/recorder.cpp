@@ -1,4 +1,4 @@
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "profiler/key_times.hpp"
+#include "profiler/traces/key_times.hpp"
 
 #include <algorithm>
 #include <optional>

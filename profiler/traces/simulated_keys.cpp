@@ -1,4 +1,4 @@
-#include "profiler/simulated_keys.hpp"
+#include "profiler/traces/simulated_keys.hpp"
 
 #include <variant>
 #include <vector>

@@ -7,7 +7,7 @@
 
 #include "planner/graph/step_graph.hpp"
 #include "planner/predictions/stalls.hpp"
-#include "profiler/recorder.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/trace.hpp"
 #include "sim/trace_file.hpp"
 
