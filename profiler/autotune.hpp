@@ -10,8 +10,8 @@
 
 #include "planner/requests/run_planning.hpp"
 #include "planner/search/remedies.hpp"
-#include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/collector.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 #include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {

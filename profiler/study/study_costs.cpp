@@ -4,7 +4,7 @@
 
 #include "engine/backends/backend.hpp"
 #include "planner/costs/lane_boost.hpp"
-#include "profiler/calibration_fit.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "planner/requests/run_planning.hpp"
-#include "profiler/boost_fit.hpp"
-#include "profiler/interference_fit.hpp"
+#include "profiler/fits/boost_fit.hpp"
+#include "profiler/fits/interference_fit.hpp"
 #include "profiler/study/study.hpp"
 #include "profiler/traces/measured_run.hpp"
 

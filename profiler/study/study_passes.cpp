@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "planner/files/append_file.hpp"
-#include "profiler/boost_fit.hpp"
-#include "profiler/interference_fit.hpp"
+#include "profiler/fits/boost_fit.hpp"
+#include "profiler/fits/interference_fit.hpp"
 #include "sim/boost.hpp"
 
 namespace sluice::profiler {

@@ -1,4 +1,4 @@
-#include "profiler/boost_fit.hpp"
+#include "profiler/fits/boost_fit.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 
 #include "planner/costs/lane_boost.hpp"
-#include "profiler/calibration_fit.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 #include "sim/boost.hpp"
 #include "tests/profiler/small_machine.hpp"
 

@@ -12,9 +12,9 @@
 #include "engine/cuda/runtime/usable.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/run_arguments.hpp"
-#include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/attribution.hpp"
 #include "profiler/cupti/task_tagging.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 #include "profiler/measuring_session.hpp"
 #include "tests/planner/step_jobs.hpp"
 

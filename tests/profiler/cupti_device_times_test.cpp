@@ -3,8 +3,8 @@
 #include <array>
 
 #include "planner/costs/cost_model.hpp"
-#include "profiler/calibration_fit.hpp"
 #include "profiler/cupti/device_times.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 #include "profiler/traces/key_times.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"

@@ -1,4 +1,4 @@
-#include "profiler/interference_fit.hpp"
+#include "profiler/fits/interference_fit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "profiler/boost_fit.hpp"
+#include "profiler/fits/boost_fit.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "profiler/run_residual.hpp"
+#include "profiler/fits/run_residual.hpp"
 
 #include <algorithm>
 #include <cmath>

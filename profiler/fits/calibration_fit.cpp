@@ -1,4 +1,4 @@
-#include "profiler/calibration_fit.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 
 #include <algorithm>
 #include <cmath>

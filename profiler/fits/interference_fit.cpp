@@ -1,11 +1,11 @@
-#include "profiler/interference_fit.hpp"
+#include "profiler/fits/interference_fit.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 
 #include "planner/costs/cholesky.hpp"
-#include "profiler/boost_fit.hpp"
+#include "profiler/fits/boost_fit.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

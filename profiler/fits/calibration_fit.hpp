@@ -8,9 +8,9 @@
 #include "planner/costs/calibration.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/models/job.hpp"
-#include "profiler/boost_fit.hpp"
-#include "profiler/interference_fit.hpp"
-#include "profiler/run_residual.hpp"
+#include "profiler/fits/boost_fit.hpp"
+#include "profiler/fits/interference_fit.hpp"
+#include "profiler/fits/run_residual.hpp"
 #include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
