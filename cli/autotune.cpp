@@ -1,5 +1,5 @@
 // sluice autotune RUN: plan, measure, recalibrate and replan until the prediction holds.
-#include "profiler/autotune.hpp"
+#include "profiler/tuning/autotune.hpp"
 
 #include <fmt/format.h>
 
@@ -24,8 +24,8 @@
 #include "planner/requests/prediction_json.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/report/tune_report.hpp"
-#include "profiler/sweep.hpp"
-#include "profiler/verification.hpp"
+#include "profiler/tuning/sweep.hpp"
+#include "profiler/tuning/verification.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"

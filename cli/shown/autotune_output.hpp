@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "planner/explanation/free_sizes.hpp"
-#include "profiler/autotune.hpp"
-#include "profiler/sweep.hpp"
-#include "profiler/verification.hpp"
+#include "profiler/tuning/autotune.hpp"
+#include "profiler/tuning/sweep.hpp"
+#include "profiler/tuning/verification.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::cli {

@@ -7,9 +7,9 @@
 
 #include "planner/layout/memory.hpp"
 #include "planner/requests/prediction_json.hpp"
-#include "profiler/measuring_session.hpp"
 #include "profiler/sensors/driver_memory.hpp"
 #include "profiler/study/study_record.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -15,7 +15,7 @@
 #include "profiler/cupti/attribution.hpp"
 #include "profiler/cupti/task_tagging.hpp"
 #include "profiler/fits/calibration_fit.hpp"
-#include "profiler/measuring_session.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::profiler::cupti {

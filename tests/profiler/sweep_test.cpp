@@ -1,4 +1,4 @@
-#include "profiler/sweep.hpp"
+#include "profiler/tuning/sweep.hpp"
 
 #include <gtest/gtest.h>
 

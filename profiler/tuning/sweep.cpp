@@ -1,4 +1,4 @@
-#include "profiler/sweep.hpp"
+#include "profiler/tuning/sweep.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <sstream>
 
-#include "profiler/measuring_session.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 #include "sim/units_text.hpp"

@@ -1,4 +1,4 @@
-#include "profiler/measuring_session.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 
 #include <algorithm>
 #include <array>

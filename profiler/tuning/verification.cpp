@@ -1,4 +1,4 @@
-#include "profiler/verification.hpp"
+#include "profiler/tuning/verification.hpp"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "engine/backends/backend.hpp"
 #include "engine/records/ledger.hpp"
 #include "planner/plans/plan_words.hpp"
-#include "profiler/measuring_session.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/version.hpp"

@@ -1,4 +1,4 @@
-#include "profiler/autotune.hpp"
+#include "profiler/tuning/autotune.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "engine/backends/backend.hpp"
 #include "planner/requests/prediction_json.hpp"
-#include "profiler/measuring_session.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 
 namespace sluice::profiler {
 namespace {

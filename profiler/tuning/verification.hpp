@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "planner/requests/run_planning.hpp"
-#include "profiler/autotune.hpp"
+#include "profiler/tuning/autotune.hpp"
 
 namespace sluice::profiler {
 

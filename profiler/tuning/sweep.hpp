@@ -10,7 +10,7 @@
 
 #include "planner/predictions/stalls.hpp"
 #include "planner/requests/run_planning.hpp"
-#include "profiler/autotune.hpp"
+#include "profiler/tuning/autotune.hpp"
 
 namespace sluice::profiler {
 
