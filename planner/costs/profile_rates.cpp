@@ -67,10 +67,14 @@ Fact measured_attention(std::span<const AttentionPoint> points, const AttentionW
     return fact;
   }
   if (above == alike.begin()) {
-    AttentionWork shortest = attention;
-    shortest.length = above->length;
-    shortest.prior = 0;
-    shortest.window.reset();
+    const AttentionWork shortest = {.sequences = attention.sequences,
+                                    .length = above->length,
+                                    .heads = attention.heads,
+                                    .kv_heads = attention.kv_heads,
+                                    .head_dim = attention.head_dim,
+                                    .backward = attention.backward,
+                                    .sums = attention.sums,
+                                    .narrow_keys = attention.narrow_keys};
     Fact fact = rate(*above);
     const double share = attention_share(attention) / attention_share(shortest);
     fact.value *= share;
