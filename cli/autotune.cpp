@@ -20,6 +20,7 @@
 #include "cli/words/parse_run.hpp"
 #include "engine/backends/backend.hpp"
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/plans/plan_words.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "profiler/doctor/doctor.hpp"

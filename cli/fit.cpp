@@ -7,6 +7,7 @@
 
 #include "cli/words/parse.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/kernels/file.hpp"
 #include "planner/kernels/table.hpp"
 #include "sim/error.hpp"

@@ -11,6 +11,8 @@
 #include "cli/words/parse_run.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 

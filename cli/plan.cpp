@@ -15,6 +15,7 @@
 #include "sim/units_text.hpp"
 #if SLUICE_HAS_train
 #include "engine/backends/numerics_id.hpp"
+#include "planner/files/whole_file.hpp"
 #endif
 
 namespace sluice::cli {

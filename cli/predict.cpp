@@ -11,6 +11,7 @@
 #include "sim/graph_file.hpp"
 #if SLUICE_HAS_train
 #include "engine/backends/numerics_id.hpp"
+#include "planner/files/whole_file.hpp"
 #endif
 
 namespace sluice::cli {

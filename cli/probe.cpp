@@ -11,6 +11,7 @@
 #include "engine/cuda/runtime/usable.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/probe/probe_cuda.hpp"

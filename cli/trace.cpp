@@ -5,6 +5,7 @@
 
 #include "cli/words/parse.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "profiler/traces/comparison.hpp"
 #include "profiler/traces/trace_export.hpp"
 #include "sim/error.hpp"

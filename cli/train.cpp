@@ -19,6 +19,7 @@
 #include "engine/backends/backend.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "engine/records/run_folder.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/requests/prediction_json.hpp"

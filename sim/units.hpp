@@ -73,6 +73,8 @@ struct Clock {
 using Instant = Clock::time_point;
 using Duration = Clock::duration;
 
+inline constexpr double kSecondsPerDay = 86400, kHoursPerDay = 24;
+
 constexpr Seconds to_seconds(Duration duration) { return Seconds(duration); }
 constexpr Seconds to_seconds(Instant instant) { return Seconds(instant.time_since_epoch()); }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 #include "sim/units_text.hpp"

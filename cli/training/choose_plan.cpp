@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/plans/plan_overrides.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 
@@ -26,7 +27,7 @@ std::optional<ChosenPlan> stored_plan(const planner::RunConfig& config,
   planner::Plan plan = file->plan;
   try {
     planner::check_plan_for(*file, job);
-    apply_plan_overrides(plan, job, config);
+    apply_plan_overrides(plan, job, config.plan_overrides, config.threads);
     validate(plan, job);
   } catch (const BadRequest&) {
     return std::nullopt;  // The pins do not go with it: plan anew.

@@ -18,6 +18,7 @@
 #include "engine/records/ledger.hpp"
 #include "engine/records/run_folder.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "profiler/traces/lane_meter.hpp"

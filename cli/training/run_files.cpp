@@ -5,6 +5,7 @@
 #include "cli/training/train_output.hpp"
 #include "cli/training/train_report.hpp"
 #include "cli/training/train_steps.hpp"
+#include "planner/files/whole_file.hpp"
 #include "profiler/traces/trace_export.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"

@@ -8,6 +8,7 @@
 #include "cli/training/train_state.hpp"
 #include "engine/backends/backend.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "engine/model_files/strict_json.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

@@ -10,6 +10,7 @@
 #include "engine/model_files/safetensors_writer.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -5,6 +5,7 @@
 #include "engine/model_files/model_config.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

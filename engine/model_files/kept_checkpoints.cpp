@@ -6,6 +6,7 @@
 
 #include "engine/model_files/checkpoint_file.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -7,6 +7,7 @@
 #include "engine/model_files/model_folder.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

@@ -8,6 +8,7 @@
 #include "engine/model_files/strict_json.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

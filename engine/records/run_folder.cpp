@@ -12,6 +12,7 @@
 #include "engine/records/event_file.hpp"
 #include "engine/records/missing_folders.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

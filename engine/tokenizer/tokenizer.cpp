@@ -5,6 +5,7 @@
 #include "engine/tokenizer/byte_letters.hpp"
 #include "engine/tokenizer/normal_form.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/utf8.hpp"
 

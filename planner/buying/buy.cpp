@@ -11,6 +11,7 @@
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/requests/run_planning.hpp"

@@ -20,7 +20,6 @@ namespace sluice::planner {
 enum class Payment { buy, rent };
 
 /// Of time that is paid for.
-inline constexpr double kSecondsPerDay = 86400, kHoursPerDay = 24;
 
 struct BuyRequest {
   std::vector<std::string> machines;  ///< Names or files; empty: the whole catalogue.

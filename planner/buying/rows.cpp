@@ -8,6 +8,7 @@
 #include "planner/buying/upgrades.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_needs.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"

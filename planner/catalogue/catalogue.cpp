@@ -7,6 +7,7 @@
 #include "planner/catalogue/catalogue_files.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

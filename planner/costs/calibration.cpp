@@ -6,7 +6,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/files/append_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

@@ -5,7 +5,7 @@
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/lane_interference.hpp"
-#include "planner/graph/step_graph.hpp"
+#include "planner/machines/lane.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/search/search.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_step.hpp"
 
 namespace sluice::planner {

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"

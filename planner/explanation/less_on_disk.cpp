@@ -1,5 +1,6 @@
 #include "planner/explanation/less_on_disk.hpp"
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {

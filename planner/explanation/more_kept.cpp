@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planner/effort/parallel_for.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/predictions/plan_estimate.hpp"
 
 namespace sluice::planner {

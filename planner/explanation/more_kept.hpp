@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/search/search.hpp"
 

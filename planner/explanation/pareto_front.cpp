@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/batch_that_hides_link.hpp"
 #include "planner/explanation/more_kept.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/requests/run_planning.hpp"
 

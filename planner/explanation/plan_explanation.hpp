@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/reliefs.hpp"
 #include "planner/predictions/waterfall.hpp"
 #include "planner/search/search.hpp"

@@ -7,9 +7,11 @@
 #include "planner/effort/deadline.hpp"
 #include "planner/effort/interruption.hpp"
 #include "planner/effort/search_effort.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/policies/policy.hpp"
 #include "planner/requests/prediction_json.hpp"
+#include "planner/search/plan_space.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 

@@ -4,6 +4,7 @@
 
 #include "planner/effort/deadline.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/less_on_disk.hpp"
 #include "planner/guided/coarse_step.hpp"
 #include "planner/plans/disk_state.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/costs/calibration.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/explanation/more_kept.hpp"
 #include "planner/search/search.hpp"

@@ -5,7 +5,6 @@
 
 #include "planner/graph/forward_tensors.hpp"
 #include "planner/graph/graph_writer.hpp"
-#include "planner/layout/layout.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -212,7 +211,7 @@ class ForwardEmitter {
 
 }  // namespace
 
-StepGraph build_forward_graph(const Job& job, ForwardGoal goal, const ForwardPlan& plan,
+StepGraph write_forward_graph(const Job& job, ForwardGoal goal, const ForwardPlan& plan,
                               const CostModel& costs) {
   validate(job);
   check((goal == ForwardGoal::next_token) == job.sequence_chunk.has_value(),
@@ -220,9 +219,7 @@ StepGraph build_forward_graph(const Job& job, ForwardGoal goal, const ForwardPla
   constexpr std::int64_t kNoOptimizer = 0;
   GraphWriter writer(job, costs, kNoOptimizer);
   ForwardEmitter emitter(writer, job, goal, plan);
-  StepGraph result = three_steps(writer, emitter);
-  result.layout = lay_out(result);
-  return result;
+  return three_steps(writer, emitter);
 }
 
 }  // namespace sluice::planner

@@ -7,11 +7,11 @@
 
 namespace sluice::planner {
 
-/// Three consecutive passes ("steps" of the graph), with costs from `costs`, laid out. Of
+/// Three consecutive passes ("steps" of the graph), with costs from `costs`, no arena laid out. Of
 /// ForwardGoal::loss a pass reads `job.batch_size` sequences, layers outer and micro-batches inner,
 /// so that a layer's weights cross the link once a pass. Of ForwardGoal::next_token the next pass's
 /// tokens wait for this pass's `grads`, where its logits are known.
-[[nodiscard]] StepGraph build_forward_graph(const Job& job, ForwardGoal goal,
+[[nodiscard]] StepGraph write_forward_graph(const Job& job, ForwardGoal goal,
                                             const ForwardPlan& plan, const CostModel& costs);
 
 }  // namespace sluice::planner

@@ -1,29 +1,6 @@
 #include "planner/graph/step_graph.hpp"
 
-#include "planner/graph/step_emitter.hpp"
-#include "planner/layout/layout.hpp"
-
 namespace sluice::planner {
-
-const char* to_string(LaneKind lane) {
-  switch (lane) {
-    case LaneKind::compute:
-      return "compute";
-    case LaneKind::h2d:
-      return "h2d";
-    case LaneKind::d2h:
-      return "d2h";
-    case LaneKind::cpu:
-      return "cpu";
-    case LaneKind::launch:
-      return "launch";
-    case LaneKind::disk_read:
-      return "disk-read";
-    case LaneKind::disk_write:
-      return "disk-write";
-  }
-  return "?";
-}
 
 const char* to_string(TaskKind kind) {
   switch (kind) {
@@ -93,34 +70,6 @@ const char* to_string(Arena arena) {
       return "disk";
   }
   return "?";
-}
-
-namespace {
-
-StepGraph written(const Job& job, const Plan& plan, const CostModel& costs, GraphDetail detail) {
-  validate(job);
-  validate(plan, job);
-  GraphWriter writer(job, costs, plan.threads, detail);
-  StepEmitter emitter(writer, job, plan);
-  return three_steps(writer, emitter);
-}
-
-}  // namespace
-
-StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
-  return written(job, plan, costs, GraphDetail::full);
-}
-
-StepGraph build_timing_graph(const Job& job, const Plan& plan, const CostModel& costs) {
-  StepGraph graph = written(job, plan, costs, GraphDetail::timing);
-  graph.layout = lay_out(graph);
-  return graph;
-}
-
-StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
-  StepGraph graph = write_step_graph(job, plan, costs);
-  graph.layout = lay_out(graph);
-  return graph;
 }
 
 }  // namespace sluice::planner

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "planner/costs/cost.hpp"
+#include "planner/machines/lane.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/plans/plan.hpp"
@@ -15,11 +16,6 @@
 #include "sim/units.hpp"
 
 namespace sluice::planner {
-
-/// Graphs of plans that use no disk have no lanes for it.
-enum class LaneKind : std::uint8_t { compute, h2d, d2h, cpu, launch, disk_read, disk_write };
-inline constexpr std::size_t kLaneKinds = 7;
-const char* to_string(LaneKind lane);  ///< The lane's name in graph files.
 
 enum class TaskKind : std::uint8_t {
   data,             ///< launch: the step's tokens and targets are gathered on the host.
@@ -97,6 +93,9 @@ enum class Mode : std::uint8_t { read, write, update };
 
 enum class TensorIndex : std::uint32_t {};
 
+/// Alignment of every placement's offset, at the least.
+inline constexpr Bytes kPlacementAlign{256};
+
 /// A range of bytes with one address for the whole run, in one arena.
 struct StepTensor {
   Arena arena;
@@ -168,14 +167,5 @@ struct StepGraph {
   Bytes rope_tables{0};                      ///< Of a CUDA device, outside the arena.
   std::size_t tasks_per_step = 0;  ///< Task i of step n is task i + tasks_per_step of step n + 1.
 };
-
-/// The graph with costs from `costs`, no arena laid out: enough to simulate.
-[[nodiscard]] StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
-/// Laid out, but tasks have no ids and no cost keys: enough to simulate and to say what memory it
-/// takes.
-[[nodiscard]] StepGraph build_timing_graph(const Job& job, const Plan& plan,
-                                           const CostModel& costs);
-/// The same, and lays out every arena.
-[[nodiscard]] StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
 
 }  // namespace sluice::planner

@@ -3,7 +3,6 @@
 
 #include "planner/graph/staged_state.hpp"
 #include "planner/graph/step_tensors.hpp"
-#include "planner/layout/layout.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "planner/graph/staged_state.hpp"
-#include "planner/layout/layout.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/guided/coarse_step.hpp"
 #include "planner/guided/plan_sketch.hpp"
 #include "planner/predictions/plan_estimate.hpp"
-#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

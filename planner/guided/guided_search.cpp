@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/guided/usual_values.hpp"
 
 namespace sluice::planner {

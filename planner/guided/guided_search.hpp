@@ -8,6 +8,7 @@
 #include <random>
 #include <vector>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/guided/coarse_ranking.hpp"
 #include "planner/relaxation/proven_bound.hpp"
 

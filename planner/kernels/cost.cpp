@@ -7,6 +7,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/costs/cost_parts.hpp"
 #include "planner/costs/profile_rates.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/kernels/attention.hpp"
 #include "planner/kernels/file.hpp"
 #include "sim/error.hpp"

@@ -9,8 +9,6 @@
 
 namespace sluice::planner {
 
-inline constexpr Bytes kPlacementAlign{256};
-
 /// Places every tensor of `graph`. Persistent tensors have bytes of their own; others share bytes
 /// when the graph orders every use of one before every use of the other, in each step and from each
 /// step to the next.

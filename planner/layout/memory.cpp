@@ -114,4 +114,17 @@ Memory memory_of(const StepGraph& graph, const ResolvedMachine& machine) {
   return memory;
 }
 
+std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory) {
+  std::optional<std::pair<Tier, Bytes>> worst;
+  double share = 0;
+  for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
+    const TierMemory& used = at(memory, tier);
+    if (used.fits()) continue;
+    const double missing = used.missing() / used.peak;
+    if (missing > share) worst = {tier, used.missing()};
+    share = std::max(share, missing);
+  }
+  return worst;
+}
+
 }  // namespace sluice::planner

@@ -2,14 +2,15 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "planner/graph/step_graph.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/machines/resolved_machine.hpp"
 #include "planner/plans/plan.hpp"
-#include "planner/runs/run_config.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
@@ -61,6 +62,9 @@ using Memory = std::array<TierMemory, kTiers>;  ///< By Tier.
 [[nodiscard]] inline const TierMemory& at(const Memory& memory, Tier tier) {
   return memory[static_cast<std::size_t>(tier)];
 }
+
+/// The tier that lacks the largest share, if any, with what it lacks.
+[[nodiscard]] std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory);
 
 /// hbm: device arena (on a GPU also its context, page tables and RoPE tables); host: host arena and
 /// the process; disk: the file of state, without checkpoints. On the host backend the device arena

@@ -1,7 +1,7 @@
 // A machine whose copies do less than its link: by a limit on the rate, or on pinned memory.
 #pragma once
 
-#include "planner/runs/run_config.hpp"
+#include "planner/machines/resolved_machine.hpp"
 
 namespace sluice::planner {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/files/choice.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"

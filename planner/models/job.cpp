@@ -176,4 +176,7 @@ double Job::balance_scale(std::int64_t tokens) const {
   return *router_aux_loss_coef * static_cast<double>(model.experts->count) / (places * places);
 }
 
+const char* to_string(ComputeType type) { return type == ComputeType::bf16 ? "bf16" : "fp32"; }
+const char* to_string(GradientWire wire) { return wire == GradientWire::bf16 ? "bf16" : "fp32"; }
+
 }  // namespace sluice::planner

@@ -11,6 +11,8 @@ namespace sluice::planner {
 
 enum class ComputeType { fp32, bf16 };
 enum class GradientWire { fp32, bf16 };
+const char* to_string(ComputeType type);
+const char* to_string(GradientWire wire);
 /// What the optimizer keeps of a parameter. Only fp32 is executed; the others are predicted.
 enum class StateType {
   fp32,  ///< fp32 master, m and v: 12 bytes, and fp32 gradients.

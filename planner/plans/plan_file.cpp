@@ -3,9 +3,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/plans/plan_choices.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

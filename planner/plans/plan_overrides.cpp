@@ -5,8 +5,7 @@
 #include <charconv>
 #include <iterator>
 
-#include "planner/files/choice.hpp"
-#include "planner/runs/run_config.hpp"
+#include "planner/plans/plan_choices.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -152,9 +151,11 @@ void check_plan_override(const std::string& name, const std::string& value) {
   set_field(scratch, name, value);
 }
 
-void apply_plan_overrides(Plan& plan, const Job& job, const RunConfig& config) {
-  const auto& pinned = config.plan_overrides;
-  if (config.threads) plan.threads = *config.threads;
+void apply_plan_overrides(Plan& plan, const Job& job,
+                          const std::map<std::string, std::string>& overrides,
+                          std::optional<std::int64_t> threads) {
+  const auto& pinned = overrides;
+  if (threads) plan.threads = *threads;
   // Every layer first, single layers after it ("layers[...]" sorts before "weights").
   for (const bool single : {false, true}) {
     for (const auto& [name, value] : pinned) {

@@ -1,12 +1,29 @@
 // Plan fields that the run's owner pins (`--set plan.NAME=VALUE`).
 #pragma once
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+
+#include "planner/models/job.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::planner {
 
 /// Throws BadRequest unless `name` is a plan field (see apply_plan_overrides) and `value` one of
 /// its values; whether the value suits a job is for validate(Plan, Job).
 void check_plan_override(const std::string& name, const std::string& value);
+
+/// Writes the pinned fields (`overrides` by plan field, and `threads` where given) into `plan`, and
+/// moves what depends on them and is not pinned itself: the other of rounds and
+/// micro_batches_per_round, prefetch_depth when weight_buffers shrinks. The result is for validate
+/// to judge. Names: weight_buffers, gradient_buffers, activation_buffers, prefetch_depth, rounds,
+/// micro_batches_per_round, copy_chunk ("4 MiB", "0" for whole tensors), threads, and weights,
+/// gradients, state, keep, keep_tier, executor, when for every layer, or layers[i].FIELD for one (0
+/// is embed).
+void apply_plan_overrides(Plan& plan, const Job& job,
+                          const std::map<std::string, std::string>& overrides,
+                          std::optional<std::int64_t> threads);
 
 }  // namespace sluice::planner

@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/plans/plan_overrides.hpp"
 #include "planner/policies/ml_dataflow.hpp"
 #include "planner/policies/policy_file.hpp"
+#include "planner/policies/run_job.hpp"
+#include "planner/runs/run_machine.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -135,7 +138,7 @@ PolicyPlan policy_plan(const RunConfig& config, const Job& job) {
     made.plan.threads =
         static_cast<std::int64_t>(std::max(1.0, to_machine(config).profile.cores.value));
   }
-  apply_plan_overrides(made.plan, job, config);
+  apply_plan_overrides(made.plan, job, config.plan_overrides, config.threads);
   validate(made.plan, job);
   return made;
 }

@@ -113,13 +113,12 @@ PolicyFile policy_from_yaml(const std::string& text, const std::string& where) {
 
 Plan plan_of(const PolicyFile& policy, const Job& job) {
   Plan plan = uniform_plan(job, UnitPlan{}, job.micro_batches());
-  RunConfig fields;
-  fields.plan_overrides = policy.plan;
+  std::map<std::string, std::string> fields = policy.plan;
   for (const auto& [name, value] : policy.ends) {
-    fields.plan_overrides["layers[0]." + name] = value;
-    fields.plan_overrides["layers[" + std::to_string(plan.units.size() - 1) + "]." + name] = value;
+    fields["layers[0]." + name] = value;
+    fields["layers[" + std::to_string(plan.units.size() - 1) + "]." + name] = value;
   }
-  apply_plan_overrides(plan, job, fields);
+  apply_plan_overrides(plan, job, fields, std::nullopt);
   return plan;
 }
 

@@ -5,6 +5,8 @@
 #include "planner/costs/job_calibration.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/graph/steady_state.hpp"
+#include "planner/graph/step_builder.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/predictions/chain_bound.hpp"
 #include "planner/predictions/interval.hpp"
 #include "sim/simulate.hpp"

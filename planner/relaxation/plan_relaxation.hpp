@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "planner/costs/contended_updates.hpp"
+#include "planner/plans/pins.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/relaxation/limits.hpp"
@@ -66,13 +67,10 @@ struct RelaxedPlan {
   std::array<double, kLimits> prices{};
 };
 
-/// Writes what is fixed into a plan.
-using PlanPins = std::function<void(Plan&)>;
-
 /// The linear program of one predictor. Immutable; safe to share between threads.
 class PlanRelaxation {
  public:
-  PlanRelaxation(const Predictor& predictor, const PlanPins& pins);
+  PlanRelaxation(const Predictor& predictor, const Pins& pins);
 
   /// Parts of their fastest rates that links and CPU updates are let have.
   struct Pace {
@@ -122,7 +120,7 @@ class PlanRelaxation {
   /// With fewer and with more blocks of the choice that most lacks a whole number of them.
   [[nodiscard]] static std::vector<RelaxedNode> split_counts(const RelaxedNode& node,
                                                              const RelaxedPlan& relaxed);
-  void allow(const PlanPins& pins);
+  void allow(const Pins& pins);
   [[nodiscard]] UseSum base() const;
   void add_whole_rows(Rows& all, bool proves) const;
   void add_cycles(Rows& all, std::int64_t rounds) const;

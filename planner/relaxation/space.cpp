@@ -47,7 +47,7 @@ std::vector<UnitPlan> all_placements(const Job& job) {
 
 }  // namespace
 
-PlanRelaxation::PlanRelaxation(const Predictor& predictor, const PlanPins& pins)
+PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
     : predictor_(&predictor) {
   const Job& job = predictor.job();
   const std::size_t head = unit_count(job.model) - 1;
@@ -68,7 +68,7 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const PlanPins& pins)
 
 /// What the pins leave. They set fields to values, each by itself: a choice that they change is not
 /// theirs.
-void PlanRelaxation::allow(const PlanPins& pins) {
+void PlanRelaxation::allow(const Pins& pins) {
   const Job& job = predictor_->job();
   const std::size_t head = unit_count(job.model) - 1;
   for (std::int64_t rounds = 1; rounds <= job.micro_batches(); ++rounds) {

@@ -99,19 +99,6 @@ Json prediction_json(const Prediction& p) {
           {"numerics_id", p.numerics_id}};
 }
 
-std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory) {
-  std::optional<std::pair<Tier, Bytes>> worst;
-  double share = 0;
-  for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
-    const TierMemory& used = at(memory, tier);
-    if (used.fits()) continue;
-    const double missing = used.missing() / used.peak;
-    if (missing > share) worst = {tier, used.missing()};
-    share = std::max(share, missing);
-  }
-  return worst;
-}
-
 namespace {
 
 Json with_shortage(const Prediction& prediction, const std::vector<Remedy>& remedies) {

@@ -31,7 +31,4 @@ struct RunMoney {
 /// `fits: false, tier, short_bytes, remedies` (docs/schemas/predict.schema.json).
 [[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
 
-/// The tier that lacks the largest share, if any, with what it lacks.
-[[nodiscard]] std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory);
-
 }  // namespace sluice::planner

@@ -8,6 +8,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/files/yaml_document.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <string_view>
 
+#include "planner/effort/search_settings.hpp"
+#include "planner/plans/plan_overrides.hpp"
 #include "planner/policies/policy.hpp"
+#include "planner/policies/run_job.hpp"
+#include "planner/runs/run_machine.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -92,7 +96,9 @@ RunPlanning planning_of(const RunConfig& config, const Store& store) {
     calibration = rescaled(calibration, as_probed(config).profile, machine.profile);
   }
   SearchSettings settings;
-  settings.pins = [config, job](Plan& plan) { apply_plan_overrides(plan, job, config); };
+  settings.pins = [config, job](Plan& plan) {
+    apply_plan_overrides(plan, job, config.plan_overrides, config.threads);
+  };
   return {Predictor(job, std::move(machine), calibration, config.residency, config.terms),
           calibration, settings};
 }
@@ -109,7 +115,7 @@ std::optional<Plan> given_plan(const RunConfig& config, const Job& job) {
   const PlanFile file = read_plan_file(*config.plan);
   check_plan_for(file, job);
   Plan plan = file.plan;
-  apply_plan_overrides(plan, job, config);
+  apply_plan_overrides(plan, job, config.plan_overrides, config.threads);
   validate(plan, job);
   return plan;
 }

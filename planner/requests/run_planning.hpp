@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 #include "planner/search/remedies.hpp"

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "planner/buying/buy.hpp"
 #include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

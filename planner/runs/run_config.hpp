@@ -11,8 +11,11 @@
 
 #include "planner/costs/cost_switches.hpp"
 #include "planner/machines/machine.hpp"
+#include "planner/machines/resolved_machine.hpp"
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
+#include "planner/plans/residency.hpp"
+#include "planner/runs/schedule.hpp"
 #include "sim/units.hpp"
 
 namespace YAML {
@@ -20,39 +23,6 @@ class Node;
 }
 
 namespace sluice::planner {
-
-/// Learning rate over a run: linear warm-up from lr / warmup_steps, then constant, or down to
-/// `final_fraction` of lr at the last step along a line or half a cosine; `wsd` (warm-up, stable,
-/// decay: arXiv 2404.06395) goes down in its last steps only.
-struct Schedule {
-  enum class Kind { constant, linear, cosine, wsd } kind = Kind::constant;
-  enum class Shape {
-    linear,
-    cosine,
-    sqrt,  ///< 1 - sqrt(share of the decay that is done): arXiv 2405.18392.
-  };
-  std::int64_t warmup_steps = 0;
-  double final_fraction = 0;
-  double warmup_fraction = 0;    ///< Of the run's steps, rounded up, where warmup_steps is 0.
-  std::int64_t decay_steps = 0;  ///< Of wsd; 0: decay_fraction of the run's steps, rounded up.
-  double decay_fraction = 0.1;
-  Shape decay_shape = Shape::linear;
-  friend bool operator==(const Schedule&, const Schedule&) = default;
-};
-
-/// lr of `step`, counted from 1, of a run of `steps`.
-[[nodiscard]] double learning_rate(const Schedule& schedule, double lr, std::int64_t step,
-                                   std::int64_t steps);
-
-/// Bytes a run may use; none leaves what the machine has.
-struct Limits {
-  std::optional<Bytes> hbm, host, disk;
-  /// Host memory that the system lets be pinned; none: all of it.
-  std::optional<Bytes> pinned;
-  /// Copies each way are held to this rate: the link of a smaller machine on a larger one.
-  std::optional<BytesPerSecond> link;
-  friend bool operator==(const Limits&, const Limits&) = default;
-};
 
 /// What a line of the data is.
 enum class DataFormat {
@@ -70,11 +40,6 @@ enum class Packing {
   stream,     ///< Windows of all documents one behind the other; attention crosses documents.
   documents,  ///< Several whole documents a sequence; attention stays inside each.
   off,        ///< One document a sequence, padded.
-};
-
-enum class Residency {
-  automatic,  ///< The planner chooses ("auto").
-  host,       ///< Master weights, m and v stay out of HBM.
 };
 
 /// Everything of RUN.yaml, defaults filled in. Paths are relative to the working folder.
@@ -151,37 +116,6 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
 /// RUN.yaml text that reads back to an equal config; all defaults written out.
 [[nodiscard]] std::string to_yaml(const RunConfig& config);
 
-/// The job of a run: finds the model, checks the sizes. Throws BadRequest.
-[[nodiscard]] Job to_job(const RunConfig& config);
-
-/// The machine of a run, with `set machine.` values and limits applied.
-struct ResolvedMachine {
-  MachineProfile profile;        ///< With the overrides; its hash is the profile_hash of outputs.
-  std::string calibration_hash;  ///< Hash before overrides: what calibration samples are keyed by.
-  Bytes hbm, host, disk;         ///< Capacities: limits, else the profile's.
-  /// Less host memory can be pinned than may be used: copies go through a pinned ring, and the
-  /// profile's link rates are those of the ring.
-  bool staged = false;
-  /// limits.link where it is below the machine's own rates: a backend paces its copies.
-  std::optional<BytesPerSecond> paced{};
-  /// limits.disk is stated: the planner may keep state on the disk where host memory is short.
-  bool state_on_disk = false;
-  /// Folder for it; none: where the run keeps its other files.
-  std::optional<std::filesystem::path> disk_path{};
-};
-[[nodiscard]] ResolvedMachine to_machine(const RunConfig& config);
-
-/// Writes the pinned fields (plan_overrides and threads) into `plan`, and moves what depends on
-/// them and is not pinned itself: the other of rounds and micro_batches_per_round, prefetch_depth
-/// when weight_buffers shrinks. The result is for validate to judge. Names: weight_buffers,
-/// gradient_buffers, activation_buffers, prefetch_depth, rounds, micro_batches_per_round,
-/// copy_chunk ("4 MiB", "0" for whole tensors), threads, and weights, gradients, state, keep,
-/// keep_tier, executor, when for every layer, or layers[i].FIELD for one (0 is embed).
-void apply_plan_overrides(Plan& plan, const Job& job, const RunConfig& config);
-
-const char* to_string(Schedule::Kind kind);
-const char* to_string(Schedule::Shape shape);
-const char* to_string(Residency residency);
 const char* to_string(DataFormat format);
 const char* to_string(Packing packing);
 

@@ -7,6 +7,7 @@
 
 #include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/files/yaml_document.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "planner/runs/paths.hpp"

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/graph/steady_state.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/search/disk_shares.hpp"
+#include "planner/search/memory_search.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -295,14 +298,14 @@ std::optional<FittingPlan> fitting_on_disk(const Predictor& predictor, Bytes hos
   return DiskSearch(predictor, settings, Goal::fit).fit(host_short);
 }
 
-std::variant<Planned, Infeasible> search(const Predictor& predictor,
-                                         const SearchSettings& settings) {
-  DiskSearch disk(predictor, settings);
-  if (disk.pinned()) return disk.run(nullptr);
-  auto found = search_in_memory(predictor, settings);
-  const auto* infeasible = std::get_if<Infeasible>(&found);
-  if (infeasible == nullptr || !predictor.machine().state_on_disk) return found;
-  return disk.run(infeasible);
+bool pins_use_disk(const Predictor& predictor, const SearchSettings& settings) {
+  return DiskSearch(predictor, settings).pinned();
+}
+
+std::variant<Planned, Infeasible> search_with_disk(const Predictor& predictor,
+                                                   const SearchSettings& settings,
+                                                   const Infeasible* in_memory) {
+  return DiskSearch(predictor, settings).run(in_memory);
 }
 
 }  // namespace sluice::planner

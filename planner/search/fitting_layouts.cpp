@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/effort/interruption.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/search/fitting_plans.hpp"
 
 namespace sluice::planner {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "planner/effort/interruption.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/guided/guided_search.hpp"
 #include "planner/guided/plan_sketch.hpp"
 #include "planner/guided/usual_values.hpp"

@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/guided/coarse_step.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
-#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

@@ -6,8 +6,8 @@
 
 #include "planner/graph/forward_graph.hpp"
 #include "planner/graph/steady_state.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/predictions/interval.hpp"
-#include "planner/requests/prediction_json.hpp"
 #include "planner/search/remedies.hpp"
 #include "sim/error.hpp"
 

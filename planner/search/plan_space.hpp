@@ -1,22 +1,13 @@
 // The plans that a search considers: structure first, then the buffers of a structure.
 #pragma once
 
-#include <functional>
 #include <vector>
 
-#include "planner/plans/plan.hpp"
-#include "planner/predictions/plan_estimate.hpp"
+#include "planner/plans/pins.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/search/candidate.hpp"
 
 namespace sluice::planner {
-
-struct Candidate {
-  Plan plan;
-  PlanEstimate estimate;
-};
-
-/// Writes what the user fixed into a plan (apply_plan_overrides); may leave it invalid.
-using Pins = std::function<void(Plan&)>;
 
 /// Every combination of rounds, what blocks keep and where, residency, and gradients' tier, with
 /// usual buffers: uniform keep levels in HBM and on the host, mixtures that keep more for as many

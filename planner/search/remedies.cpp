@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/search/disk_search.hpp"
 #include "planner/search/disk_shares.hpp"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/search/search.hpp"
 
 namespace sluice::planner {

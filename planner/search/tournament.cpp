@@ -7,6 +7,7 @@
 
 #include "planner/effort/interruption.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/effort/search_settings.hpp"
 
 namespace sluice::planner {
 namespace {

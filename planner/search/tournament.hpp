@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/guided/guided_search.hpp"
+#include "planner/search/outcome.hpp"
 #include "planner/search/plan_space.hpp"
-#include "planner/search/search.hpp"
 
 namespace sluice::planner {
 

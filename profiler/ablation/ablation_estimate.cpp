@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "planner/effort/search_effort.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/search/search.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/cell_plan.hpp"

@@ -11,6 +11,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/costs/calibration.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/files/whole_file.hpp"
 #include "profiler/ablation/ablation_report.hpp"
 #include "profiler/ablation/cell_columns.hpp"
 #include "profiler/doctor/doctor.hpp"

@@ -7,6 +7,8 @@
 
 #include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
+#include "planner/plans/plan_choices.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/json_object.hpp"
 #include "sim/units_text.hpp"

@@ -5,6 +5,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 #include "sim/units_text.hpp"

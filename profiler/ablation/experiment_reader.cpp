@@ -11,6 +11,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/search_effort.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/files/yaml_document.hpp"
 #include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/experiment.hpp"

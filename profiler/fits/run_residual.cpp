@@ -5,6 +5,7 @@
 
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/launch_delay.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "profiler/traces/simulated_keys.hpp"
 
 namespace sluice::profiler {

@@ -11,6 +11,7 @@
 #include "engine/records/ledger.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "profiler/fits/boost_fit.hpp"
 #include "profiler/fits/calibration_fit.hpp"
 #include "profiler/sensors/driver_memory.hpp"

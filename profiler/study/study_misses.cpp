@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "planner/costs/job_calibration.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "profiler/fits/calibration_fit.hpp"
 #include "profiler/study/study_passes.hpp"
 #include "sim/units_text.hpp"

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/plans/plan_file.hpp"
 #include "sim/error.hpp"
 

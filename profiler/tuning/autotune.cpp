@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/backends/backend.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "profiler/tuning/measuring_session.hpp"
 

@@ -10,6 +10,7 @@
 
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/search_effort.hpp"
+#include "planner/files/whole_file.hpp"
 #include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/cell_columns.hpp"
 #include "profiler/ablation/cell_plan.hpp"

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "profiler/study/study.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

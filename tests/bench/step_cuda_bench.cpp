@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "profiler/row/row.hpp"
 #include "sim/error.hpp"

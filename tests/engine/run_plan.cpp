@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "engine/host/host_device.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::engine::test {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "planner/search/search.hpp"
 #include "tests/planner/round_machine.hpp"

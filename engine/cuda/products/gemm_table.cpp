@@ -7,6 +7,7 @@
 #include "planner/catalogue/store.hpp"
 #include "planner/files/choice.hpp"
 #include "planner/files/hash.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

@@ -8,6 +8,7 @@
 #include "engine/forward/forward_session.hpp"
 #include "engine/host/host_device.hpp"
 #include "planner/graph/forward_graph.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "tests/engine/run_plan.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -6,6 +6,7 @@
 
 #include "planner/costs/cost_key.hpp"
 #include "planner/costs/profile_rates.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/predictions/ceilings.hpp"
 #include "planner/requests/run_planning.hpp"
 #include "tests/planner/round_machine.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/less_on_disk.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/explanation/plan_explanation.hpp"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/batch_that_hides_link.hpp"
 #include "planner/explanation/free_sizes.hpp"
 #include "planner/requests/run_planning.hpp"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/explanation/more_kept.hpp"
 #include "tests/planner/round_machine.hpp"

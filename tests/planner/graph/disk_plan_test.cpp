@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/layout.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/requests/phase_memory.hpp"

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/layout.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/requests/phase_memory.hpp"

@@ -5,10 +5,14 @@
 #include <algorithm>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "planner/graph/record.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/memory.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
+#include "planner/runs/run_machine.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "planner/search/remedies.hpp"
 #include "tests/planner/refusal.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "planner/graph/forward_graph.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/layout.hpp"
 #include "planner/models/shape.hpp"
 #include "tests/planner/step_jobs.hpp"

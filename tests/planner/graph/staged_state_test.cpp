@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/graph/step_graph.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/layout.hpp"
 #include "tests/planner/step_jobs.hpp"
 #include "tests/planner/task_spans.hpp"

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/layout.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "sim/simulate.hpp"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "planner/effort/search_settings.hpp"
 #include "tests/planner/searching.hpp"
 
 namespace sluice::planner {

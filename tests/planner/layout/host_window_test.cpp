@@ -5,6 +5,7 @@
 #include <set>
 
 #include "planner/catalogue/catalogue.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/planner/step_jobs.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "tests/planner/refusal.hpp"
 

@@ -5,6 +5,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/graph/step_graph.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "tests/planner/refusal.hpp"
 #include "tests/planner/small_config.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -4,6 +4,7 @@
 
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/plans/plan_file.hpp"
+#include "planner/plans/plan_overrides.hpp"
 #include "planner/runs/run_config.hpp"
 #include "tests/planner/refusal.hpp"
 
@@ -169,7 +170,7 @@ TEST(PlanOverrides, PinFieldsAndMoveWhatDependsOnThem) {
   set_path(run, "plan.layers[2].keep", "all");
   set_path(run, "plan.copy_chunk", "64 KiB");
   Plan plan = uniform_plan(job, {}, 1);
-  apply_plan_overrides(plan, job, run);
+  apply_plan_overrides(plan, job, run.plan_overrides, run.threads);
   EXPECT_NO_THROW(validate(plan, job));
   EXPECT_EQ(plan.micro_batches_per_round, 2);
   EXPECT_EQ(plan.prefetch_depth, 0);
@@ -178,7 +179,8 @@ TEST(PlanOverrides, PinFieldsAndMoveWhatDependsOnThem) {
   EXPECT_EQ(plan.units[1].keep, Keep::selective);
   EXPECT_EQ(plan.units[2].keep, Keep::all) << "one layer wins over all layers";
   set_path(run, "plan.layers[9].keep", "all");
-  EXPECT_REFUSED(apply_plan_overrides(plan, job, run), "layers[0] (embed) to layers[7] (head)");
+  EXPECT_REFUSED(apply_plan_overrides(plan, job, run.plan_overrides, run.threads),
+                 "layers[0] (embed) to layers[7] (head)");
   EXPECT_REFUSED(set_path(run, "plan.weight_bufers", "2"), "did you mean \"weight_buffers\"");
   EXPECT_REFUSED(set_path(run, "plan.keep", "some"), "is not one of input, selective, all");
 }

@@ -12,7 +12,9 @@
 #include "planner/machines/profile_file.hpp"
 #include "planner/policies/ml_dataflow.hpp"
 #include "planner/policies/policy_file.hpp"
+#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_planning.hpp"
+#include "planner/runs/run_machine.hpp"
 #include "sim/error.hpp"
 #include "tests/planner/refusal.hpp"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/graph/steady_state.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/graph/step_graph.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/layout/memory.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"

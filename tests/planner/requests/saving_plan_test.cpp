@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/models/shape.hpp"
+#include "planner/policies/run_job.hpp"
 
 namespace sluice::planner {
 namespace {

@@ -4,7 +4,9 @@
 
 #include <fstream>
 
+#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_arguments.hpp"
+#include "planner/runs/run_machine.hpp"
 #include "tests/planner/refusal.hpp"
 
 namespace sluice::planner {

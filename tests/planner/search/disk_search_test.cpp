@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/search/disk_shares.hpp"
 #include "planner/search/remedies.hpp"
 #include "tests/planner/disk_jobs.hpp"

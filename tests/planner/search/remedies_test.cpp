@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "planner/effort/interruption.hpp"
+#include "planner/effort/search_settings.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/searching.hpp"
 #include "tests/planner/step_jobs.hpp"

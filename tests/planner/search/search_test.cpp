@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "planner/effort/search_settings.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/searching.hpp"

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "profiler/cupti/device_times.hpp"
 #include "profiler/fits/calibration_fit.hpp"
 #include "profiler/traces/key_times.hpp"

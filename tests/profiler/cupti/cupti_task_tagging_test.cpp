@@ -7,6 +7,7 @@
 #include "engine/host/host_device.hpp"
 #include "engine/training/session.hpp"
 #include "planner/costs/cost_model.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "profiler/cupti/task_tagging.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "tests/profiler/small_machine.hpp"

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "planner/costs/lane_boost.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "profiler/fits/calibration_fit.hpp"
 #include "sim/boost.hpp"
 #include "tests/profiler/small_machine.hpp"

@@ -7,6 +7,7 @@
 
 #include "planner/costs/cost_model.hpp"
 #include "planner/costs/lane_interference.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "tests/profiler/small_machine.hpp"
 
 namespace sluice::profiler {

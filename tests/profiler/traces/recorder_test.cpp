@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/costs/cost_model.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "profiler/traces/measured_run.hpp"
 #include "sim/simulate.hpp"
 #include "tests/profiler/small_machine.hpp"

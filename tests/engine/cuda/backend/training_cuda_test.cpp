@@ -5,6 +5,7 @@
 #include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/host/host_device.hpp"
 #include "engine/training/session.hpp"
+#include "planner/layout/laid_out.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 #include "tests/planner/step_jobs.hpp"

@@ -1,0 +1,19 @@
+// Step graphs with an address for every tensor.
+#pragma once
+
+#include "planner/graph/forward_graph.hpp"
+#include "planner/graph/step_builder.hpp"
+
+namespace sluice::planner {
+
+/// The step graph with every arena laid out: what the engine executes.
+[[nodiscard]] StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
+/// Laid out, but tasks have no ids and no cost keys: enough to simulate and to say what memory the
+/// plan takes.
+[[nodiscard]] StepGraph build_timing_graph(const Job& job, const Plan& plan,
+                                           const CostModel& costs);
+/// The graph of forward passes alone (write_forward_graph), laid out.
+[[nodiscard]] StepGraph build_forward_graph(const Job& job, ForwardGoal goal,
+                                            const ForwardPlan& plan, const CostModel& costs);
+
+}  // namespace sluice::planner

@@ -1,0 +1,25 @@
+#include "planner/machines/lane.hpp"
+
+namespace sluice::planner {
+
+const char* to_string(LaneKind lane) {
+  switch (lane) {
+    case LaneKind::compute:
+      return "compute";
+    case LaneKind::h2d:
+      return "h2d";
+    case LaneKind::d2h:
+      return "d2h";
+    case LaneKind::cpu:
+      return "cpu";
+    case LaneKind::launch:
+      return "launch";
+    case LaneKind::disk_read:
+      return "disk-read";
+    case LaneKind::disk_write:
+      return "disk-write";
+  }
+  return "?";
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,43 @@
+#include "planner/policies/run_job.hpp"
+
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/policies/policy.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+void require_given(std::int64_t value, const char* field, const char* flag) {
+  if (value == 0) {
+    throw BadRequest(std::string(field) + " is missing: give " + flag + " N, or " + field +
+                     ": N in RUN.yaml");
+  }
+}
+
+}  // namespace
+
+Job to_job(const RunConfig& config) {
+  if (config.model.empty()) {
+    throw BadRequest("model is missing: give --model NAME, or model: NAME in RUN.yaml");
+  }
+  require_given(config.seq_len, "seq_len", "--seq-len");
+  require_given(config.batch_size, "batch_size", "--batch-size");
+  const RunConfig stated = stated_with_policy(config);
+  Job job;
+  job.model = find_model(stated.model);
+  job.seq_len = stated.seq_len;
+  job.batch_size = stated.batch_size;
+  job.micro_batch = stated.micro_batch;
+  job.loss_chunk = stated.loss_chunk;
+  job.mlp_chunk = stated.mlp_chunk;
+  job.compute = stated.compute;
+  job.gradient_wire = stated.gradient_wire;
+  job.router_aux_loss_coef = stated.router_aux_loss_coef;
+  job.optimizer = stated.optimizer;
+  if (stated.packing == Packing::documents) job.attention = AttentionSpan::document;
+  job = with_policy(std::move(job), config);
+  validate(job);
+  return job;
+}
+
+}  // namespace sluice::planner
