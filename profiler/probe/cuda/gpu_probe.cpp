@@ -9,15 +9,15 @@
 #include <cmath>
 #include <thread>
 
-#include "engine/backend.hpp"
-#include "engine/cuda/check.hpp"
-#include "engine/cuda/device_query.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/profile_file.hpp"
-#include "planner/units_text.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/system_files.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {
