@@ -11,11 +11,10 @@
 #include <string_view>
 #include <utility>
 
-#include "cli/interrupt.hpp"
-#include "cli/parse.hpp"
-#include "planner/search_effort.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "cli/words/interrupt.hpp"
+#include "cli/words/parse.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/effort/search_effort.hpp"
 #include "profiler/ablation/ablation.hpp"
 #include "profiler/ablation/ablation_estimate.hpp"
 #include "profiler/ablation/ablation_files.hpp"
@@ -23,6 +22,7 @@
 #include "profiler/ablation/known_names.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

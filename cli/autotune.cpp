@@ -1,5 +1,5 @@
 // sluice autotune RUN: plan, measure, recalibrate and replan until the prediction holds.
-#include "profiler/autotune.hpp"
+#include "profiler/tuning/autotune.hpp"
 
 #include <fmt/format.h>
 
@@ -13,21 +13,21 @@
 #include <variant>
 #include <vector>
 
-#include "cli/autotune_output.hpp"
 #include "cli/autotune_report.hpp"
-#include "cli/parse_run.hpp"
-#include "cli/plan_choices_table.hpp"
-#include "cli/prediction_table.hpp"
-#include "engine/backend.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/plan_words.hpp"
-#include "planner/prediction_json.hpp"
-#include "planner/units_text.hpp"
+#include "cli/shown/autotune_output.hpp"
+#include "cli/shown/plan_choices_table.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "cli/words/parse_run.hpp"
+#include "engine/backends/backend.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/plans/plan_words.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/report/tune_report.hpp"
-#include "profiler/sweep.hpp"
-#include "profiler/verification.hpp"
+#include "profiler/tuning/sweep.hpp"
+#include "profiler/tuning/verification.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

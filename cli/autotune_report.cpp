@@ -5,8 +5,8 @@
 #include <string>
 #include <utility>
 
-#include "planner/plan_report.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/explanation/plan_report.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::cli {

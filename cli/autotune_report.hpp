@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/run_planning.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/report/tune_report.hpp"
 
 namespace sluice::cli {

@@ -1,5 +1,5 @@
 // `sluice buy RUN`: machines ranked for a job, upgrades of one, and what its step depends on.
-#include "planner/buy.hpp"
+#include "planner/buying/buy.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,12 +9,12 @@
 #include <cstdio>
 #include <thread>
 
-#include "cli/money_flags.hpp"
-#include "cli/needs_table.hpp"
-#include "cli/parse_run.hpp"
-#include "planner/units_text.hpp"
+#include "cli/shown/needs_table.hpp"
+#include "cli/words/money_flags.hpp"
+#include "cli/words/parse_run.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

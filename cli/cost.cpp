@@ -1,4 +1,6 @@
 // sluice cost gemm|attention: what kernels cost on a machine, one shape or a table of them.
+#include "planner/kernels/cost.hpp"
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
@@ -6,12 +8,11 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/parse.hpp"
-#include "planner/kernel_model_cost.hpp"
-#include "planner/kernel_model_table.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "cli/words/parse.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/kernels/table.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -4,8 +4,8 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/parse.hpp"
-#include "planner/store.hpp"
+#include "cli/words/parse.hpp"
+#include "planner/catalogue/store.hpp"
 
 namespace sluice::cli {
 

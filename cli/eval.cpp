@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <numbers>
 
-#include "cli/amount_bar.hpp"
-#include "cli/evaluated.hpp"
-#include "cli/forward_subject.hpp"
-#include "cli/prediction_table.hpp"
-#include "engine/backend.hpp"
-#include "engine/text_loss.hpp"
-#include "planner/units_text.hpp"
+#include "cli/forward/evaluated.hpp"
+#include "cli/forward/forward_subject.hpp"
+#include "cli/shown/amount_bar.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/forward/text_loss.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

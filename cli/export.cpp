@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/amount_bar.hpp"
-#include "cli/parse.hpp"
+#include "cli/shown/amount_bar.hpp"
+#include "cli/words/parse.hpp"
 #include "engine/model_files/exported_model.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

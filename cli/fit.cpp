@@ -5,10 +5,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cli/parse.hpp"
-#include "planner/kernel_model_file.hpp"
-#include "planner/kernel_model_table.hpp"
-#include "planner/store.hpp"
+#include "cli/words/parse.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/kernels/file.hpp"
+#include "planner/kernels/table.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

@@ -6,14 +6,14 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "cli/forward_subject.hpp"
-#include "cli/generate_request.hpp"
-#include "cli/prediction_table.hpp"
-#include "engine/backend.hpp"
-#include "engine/generated_text.hpp"
-#include "engine/generation.hpp"
-#include "planner/units_text.hpp"
+#include "cli/forward/forward_subject.hpp"
+#include "cli/forward/generate_request.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/forward/generated_text.hpp"
+#include "engine/forward/generation.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/utf8.hpp"
 
 namespace sluice::cli {

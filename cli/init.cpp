@@ -4,14 +4,14 @@
 #include <filesystem>
 #include <sstream>
 
-#include "cli/parse_run.hpp"
-#include "cli/plan_choices_table.hpp"
-#include "cli/prediction_table.hpp"
-#include "cli/progress_line.hpp"
-#include "cli/train_steps.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/data_file.hpp"
-#include "planner/store.hpp"
+#include "cli/shown/plan_choices_table.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "cli/shown/progress_line.hpp"
+#include "cli/training/train_steps.hpp"
+#include "cli/words/parse_run.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {

@@ -5,12 +5,12 @@
 #include <filesystem>
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/cost_model.hpp"
-#include "planner/profile_file.hpp"
-#include "planner/units_text.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

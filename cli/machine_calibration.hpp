@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "planner/machine.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::cli {
 

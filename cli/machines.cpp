@@ -5,17 +5,17 @@
 #include <iostream>
 #include <map>
 
-#include "cli/listing.hpp"
 #include "cli/machine_calibration.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/composed_machine.hpp"
-#include "planner/machine_list.hpp"
-#include "planner/part_list.hpp"
-#include "planner/parts.hpp"
-#include "planner/profile_file.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "cli/words/listing.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/machine_list.hpp"
+#include "planner/catalogue/part_list.hpp"
+#include "planner/catalogue/parts.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -10,8 +10,8 @@
 #include <new>
 #include <system_error>
 
-#include "cli/parse.hpp"
-#include "cli/verbs.hpp"
+#include "cli/words/parse.hpp"
+#include "cli/words/verbs.hpp"
 #include "sim/error.hpp"
 #include "sim/message_line.hpp"
 #include "sim/nearest_name.hpp"

@@ -3,10 +3,10 @@
 #include <iostream>
 #include <string_view>
 
-#include "cli/listing.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/model_list.hpp"
-#include "planner/units_text.hpp"
+#include "cli/words/listing.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/model_list.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

@@ -2,19 +2,19 @@
 // it takes, and keeps it.
 #include <fmt/format.h>
 
-#include "cli/parse_run.hpp"
-#include "cli/plan_choices_table.hpp"
-#include "cli/plan_explanation_table.hpp"
-#include "cli/prediction_table.hpp"
-#include "cli/progress_line.hpp"
-#include "planner/plan_run.hpp"
-#include "planner/policy.hpp"
-#include "planner/prediction_json.hpp"
-#include "planner/units_text.hpp"
+#include "cli/shown/plan_choices_table.hpp"
+#include "cli/shown/plan_explanation_table.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "cli/shown/progress_line.hpp"
+#include "cli/words/parse_run.hpp"
+#include "planner/explanation/plan_run.hpp"
+#include "planner/policies/policy.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
+#include "sim/units_text.hpp"
 #if SLUICE_HAS_train
-#include "engine/numerics_id.hpp"
+#include "engine/backends/numerics_id.hpp"
 #endif
 
 namespace sluice::cli {

@@ -1,16 +1,16 @@
 // `sluice predict RUN`: what the best plan found (or a given one) does.
 #include <cstdio>
 
-#include "cli/money_flags.hpp"
-#include "cli/needs_table.hpp"
-#include "cli/parse_run.hpp"
-#include "cli/prediction_table.hpp"
-#include "planner/policy.hpp"
-#include "planner/run_prediction.hpp"
+#include "cli/shown/needs_table.hpp"
+#include "cli/shown/prediction_table.hpp"
+#include "cli/words/money_flags.hpp"
+#include "cli/words/parse_run.hpp"
+#include "planner/policies/policy.hpp"
+#include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #if SLUICE_HAS_train
-#include "engine/numerics_id.hpp"
+#include "engine/backends/numerics_id.hpp"
 #endif
 
 namespace sluice::cli {

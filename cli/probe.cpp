@@ -6,16 +6,16 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 
-#include "cli/parse.hpp"
-#include "engine/backend.hpp"
-#include "engine/cuda/usable.hpp"
-#include "planner/choice.hpp"
-#include "planner/profile_file.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "cli/words/parse.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/cuda/runtime/usable.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/files/choice.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "profiler/probe/probe_cuda.hpp"
 #include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::cli {
 namespace {

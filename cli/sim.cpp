@@ -7,7 +7,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/parse.hpp"
+#include "cli/words/parse.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/json_object.hpp"

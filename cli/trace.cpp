@@ -3,10 +3,10 @@
 #include <filesystem>
 #include <iostream>
 
-#include "cli/parse.hpp"
-#include "planner/store.hpp"
-#include "profiler/comparison.hpp"
-#include "profiler/trace_export.hpp"
+#include "cli/words/parse.hpp"
+#include "planner/catalogue/store.hpp"
+#include "profiler/traces/comparison.hpp"
+#include "profiler/traces/trace_export.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_file.hpp"
 #include "sim/trace_json.hpp"

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/program.hpp"
+#include "engine/execution/program.hpp"
 
 namespace sluice::engine {
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files/strict_json.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

@@ -7,7 +7,7 @@
 #include "engine/datasets/packing.hpp"
 #include "engine/datasets/record_file.hpp"
 #include "engine/model_files/written_file.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

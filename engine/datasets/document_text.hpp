@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/data.hpp"
 #include "engine/datasets/chat_template.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/datasets/document_cache.hpp"
 #include "engine/datasets/record_format.hpp"
 #include "engine/tokenizer/tokenizer.hpp"

@@ -5,7 +5,7 @@
 
 #include "engine/datasets/chat_template.hpp"
 #include "engine/model_files/strict_json.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

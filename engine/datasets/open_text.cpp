@@ -5,9 +5,9 @@
 #include "engine/datasets/dataset_info.hpp"
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/record_file.hpp"
+#include "engine/datasets/token_text.hpp"
 #include "engine/model_files/model_folder.hpp"
-#include "engine/token_text.hpp"
-#include "planner/data_file.hpp"
+#include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
 

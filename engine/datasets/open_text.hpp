@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "engine/data.hpp"
+#include "engine/datasets/data.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::engine {
 

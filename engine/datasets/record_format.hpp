@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/datasets/conversation.hpp"
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::engine {
 

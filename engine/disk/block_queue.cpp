@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "engine/disk/ring_queue.hpp"
-#include "engine/thread_pool.hpp"
+#include "engine/optimizer/thread_pool.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

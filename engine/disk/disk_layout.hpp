@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/disk_state.hpp"
-#include "planner/shape.hpp"
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "planner/models/shape.hpp"
+#include "planner/plans/disk_state.hpp"
 
 namespace sluice::engine {
 

@@ -10,8 +10,8 @@
 
 #include "engine/disk/block_checksum.hpp"
 #include "engine/disk/direct_file.hpp"
-#include "planner/units_text.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "engine/device.hpp"
 #include "engine/disk/block_queue.hpp"
 #include "engine/disk/disk_layout.hpp"
 #include "engine/disk/kept_blocks.hpp"
-#include "planner/shape.hpp"
-#include "planner/step_graph.hpp"
+#include "engine/execution/device.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::engine {
 

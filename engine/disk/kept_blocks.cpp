@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/host_memory.hpp"
+#include "planner/machines/host_memory.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "engine/instruction_set.hpp"
+#include "engine/optimizer/instruction_set.hpp"
 
 // Exported by builds of OpenBLAS that choose kernels at run time, absent from others.
 extern "C" {

@@ -13,7 +13,7 @@
 namespace sluice::engine {
 
 /// Lives for one call. T = `tokens`, at most micro_tokens; token tiles and query tiles are
-/// planner/workspace.hpp's.
+/// planner/scratch/workspace.hpp's.
 class BlockRun {
  public:
   BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,

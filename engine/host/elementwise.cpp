@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "engine/instruction_set.hpp"
+#include "engine/optimizer/instruction_set.hpp"
 
 namespace sluice::engine {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "planner/job.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 

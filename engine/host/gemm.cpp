@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/workspace.hpp"
+#include "planner/scratch/workspace.hpp"
 
 namespace sluice::engine {
 namespace {

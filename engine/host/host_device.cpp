@@ -5,10 +5,10 @@
 
 #include <cstring>
 
-#include "engine/parallel_memory.hpp"
-#include "engine/poll.hpp"
-#include "planner/units_text.hpp"
+#include "engine/execution/poll.hpp"
+#include "engine/memory/parallel_memory.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::engine {
 

@@ -4,14 +4,14 @@
 #include <memory>
 #include <vector>
 
-#include "engine/device.hpp"
+#include "engine/execution/device.hpp"
 #include "engine/host/mapped_memory.hpp"
 #include "engine/host/paced_copy.hpp"
 #include "engine/host/templates.hpp"
-#include "engine/thread_pool.hpp"
-#include "planner/job.hpp"
-#include "planner/run_config.hpp"
-#include "planner/step_graph.hpp"
+#include "engine/optimizer/thread_pool.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "planner/models/job.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::engine {
 

@@ -2,8 +2,8 @@
 // the optimizer.
 #include <cstring>
 
+#include "engine/execution/task_operands.hpp"
 #include "engine/host/host_device.hpp"
-#include "engine/task_operands.hpp"
 
 namespace sluice::engine {
 

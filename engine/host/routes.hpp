@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "planner/job.hpp"
-#include "planner/workspace.hpp"
+#include "planner/models/job.hpp"
+#include "planner/scratch/workspace.hpp"
 
 namespace sluice::engine {
 

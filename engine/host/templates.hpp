@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "engine/host/unit_slots.hpp"
-#include "planner/job.hpp"
-#include "planner/plan.hpp"
-#include "planner/record.hpp"
-#include "planner/workspace.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/models/job.hpp"
+#include "planner/plans/plan.hpp"
+#include "planner/scratch/workspace.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

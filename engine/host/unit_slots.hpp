@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::engine {
 

@@ -8,8 +8,8 @@
 #include "engine/model_files/checkpoint_file.hpp"
 #include "engine/model_files/model_config.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
-#include "planner/parallel_for.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/effort/parallel_for.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

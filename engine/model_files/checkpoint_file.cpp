@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files/strict_json.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "engine/model_files/model_config.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

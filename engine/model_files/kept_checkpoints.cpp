@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/model_files/checkpoint_file.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

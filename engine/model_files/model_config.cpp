@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files/model_folder.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

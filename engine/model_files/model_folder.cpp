@@ -6,8 +6,8 @@
 #include <set>
 
 #include "engine/model_files/strict_json.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

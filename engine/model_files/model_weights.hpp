@@ -14,8 +14,8 @@
 
 namespace sluice::engine {
 
-/// Tensors have the names of unit_tensors (planner/shape.hpp): those transformers gives to llama,
-/// mistral, qwen2 and qwen3. A tied model's lm_head and rotary frequencies are left unread.
+/// Tensors have the names of unit_tensors (planner/models/shape.hpp): those transformers gives to
+/// llama, mistral, qwen2 and qwen3. A tied model's lm_head and rotary frequencies are left unread.
 class ModelWeights : public StateSource {
  public:
   /// Maps the files, which must hold every tensor of `shape` and none besides. Throws BadRequest

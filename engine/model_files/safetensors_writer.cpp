@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "engine/model_files/state_pieces.hpp"
-#include "planner/parallel_for.hpp"
-#include "planner/phase_memory.hpp"
+#include "planner/effort/parallel_for.hpp"
+#include "planner/requests/phase_memory.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {

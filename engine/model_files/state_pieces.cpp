@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <thread>
 
-#include "planner/phase_memory.hpp"
+#include "planner/requests/phase_memory.hpp"
 
 namespace sluice::engine {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/model_files/state_source.hpp"
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::engine {
 

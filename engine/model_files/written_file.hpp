@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "planner/file_descriptor.hpp"
-#include "planner/hash.hpp"
+#include "planner/files/file_descriptor.hpp"
+#include "planner/files/hash.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {

@@ -5,7 +5,7 @@
 #include <thread>
 #include <vector>
 
-#include "planner/parallel_for.hpp"
+#include "planner/effort/parallel_for.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -7,12 +7,12 @@
 #include <memory>
 #include <string>
 
-#include "engine/executor.hpp"
+#include "engine/execution/executor.hpp"
 #include "engine/rehearsal/window_values.hpp"
-#include "engine/step_runner.hpp"
-#include "planner/host_window.hpp"
-#include "planner/job.hpp"
-#include "planner/step_graph.hpp"
+#include "engine/training/step_runner.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "planner/layout/host_window.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 

@@ -8,9 +8,9 @@
 #include <mutex>
 #include <thread>
 
-#include "engine/master_weights.hpp"
-#include "planner/parallel_for.hpp"
-#include "planner/record.hpp"
+#include "engine/optimizer/master_weights.hpp"
+#include "planner/effort/parallel_for.hpp"
+#include "planner/graph/record.hpp"
 
 namespace sluice::engine {
 namespace {

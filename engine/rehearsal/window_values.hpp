@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "planner/host_window.hpp"
-#include "planner/job.hpp"
+#include "planner/layout/host_window.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::engine {
 

@@ -4,7 +4,7 @@
 
 #include "engine/tokenizer/byte_letters.hpp"
 #include "engine/tokenizer/normal_form.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/utf8.hpp"
 

@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/model_files/model_weights.hpp"
-#include "engine/session.hpp"
+#include "engine/training/session.hpp"
 #include "experiments/bf16_masters/stored_masters.hpp"
-#include "planner/run_planning.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "sim/error.hpp"
 #include "sim/version.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::experiments {
 namespace {

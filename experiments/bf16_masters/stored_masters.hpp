@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/training_state.hpp"
-#include "planner/shape.hpp"
+#include "engine/state/training_state.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::experiments {
 

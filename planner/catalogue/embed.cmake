@@ -1,7 +1,7 @@
 # Writes the catalogue's JSON files into one C++ source, so that the program needs none of them at
 # run time.
 set(catalogue_kinds models machines gpus parts kernels)
-set(catalogue_source "#include \"planner/catalogue_files.hpp\"\n\nnamespace sluice::planner {\n")
+set(catalogue_source "#include \"planner/catalogue/catalogue_files.hpp\"\n\nnamespace sluice::planner {\n")
 foreach(kind IN LISTS catalogue_kinds)
   file(GLOB catalogue_${kind} CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/catalogue/${kind}/*.json)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${catalogue_${kind}})

@@ -6,18 +6,18 @@
 #include <random>
 #include <vector>
 
-#include "engine/backend.hpp"
-#include "engine/ledger.hpp"
-#include "engine/missing_folders.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/search_effort.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/records/ledger.hpp"
+#include "engine/records/missing_folders.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/effort/search_effort.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/cell_run.hpp"
-#include "profiler/gpu_sensors.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/sensors/gpu_sensors.hpp"
+#include "profiler/traces/measured_run.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

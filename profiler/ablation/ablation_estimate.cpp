@@ -7,8 +7,8 @@
 #include <chrono>
 #include <utility>
 
-#include "planner/search.hpp"
-#include "planner/search_effort.hpp"
+#include "planner/effort/search_effort.hpp"
+#include "planner/search/search.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/ablation/cell_plan.hpp"
 #include "sim/error.hpp"

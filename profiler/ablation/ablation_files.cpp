@@ -8,15 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "planner/calibration.hpp"
-#include "planner/hash.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/costs/calibration.hpp"
+#include "planner/files/hash.hpp"
 #include "profiler/ablation/ablation_report.hpp"
 #include "profiler/ablation/cell_columns.hpp"
 #include "profiler/doctor/doctor.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/hash.hpp"
+#include "planner/files/hash.hpp"
 #include "profiler/ablation/ablation_files.hpp"
 #include "profiler/report/page.hpp"
 #include "profiler/report/report.hpp"

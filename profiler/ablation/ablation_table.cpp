@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "planner/units_text.hpp"
 #include "profiler/ablation/ablation_files.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

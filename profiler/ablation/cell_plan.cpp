@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "planner/hash.hpp"
-#include "planner/plan_words.hpp"
-#include "planner/policy.hpp"
-#include "planner/prediction_json.hpp"
-#include "planner/run_planning.hpp"
-#include "planner/units_text.hpp"
+#include "planner/files/hash.hpp"
+#include "planner/plans/plan_words.hpp"
+#include "planner/policies/policy.hpp"
+#include "planner/requests/prediction_json.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

@@ -6,8 +6,8 @@
 #include <stop_token>
 #include <string>
 
-#include "planner/predict.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/ablation/cell_record.hpp"
 
 namespace sluice::profiler {

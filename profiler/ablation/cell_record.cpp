@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "planner/choice.hpp"
-#include "planner/prediction_json.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/files/choice.hpp"
+#include "planner/requests/prediction_json.hpp"
 #include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/gpu_reading.hpp"
-#include "planner/machine.hpp"
-#include "planner/predict.hpp"
+#include "engine/records/gpu_reading.hpp"
+#include "planner/machines/machine.hpp"
+#include "planner/predictions/predict.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "sim/units.hpp"
 

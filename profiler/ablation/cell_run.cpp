@@ -1,7 +1,7 @@
 #include "profiler/ablation/cell_run.hpp"
 
-#include "profiler/autotune.hpp"
-#include "profiler/measuring_session.hpp"
+#include "profiler/tuning/autotune.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 
 namespace sluice::profiler {
 

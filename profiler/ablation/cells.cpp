@@ -3,11 +3,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "planner/catalogue.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 #include "profiler/ablation/experiment.hpp"
 
 namespace sluice::profiler {

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 
 namespace sluice::profiler {
 

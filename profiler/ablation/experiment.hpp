@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/run_config.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::profiler {
 

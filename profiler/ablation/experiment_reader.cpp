@@ -8,16 +8,16 @@
 #include <set>
 #include <utility>
 
-#include "planner/choice.hpp"
-#include "planner/search_effort.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
-#include "planner/yaml_document.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/effort/search_effort.hpp"
+#include "planner/files/choice.hpp"
+#include "planner/files/yaml_document.hpp"
 #include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/experiment.hpp"
 #include "profiler/ablation/level_keys.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

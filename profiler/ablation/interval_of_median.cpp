@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 namespace {

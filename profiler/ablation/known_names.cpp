@@ -3,8 +3,8 @@
 #include <set>
 #include <string>
 
-#include "planner/catalogue.hpp"
-#include "planner/policy.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/policies/policy.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <span>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "profiler/cupti/attribution.hpp"
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler::cupti {
 

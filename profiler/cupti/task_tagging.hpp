@@ -2,7 +2,7 @@
 // it hears.
 #pragma once
 
-#include "engine/observer.hpp"
+#include "engine/execution/observer.hpp"
 #include "profiler/cupti/collector.hpp"
 
 namespace sluice::profiler::cupti {

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <vector>
 
-#include "profiler/measured_run.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler::cupti {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "profiler/shared_library.hpp"
+#include "profiler/sensors/shared_library.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -6,14 +6,14 @@
 #include <optional>
 #include <span>
 
-#include "engine/even_memory.hpp"
+#include "engine/memory/even_memory.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {
 
-/// Host memory as training has it (engine/even_memory.hpp), of which the probe's loads take parts
-/// that nobody gives back: the first GiB that a process is given may all lie on the nearer of two
-/// NUMA nodes.
+/// Host memory as training has it (engine/memory/even_memory.hpp), of which the probe's loads take
+/// parts that nobody gives back: the first GiB that a process is given may all lie on the nearer of
+/// two NUMA nodes.
 class ProbeMemory {
  public:
   /// Looks at `surveyed` of memory, of which `bytes` stay. Throws EnvironmentError.

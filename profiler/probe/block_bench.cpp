@@ -5,9 +5,9 @@
 #include <memory>
 #include <random>
 
-#include "engine/master_weights.hpp"
-#include "planner/record.hpp"
-#include "planner/shape.hpp"
+#include "engine/optimizer/master_weights.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/host/templates.hpp"
-#include "planner/cost.hpp"
-#include "planner/job.hpp"
+#include "planner/costs/cost.hpp"
+#include "planner/models/job.hpp"
 
 namespace sluice::profiler {
 

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/probe/contention_grid.hpp"
 #include "profiler/probe/sampling.hpp"
 #include "sim/units.hpp"

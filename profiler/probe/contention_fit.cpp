@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include "planner/kernel_model_fit.hpp"
+#include "planner/kernels/fit.hpp"
 #include "profiler/probe/contention_halves.hpp"
 #include "profiler/probe/contention_parameters.hpp"
 

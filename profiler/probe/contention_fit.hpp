@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/probe/contention_grid.hpp"
 #include "profiler/probe/rate_check.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/choice.hpp"
+#include "planner/files/choice.hpp"
 #include "sim/json_object.hpp"
 
 namespace sluice::profiler {

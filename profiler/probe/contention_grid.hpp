@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::profiler {
 

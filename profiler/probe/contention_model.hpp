@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "planner/cost_model.hpp"
+#include "planner/costs/cost_model.hpp"
 #include "profiler/probe/contention_grid.hpp"
 
 namespace sluice::profiler {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 
 namespace sluice::profiler {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/probe/sampling.hpp"
 
 namespace sluice::profiler {

@@ -7,11 +7,11 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/units_text.hpp"
 #include "profiler/probe/disk_movers.hpp"
 #include "profiler/probe/lasting_rate.hpp"
 #include "profiler/probe/sampling.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {

@@ -14,7 +14,7 @@
 
 #include "engine/disk/block_checksum.hpp"
 #include "engine/disk/direct_file.hpp"
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "profiler/probe/aligned_memory.hpp"
 #include "sim/error.hpp"
 

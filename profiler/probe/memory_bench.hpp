@@ -7,9 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "engine/adamw.hpp"
 #include "engine/host/paced_copy.hpp"
-#include "engine/thread_pool.hpp"
+#include "engine/optimizer/adamw.hpp"
+#include "engine/optimizer/thread_pool.hpp"
 #include "profiler/probe/aligned_memory.hpp"
 #include "sim/units.hpp"
 

@@ -7,12 +7,11 @@
 #include <random>
 #include <vector>
 
+#include "engine/execution/poll.hpp"
 #include "engine/host/blas.hpp"
 #include "engine/host/gemm.hpp"
-#include "engine/poll.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/profile_rates.hpp"
-#include "planner/units_text.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/probe/block_bench.hpp"
 #include "profiler/probe/company.hpp"
@@ -20,6 +19,7 @@
 #include "profiler/probe/memory_bench.hpp"
 #include "profiler/probe/sampling.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/probe/disk_bench.hpp"
 #include "sim/units.hpp"
 

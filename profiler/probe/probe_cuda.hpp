@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/doctor/finding.hpp"
 #include "profiler/probe/contention_fit.hpp"
 #include "profiler/probe/probe.hpp"

@@ -1,5 +1,5 @@
 // A build without CUDA.
-#include "engine/backend.hpp"
+#include "engine/backends/backend.hpp"
 #include "profiler/probe/probe_cuda.hpp"
 #include "sim/error.hpp"
 

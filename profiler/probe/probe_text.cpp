@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/units_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 

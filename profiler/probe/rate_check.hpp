@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/probe/contention_grid.hpp"
 
 namespace sluice::profiler {

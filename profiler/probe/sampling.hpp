@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/machine.hpp"
-#include "profiler/measured_run.hpp"
+#include "planner/machines/machine.hpp"
+#include "profiler/traces/measured_run.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {

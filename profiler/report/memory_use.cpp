@@ -4,7 +4,7 @@
 #include <map>
 #include <optional>
 
-#include "planner/live_range.hpp"
+#include "planner/layout/live_range.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/step_graph.hpp"
-#include "profiler/recorder.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::profiler {

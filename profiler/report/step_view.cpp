@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "profiler/comparison.hpp"
 #include "profiler/report/timeline_data.hpp"
-#include "profiler/trace_export.hpp"
+#include "profiler/traces/comparison.hpp"
+#include "profiler/traces/trace_export.hpp"
 #include "sim/alone_time.hpp"
 
 namespace sluice::profiler {

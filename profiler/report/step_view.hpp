@@ -7,9 +7,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "planner/elasticity.hpp"
-#include "planner/predict.hpp"
-#include "planner/waterfall.hpp"
+#include "planner/explanation/elasticity.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/predictions/waterfall.hpp"
 #include "profiler/report/memory_use.hpp"
 #include "sim/json_object.hpp"
 #include "sim/trace.hpp"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "profiler/comparison.hpp"
+#include "profiler/traces/comparison.hpp"
 
 namespace sluice::profiler {
 namespace {

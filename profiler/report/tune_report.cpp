@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "planner/plan_words.hpp"
+#include "planner/plans/plan_words.hpp"
 #include "profiler/report/page.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "profiler/autotune.hpp"
 #include "profiler/report/report.hpp"
-#include "profiler/sweep.hpp"
-#include "profiler/verification.hpp"
+#include "profiler/tuning/autotune.hpp"
+#include "profiler/tuning/sweep.hpp"
+#include "profiler/tuning/verification.hpp"
 
 namespace sluice::profiler {
 

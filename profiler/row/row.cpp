@@ -4,13 +4,13 @@
 #include <chrono>
 #include <numeric>
 
-#include "engine/backend.hpp"
-#include "engine/ledger.hpp"
-#include "engine/session.hpp"
-#include "planner/run_planning.hpp"
-#include "planner/units_text.hpp"
-#include "profiler/recorder.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/records/ledger.hpp"
+#include "engine/training/session.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "profiler/traces/recorder.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 namespace sluice::profiler {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "planner/ceilings.hpp"
-#include "planner/predict.hpp"
-#include "planner/run_config.hpp"
-#include "planner/waterfall.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "planner/predictions/ceilings.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/predictions/waterfall.hpp"
+#include "planner/runs/run_config.hpp"
 #include "profiler/row/task_means.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 
 namespace sluice::profiler {
 

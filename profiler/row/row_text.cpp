@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
-#include "planner/units_text.hpp"
 #include "profiler/row/row.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

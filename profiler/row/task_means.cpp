@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "planner/ceilings.hpp"
-#include "planner/units_text.hpp"
+#include "planner/predictions/ceilings.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

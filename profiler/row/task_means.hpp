@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/predict.hpp"
-#include "profiler/measured_run.hpp"
+#include "planner/predictions/predict.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -7,20 +7,20 @@
 #include <thread>
 #include <utility>
 
-#include "engine/backend.hpp"
-#include "engine/ledger.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/parallel_for.hpp"
-#include "planner/units_text.hpp"
-#include "profiler/boost_fit.hpp"
-#include "profiler/calibration_fit.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/records/ledger.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/effort/parallel_for.hpp"
+#include "profiler/fits/boost_fit.hpp"
+#include "profiler/fits/calibration_fit.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 #include "profiler/study/study_bursts.hpp"
 #include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_misses.hpp"
 #include "profiler/study/study_record.hpp"
 #include "profiler/study/study_turns.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

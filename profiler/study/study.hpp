@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/cost_switches.hpp"
-#include "planner/run_planning.hpp"
+#include "planner/costs/cost_switches.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/study/study_statistics.hpp"
 
 namespace sluice::profiler {

@@ -5,13 +5,13 @@
 #include <utility>
 #include <variant>
 
-#include "planner/memory.hpp"
-#include "planner/prediction_json.hpp"
-#include "planner/units_text.hpp"
-#include "profiler/measuring_session.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "planner/layout/memory.hpp"
+#include "planner/requests/prediction_json.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 #include "profiler/study/study_record.hpp"
+#include "profiler/tuning/measuring_session.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "planner/run_planning.hpp"
-#include "profiler/measured_run.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "profiler/study/study.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "engine/backend.hpp"
-#include "planner/lane_boost.hpp"
-#include "profiler/calibration_fit.hpp"
+#include "engine/backends/backend.hpp"
+#include "planner/costs/lane_boost.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

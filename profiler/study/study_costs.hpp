@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "planner/run_planning.hpp"
-#include "profiler/boost_fit.hpp"
-#include "profiler/interference_fit.hpp"
-#include "profiler/measured_run.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "profiler/fits/boost_fit.hpp"
+#include "profiler/fits/interference_fit.hpp"
 #include "profiler/study/study.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

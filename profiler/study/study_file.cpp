@@ -5,7 +5,7 @@
 #include <set>
 #include <sstream>
 
-#include "planner/run_arguments.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "profiler/study/study.hpp"
 #include "sim/error.hpp"
 

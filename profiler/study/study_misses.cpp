@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "planner/job_calibration.hpp"
-#include "planner/units_text.hpp"
-#include "profiler/calibration_fit.hpp"
+#include "planner/costs/job_calibration.hpp"
+#include "profiler/fits/calibration_fit.hpp"
 #include "profiler/study/study_passes.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "planner/append_file.hpp"
-#include "profiler/boost_fit.hpp"
-#include "profiler/interference_fit.hpp"
+#include "planner/files/append_file.hpp"
+#include "profiler/fits/boost_fit.hpp"
+#include "profiler/fits/interference_fit.hpp"
 #include "sim/boost.hpp"
 
 namespace sluice::profiler {

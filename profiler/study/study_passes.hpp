@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <string>
 
-#include "planner/step_graph.hpp"
-#include "profiler/measured_run.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "profiler/traces/measured_run.hpp"
 
 namespace sluice::profiler {
 

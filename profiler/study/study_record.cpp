@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "planner/plan_file.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/plans/plan_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

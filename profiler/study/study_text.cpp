@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "planner/units_text.hpp"
 #include "profiler/study/study.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/search_effort.hpp"
-#include "planner/store.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/effort/search_effort.hpp"
 #include "profiler/ablation/baseline_override.hpp"
 #include "profiler/ablation/cell_columns.hpp"
 #include "profiler/ablation/cell_plan.hpp"

@@ -1,13 +1,13 @@
-#include "planner/catalogue.hpp"
+#include "planner/catalogue/catalogue.hpp"
 
 #include <pybind11/pybind11.h>
 
 #include <string>
 
-#include "planner/machine_list.hpp"
-#include "planner/model_list.hpp"
-#include "planner/policy.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/catalogue/machine_list.hpp"
+#include "planner/catalogue/model_list.hpp"
+#include "planner/machines/profile_file.hpp"
+#include "planner/policies/policy.hpp"
 #include "python/core/bindings.hpp"
 
 namespace sluice::python {

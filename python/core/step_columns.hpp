@@ -3,7 +3,7 @@
 
 #include <pybind11/pybind11.h>
 
-#include "planner/predict.hpp"
+#include "planner/predictions/predict.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::python {

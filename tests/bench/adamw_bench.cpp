@@ -17,9 +17,9 @@
 #include <thread>
 #include <vector>
 
-#include "engine/adamw.hpp"
-#include "engine/instruction_set.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/optimizer/adamw.hpp"
+#include "engine/optimizer/instruction_set.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "tests/bench/adamw_variants.hpp"
 #include "tests/bench/dram_bench.hpp"
 

@@ -1,8 +1,8 @@
 #include "tests/bench/adamw_variants.hpp"
 
 #if defined(__AVX512F__)
-#include "engine/adamw_lanes_avx512.inc"
-#include "engine/adamw_lines.inc"
+#include "engine/optimizer/adamw_lanes_avx512.inc"
+#include "engine/optimizer/adamw_lines.inc"
 
 namespace sluice::engine::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "engine/adamw.hpp"
+#include "engine/optimizer/adamw.hpp"
 
 namespace sluice::engine::bench {
 

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/attention.hpp"
-#include "engine/cuda/device_query.hpp"
+#include "engine/cuda/attention/attention.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
 #include "tests/bench/cuda_bench.hpp"
 
 namespace sluice::engine {

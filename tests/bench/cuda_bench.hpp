@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/runtime/check.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine::bench {

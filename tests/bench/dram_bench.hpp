@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "engine/thread_pool.hpp"
+#include "engine/optimizer/thread_pool.hpp"
 
 namespace sluice::engine::bench {
 

@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <string>
 
-#include "engine/cuda/cuda_device.hpp"
-#include "engine/cuda/gemm_race.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/routes.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "engine/cuda/products/gemm_race.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 #include "tests/bench/cuda_bench.hpp"
 

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "engine/cuda/cuda_device.hpp"
-#include "engine/cuda/gemm_race.hpp"
-#include "planner/catalogue.hpp"
+#include "engine/cuda/backend/cuda_device.hpp"
+#include "engine/cuda/products/gemm_race.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "sim/error.hpp"
 
 namespace {

@@ -9,10 +9,10 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "planner/catalogue/store.hpp"
 #include "profiler/study/study.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/version.hpp"
 
 int main(int count, char** words) {

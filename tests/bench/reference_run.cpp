@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/backend.hpp"
-#include "engine/master_weights.hpp"
-#include "engine/session.hpp"
-#include "planner/run_planning.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/optimizer/master_weights.hpp"
+#include "engine/training/session.hpp"
+#include "planner/requests/run_planning.hpp"
 #include "sim/error.hpp"
 
 namespace {

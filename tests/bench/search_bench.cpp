@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/run_planning.hpp"
-#include "planner/search_effort.hpp"
-#include "planner/units_text.hpp"
+#include "planner/effort/search_effort.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "sim/units_text.hpp"
 
 namespace {
 

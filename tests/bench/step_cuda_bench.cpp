@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "planner/run_arguments.hpp"
-#include "planner/store.hpp"
-#include "planner/units_text.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/requests/run_arguments.hpp"
 #include "profiler/row/row.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace {
 

@@ -5,9 +5,9 @@
 #include <cstring>
 #include <functional>
 
-#include "engine/cuda/check.hpp"
-#include "engine/cuda/templates.hpp"
-#include "engine/init.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/state/init.hpp"
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/disk/disk_store.hpp"
-#include "planner/disk_state.hpp"
+#include "planner/plans/disk_state.hpp"
 #include "tests/engine/run_plan.hpp"
 #include "tests/engine/scratch_folder.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/executor.hpp"
-#include "engine/program.hpp"
+#include "engine/execution/executor.hpp"
+#include "engine/execution/program.hpp"
 
 namespace sluice::engine::test {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/init.hpp"
+#include "engine/state/init.hpp"
 
 namespace sluice::engine::testing {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/session.hpp"
-#include "planner/job.hpp"
-#include "planner/plan.hpp"
-#include "planner/step_graph.hpp"
+#include "engine/training/session.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "planner/models/job.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::engine::test {
 

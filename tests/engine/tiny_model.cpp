@@ -5,8 +5,8 @@
 #include <memory>
 #include <random>
 
-#include "engine/master_weights.hpp"
-#include "planner/record.hpp"
+#include "engine/optimizer/master_weights.hpp"
+#include "planner/graph/record.hpp"
 #include "tests/engine/guarded_buffer.hpp"
 
 namespace sluice::engine::testing {

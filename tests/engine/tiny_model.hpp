@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "engine/host/templates.hpp"
-#include "planner/job.hpp"
-#include "planner/plan.hpp"
+#include "planner/models/job.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::engine::testing {
 

@@ -1,4 +1,4 @@
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 #include "tests/fuzz/fuzzed.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

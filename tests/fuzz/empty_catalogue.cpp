@@ -1,4 +1,4 @@
-#include "planner/catalogue_files.hpp"
+#include "planner/catalogue/catalogue_files.hpp"
 
 namespace sluice::planner {
 namespace {

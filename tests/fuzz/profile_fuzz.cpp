@@ -1,4 +1,4 @@
-#include "planner/profile_file.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "tests/fuzz/fuzzed.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/advice.hpp"
-#include "planner/buy.hpp"
-#include "planner/profile_file.hpp"
+#include "planner/buying/advice.hpp"
+#include "planner/buying/buy.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

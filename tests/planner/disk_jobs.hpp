@@ -1,9 +1,9 @@
 // Jobs and a machine for tests of state and gradients on the disk.
 #pragma once
 
-#include "planner/disk_state.hpp"
-#include "planner/random_plan.hpp"
-#include "planner/run_config.hpp"
+#include "planner/plans/disk_state.hpp"
+#include "planner/plans/random_plan.hpp"
+#include "planner/runs/run_config.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

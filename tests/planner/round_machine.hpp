@@ -1,8 +1,8 @@
 // A machine of round numbers for tests of costs, predictions and searches.
 #pragma once
 
-#include "planner/predict.hpp"
-#include "planner/run_config.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner::test {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <variant>
 
-#include "planner/run_planning.hpp"
-#include "planner/search.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "planner/search/search.hpp"
 #include "tests/planner/round_machine.hpp"
 
 namespace sluice::planner::test {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/shape.hpp"
+#include "planner/models/shape.hpp"
 
 namespace sluice::planner::test {
 

@@ -1,8 +1,8 @@
 // Small jobs and a machine of round numbers for tests of the step graph.
 #pragma once
 
-#include "planner/cost.hpp"
-#include "planner/plan.hpp"
+#include "planner/costs/cost.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::planner::test {
 

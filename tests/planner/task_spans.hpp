@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "planner/step_graph.hpp"
+#include "planner/graph/step_graph.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::planner::test {

@@ -1,9 +1,9 @@
 // A small job and a made-up host machine for the profiler's tests.
 #pragma once
 
-#include "planner/job.hpp"
-#include "planner/machine.hpp"
-#include "planner/plan.hpp"
+#include "planner/machines/machine.hpp"
+#include "planner/models/job.hpp"
+#include "planner/plans/plan.hpp"
 
 namespace sluice::profiler::test {
 

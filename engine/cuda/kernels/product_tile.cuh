@@ -8,7 +8,7 @@
 
 #include "engine/cuda/kernels/into.hpp"
 #include "engine/cuda/kernels/vector.cuh"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 
 namespace sluice::engine::cuda {
 

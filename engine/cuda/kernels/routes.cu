@@ -1,5 +1,5 @@
 #include "engine/cuda/kernels/router_logits.cuh"
-#include "planner/cuda_workspace.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine::cuda {

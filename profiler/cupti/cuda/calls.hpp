@@ -7,7 +7,7 @@
 #include <string>
 
 #include "profiler/cupti/absence.hpp"
-#include "profiler/shared_library.hpp"
+#include "profiler/sensors/shared_library.hpp"
 
 namespace sluice::profiler::cupti {
 

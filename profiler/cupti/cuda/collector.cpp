@@ -11,7 +11,7 @@
 #include "profiler/cupti/cuda/calls.hpp"
 #include "profiler/cupti/cuda/parse.hpp"
 #include "profiler/cupti/record_buffers.hpp"
-#include "profiler/shared_library.hpp"
+#include "profiler/sensors/shared_library.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler::cupti {

@@ -9,15 +9,15 @@
 #include <cmath>
 #include <thread>
 
-#include "engine/backend.hpp"
-#include "engine/cuda/check.hpp"
-#include "engine/cuda/device_query.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/profile_file.hpp"
-#include "planner/units_text.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/machines/profile_file.hpp"
 #include "profiler/doctor/system_files.hpp"
-#include "profiler/row/driver_memory.hpp"
+#include "profiler/sensors/driver_memory.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {
@@ -99,7 +99,7 @@ void GpuProbe::name_machine() {
 }
 
 /// A process that ran 49 plans on an H200, traced some of them, held 220 MiB more than one that ran
-/// one (experiments/results/2026-11-22-prediction-study-probed).
+/// one (history: 2026-11-22-prediction-study-probed).
 constexpr Bytes kLaterCode = 256_MiB;
 
 void GpuProbe::capacities() {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "planner/units_text.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
 #include "profiler/probe/probe_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -5,12 +5,12 @@
 #include <functional>
 #include <thread>
 
-#include "planner/host_memory.hpp"
-#include "planner/units_text.hpp"
+#include "planner/machines/host_memory.hpp"
 #include "profiler/probe/cuda/gpu_probe.hpp"
 #include "profiler/probe/cuda/layer_bench.hpp"
 #include "profiler/probe/pci_link.hpp"
 #include "profiler/probe/probe_text.hpp"
+#include "sim/units_text.hpp"
 
 namespace sluice::profiler {
 namespace {

@@ -5,15 +5,15 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/cuda/adamw.hpp"
-#include "engine/cuda/attention.hpp"
-#include "engine/cuda/check.hpp"
+#include "engine/cuda/attention/attention.hpp"
+#include "engine/cuda/kernels/adamw.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/kernels/swiglu.hpp"
-#include "engine/cuda/shared_memory.hpp"
-#include "engine/cuda/templates.hpp"
-#include "planner/cost.hpp"
-#include "planner/profile_rates.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
+#include "planner/costs/cost.hpp"
+#include "planner/costs/profile_rates.hpp"
 #include "profiler/probe/block_bench.hpp"
 
 namespace sluice::profiler {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/machines/machine.hpp"
 #include "profiler/probe/cuda/kernel_timer.hpp"
 #include "profiler/probe/curves.hpp"
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "engine/cuda/check.hpp"
-#include "engine/cuda/shared_memory.hpp"
-#include "engine/cuda/staged_copies.hpp"
-#include "engine/cuda/stream_flags.hpp"
+#include "engine/cuda/copies/staged_copies.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/cuda/runtime/shared_memory.hpp"
+#include "engine/cuda/runtime/stream_flags.hpp"
 #include "profiler/probe/sampling.hpp"
 
 namespace sluice::profiler {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/pinned_memory.hpp"
-#include "planner/cost.hpp"
+#include "engine/cuda/copies/pinned_memory.hpp"
+#include "planner/costs/cost.hpp"
 #include "profiler/probe/aligned_memory.hpp"
 #include "profiler/probe/contention_grid.hpp"
 #include "profiler/probe/cuda/resources.hpp"

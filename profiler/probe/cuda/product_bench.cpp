@@ -5,9 +5,9 @@
 #include <set>
 #include <thread>
 
-#include "engine/cuda/gemm_tuner.hpp"
-#include "planner/catalogue.hpp"
-#include "planner/cuda_workspace.hpp"
+#include "engine/cuda/backend/gemm_tuner.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/gemm.hpp"
-#include "planner/job.hpp"
+#include "engine/cuda/products/gemm.hpp"
+#include "planner/models/job.hpp"
 #include "profiler/probe/cuda/kernel_timer.hpp"
 #include "profiler/probe/curves.hpp"
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/check.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/optimizer/master_weights.hpp"
 
 namespace sluice::profiler {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/cuda/device_query.hpp"
-#include "engine/master_weights.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "engine/optimizer/master_weights.hpp"
 #include "sim/error.hpp"
 #include "sim/units.hpp"
 

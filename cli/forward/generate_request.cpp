@@ -1,0 +1,129 @@
+#include "cli/forward/generate_request.hpp"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "planner/catalogue/store.hpp"
+#include "sim/error.hpp"
+#include "sim/json_object.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::cli {
+namespace {
+
+using planner::RunArguments;
+
+double number_within(const RunArguments& arguments, const char* flag, double usual, double most) {
+  const auto given = arguments.value(flag);
+  if (!given) return usual;
+  const double number = planner::parse_number(*given, flag);
+  if (number < 0 || number > most) {
+    throw BadRequest(std::string(flag) + ": " + *given + " must be between 0 and " +
+                     planner::format_amount(most));
+  }
+  return number;
+}
+
+std::int64_t count_of(const RunArguments& arguments, const char* flag, std::int64_t usual) {
+  const auto given = arguments.value(flag);
+  return given ? planner::parse_count(*given, flag) : usual;
+}
+
+/// `eos_token_id`: a number, a list of them, or absent.
+std::vector<std::int32_t> ids_in(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) return {};
+  const sim::Json json = sim::parse_json(planner::read_whole_file(file), file.string());
+  if (!json.is_object() || !json.contains("eos_token_id")) return {};
+  const sim::Json& value = json.at("eos_token_id");
+  std::vector<std::int32_t> ids;
+  const auto add = [&](const sim::Json& id) {
+    if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
+        id.get<std::int64_t>() > std::numeric_limits<std::int32_t>::max()) {
+      throw BadRequest(file.string() + ": eos_token_id: must be a token's id or a list of ids");
+    }
+    ids.push_back(id.get<std::int32_t>());
+  };
+  if (value.is_array()) {
+    for (const sim::Json& id : value) add(id);
+  } else if (!value.is_null()) {
+    add(value);
+  }
+  return ids;
+}
+
+}  // namespace
+
+ForwardVerb generate_verb() {
+  using Takes = planner::VerbFlag::Takes;
+  return {
+      "generate",
+      "sluice generate MODEL|RUNDIR --prompt TEXT [--max-new-tokens N] [--temperature T] [flags]",
+      {{"--prompt", Takes::value, "text to continue"},
+       {"--prompt-file", Takes::value, "a file with it"},
+       {"--max-new-tokens", Takes::value, "at most so many (128)"},
+       {"--temperature", Takes::value, "of sampling; 0 takes the most likely token (0)"},
+       {"--top-k", Takes::value, "sample among the K most likely tokens (all)"},
+       {"--top-p", Takes::value, "sample among the fewest that have this probability (1)"},
+       {"--stop", Takes::value, "end before this text; may be given again"},
+       {"--ignore-eos", Takes::nothing, "go on after the model's end token"},
+       {"--no-special-tokens", Takes::nothing, "without the tokenizer's own around the prompt"},
+       {"--dry-run", Takes::nothing, "show plan, memory and time, and read no weights"},
+       {"--verbose", Takes::nothing, "plan, memory and tokens/s on stderr"},
+       {"--json", Takes::nothing, "one JSON object (docs/schemas/generate.schema.json)"}}};
+}
+
+GenerateRequest read_generate_request(const RunArguments& arguments) {
+  GenerateRequest request;
+  const auto text = arguments.value("--prompt");
+  const auto file = arguments.value("--prompt-file");
+  if (text.has_value() == file.has_value()) {
+    throw BadRequest("prompt: give --prompt TEXT or --prompt-file FILE");
+  }
+  request.prompt = text ? *text : planner::read_whole_file(*file);
+  request.new_tokens = count_of(arguments, "--max-new-tokens", request.new_tokens);
+  if (request.new_tokens < 1) throw BadRequest("--max-new-tokens: must be at least 1");
+  constexpr double kHottest = 100;
+  request.sampler = {.temperature = number_within(arguments, "--temperature", 0, kHottest),
+                     .top_k = count_of(arguments, "--top-k", 0),
+                     .top_p = number_within(arguments, "--top-p", 1, 1),
+                     .seed = static_cast<std::uint64_t>(arguments.config.seed)};
+  if (const auto stops = arguments.flags.find("--stop"); stops != arguments.flags.end()) {
+    request.stops = stops->second;
+  }
+  for (const std::string& stop : request.stops) {
+    if (stop.empty()) throw BadRequest("--stop: an empty text ends everything");
+  }
+  request.ignore_end = arguments.has("--ignore-eos");
+  request.no_special = arguments.has("--no-special-tokens");
+  request.dry_run = arguments.has("--dry-run");
+  request.verbose = arguments.has("--verbose");
+  request.json = arguments.has("--json");
+  return request;
+}
+
+std::vector<std::int32_t> prompt_tokens(const GenerateRequest& request,
+                                        engine::Tokenizer* tokenizer) {
+  std::vector<std::int32_t> tokens;
+  if (tokenizer != nullptr) {
+    using Special = engine::Tokenizer::SpecialTokens;
+    try {
+      tokens =
+          tokenizer->encode(request.prompt, request.no_special ? Special::none : Special::around);
+    } catch (const BadRequest& error) {
+      throw BadRequest(std::string("prompt: ") + error.what());
+    }
+  } else {
+    tokens.reserve(request.prompt.size());
+    for (const char each : request.prompt) tokens.push_back(static_cast<unsigned char>(each));
+  }
+  if (tokens.empty()) throw BadRequest("prompt: it has no token to continue from");
+  return tokens;
+}
+
+std::vector<std::int32_t> end_tokens(const std::optional<std::filesystem::path>& folder) {
+  if (!folder) return {};
+  std::vector<std::int32_t> ids = ids_in(*folder / "generation_config.json");
+  return ids.empty() ? ids_in(*folder / "config.json") : ids;
+}
+
+}  // namespace sluice::cli

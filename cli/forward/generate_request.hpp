@@ -1,0 +1,36 @@
+// What `sluice generate` is asked: the prompt, how tokens are chosen, and when to end.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/forward/forward_subject.hpp"
+#include "engine/forward/token_sampler.hpp"
+
+namespace sluice::cli {
+
+struct GenerateRequest {
+  std::string prompt;
+  std::int64_t new_tokens = 128;
+  engine::SamplerSettings sampler;
+  std::vector<std::string> stops;
+  bool ignore_end = false, no_special = false, dry_run = false, verbose = false, json = false;
+};
+
+[[nodiscard]] ForwardVerb generate_verb();
+
+/// Throws BadRequest naming the flag.
+[[nodiscard]] GenerateRequest read_generate_request(const planner::RunArguments& arguments);
+
+/// Without a tokenizer, the prompt's bytes. Throws BadRequest where there is none.
+[[nodiscard]] std::vector<std::int32_t> prompt_tokens(const GenerateRequest& request,
+                                                      engine::Tokenizer* tokenizer);
+
+/// `eos_token_id` of the folder's generation_config.json, else of its config.json; none otherwise.
+[[nodiscard]] std::vector<std::int32_t> end_tokens(
+    const std::optional<std::filesystem::path>& folder);
+
+}  // namespace sluice::cli

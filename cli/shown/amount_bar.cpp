@@ -1,0 +1,55 @@
+#include "cli/shown/amount_bar.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "sim/units_text.hpp"
+#include "sim/warning.hpp"
+
+namespace sluice::cli {
+namespace {
+
+/// "loading weights 34 %, 1.20 min left"
+std::string amount_text(const std::string& what, std::int64_t done, std::int64_t all,
+                        Seconds elapsed) {
+  const double share = static_cast<double>(std::min(done, all)) / static_cast<double>(all);
+  std::string text = what + " " + std::to_string(static_cast<int>(100 * share)) + " %";
+  // Of the first moments nothing can be said.
+  if (done <= 0 || done >= all || elapsed < Seconds(1)) return text;
+  return text + ", " + planner::format_seconds(elapsed * ((1 - share) / share)) + " left";
+}
+
+}  // namespace
+
+AmountBar::AmountBar(std::string what, Seconds line_every)
+    : what_(std::move(what)), line_every_(line_every), terminal_(isatty(STDERR_FILENO) != 0) {}
+
+AmountBar::~AmountBar() {
+  if (terminal_ && drawn_ >= 0) std::fputc('\n', stderr);
+}
+
+void AmountBar::show(std::int64_t done, std::int64_t all) {
+  if (all <= 0) return;
+  const std::lock_guard lock(mutex_);
+  const Seconds elapsed = Clock::now() - begin_;
+  if (terminal_) {
+    draw(done, all, elapsed);
+  } else if (elapsed - said_ >= line_every_ && done < all) {
+    said_ = elapsed;
+    sim::tell(amount_text(what_, done, all, elapsed));
+  }
+}
+
+void AmountBar::draw(std::int64_t done, std::int64_t all, Seconds elapsed) {
+  constexpr int kWidth = 24;
+  const int percent = static_cast<int>(100 * static_cast<double>(done) / static_cast<double>(all));
+  if (percent <= drawn_) return;
+  drawn_ = percent;
+  char bar[kWidth + 1] = {};
+  for (int i = 0; i < kWidth; ++i) bar[i] = i * 100 < percent * kWidth ? '#' : '.';
+  std::fprintf(stderr, "\r[%s] %s\x1b[K", bar, amount_text(what_, done, all, elapsed).c_str());
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,36 @@
+// What `sluice autotune` says: lines and tables for the terminal, parts of its JSON.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/explanation/free_sizes.hpp"
+#include "profiler/tuning/autotune.hpp"
+#include "profiler/tuning/sweep.hpp"
+#include "profiler/tuning/verification.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::cli {
+
+/// A prediction holds within this share of the measurement.
+inline constexpr double kTuneTolerance = 0.05;
+
+[[nodiscard]] std::string round_head();
+[[nodiscard]] std::string round_line(const profiler::TuneRound& round);
+[[nodiscard]] std::string sweep_head(const profiler::SweepCurve& curve);
+[[nodiscard]] std::string sweep_line(const profiler::SweepPoint& point);
+[[nodiscard]] std::string sweep_end(const profiler::SweepCurve& curve);
+[[nodiscard]] std::string verification_table(const profiler::Verification& verification);
+
+[[nodiscard]] sim::Json to_json(const profiler::TuneRound& round);
+[[nodiscard]] sim::Json to_json(const profiler::Verification& verification);
+[[nodiscard]] sim::Json to_json(const profiler::SweepCurve& curve);
+
+/// What was tuned (docs/schemas/autotune.schema.json), but for the files that it is kept in.
+[[nodiscard]] sim::Json tuned_json(const profiler::TuneOutcome& outcome,
+                                   const std::optional<planner::ChosenSizes>& sizes,
+                                   const std::optional<profiler::Verification>& verification,
+                                   const std::vector<profiler::SweepCurve>& curves);
+
+}  // namespace sluice::cli

@@ -1,0 +1,42 @@
+// What a rehearsal says: predicted beside measured, the bound, and what its values came to.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/records/metrics.hpp"
+#include "engine/rehearsal/rehearsal.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/runs/run_config.hpp"
+#include "sim/trace.hpp"
+
+namespace sluice::cli {
+
+/// A rehearsal that has ended, and what was promised.
+struct Rehearsed {
+  const planner::RunConfig& config;
+  const planner::Job& job;
+  const planner::PredictedStep& predicted;
+  std::string machine;
+  planner::DeviceKind device;
+  std::string plan_source, graph_sha256, folder;
+  Bytes host_needed{0};  ///< Of the training that is rehearsed.
+  Bytes window{0}, in_flight{0};
+  std::string started, ended;  ///< UTC
+  std::int64_t steps = 0;
+  bool interrupted = false;
+  std::vector<Seconds> step_times;
+  Bytes device_peak{0}, host_peak{0}, resident_peak{0}, locked_peak{0};
+  engine::RehearsalValues values;
+  std::optional<sim::Trace> measured_trace;
+
+  /// Of the steps after the first, which has none before it to overlap with; of one step, itself.
+  [[nodiscard]] std::optional<Seconds> median_step() const;
+};
+
+/// docs/schemas/rehearsal.schema.json.
+[[nodiscard]] std::string rehearsal_json(const Rehearsed& run);
+[[nodiscard]] std::string rehearsal_table(const Rehearsed& run);
+
+}  // namespace sluice::cli

@@ -1,0 +1,30 @@
+// The hashes of a run's last state, taken while its checkpoint is written.
+#pragma once
+
+#include <atomic>
+#include <future>
+
+#include "cli/shown/amount_bar.hpp"
+#include "engine/state/training_state.hpp"
+
+namespace sluice::cli {
+
+/// When hashing begins: at once, beside what follows, or once someone waits for it.
+enum class HashingBegins { now, when_awaited };
+
+/// Hashes a state that nobody changes until this has gone.
+class EndHashes {
+ public:
+  /// `state` must outlive it.
+  EndHashes(const engine::TrainingState& state, HashingBegins begins);
+
+  /// Waits, with a bar. Throws what reading the state throws.
+  [[nodiscard]] engine::StateHashes wait();
+
+ private:
+  AmountBar bar_{"hashing the trained state"};
+  std::atomic<bool> awaited_ = false;  ///< Until then the terminal's line is another's.
+  std::future<engine::StateHashes> hashes_;
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,16 @@
+// `sluice train RUN --rehearse`: the run's true step graph on a host that is too small for it.
+#pragma once
+
+#include "cli/words/interrupt.hpp"
+#include "planner/requests/run_arguments.hpp"
+
+namespace sluice::cli {
+
+/// Steps of a rehearsal whose run does not state another number than the default.
+inline constexpr std::int64_t kRehearsedSteps = 5;
+
+/// Predicts, rehearses, prints; the exit code. Throws BadRequest for flags that ask for what a
+/// rehearsal does not do, Error(not_converged) where values did not stay finite and normal.
+int rehearse(planner::RunArguments request, InterruptFlag& interrupt);
+
+}  // namespace sluice::cli

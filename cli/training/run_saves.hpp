@@ -1,0 +1,44 @@
+// The saves of one run of `sluice train`, and what is said of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "cli/shown/amount_bar.hpp"
+#include "cli/shown/progress.hpp"
+#include "cli/training/train_steps.hpp"
+#include "engine/state/saving.hpp"
+#include "engine/training/session.hpp"
+
+namespace sluice::cli {
+
+/// All that it is made of outlives it.
+class RunSaves {
+ public:
+  RunSaves(TrainedRun& run, const TrainParts& parts, const Progress& progress,
+           engine::Session& session);
+
+  void save(engine::Session& session, std::optional<double> loss);
+  /// The run's last state. Whoever interrupts may not wait for two saves.
+  void save_last(engine::Session& session, std::optional<double> loss);
+  /// Warns of what failed since the last call.
+  void tell();
+  /// Waits for what is being written; the step saved last, by this start of the run or before it.
+  std::optional<std::int64_t> last_step();
+
+ private:
+  [[nodiscard]] engine::CheckpointFacts facts(const engine::Session& session,
+                                              std::optional<double> loss) const;
+  void with_bar(bool shown, const std::function<void()>& work);
+
+  TrainedRun& run_;
+  const TrainParts& parts_;
+  const Progress& progress_;
+  std::optional<AmountBar> bar_;
+  std::optional<std::int64_t> last_;  ///< The step saved at the end.
+  std::unique_ptr<engine::Saving> saving_;
+};
+
+}  // namespace sluice::cli

@@ -1,0 +1,11 @@
+// What the HTML page of a run shows.
+#pragma once
+
+#include "cli/training/trained_run.hpp"
+#include "profiler/report/report.hpp"
+
+namespace sluice::cli {
+
+[[nodiscard]] profiler::ReportData report_of(const TrainedRun& run);
+
+}  // namespace sluice::cli

@@ -1,0 +1,267 @@
+#include "cli/training/train_steps.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/shown/progress.hpp"
+#include "cli/shown/step_watch.hpp"
+#include "cli/training/end_hashes.hpp"
+#include "cli/training/run_files.hpp"
+#include "cli/training/run_log.hpp"
+#include "cli/training/run_saves.hpp"
+#include "engine/backends/backend.hpp"
+#include "engine/memory/process_memory.hpp"
+#include "engine/records/ledger.hpp"
+#include "profiler/traces/recorder.hpp"
+#include "sim/version.hpp"
+#include "sim/warning.hpp"
+
+namespace sluice::cli {
+namespace {
+
+/// Evaluations in a run besides the one at the start, where it does not say; and steps' worth of
+/// tokens of each, at most.
+constexpr std::int64_t kEvaluations = 4;
+constexpr std::int64_t kEvaluationSteps = 8;
+
+/// Steps that are traced, counted from where the session starts: in the middle of the first chunk
+/// between stops that is long enough for steps to overlap as they do ever after, else of the
+/// longest.
+std::int64_t first_traced(const engine::TrainingStops& stops, std::int64_t start) {
+  constexpr int kChunks = 100;
+  std::int64_t begin = start;
+  std::int64_t longest = 0;
+  std::int64_t from = start;
+  for (int i = 0; i < kChunks && from < stops.steps && longest < kUnbrokenSteps; ++i) {
+    const std::int64_t to = stops.next(from);
+    if (to - from > longest) {
+      longest = to - from;
+      begin = from;
+    }
+    from = to;
+  }
+  const std::int64_t within =
+      std::max<std::int64_t>(1, std::min(longest / 2, longest - (kTracedSteps - 1)));
+  const std::int64_t last_possible = stops.steps - start - (kTracedSteps - 1);
+  return std::clamp<std::int64_t>(begin - start + within, 1,
+                                  std::max<std::int64_t>(1, last_possible));
+}
+
+/// Of the steps that are traced, numbered as the session does, those that the run stops after.
+std::vector<std::int64_t> traced_stops(const engine::TrainingStops& stops, std::int64_t start,
+                                       std::int64_t first) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t step = first; step < first + kTracedSteps - 1; ++step) {
+    if (stops.next(start + step - 1) == start + step) found.push_back(step);
+  }
+  return found;
+}
+
+engine::LedgerPrediction promise_of(const TrainedRun& run) {
+  const planner::Prediction& prediction = run.predicted.prediction;
+  return {.job_hash = prediction.job_hash,
+          .plan_hash = prediction.plan_hash,
+          .cost_model_hash = prediction.cost_model_hash,
+          .numerics_id = run.numerics_id,
+          .commit = std::string(commit()),
+          .step = to_seconds(prediction.step),
+          .step_low = prediction.step_low,
+          .step_high = prediction.step_high};
+}
+
+void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Recorder& recorder) {
+  const planner::StepGraph& graph = run.predicted.graph;
+  const std::int64_t first = recorder.steps().first;
+  const std::int64_t steps = run.result.steps - parts.start.step();
+  const bool by_events = run.device == planner::DeviceKind::cuda && !parts.machine.staged;
+  run.measured_trace = measured_trace(graph, recorder, steps, by_events);
+  if (steps < first + kTracedSteps - 1) return;
+  run.measured_stalls = planner::stall_times_of(graph, profiler::three_steps(recorder, first));
+  const std::int64_t number = parts.start.step() + first;
+  run.observed = "steps " + std::to_string(number) + " to " +
+                 std::to_string(number + kTracedSteps - 1) + " of the run, timed by " +
+                 (by_events ? "CUDA events" : "the CPU's clock");
+  if (const auto stops = recorder.stops().size(); stops > 0) {
+    run.observed += std::string("; evaluating and saving between them (") +
+                    (stops == 1 ? "once" : "twice") + ") is left out";
+  }
+}
+
+/// Rates of learning follow the run's schedule.
+auto learning_rate_of(const planner::RunConfig& config) {
+  return [&config](std::int64_t step) {
+    return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
+  };
+}
+
+profiler::Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
+                               std::int64_t start) {
+  const std::int64_t first = first_traced(stops, start);
+  return {run.predicted.graph,
+          {.first = first, .count = kTracedSteps},
+          traced_stops(stops, start, first)};
+}
+
+engine::TrainingStops stops_of(const planner::RunConfig& config, const TrainOptions& options) {
+  engine::TrainingStops stops = cli::stops_of(config);
+  if (!options.checkpoint) stops.save_every = 0;
+  return stops;
+}
+
+/// A run while it trains.
+class Training {
+ public:
+  Training(TrainedRun& run, const TrainParts& parts, const TrainOptions& options)
+      : run_(run),
+        parts_(parts),
+        options_(options),
+        ledger_(parts.folder.ledger()),
+        promise_(ledger_.append(promise_of(run))),
+        stops_(stops_of(run.config, options)),
+        recorder_(recorder_of(run, stops_, parts.start.step())),
+        meter_(run.predicted.graph, recorder_),
+        session_(begin_session()),
+        metrics_(parts.folder.metrics(), parts.start.step()),
+        log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
+        progress_(parts.start.step(), run.config.steps,
+                  options.json ? Progress::Where::nowhere : Progress::Where::lines),
+        watch_(meter_, run.predicted.prediction),
+        saves_(run, parts, progress_, *session_) {
+    run_.metrics.reserve(static_cast<std::size_t>(run_.config.steps));
+  }
+
+  void train() {
+    try {
+      run_.result = engine::train(*session_, run_.job, parts_.text,
+                                  {.stops = stops_,
+                                   .evaluation_windows = evaluation_windows(run_.job),
+                                   .predicted_step = to_seconds(run_.predicted.prediction.step)},
+                                  metrics_, parts_.interrupt.flag(), reports());
+    } catch (const engine::Diverged& error) {
+      progress_.finish();
+      const auto last = saves_.last_step();
+      throw BadRequest(error.what() +
+                       (last ? "; the last checkpoint is of step " + std::to_string(*last)
+                             : std::string("; there is no checkpoint before it")));
+    }
+    watch_.ends();
+    progress_.finish();
+  }
+
+  /// Saves the last state, and fills in what the run lacks.
+  void end() {
+    // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
+    EndHashes hashes(session_->state(),
+                     run_.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
+    const bool any = run_.result.steps > parts_.start.step();
+    if (options_.checkpoint && any) {
+      saves_.save_last(*session_, run_.result.final_validation());
+    }
+    metrics_.flush();
+    log_.finish();
+    if (const auto step = run_.result.median_step()) {
+      ledger_.append(engine::LedgerMeasurement{
+          .prediction = promise_, .steps = run_.result.steps, .median_step = *step});
+    }
+    if (run_.result.disk_failure && run_.result.steps == run_.config.steps) {
+      // All steps are done and saved: the next run will say the same before it begins.
+      sim::warn(*run_.result.disk_failure);
+    }
+    if (session_->disk() != nullptr) run_.disk_written = session_->disk()->written();
+    engine::StateHashes last = hashes.wait();
+    run_.weights_sha256 = std::move(last.weights);
+    run_.state_sha256 = std::move(last.moments);
+    keep_trace(run_, parts_, recorder_);
+  }
+
+ private:
+  std::unique_ptr<engine::Session> begin_session() {
+    engine::release_free_memory();
+    auto session =
+        start_session(parts_.start, parts_.identity, run_.predicted.graph,
+                      engine::make_device(run_.job, parts_.machine, run_.predicted.graph.layout,
+                                          run_.predicted.prediction.plan.threads),
+                      parts_.text, learning_rate_of(run_.config),
+                      engine::disk_place(parts_.machine, parts_.folder.path()), &meter_);
+    if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
+    return session;
+  }
+
+  engine::TrainingReports reports() {
+    return {.begins =
+                [this] {
+                  parts_.beginning.begun();
+                  parts_.interrupt.will_save();
+                  watch_.begins(parts_.start.step() + 1);
+                },
+            .measure = [this](engine::StepMetrics& line) { log_.measure(line); },
+            .step =
+                [this](const engine::StepMetrics& line) {
+                  watch_.ends();
+                  run_.metrics.push_back(line);
+                  progress_.step(line);
+                  saves_.tell();
+                  if (stops_.next(line.step - 1) != line.step) watch_.begins(line.step + 1);
+                },
+            .validation =
+                [this](std::int64_t step, double loss) {
+                  progress_.validation(step, loss);
+                  log_.validation(step, loss);
+                },
+            .logged =
+                [this](const engine::StepMetrics& line) {
+                  log_.log(line);
+                  if (stops_.next(line.step - 1) == line.step) begin_after_stop(line.step);
+                },
+            .save =
+                [this](std::int64_t step, std::optional<double> loss) {
+                  watch_.ends();
+                  saves_.save(*session_, loss);
+                  begin_after_stop(step);
+                }};
+  }
+
+  void begin_after_stop(std::int64_t step) {
+    if (step < run_.config.steps) watch_.begins(step + 1);
+  }
+
+  TrainedRun& run_;
+  const TrainParts& parts_;
+  const TrainOptions& options_;
+  engine::Ledger ledger_;
+  std::string promise_;  ///< The prediction's line there.
+  engine::TrainingStops stops_;
+  profiler::Recorder recorder_;
+  profiler::LaneMeter meter_;
+  std::unique_ptr<engine::Session> session_;
+  engine::MetricsFile metrics_;
+  RunLog log_;
+  Progress progress_;
+  StepWatch watch_;
+  RunSaves saves_;
+};
+
+}  // namespace
+
+engine::TrainingStops stops_of(const planner::RunConfig& config) {
+  const std::int64_t quarter = std::min(
+      config.steps, std::max(kTracedSteps, (config.steps + kEvaluations - 1) / kEvaluations));
+  return {.steps = config.steps,
+          .evaluate_every = config.evaluate_every.value_or(quarter),
+          .save_every = config.save_every,
+          .evaluate_saves = config.keep_best};
+}
+
+std::int64_t evaluation_windows(const planner::Job& job) {
+  return kEvaluationSteps * job.batch_size;
+}
+
+void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& options) {
+  Training training(run, parts, options);
+  training.train();
+  training.end();
+}
+
+}  // namespace sluice::cli

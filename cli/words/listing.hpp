@@ -1,0 +1,21 @@
+// Command lines of `machines` and `models`: list all, or show one.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/words/verbs.hpp"
+
+namespace sluice::cli {
+
+struct Listing {
+  std::optional<std::string> shown;  ///< None lists all.
+  bool json = false;
+};
+
+/// `[list] [--json]`, `[show] NAME [--json]`.
+[[nodiscard]] Listing parse_listing(const Arguments& arguments, const std::string& verb,
+                                    const std::string& what,
+                                    const std::string& help = "list, or show NAME");
+
+}  // namespace sluice::cli

@@ -1,0 +1,19 @@
+// Command lines of verbs, parsed with CLI11 under this program's rules for help and refusals.
+#pragma once
+
+#include "cli/words/verbs.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::cli {
+
+/// Thrown by parse() once the help text is on stdout; main exits 0.
+struct HelpShown {};
+
+/// Parses `arguments` into `app`. `--help` prints the verb's help and throws HelpShown; anything
+/// CLI11 refuses becomes a one-line BadRequest that names the nearest option.
+void parse(CLI::App& app, const Arguments& arguments);
+
+}  // namespace sluice::cli

@@ -1,7 +1,0 @@
-#if defined(__AVX512F__)
-#include "engine/adamw_lanes_avx512.inc"
-#define SLUICE_LANES Avx512Lanes
-#define SLUICE_STREAMS Avx512Streams
-#endif
-#define SLUICE_PATH avx512
-#include "engine/adamw_kernels.inc"

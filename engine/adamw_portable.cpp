@@ -1,2 +1,0 @@
-#define SLUICE_PATH portable
-#include "engine/adamw_kernels.inc"

@@ -1,0 +1,59 @@
+#include "engine/backends/backend.hpp"
+
+#include <algorithm>
+
+#include "engine/backends/numerics_id.hpp"
+#include "engine/cuda/backend/backend.hpp"
+#include "engine/host/host_device.hpp"
+#include "planner/machines/host_memory.hpp"
+#include "sim/error.hpp"
+#include "sim/warning.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// Pinned pages that are not there would end the process without a word.
+void require_host_memory(Bytes needed) {
+  const Bytes missing = std::max(Bytes(0), needed - cuda::kept_pinned_memory());
+  const auto short_of = planner::shortage(missing, planner::host_memory());
+  if (!short_of) return;
+  if (short_of->certain) throw EnvironmentError(short_of->line);
+  // The system may still find some: caches, swap, a virtual machine that grows.
+  sim::warn(short_of->line);
+}
+
+}  // namespace
+
+void require_backend(planner::DeviceKind device) {
+  if (device == planner::DeviceKind::cuda) cuda::require_backend();
+}
+
+DiskPlace disk_place(const planner::ResolvedMachine& machine, const std::filesystem::path& folder) {
+  const double depth = machine.profile.disk_depth.value;
+  DiskPlace place{.folder = machine.disk_path.value_or(folder)};
+  if (depth > 0) place.depth = static_cast<unsigned>(std::min<double>(depth, kMostDepth));
+  return place;
+}
+
+std::unique_ptr<Device> make_device(const planner::Job& job,
+                                    const planner::ResolvedMachine& machine,
+                                    const planner::Layout& layout, std::int64_t threads) {
+  require_host_memory(layout.host_bytes);
+  if (machine.profile.device == planner::DeviceKind::cuda) {
+    return cuda::make_device(job, {layout.device_bytes, layout.host_bytes},
+                             {machine.hbm, machine.host}, static_cast<int>(threads), machine.staged,
+                             machine.paced);
+  }
+  return std::make_unique<HostDevice>(job, host_device_settings(machine, layout, threads));
+}
+
+std::shared_ptr<void> keep_host_memory(Bytes at_least) {
+  return cuda::keep_pinned_memory(at_least);
+}
+
+std::string numerics_id(const planner::Job& job, const planner::ResolvedMachine& machine) {
+  return machine.profile.device == planner::DeviceKind::cuda ? cuda::numerics_id(job)
+                                                             : host_numerics_id();
+}
+
+}  // namespace sluice::engine

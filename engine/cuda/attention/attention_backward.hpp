@@ -1,0 +1,91 @@
+// Attention's backward pass in runs that fit in a limit of scratch: whole groups of heads, or parts
+// of one group whose gradients of keys and values are added up in fp32; docs/design/attention.md.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/cuda/attention/attention_bindings.hpp"
+#include "engine/cuda/attention/cudnn.hpp"
+#include "engine/cuda/attention/cudnn_plan.hpp"
+#include "engine/cuda/runtime/side_stream.hpp"
+#include "planner/scratch/attention_shape.hpp"
+
+namespace sluice::engine {
+
+/// Device memory laid out as CudaAttention states; d_q, d_k, d_v are overwritten.
+struct AttentionGradients {
+  const void* q;
+  const void* k;
+  const void* v;
+  const void* out;
+  const float* lse;
+  const void* d_out;
+  void* d_q;
+  void* d_k;
+  void* d_v;
+  const std::int32_t* starts = nullptr;  ///< Of documents.
+};
+
+class AttentionBackward {
+ public:
+  /// `cudnn` must outlive it. Throws EnvironmentError where the library takes no such runs on this
+  /// GPU, naming the longest sequence that needs none that it does not take.
+  AttentionBackward(const Cudnn& cudnn, const AttentionShape& shape, GradientOrder order,
+                    planner::AttentionLimits limits);
+
+  [[nodiscard]] Bytes workspace() const;
+  /// Engine and knobs, and how sums are cut: what fixes the bits.
+  [[nodiscard]] std::string engines() const;
+  /// Enqueues all runs, some on a stream of its own that `stream` waits for; all memory must stay
+  /// valid until `stream` has passed them.
+  void run(cudaStream_t stream, const AttentionGradients& of, void* workspace) const;
+
+ private:
+  /// One block of queries of the part's heads.
+  struct Block {
+    planner::AttentionBlock range;
+    AttentionScalars scalars;
+    CudnnPlan plan;
+  };
+  /// Where a run begins.
+  struct Origin {
+    std::int64_t sequence = 0, head = 0, kv_head = 0;
+  };
+  /// Gradients of one head of keys and values, in the workspace.
+  struct Sums {
+    std::uint16_t *d_k, *d_v;      ///< Of one run, bf16.
+    float *d_k_total, *d_v_total;  ///< Of the runs so far.
+    std::uint16_t* k;              ///< The head's keys [length, head_dim], where they are packed.
+  };
+
+  [[nodiscard]] std::vector<Block> blocks_of(
+      const std::vector<planner::AttentionBlock>& ranges) const;
+  [[nodiscard]] Block block_of(const Cudnn& cudnn, const planner::AttentionBlock& range) const;
+  [[nodiscard]] Bytes out_sum_bytes() const;
+  [[nodiscard]] Bytes d_q_sum_bytes() const;
+  [[nodiscard]] Sums sums_at(void* workspace) const;
+  /// Of one of the runs that are in flight at one time.
+  [[nodiscard]] Bytes run_workspace() const;
+  void run_block(cudaStream_t stream, const Block& block, const Origin& origin,
+                 const AttentionGradients& of, void* workspace) const;
+  void pack_keys(cudaStream_t stream, const void* from, std::uint16_t* to) const;
+  void run_group(cudaStream_t stream, const Origin& origin, const AttentionGradients& of,
+                 void* workspace) const;
+  void round_into(cudaStream_t stream, const float* total, std::uint16_t* scratch,
+                  void* gradient) const;
+
+  const Cudnn& cudnn_;
+  AttentionShape shape_;
+  AttentionShape part_;  ///< What one run covers.
+  GradientOrder order_;
+  bool sums_;  ///< Whether several runs add to the same gradients of keys and values.
+  bool packs_keys_;
+  std::vector<Block> blocks_;
+  std::optional<SideStream> side_;  ///< Where two runs are in flight at one time.
+};
+
+}  // namespace sluice::engine

@@ -1,0 +1,70 @@
+// Composes an operation graph of cuDNN: tensors, and the operations between them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/cuda/attention/cudnn.hpp"
+#include "engine/cuda/attention/cudnn_plan.hpp"
+
+namespace sluice::engine {
+
+/// A tensor of an operation graph, known to it by `id`.
+struct CudnnTensor {
+  cudnnBackendDescriptor_t descriptor = nullptr;
+  std::array<std::int64_t, 4> sizes{};
+};
+
+/// Composes the operations of a graph. Tensors are [sequences, heads, rows, columns].
+class CudnnGraph {
+ public:
+  using Sizes = std::array<std::int64_t, 4>;
+  CudnnGraph(const Cudnn& cudnn, std::string what) : cudnn_(cudnn), what_(std::move(what)) {}
+
+  /// A tensor in the caller's memory, `strides` in elements.
+  CudnnTensor tensor(std::int64_t id, cudnnDataType_t type, const Sizes& sizes,
+                     const Sizes& strides);
+  /// One value that `execute` reads from host memory.
+  CudnnTensor scalar(std::int64_t id, cudnnDataType_t type);
+  /// A tensor that lives only inside the fused kernel.
+  CudnnTensor within(cudnnDataType_t type, const Sizes& sizes, const Sizes& strides);
+  CudnnTensor within(cudnnDataType_t type, const Sizes& sizes);  ///< Row-major.
+
+  /// out = a b over the last two dimensions; heads of b are shared by groups of a's.
+  void matmul(CudnnTensor a, CudnnTensor b, CudnnTensor out);
+  /// out = `mode`(x), or of x and b, or x where t, else b.
+  void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor out,
+                 cudnnDataType_t math = CUDNN_DATA_FLOAT);
+  void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor b, CudnnTensor out,
+                 cudnnDataType_t math = CUDNN_DATA_FLOAT);
+  void select(CudnnTensor x, CudnnTensor b, CudnnTensor t, CudnnTensor out);
+  /// out = each element's index along dimension `axis`.
+  void index(CudnnTensor like, std::int64_t axis, CudnnTensor out);
+  /// Reduces the dimensions in which out has fewer elements.
+  void reduce(cudnnReduceTensorOp_t mode, CudnnTensor x, CudnnTensor out);
+  /// out = the same elements in other dimensions: here, the transpose.
+  void reshape(CudnnTensor x, CudnnTensor out);
+
+  [[nodiscard]] CudnnPlan build() const { return {cudnn_, operations_, what_}; }
+
+ private:
+  enum class Place { memory, host_scalar, kernel };
+  CudnnTensor add_tensor(std::int64_t id, cudnnDataType_t type, const Sizes& sizes,
+                         const Sizes& strides, Place place);
+  CudnnDescriptor pointwise_description(cudnnPointwiseMode_t mode, cudnnDataType_t math);
+  void add_pointwise(CudnnDescriptor description, CudnnTensor x, std::optional<CudnnTensor> b,
+                     std::optional<CudnnTensor> t, CudnnTensor out);
+
+  const Cudnn& cudnn_;
+  std::string what_;
+  std::int64_t next_id_ = 1000;  ///< Of tensors within the kernel; callers' ids are smaller.
+  std::vector<CudnnDescriptor> tensors_;
+  std::vector<CudnnDescriptor> descriptions_;
+  std::vector<CudnnDescriptor> operations_;
+};
+
+}  // namespace sluice::engine

@@ -1,0 +1,86 @@
+#include "engine/cuda/backend/gemm_tuner.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+
+#include "engine/cuda/backend/cuda_device.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/products/gemm_race.hpp"
+#include "engine/cuda/runtime/device_query.hpp"
+#include "planner/files/file_descriptor.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+constexpr std::chrono::seconds kSaidEvery{10};
+
+/// Held until the object is gone: one process at a time tunes, and the next reads what it found.
+class FileLock {
+ public:
+  explicit FileLock(const std::filesystem::path& file)
+      : descriptor_(file, O_RDWR | O_CREAT | O_CLOEXEC) {
+    while (flock(descriptor_.get(), LOCK_EX) != 0) {
+      if (errno != EINTR) descriptor_.fail("cannot lock");
+    }
+  }
+
+ private:
+  planner::FileDescriptor descriptor_;  ///< Closing it unlocks.
+};
+
+std::filesystem::path lock_of(std::filesystem::path file) {
+  file += ".lock";
+  return file;
+}
+
+}  // namespace
+
+GemmTableId gemm_table_id() {
+  require_usable_device();
+  const cuda::Device device = cuda::query_devices().devices.front();
+  return {.gpu = device.name,
+          .compute_capability = cuda::to_string(device.compute_capability),
+          .multiprocessors = device.multiprocessors,
+          .cublaslt = static_cast<std::int64_t>(CudaGemm::library_version()),
+          .workspace = kGemmWorkspace};
+}
+
+void announce_on_stderr(const std::string& line) {
+  std::fprintf(stderr, "sluice: %s\n", line.c_str());
+}
+
+GemmTable ensure_gemm_table(const planner::Job& job, const planner::Store& store,
+                            const GemmAnnounce& announce) {
+  CudaTemplates::require_computable(job);
+  const GemmTableId id = gemm_table_id();
+  const std::filesystem::path file = gemm_table_file(store.root(), id);
+  const std::vector<GemmKey> keys = gemm_keys(job);
+  GemmTable table = read_gemm_table(file, id);
+  if (table.missing(keys).empty()) return table;
+
+  const FileLock lock(lock_of(file));
+  table = read_gemm_table(file, id);  // Another process may have tuned meanwhile.
+  const std::vector<GemmKey> missing = table.missing(keys);
+  if (missing.empty()) return table;
+  announce("tuning " + std::to_string(missing.size()) + " matrix products for " + id.gpu +
+           ", once; kept in " + file.string());
+  GemmRace race(missing);
+  auto said = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    table.add(missing[i], race.run(missing[i]));
+    write_gemm_table(table, file);  // Whoever is interrupted goes on from here.
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said < kSaidEvery) continue;
+    said = now;
+    announce(std::to_string(i + 1) + " of " + std::to_string(missing.size()) +
+             " products are tuned");
+  }
+  return table;
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,121 @@
+// Gates in a stream of copies, opened by a time line: who opens them, apart from any GPU.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+
+#include "engine/cuda/copies/link_schedule.hpp"
+#include "engine/execution/device_queues.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+/// A stream counts on one word what it came to (the beginning of each copy, and the gate behind
+/// each piece of it) and passes a gate once another word has its number. Gates open when the
+/// schedule says so, whether or not the stream is there yet: waking is needed once a piece, and one
+/// late wake-up opens every gate that is due by then.
+class LinkGates {
+ public:
+  /// Short beside what a layer's copy takes, long enough that gates cost nothing.
+  static constexpr std::int64_t kPiece = std::int64_t{16} << 20;
+  /// Pieces that may be caught up with, at the link's own speed.
+  static constexpr std::int32_t kCaughtUp = 8;
+  /// Between two looks at where the stream is.
+  static constexpr std::chrono::microseconds kLook{20};
+  /// A copy that begins within so many looks of the end of the one before waited for nothing else.
+  static constexpr int kFollows = 5;
+
+  /// The words must outlive it.
+  LinkGates(BytesPerSecond rate, const EndFlag* reached, EndFlag* opened)
+      : schedule_(rate), reached_(reached), opened_(opened) {}
+
+  [[nodiscard]] static std::int64_t pieces(Bytes bytes) {
+    return (bytes.count() + kPiece - 1) / kPiece;
+  }
+  /// Of the stream, before it is given the copy: its number is that of the beginning, and those of
+  /// its gates follow.
+  [[nodiscard]] std::int32_t add(Bytes bytes) {
+    const std::lock_guard lock(mutex_);
+    copies_.push_back(bytes);
+    const std::int32_t beginning = added_ + 1;
+    added_ += 1 + static_cast<std::int32_t>(pieces(bytes));
+    return beginning;
+  }
+
+  /// Opens gates until `time.stopped()`. `time` has now() and sleep_until() besides.
+  template <class Time>
+  void open(Time& time) {
+    for (std::optional<Instant> before;;) {
+      const auto seen = wait_for(next_++, time);
+      if (!seen) return;
+      const bool follows = before && seen->looks <= kFollows;
+      schedule_.begin(follows ? *before : time.now());
+      before = open_copy(take(), time);
+      if (!before) return;
+    }
+  }
+
+ private:
+  using Instant = LinkSchedule::Instant;
+  struct Seen {
+    std::int64_t looks = 0;
+    Instant::duration overslept{};  ///< By how much the last look was late.
+  };
+  /// Sleeps until the stream has come to `number`; none once stopped. Yielding instead would hand
+  /// the core to whoever computes there, for a slice of milliseconds.
+  template <class Time>
+  [[nodiscard]] std::optional<Seen> wait_for(std::int32_t number, Time& time) const {
+    for (Seen seen;; ++seen.looks) {
+      if (time.stopped()) return std::nullopt;
+      if (is_at(number)) return seen;
+      const Instant asked = time.now() + kLook;
+      time.sleep_until(asked);
+      seen.overslept = time.now() - asked;
+    }
+  }
+  /// The gates of a copy; when it would have ended if this thread had never been late.
+  template <class Time>
+  [[nodiscard]] std::optional<Instant> open_copy(Bytes left, Time& time) {
+    Instant::duration late{};
+    for (; left > Bytes(0); ++next_) {
+      const Bytes piece = std::min(left, Bytes(kPiece));
+      left -= piece;
+      const Instant due = schedule_.end_of(piece);
+      time.sleep_until(due);
+      const auto seen = wait_for(next_ - kCaughtUp, time);
+      if (!seen) return std::nullopt;
+      const Instant now = time.now();
+      if (seen->looks > 0) schedule_.begin(now);  // What is beyond is lost.
+      if (is_at(next_)) late = std::max(late, now - due);
+      opened_->store(next_, std::memory_order_release);
+    }
+    const auto ended = wait_for(next_ - 1, time);
+    if (!ended) return std::nullopt;
+    return time.now() - late - ended->overslept;
+  }
+  [[nodiscard]] bool is_at(std::int32_t number) const {
+    return reached_->load(std::memory_order_acquire) >= number;
+  }
+  [[nodiscard]] Bytes take() {
+    const std::lock_guard lock(mutex_);
+    const Bytes bytes = copies_.front();
+    copies_.pop_front();
+    return bytes;
+  }
+
+  LinkSchedule schedule_;
+  std::int32_t next_ = 1;  ///< Of the thread that opens.
+  const EndFlag* reached_;
+  EndFlag* opened_;
+  std::mutex mutex_;
+  std::deque<Bytes> copies_;  ///< Not begun yet.
+  std::int32_t added_ = 0;    ///< Of the thread that adds.
+};
+
+}  // namespace sluice::engine

@@ -1,0 +1,65 @@
+// Forward of tokens that continue a sequence, over its kept keys and values.
+#include "engine/cuda/kernels/kept_keys.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
+#include "engine/cuda/runtime/check.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// Rows of `width` bf16 elements, `from_row` elements apart, behind one another.
+void pack_rows(cudaStream_t stream, const std::uint16_t* from, std::int64_t from_row,
+               std::int64_t width, std::int64_t rows, std::uint16_t* to) {
+  const auto bytes = 2 * static_cast<std::size_t>(width);
+  check_cuda(cudaMemcpy2DAsync(to, bytes, from, 2 * static_cast<std::size_t>(from_row), bytes,
+                               static_cast<std::size_t>(rows), cudaMemcpyDeviceToDevice, stream),
+             "kept keys and values");
+}
+
+}  // namespace
+
+void CudaTemplates::extend(cudaStream_t stream, const std::uint16_t* weights,
+                           const CudaRecord& record, const CudaKeptKeys& kept,
+                           std::byte* workspace) {
+  check(kept.count > 0 && kept.count <= tokens_ && kept.first + kept.count <= job_.seq_len,
+        "kept keys have room for the tokens");
+  const Span span{kept.first, kept.count};
+  const std::uint16_t* rotated = bf16(workspace + space_.rotated.count());
+  project_qkv(stream, weights, record, span, workspace);
+  rotate(stream, weights, record, span, nullptr, workspace + space_.rotated.count());
+  std::uint16_t* values = kept.data + job_.seq_len * key_;
+  pack_rows(stream, rotated + query_, qkv_, key_, kept.count, kept.data + kept.first * key_);
+  pack_rows(stream, rotated + query_ + key_, qkv_, key_, kept.count, values + kept.first * key_);
+  cuda::attend_kept(stream,
+                    {.first = kept.first,
+                     .count = kept.count,
+                     .heads = job_.model.heads,
+                     .kv_heads = job_.model.kv_heads,
+                     .head_dim = job_.model.head_dim,
+                     .window = job_.model.sliding_window},
+                    rotated, qkv_, kept.data, values, bf16(record.at(layout_.attention)));
+  project_out(stream, weights, record, span, workspace);
+}
+
+void CudaTemplates::block_extend(cudaStream_t stream, const std::uint16_t* weights,
+                                 const CudaRecord& record, const CudaKeptKeys& kept,
+                                 std::byte* next_input, std::byte* workspace) {
+  extend(stream, weights, record, kept, workspace);
+  feed_forward(stream, weights, record, {kept.first, kept.count}, next_input, workspace);
+}
+
+void CudaTemplates::logits(cudaStream_t stream, const std::uint16_t* head,
+                           const std::uint16_t* lm_head, const std::byte* input, float* logits,
+                           std::byte* workspace) {
+  float* values = fp32(workspace + space_.logits.count());
+  const std::int64_t vocab = job_.model.vocab;
+  normalize(stream, {bf16(input), head + ends_.final_norm.offset, 1}, workspace);
+  cuda::row_logits(stream, lm_head, bf16(workspace + space_.normed.count()), vocab, hidden_,
+                   values);
+  check_cuda(cudaMemcpyAsync(logits, values, static_cast<std::size_t>(vocab) * sizeof(float),
+                             cudaMemcpyDefault, stream),
+             "logits");
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,43 @@
+// What both halves of a block repeat: a norm of the residual stream and the gradient of a bias.
+#include "engine/cuda/kernels/bias.hpp"
+#include "engine/cuda/kernels/norm.hpp"
+#include "engine/cuda/layers/templates.hpp"
+#include "engine/cuda/layers/views.hpp"
+
+namespace sluice::engine {
+
+void CudaTemplates::normalize(cudaStream_t stream, const NormInput& norm,
+                              std::byte* workspace) const {
+  cuda::rms_norm(stream, norm.x, norm.weight, static_cast<float>(job_.model.rms_eps), norm.rows,
+                 hidden_, bf16(workspace + space_.normed.count()),
+                 fp32(workspace + space_.rstd.count()));
+}
+
+void CudaTemplates::normalize_backward(cudaStream_t stream, const NormInput& norm,
+                                       const cuda::NormGradients& gradients,
+                                       std::byte* workspace) const {
+  cuda::rms_norm_backward(stream, norm.x, norm.weight, fp32(workspace + space_.rstd.count()),
+                          bf16(workspace + space_.d_normed.count()), norm.rows, hidden_, gradients,
+                          workspace + space_.partials.count());
+}
+
+void CudaTemplates::add_norm_backward(cudaStream_t stream, const NormInput& norm,
+                                      const Slot& weight, float* gradient, cuda::Into into,
+                                      std::uint16_t* d_stream, std::byte* workspace) const {
+  normalize_backward(stream, norm,
+                     {.d_x = d_stream,
+                      .d_x_into = cuda::Into::accumulate,
+                      .d_weight = gradient + weight.offset,
+                      .d_weight_into = into},
+                     workspace);
+}
+
+void CudaTemplates::bias_gradient(cudaStream_t stream, const Slot& bias, const std::uint16_t* d,
+                                  std::int64_t tokens, std::int64_t columns, float* gradient,
+                                  cuda::Into into, std::byte* workspace) const {
+  if (!bias.exists()) return;
+  cuda::column_sum(stream, d, tokens, columns, columns, gradient + bias.offset, into,
+                   workspace + space_.partials.count());
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,60 @@
+// Matrix products of a linear layer through cuBLASLt: bf16 operands, fp32 accumulation.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/cuda/products/gemm_product.hpp"
+#include "engine/cuda/products/gemm_table.hpp"
+
+namespace sluice::engine {
+
+/// The three products of y = x W^T (+ bias) with x [T, in], W [out, in], y [T, out], row-major
+/// bf16. Algorithms are those of a table (ensure_gemm_table makes it). Without a table each is the
+/// library's first admissible suggestion, which is the same every time for one GPU and library, and
+/// not the fastest: for tests and measurements. One object for one stream at a time; products of a
+/// new size allocate host memory once. All pointers are device memory at multiples of 64 bytes and
+/// must stay valid until the stream has passed the call.
+class CudaGemm {
+ public:
+  /// Throws EnvironmentError where cuBLASLt cannot start.
+  explicit CudaGemm(std::optional<GemmTable> table = std::nullopt);
+  ~CudaGemm();
+  CudaGemm(const CudaGemm&) = delete;  // Owns the library's handle.
+  CudaGemm& operator=(const CudaGemm&) = delete;
+
+  struct Size {
+    std::int64_t tokens, in, out;
+  };
+  /// y = x W^T + bias + addend; `bias` [out] and `addend` [T, out] may be null. `addend` may be y.
+  void forward(cudaStream_t stream, Size size, const void* x, const void* weight, const void* bias,
+               const void* addend, void* y, void* workspace);
+  /// d_x [T, in] = d_y W.
+  void input_gradient(cudaStream_t stream, Size size, const void* d_y, const void* weight,
+                      void* d_x, void* workspace);
+  /// d_weight [out, in] fp32 = (first ? 0 : d_weight) + d_y^T x.
+  void weight_gradient(cudaStream_t stream, Size size, const void* d_y, const void* x,
+                       float* d_weight, bool first, void* workspace);
+
+  /// Version of the library and what chose the algorithms of `keys`: part of the numerics id.
+  [[nodiscard]] std::string numerics(std::span<const GemmKey> keys) const;
+  [[nodiscard]] static std::size_t library_version();
+
+ private:
+  struct Plan;
+  /// Throws std::logic_error for a product that the table lacks.
+  Plan& plan_for(const GemmKey& key);
+
+  struct Handle;
+  std::unique_ptr<Handle> handle_;
+  std::optional<GemmTable> table_;
+  std::map<GemmKey, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace sluice::engine

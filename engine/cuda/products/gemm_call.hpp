@@ -1,0 +1,90 @@
+// One matrix product as cuBLASLt takes it: description, layouts, and the algorithms it suggests.
+#pragma once
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "engine/cuda/products/gemm_choice.hpp"
+#include "engine/cuda/products/gemm_product.hpp"
+#include "engine/cuda/products/gemm_table.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
+
+namespace sluice::engine {
+
+using planner::kGemmWorkspace;
+
+/// Suggestions asked for at one time.
+inline constexpr int kGemmSuggestions = 24;
+
+/// Throws EnvironmentError naming `what` unless `status` is success.
+void check_blas(cublasStatus_t status, const std::string& what);
+
+class BlasHandle {
+ public:
+  BlasHandle();  ///< Throws EnvironmentError where cuBLASLt cannot start.
+  ~BlasHandle();
+  BlasHandle(const BlasHandle&) = delete;  // Owns the handle.
+  BlasHandle& operator=(const BlasHandle&) = delete;
+  [[nodiscard]] cublasLtHandle_t get() const { return value_; }
+
+ private:
+  cublasLtHandle_t value_ = nullptr;
+};
+
+/// Device memory of one product, by the roles of elements_of. `addend` may be `d`.
+struct GemmOperands {
+  const void* a = nullptr;
+  const void* b = nullptr;
+  const void* bias = nullptr;    ///< Where the key has one.
+  const void* addend = nullptr;  ///< Where the key adds.
+  void* d = nullptr;
+};
+
+/// Column-major, as cuBLAS sees row-major matrices: D [m, n] = op(A) op(B) (+ bias) (+ addend).
+/// One object for one stream at a time.
+class GemmCall {
+ public:
+  explicit GemmCall(const GemmKey& key);
+
+  /// The admissible among the library's suggestions, its favourite first: the same every time for
+  /// one GPU and library. Throws EnvironmentError where there is none.
+  [[nodiscard]] std::vector<GemmAlgorithm> suggestions(const BlasHandle& handle) const;
+
+  /// Enqueues the product; its memory must stay valid until the stream has passed. `workspace`:
+  /// kGemmWorkspace.
+  [[nodiscard]] cublasStatus_t enqueue(const BlasHandle& handle, cudaStream_t stream,
+                                       const GemmAlgorithm& algorithm, const GemmOperands& operands,
+                                       void* workspace) const;
+
+ private:
+  template <auto destroy>
+  struct Destroy {
+    template <class T>
+    void operator()(T* object) const {
+      destroy(object);
+    }
+  };
+  using Layout = std::unique_ptr<std::remove_pointer_t<cublasLtMatrixLayout_t>,
+                                 Destroy<cublasLtMatrixLayoutDestroy>>;
+  using Description = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulDesc_t>,
+                                      Destroy<cublasLtMatmulDescDestroy>>;
+  using Preference = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreference_t>,
+                                     Destroy<cublasLtMatmulPreferenceDestroy>>;
+
+  static Layout make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols);
+  static Preference make_preference();
+
+  GemmKey key_;
+  Description description_;
+  Layout a_, b_, d_;
+};
+
+/// What cuBLASLt tells of `algorithm`; what it does not tell keeps its default.
+[[nodiscard]] GemmConfiguration configuration_of(const GemmAlgorithm& algorithm);
+
+}  // namespace sluice::engine

@@ -1,0 +1,97 @@
+#include "engine/cuda/products/gemm_product.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "engine/host/unit_slots.hpp"
+
+namespace sluice::engine {
+namespace {
+
+struct Linear {
+  std::int64_t tokens, in, out;
+  bool bias, adds;  ///< Of the forward product.
+};
+
+void add_products(const Linear& linear, std::set<GemmKey>& keys) {
+  GemmKey key{GemmProduct::forward, linear.tokens, linear.in, linear.out, linear.bias, linear.adds};
+  keys.insert(key);
+  key.bias = key.adds = false;
+  key.product = GemmProduct::input_gradient;
+  keys.insert(key);
+  key.product = GemmProduct::weight_gradient;
+  keys.insert(key);
+  key.adds = true;
+  keys.insert(key);
+}
+
+/// Of tokens that come `chunk` at a time; the last chunk may be shorter.
+std::vector<std::int64_t> chunk_sizes(std::int64_t tokens, std::int64_t chunk) {
+  std::vector<std::int64_t> sizes = {chunk};
+  if (tokens % chunk > 0) sizes.push_back(tokens % chunk);
+  return sizes;
+}
+
+}  // namespace
+
+const char* to_string(GemmProduct product) {
+  switch (product) {
+    case GemmProduct::forward:
+      return "forward";
+    case GemmProduct::input_gradient:
+      return "input_gradient";
+    case GemmProduct::weight_gradient:
+      return "weight_gradient";
+  }
+  return "";
+}
+
+std::string to_string(const GemmKey& key) {
+  return std::string(to_string(key.product)) + " " + std::to_string(key.tokens) + " x " +
+         std::to_string(key.in) + " x " + std::to_string(key.out) + (key.bias ? " with bias" : "") +
+         (key.adds ? " onto a matrix" : "");
+}
+
+GemmElements elements_of(const GemmKey& key) {
+  const std::int64_t x = key.tokens * key.in, w = key.in * key.out, y = key.tokens * key.out;
+  switch (key.product) {
+    case GemmProduct::forward:
+      return {w, x, y};
+    case GemmProduct::input_gradient:
+      return {w, y, x};
+    case GemmProduct::weight_gradient:
+      return {x, y, w};
+  }
+  return {};
+}
+
+Bytes output_element(GemmProduct product) {
+  return Bytes(product == GemmProduct::weight_gradient ? 4 : 2);
+}
+
+std::vector<GemmKey> gemm_keys(const planner::Job& job) {
+  const planner::ModelShape& shape = job.model;
+  const BlockSlots slots = block_slots(shape);
+  const std::int64_t tokens = job.micro_tokens(), hidden = shape.hidden;
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
+  std::set<GemmKey> keys;
+  // A block's products: q k v together, o onto the residual stream, gate and up together, down
+  // onto the residual stream. Those of experts are no products of the library's
+  // (docs/design/moe.md).
+  add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
+  add_products({tokens, query, hidden, slots.o.bias.exists(), true}, keys);
+  if (!shape.experts) {
+    for (const std::int64_t count : chunk_sizes(tokens, job.mlp_tokens())) {
+      add_products({count, hidden, 2 * shape.intermediate, slots.gate.bias.exists(), false}, keys);
+      add_products({count, shape.intermediate, hidden, slots.down.bias.exists(), true}, keys);
+    }
+  }
+  // The head's.
+  for (const std::int64_t count : chunk_sizes(tokens, std::min(job.loss_chunk, tokens))) {
+    add_products({count, hidden, shape.vocab, false, false}, keys);
+  }
+  return {keys.begin(), keys.end()};
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,50 @@
+// The matrix products of a job, by what decides how one is computed: the keys of the GEMM table.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/models/job.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::engine {
+
+/// Of y = x W^T (+ bias) (+ addend) with x [T, in], W [out, in], y [T, out], row-major bf16.
+enum class GemmProduct {
+  forward,         ///< y
+  input_gradient,  ///< d_x [T, in] = d_y W
+  weight_gradient  ///< d_W [out, in] fp32 = d_y^T x (+ addend)
+};
+[[nodiscard]] const char* to_string(GemmProduct product);
+
+/// Types, transposes and strides follow from the product; rows are packed.
+struct GemmKey {
+  GemmProduct product = GemmProduct::forward;
+  std::int64_t tokens = 0, in = 0, out = 0;
+  bool bias = false;  ///< A bias [out] is added (epilogue).
+  bool adds = false;  ///< The product is added onto a matrix (beta = 1).
+  friend auto operator<=>(const GemmKey&, const GemmKey&) = default;
+
+  [[nodiscard]] Flops work() const {
+    return Flops(2.0 * static_cast<double>(tokens) * static_cast<double>(in) *
+                 static_cast<double>(out));
+  }
+};
+/// "forward 4096 x 3584 x 4608 with bias": tokens x in x out, for messages and hashes.
+[[nodiscard]] std::string to_string(const GemmKey& key);
+
+/// Elements of a product's matrices, in the order in which cuBLAS takes them: D = op(A) op(B).
+struct GemmElements {
+  std::int64_t a, b, d;
+};
+[[nodiscard]] GemmElements elements_of(const GemmKey& key);
+[[nodiscard]] Bytes output_element(GemmProduct product);
+
+/// Every product that a step of `job` makes on a CUDA device, each once, in ascending order. Both
+/// ways to write a weight's gradient (onto nothing, onto the running sum) are there whatever the
+/// number of micro-batches.
+[[nodiscard]] std::vector<GemmKey> gemm_keys(const planner::Job& job);
+
+}  // namespace sluice::engine

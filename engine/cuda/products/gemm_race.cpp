@@ -1,0 +1,223 @@
+#include "engine/cuda/products/gemm_race.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "engine/cuda/runtime/check.hpp"
+#include "engine/optimizer/master_weights.hpp"
+
+namespace sluice::engine {
+namespace {
+
+constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
+constexpr Seconds kWarmUp{0.3};         ///< Until clocks are those of work.
+constexpr Seconds kTimedAtLeast{2e-3};  ///< Of GPU time in one sample.
+constexpr int kMostRepeats = 50;
+constexpr int kRounds = 7;
+constexpr Seconds kLong{20e-3};  ///< Products from here on: launches and clocks are little of them,
+constexpr int kRoundsOfLong = 3;  ///< and their rounds would take minutes.
+constexpr std::int64_t kSampledBytes = std::int64_t{4} << 20;
+/// Numbers that are drawn; odd, so that rows of a matrix made of their repetition differ.
+constexpr std::size_t kDrawn = (std::size_t{4} << 20) + 13;
+
+std::int64_t rounded_up(std::int64_t elements) { return (elements + 127) / 128 * 128; }
+
+/// Elements of bf16 that a product reads: A, B, bias, addend, one after the other.
+struct Places {
+  std::int64_t b, bias, addend, end;
+};
+Places places_of(const GemmKey& key) {
+  const GemmElements elements = elements_of(key);
+  Places places{};
+  places.b = rounded_up(elements.a);
+  places.bias = places.b + rounded_up(elements.b);
+  places.addend = places.bias + rounded_up(key.bias ? key.out : 0);
+  const bool apart = key.adds && key.product == GemmProduct::forward;
+  places.end = places.addend + rounded_up(apart ? elements.d : 0);
+  return places;
+}
+
+std::size_t output_bytes(const GemmKey& key) {
+  return static_cast<std::size_t>(elements_of(key).d * output_element(key.product).count());
+}
+
+}  // namespace
+
+struct GemmRace::Buffer {
+  explicit Buffer(std::size_t bytes) : size(bytes) {
+    check_cuda(cudaMalloc(&memory, bytes), "memory to tune matrix products in");
+  }
+  ~Buffer() { cudaFree(memory); }
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  [[nodiscard]] std::uint16_t* halves() const { return static_cast<std::uint16_t*>(memory); }
+  void fill_with_normals(cudaStream_t stream) const {
+    std::vector<std::uint16_t> drawn(std::min(kDrawn, size / 2));
+    std::minstd_rand engine(1);
+    std::normal_distribution<float> normal;
+    for (std::uint16_t& value : drawn) value = float_to_bf16(normal(engine));
+    check_cuda(
+        cudaMemcpyAsync(memory, drawn.data(), 2 * drawn.size(), cudaMemcpyHostToDevice, stream),
+        "random operands");
+    for (std::size_t filled = drawn.size(); filled < size / 2;) {
+      const std::size_t more = std::min(filled, size / 2 - filled);
+      check_cuda(
+          cudaMemcpyAsync(halves() + filled, memory, 2 * more, cudaMemcpyDeviceToDevice, stream),
+          "random operands");
+      filled += more;
+    }
+    check_cuda(cudaStreamSynchronize(stream), "random operands");
+  }
+
+  void* memory = nullptr;
+  std::size_t size;
+};
+
+/// A stream and the two events between which it is timed.
+struct GemmRace::Stream {
+  Stream() {
+    check_cuda(cudaStreamCreateWithFlags(&value, cudaStreamNonBlocking), "a stream");
+    check_cuda(cudaEventCreate(&begin), "an event");
+    check_cuda(cudaEventCreate(&end), "an event");
+  }
+  ~Stream() {
+    if (end != nullptr) cudaEventDestroy(end);
+    if (begin != nullptr) cudaEventDestroy(begin);
+    if (value != nullptr) cudaStreamDestroy(value);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  cudaStream_t value = nullptr;
+  cudaEvent_t begin = nullptr, end = nullptr;
+};
+
+struct GemmRace::Entrant {
+  const GemmKey& key;
+  const GemmCall& call;
+  const GemmAlgorithm& algorithm;
+  GemmOperands operands;
+};
+
+GemmRace::GemmRace(std::span<const GemmKey> keys) : stream_(std::make_unique<Stream>()) {
+  std::size_t read = 256, written = 256;
+  for (const GemmKey& key : keys) {
+    read = std::max(read, 2 * static_cast<std::size_t>(places_of(key).end));
+    written = std::max(written, output_bytes(key));
+  }
+  normals_ = std::make_unique<Buffer>(read);
+  output_ = std::make_unique<Buffer>(written);
+  workspace_ = std::make_unique<Buffer>(static_cast<std::size_t>(kGemmWorkspace.count()));
+  normals_->fill_with_normals(stream_->value);
+}
+
+GemmRace::~GemmRace() = default;
+
+Seconds GemmRace::time(const Entrant& entrant, int repeats, int ahead) const {
+  const auto enqueue = [&] {
+    return entrant.call.enqueue(handle_, stream_->value, entrant.algorithm, entrant.operands,
+                                workspace_->memory) == CUBLAS_STATUS_SUCCESS;
+  };
+  for (int i = 0; i < ahead; ++i) {
+    if (!enqueue()) return kNever;
+  }
+  check_cuda(cudaEventRecord(stream_->begin, stream_->value), "an event");
+  for (int i = 0; i < repeats; ++i) {
+    if (!enqueue()) return kNever;
+  }
+  check_cuda(cudaEventRecord(stream_->end, stream_->value), "an event");
+  check_cuda(cudaEventSynchronize(stream_->end), "the product " + to_string(entrant.key));
+  float milliseconds = 0;
+  check_cuda(cudaEventElapsedTime(&milliseconds, stream_->begin, stream_->end), "a time");
+  return Seconds(1e-3 * static_cast<double>(milliseconds) / repeats);
+}
+
+std::vector<std::byte> GemmRace::part_of_output(const Entrant& entrant) const {
+  const std::size_t bytes = output_bytes(entrant.key);
+  check_cuda(cudaMemsetAsync(output_->memory, 0, bytes, stream_->value), "an output");
+  check_blas(entrant.call.enqueue(handle_, stream_->value, entrant.algorithm, entrant.operands,
+                                  workspace_->memory),
+             "the product " + to_string(entrant.key));
+  std::vector<std::byte> part(std::min(bytes, static_cast<std::size_t>(kSampledBytes)));
+  const std::byte* middle = static_cast<std::byte*>(output_->memory) + (bytes - part.size()) / 2;
+  check_cuda(
+      cudaMemcpyAsync(part.data(), middle, part.size(), cudaMemcpyDeviceToHost, stream_->value),
+      "an output");
+  check_cuda(cudaStreamSynchronize(stream_->value), "the product " + to_string(entrant.key));
+  return part;
+}
+
+bool GemmRace::repeats_its_bits(const Entrant& entrant) const {
+  return part_of_output(entrant) == part_of_output(entrant);
+}
+
+int GemmRace::repeats_of(const Entrant& entrant) const {
+  const Seconds once = std::max(time(entrant, 1), Seconds(1e-6));
+  return static_cast<int>(std::clamp(std::ceil(kTimedAtLeast / once), 1.0, double{kMostRepeats}));
+}
+
+void GemmRace::warm_up(const Entrant& entrant, int repeats) {
+  if (warm_) return;
+  const auto begin = std::chrono::steady_clock::now();
+  while (Seconds(std::chrono::steady_clock::now() - begin) < kWarmUp) {
+    if (time(entrant, repeats) == kNever) return;
+  }
+  warm_ = true;
+}
+
+GemmEntry GemmRace::run(const GemmKey& key) {
+  const GemmCall call(key);
+  const std::vector<GemmAlgorithm> algorithms = call.suggestions(handle_);
+  const Places places = places_of(key);
+  std::uint16_t* normals = normals_->halves();
+  check(2 * static_cast<std::size_t>(places.end) <= normals_->size &&
+            output_bytes(key) <= output_->size,
+        "a race runs the products it was made for");
+  const bool onto_itself = key.product != GemmProduct::forward;
+  GemmOperands operands{.a = normals, .b = normals + places.b, .d = output_->memory};
+  if (key.bias) operands.bias = normals + places.bias;
+  if (key.adds) operands.addend = onto_itself ? output_->memory : normals + places.addend;
+  check_cuda(cudaMemsetAsync(output_->memory, 0, output_bytes(key), stream_->value), "an output");
+
+  std::vector<Entrant> entrants;
+  entrants.reserve(algorithms.size());
+  for (const GemmAlgorithm& algorithm : algorithms) {
+    entrants.push_back({key, call, algorithm, operands});
+  }
+  warm_up(entrants.front(), repeats_of(entrants.front()));
+  // One look at each, then rounds of those that may win, in turn, so that a drifting clock meets
+  // all alike.
+  const int repeats = repeats_of(entrants.front());
+  std::vector<Seconds> times;
+  times.reserve(entrants.size());
+  for (const Entrant& entrant : entrants) times.push_back(time(entrant, repeats));
+  const std::vector<std::size_t> remaining = finalists(times);
+  std::vector<std::vector<Seconds>> samples(times.size());
+  const int rounds = *std::ranges::min_element(times) < kLong ? kRounds : kRoundsOfLong;
+  for (int round = 0; round < rounds; ++round) {
+    for (const std::size_t i : remaining) {
+      samples[i].push_back(time(entrants[i], repeats, repeats > 1 ? 1 : 0));
+    }
+  }
+  std::ranges::fill(times, kNever);
+  for (const std::size_t i : remaining) times[i] = median(samples[i]);
+  const Seconds first_time = times.front();
+  for (;;) {
+    const std::size_t chosen = choose(times);
+    if (!repeats_its_bits(entrants[chosen])) {
+      times[chosen] = kNever;
+      continue;
+    }
+    return {.algorithm = algorithms[chosen],
+            .configuration = to_string(configuration_of(algorithms[chosen])),
+            .time = times[chosen],
+            .first_time = std::isfinite(first_time.count()) ? first_time : times[chosen],
+            .suggestion = static_cast<std::int64_t>(chosen),
+            .suggestions = static_cast<std::int64_t>(times.size())};
+  }
+}
+
+}  // namespace sluice::engine

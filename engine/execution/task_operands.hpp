@@ -1,0 +1,34 @@
+// What backends read of a bound task: typed addresses of its tensors.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/execution/device.hpp"
+#include "engine/optimizer/adamw.hpp"
+
+namespace sluice::engine {
+
+template <class T>
+[[nodiscard]] T* as(const BoundAccess& access) {
+  return reinterpret_cast<T*>(access.data);
+}
+
+/// fp32 elements.
+[[nodiscard]] inline std::int64_t floats(const BoundAccess& access) {
+  return access.bytes.count() / 4;
+}
+
+/// Of an update.
+[[nodiscard]] inline AdamWOperands adamw_operands(const BoundTask& task,
+                                                  planner::GradientWire wire) {
+  return {
+      .high = as<std::uint16_t>(task.access(planner::Role::weights)),
+      .low = as<std::uint16_t>(task.access(planner::Role::low)),
+      .m = as<float>(task.access(planner::Role::moment1)),
+      .v = as<float>(task.access(planner::Role::moment2)),
+      .gradient = task.access(planner::Role::gradient).data,
+      .wire = wire,
+  };
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,86 @@
+// AdamW on the 12-byte state: one fused pass that reads and writes high, low, m and v and reads the
+// gradient. CPU and GPU share this list of operations (each rounded to fp32 once, to nearest even,
+// denormals kept):
+//   g  = gradient * clip_scale
+//   m  = fma(1 - beta1, g, beta1 * m)
+//   v  = fma(1 - beta2, g * g, beta2 * v)
+//   d  = fma(sqrt(v), 1 / sqrt(1 - beta2^t), eps)
+//   p  = fma(-lr * weight_decay, p, p)            only tensors that decay
+//   p  = fma(-lr / (1 - beta1^t), m / d, p)
+// All constants are computed in double on the host and rounded to fp32 once. Source: Loshchilov and
+// Hutter, "Decoupled weight decay regularization", algorithm 2, in the form PyTorch's AdamW has.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/optimizer/thread_pool.hpp"
+#include "planner/models/job.hpp"
+#include "planner/models/shape.hpp"
+
+namespace sluice::engine {
+
+/// Constants of one optimizer step.
+struct AdamWStep {
+  float clip_scale;
+  float beta1, one_minus_beta1;
+  float beta2, one_minus_beta2;
+  float inverse_root_correction2;  ///< 1 / sqrt(1 - beta2^t)
+  float eps;
+  float minus_decay;      ///< -lr * weight_decay
+  float minus_step_size;  ///< -lr / (1 - beta1^t)
+};
+
+/// Scale that brings a global gradient norm to at most settings.clip, as PyTorch's clip_grad_norm_:
+/// min(1, clip / (norm + 1e-6)); 1 without clipping.
+[[nodiscard]] float clip_scale(const planner::AdamWSettings& settings, double norm);
+
+/// Constants of step `step` (from 1) with learning rate `lr`.
+[[nodiscard]] AdamWStep adamw_step(const planner::AdamWSettings& settings, double lr,
+                                   std::int64_t step, float clip_scale);
+
+/// One unit's state, each [padded] elements, and its gradient.
+struct AdamWOperands {
+  std::uint16_t* high;
+  std::uint16_t* low;
+  float* m;
+  float* v;
+  const void* gradient;  ///< fp32, or bf16 where the wire is bf16.
+  planner::GradientWire wire = planner::GradientWire::fp32;
+};
+
+/// Consecutive elements of a unit's vector that decay or do not. Padding belongs to neither.
+struct AdamWSpan {
+  std::int64_t begin, end;
+  bool decays;
+};
+[[nodiscard]] std::vector<AdamWSpan> adamw_spans(const planner::UnitTensors& unit);
+
+/// Elements that one thread updates at a time: 1.75 MiB moved, so that what is lost at the ends of
+/// a block (prefetchers starting anew) and of an update (threads out of step) is below 1 %.
+inline constexpr std::int64_t kUpdateBlock = 65536;
+
+/// Elements of a unit that an update is of: operands begin at `first`.
+struct AdamWPart {
+  std::int64_t first = 0;
+  std::int64_t count = std::numeric_limits<std::int64_t>::max();
+};
+
+/// Updates the elements of `spans` in `part`, in fixed blocks over at most `threads` workers of
+/// `pool`. The result does not depend on threads or instruction set.
+void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> spans,
+                  const AdamWStep& step, ThreadPool& pool, int threads, AdamWPart part = {});
+
+/// One compiled path of the same operations; for tests and for the numerics id.
+struct AdamWPath {
+  std::string_view name;  ///< "avx512", "avx2", either with " streamed", "portable"
+  bool supported;         ///< By this processor.
+  void (*update)(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,
+                 const AdamWStep& step);
+};
+[[nodiscard]] std::span<const AdamWPath> adamw_paths();  ///< Fastest first.
+
+}  // namespace sluice::engine

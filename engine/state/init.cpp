@@ -1,0 +1,88 @@
+#include "engine/state/init.hpp"
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string_view>
+
+#include "engine/optimizer/master_weights.hpp"
+
+namespace sluice::engine {
+namespace {
+
+using Block = std::array<std::uint32_t, 4>;
+
+/// Ten rounds of Philox4x32 with the paper's multipliers and Weyl increments.
+Block philox(Block counter, std::uint32_t key0, std::uint32_t key1) {
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t a = std::uint64_t{0xD2511F53u} * counter[0];
+    const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * counter[2];
+    counter = {
+        static_cast<std::uint32_t>(b >> 32) ^ counter[1] ^ key0, static_cast<std::uint32_t>(b),
+        static_cast<std::uint32_t>(a >> 32) ^ counter[3] ^ key1, static_cast<std::uint32_t>(a)};
+    key0 += 0x9E3779B9u;
+    key1 += 0xBB67AE85u;
+  }
+  return counter;
+}
+
+/// FNV-1a of the tensor's name: its stream of the generator.
+std::uint64_t stream_of(std::string_view name) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const char letter : name) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+/// Uniform in (0, 1), 53 bits.
+double uniform(std::uint32_t high, std::uint32_t low) {
+  const std::uint64_t bits = (std::uint64_t{high} << 32 | low) >> 11;
+  return (static_cast<double>(bits) + 0.5) * 0x1p-53;
+}
+
+struct NormalPair {
+  double even, odd;
+};
+
+/// Elements 2 * pair and 2 * pair + 1 of a stream, by Box and Muller.
+NormalPair normal_pair(std::uint64_t seed, std::uint64_t stream, std::uint64_t pair) {
+  const Block bits =
+      philox({static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32),
+              static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)},
+             static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  const double radius = std::sqrt(-2 * std::log(uniform(bits[0], bits[1])));
+  const double angle = 2 * std::numbers::pi * uniform(bits[2], bits[3]);
+  return {radius * std::cos(angle), radius * std::sin(angle)};
+}
+
+}  // namespace
+
+double normal_at(std::uint64_t seed, const char* name, std::uint64_t index) {
+  const NormalPair pair = normal_pair(seed, stream_of(name), index / 2);
+  return index % 2 == 0 ? pair.even : pair.odd;
+}
+
+void initialize_range(const planner::ModelShape& shape, const planner::TensorSpec& tensor,
+                      std::uint64_t seed, std::int64_t first, std::span<std::uint16_t> high,
+                      std::span<std::uint16_t> low) {
+  const auto set = [&](std::int64_t index, double value) {
+    const SplitMaster halves = split_master(static_cast<float>(value));
+    high[static_cast<std::size_t>(index - first)] = halves.high;
+    low[static_cast<std::size_t>(index - first)] = halves.low;
+  };
+  const std::int64_t end = first + std::ssize(high);
+  if (!tensor.decays) {
+    const double value = tensor.name.ends_with("norm.weight") ? 1 : 0;
+    for (std::int64_t i = first; i < end; ++i) set(i, value);
+    return;
+  }
+  const std::uint64_t stream = stream_of(tensor.name);
+  for (std::int64_t i = first; i < end; i += 2) {
+    const NormalPair pair = normal_pair(seed, stream, static_cast<std::uint64_t>(i) / 2);
+    set(i, shape.init_std * pair.even);
+    if (i + 1 < end) set(i + 1, shape.init_std * pair.odd);
+  }
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,22 @@
+// Initial master weights: a pure function of (seed, tensor name, element), so neither order nor
+// threads change a bit.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "planner/models/shape.hpp"
+
+namespace sluice::engine {
+
+/// Elements [first, first + high.size()) of one tensor, `first` even, into `high` and `low`, which
+/// are equally long: of matrices normal(0, shape.init_std), of norms 1, of biases 0.
+void initialize_range(const planner::ModelShape& shape, const planner::TensorSpec& tensor,
+                      std::uint64_t seed, std::int64_t first, std::span<std::uint16_t> high,
+                      std::span<std::uint16_t> low);
+
+/// Element `index` of the normal(0, 1) stream of tensor `name` under `seed`: Philox4x32-10 (Salmon
+/// et al., SC 2011) and the Box-Muller transform.
+[[nodiscard]] double normal_at(std::uint64_t seed, const char* name, std::uint64_t index);
+
+}  // namespace sluice::engine

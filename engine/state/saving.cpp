@@ -1,0 +1,102 @@
+#include "engine/state/saving.hpp"
+
+#include <pthread.h>
+
+#include <csignal>
+#include <exception>
+#include <utility>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// Ends the writing of a save that a newer one replaces.
+struct SaveGivenUp {};
+
+/// Signals belong to the thread that runs the program's main loop; threads started here inherit it.
+void leave_signals_to_others() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+Seconds since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::steady_clock::now() - begin;
+}
+
+}  // namespace
+
+Saving::Saving(const RunFolder& folder, const planner::ModelShape& shape,
+               const TrainingState& state, SavingOptions options)
+    : folder_(folder), shape_(shape), options_(std::move(options)) {
+  if (options_.background) snapshot_ = std::make_unique<StateSnapshot>(shape, state);
+}
+
+Saving::~Saving() { finish(); }
+
+void Saving::finish() {
+  if (writer_.joinable()) writer_.join();
+}
+
+void Saving::save(CheckpointFacts facts, const TrainingState& state) {
+  Task task{.facts = std::move(facts), .begin = Clock::now()};
+  finish();
+  if (!snapshot_) return write(task, state);
+  snapshot_->take(state);
+  task.background = true;
+  task.threads = options_.background_threads;
+  task.stall = since(task.begin);
+  given_up_ = false;
+  writer_ = std::thread([this, task = std::move(task)] {
+    pthread_setname_np(pthread_self(), "checkpoint");
+    leave_signals_to_others();
+    write(task, *snapshot_);
+  });
+}
+
+void Saving::save_now(CheckpointFacts facts, const TrainingState& state, Older older) {
+  const Task task{.facts = std::move(facts), .begin = Clock::now()};
+  given_up_ = older == Older::given_up;
+  finish();
+  given_up_ = false;
+  if (last_step() != task.facts.step) write(task, state);
+}
+
+void Saving::write(const Task& task, const StateSource& source) {
+  SaveReport report{.step = task.facts.step, .stall = task.stall};
+  const std::int64_t all = 3 * planner::parameter_count(shape_);
+  std::atomic<std::int64_t> done{0};
+  const auto progress = [&](std::int64_t elements) {
+    const std::int64_t now = done.fetch_add(elements) + elements;
+    if (!task.background && options_.progress) options_.progress(task.facts.step, now, all);
+    if (task.background && given_up_.load()) throw SaveGivenUp();
+  };
+  try {
+    folder_.require_there();
+    report.folder = write_checkpoint(folder_.checkpoints(), task.facts, options_.config, source,
+                                     progress, task.threads);
+    report.written = since(task.begin);
+    drop_checkpoints(folder_.checkpoints(), options_.kept, task.facts.step);
+  } catch (const SaveGivenUp&) {
+    return;
+  } catch (const std::exception& error) {
+    (report.folder ? report.warning : report.failure) = error.what();
+  }
+  if (!task.background) report.stall = since(task.begin);
+  const std::lock_guard lock(mutex_);
+  if (report.folder) last_step_ = report.step;
+  ended_.push_back(std::move(report));
+}
+
+std::vector<SaveReport> Saving::ended() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(ended_, {});
+}
+
+std::optional<std::int64_t> Saving::last_step() const {
+  const std::lock_guard lock(mutex_);
+  return last_step_;
+}
+
+}  // namespace sluice::engine

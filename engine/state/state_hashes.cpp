@@ -1,0 +1,96 @@
+// Hashes of a trained state: of pieces on all cores, then of the pieces' hashes, for SHA-256 takes
+// one byte after the other.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "engine/model_files/state_pieces.hpp"
+#include "engine/state/training_state.hpp"
+#include "planner/effort/parallel_for.hpp"
+#include "planner/files/hash.hpp"
+
+namespace sluice::engine {
+namespace {
+
+constexpr std::array kWeights = {Plane::high, Plane::low};
+constexpr std::array kMoments = {Plane::m, Plane::v};
+
+/// Bytes of one plane of one unit.
+struct Window {
+  std::size_t unit;
+  Plane plane;
+  std::int64_t offset, bytes;
+};
+
+/// `planes` of every tensor of every unit in canonical order, without padding, in pieces.
+std::vector<Window> windows_of(const planner::ModelShape& shape, std::span<const Plane> planes) {
+  std::vector<Window> windows;
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    for (const planner::TensorSpec& tensor : planner::unit_tensors(shape, unit).tensors) {
+      for (const Plane plane : planes) {
+        const std::int64_t end = element_bytes(plane) * (tensor.offset + tensor.size());
+        for (std::int64_t at = element_bytes(plane) * tensor.offset; at < end;) {
+          windows.push_back({unit, plane, at, std::min(kHashedPiece, end - at)});
+          at += windows.back().bytes;
+        }
+      }
+    }
+  }
+  return windows;
+}
+
+using Digest = std::array<std::uint8_t, 32>;
+
+std::string sha256_of(std::span<const Digest> digests) {
+  return planner::Sha256().update(std::as_bytes(digests)).hex();
+}
+
+/// Of every window. `hashed` is told of bytes, from one thread at a time.
+std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Window>& windows,
+                               const std::function<void(std::int64_t bytes)>& hashed) {
+  std::vector<Digest> digests(windows.size());
+  std::atomic<std::size_t> next{0};
+  std::mutex mutex;
+  const auto threads = static_cast<std::size_t>(state_threads());
+  planner::parallel_for(threads, state_threads(), [&](std::size_t) {
+    std::vector<std::byte> memory(kHashedPiece);  // A thread's own.
+    for (std::size_t i = next++; i < windows.size(); i = next++) {
+      const Window& window = windows[i];
+      const auto bytes = std::span(memory).first(static_cast<std::size_t>(window.bytes));
+      state.read_plane(window.unit, window.plane, window.offset, bytes);
+      digests[i] = planner::Sha256().update(bytes).digest();
+      const std::lock_guard lock(mutex);
+      hashed(window.bytes);
+    }
+  });
+  return digests;
+}
+
+std::string hash_of(const TrainingState& state, const planner::ModelShape& shape,
+                    std::span<const Plane> planes) {
+  return sha256_of(digests_of(state, windows_of(shape, planes), [](std::int64_t) {}));
+}
+
+}  // namespace
+
+StateHashes TrainingState::hashes(const HashProgress& progress) const {
+  std::vector<Window> windows = windows_of(shape_, kWeights);
+  const std::size_t weights = windows.size();
+  for (const Window& window : windows_of(shape_, kMoments)) windows.push_back(window);
+  std::int64_t all = 0, done = 0;
+  for (const Window& window : windows) all += window.bytes;
+  const std::vector<Digest> digests = digests_of(*this, windows, [&](std::int64_t bytes) {
+    done += bytes;
+    if (progress) progress(done, all);
+  });
+  const std::span<const Digest> hashed = digests;
+  return {.weights = sha256_of(hashed.first(weights)),
+          .moments = sha256_of(hashed.subspan(weights))};
+}
+
+std::string TrainingState::weights_sha256() const { return hash_of(*this, shape_, kWeights); }
+
+std::string TrainingState::state_sha256() const { return hash_of(*this, shape_, kMoments); }
+
+}  // namespace sluice::engine

@@ -1,0 +1,87 @@
+#include "engine/state/state_snapshot.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "engine/optimizer/master_weights.hpp"
+#include "planner/effort/parallel_for.hpp"
+
+namespace sluice::engine {
+namespace {
+
+/// One plane of a unit, or a piece of it.
+struct PlaneCopy {
+  std::size_t unit;
+  Plane plane;
+  std::size_t offset;
+  std::byte* to;
+  std::size_t bytes;
+};
+
+constexpr std::size_t kPlanePiece = std::size_t{8} << 20;
+
+void cut_into(std::vector<PlaneCopy>& pieces, const PlaneCopy& plane) {
+  for (std::size_t at = 0; at < plane.bytes; at += kPlanePiece) {
+    pieces.push_back(
+        {plane.unit, plane.plane, at, plane.to + at, std::min(kPlanePiece, plane.bytes - at)});
+  }
+}
+
+}  // namespace
+
+Bytes StateSnapshot::size_of(const planner::ModelShape& shape) {
+  std::int64_t bytes = 0;
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    bytes += 12 * planner::unit_padded_size(shape, unit);
+  }
+  return Bytes(bytes);
+}
+
+StateSnapshot::StateSnapshot(const planner::ModelShape& shape, const TrainingState& state)
+    : memory_(state.memory_to_read_into(size_of(shape))) {
+  std::byte* next = memory_.get();
+  for (std::size_t unit = 0; unit < planner::unit_count(shape); ++unit) {
+    const std::int64_t padded = planner::unit_padded_size(shape, unit);
+    UnitState& unit_state = units_.emplace_back();
+    unit_state.high = next;
+    unit_state.low = unit_state.high + 2 * padded;
+    unit_state.m = unit_state.low + 2 * padded;
+    unit_state.v = unit_state.m + 4 * padded;
+    next = unit_state.v + 4 * padded;
+    padded_.push_back(padded);
+  }
+}
+
+void StateSnapshot::take(const TrainingState& state) {
+  std::vector<PlaneCopy> pieces;
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    const auto elements = static_cast<std::size_t>(padded_[unit]);
+    const UnitState& to = units_[unit];
+    cut_into(pieces, {unit, Plane::high, 0, to.high, 2 * elements});
+    cut_into(pieces, {unit, Plane::low, 0, to.low, 2 * elements});
+    cut_into(pieces, {unit, Plane::m, 0, to.m, 4 * elements});
+    cut_into(pieces, {unit, Plane::v, 0, to.v, 4 * elements});
+  }
+  planner::parallel_for(pieces.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
+    const PlaneCopy& piece = pieces[i];
+    state.read_plane(piece.unit, piece.plane, static_cast<std::int64_t>(piece.offset),
+                     {piece.to, piece.bytes});
+  });
+}
+
+void StateSnapshot::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,
+                         std::int64_t first, std::span<float> out) const {
+  const UnitState& state = units_[unit];
+  const std::int64_t offset = tensor.offset + first;
+  if (part != StatePart::weights) {
+    const std::byte* moment = part == StatePart::m ? state.m : state.v;
+    std::memcpy(out.data(), moment + 4 * offset, out.size_bytes());
+    return;
+  }
+  const auto* high = reinterpret_cast<const std::uint16_t*>(state.high) + offset;
+  const auto* low = reinterpret_cast<const std::uint16_t*>(state.low) + offset;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = join_master({high[i], low[i]});
+}
+
+}  // namespace sluice::engine

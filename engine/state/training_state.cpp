@@ -1,0 +1,251 @@
+#include "engine/state/training_state.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "engine/model_files/state_pieces.hpp"
+#include "engine/optimizer/master_weights.hpp"
+#include "engine/state/init.hpp"
+#include "planner/effort/parallel_for.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+namespace {
+
+constexpr std::int64_t kHalfBytes = 2;
+constexpr std::int64_t kMomentBytes = 4;
+
+DiskPlane disk_plane(Plane plane) {
+  switch (plane) {
+    case Plane::high:
+      return DiskPlane::high;
+    case Plane::low:
+      return DiskPlane::low;
+    case Plane::m:
+      return DiskPlane::moment1;
+    case Plane::v:
+      return DiskPlane::moment2;
+  }
+  throw std::logic_error("contract broken: a plane of the state is one of four");
+}
+
+/// One piece's worth of normal values for every matrix.
+class RepeatedDraw {
+ public:
+  RepeatedDraw(const planner::ModelShape& shape, const StatePieces& pieces, std::uint64_t seed) {
+    std::int64_t longest = 0;
+    const planner::TensorSpec* matrix = nullptr;
+    for (std::size_t i = 0; i < pieces.size(); ++i) {
+      if (!pieces.tensor(pieces[i]).decays) continue;
+      longest = std::max(longest, pieces[i].elements);
+      matrix = &pieces.tensor(pieces[i]);
+    }
+    if (matrix == nullptr) return;
+    high_.resize(static_cast<std::size_t>(longest + kShifts));
+    low_.resize(high_.size());
+    initialize_range(shape, *matrix, seed, 0, high_, low_);
+  }
+  [[nodiscard]] std::span<const std::uint16_t> high(std::size_t piece, std::size_t count) const {
+    return std::span(high_).subspan(start(piece), count);
+  }
+  [[nodiscard]] std::span<const std::uint16_t> low(std::size_t piece, std::size_t count) const {
+    return std::span(low_).subspan(start(piece), count);
+  }
+
+ private:
+  /// A prime: rows, whose lengths are powers of two, would else be the same in all pieces.
+  static constexpr std::int64_t kShifts = 8191;
+  static std::size_t start(std::size_t piece) {
+    constexpr std::size_t kApart = 977;
+    return piece * kApart % kShifts;
+  }
+  std::vector<std::uint16_t> high_, low_;
+};
+
+}  // namespace
+
+TrainingState::TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph,
+                             Device& device, DiskStore* disk)
+    : shape_(shape), device_(device), disk_(disk), units_(planner::unit_count(shape)) {
+  std::map<std::string, std::span<std::byte>> lasting;
+  for (const planner::Placement& placement : graph.layout.placements) {
+    const planner::StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
+    if (!tensor.persistent || tensor.arena == planner::Arena::disk) continue;
+    lasting[tensor.name] = device.arena(tensor.arena)
+                               .subspan(static_cast<std::size_t>(placement.offset.count()),
+                                        static_cast<std::size_t>(tensor.bytes.count()));
+  }
+  const auto find = [&](const char* plane, const std::string& unit) {
+    const auto found = lasting.find(std::string(plane) + "/" + unit);
+    return found == lasting.end() ? std::span<std::byte>{} : found->second;
+  };
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    const std::string name = planner::unit_name(shape, unit);
+    UnitState& state = units_[unit];
+    const std::span<std::byte> copy = find("weights", name);
+    state.high = find("master", name).data();
+    state.m = find("moment1", name).data();
+    state.v = find("moment2", name).data();
+    state.copy = copy.data();
+    state.copy_bytes = Bytes(static_cast<std::int64_t>(copy.size()));
+    const auto on_disk = [&](DiskPlane plane) {
+      return disk_ != nullptr && disk_->holds(unit, plane);
+    };
+    check((state.high != nullptr || on_disk(DiskPlane::high)) &&
+              (on_disk(DiskPlane::moment1) || (state.m != nullptr && state.v != nullptr)),
+          "every unit's state lives somewhere");
+    if (on_disk(DiskPlane::low)) continue;
+    state.low = state.high + kHalfBytes * planner::unit_padded_size(shape, unit);
+  }
+}
+
+std::byte* TrainingState::address(std::size_t unit, Plane plane) const {
+  const UnitState& state = units_[unit];
+  const std::array<std::byte*, kPlanes.size()> planes = {state.high, state.low, state.m, state.v};
+  return planes[static_cast<std::size_t>(plane)];
+}
+
+void TrainingState::read_plane(std::size_t unit, Plane plane, std::int64_t offset,
+                               std::span<std::byte> out) const {
+  if (const std::byte* begin = address(unit, plane)) return device_.read(begin + offset, out);
+  disk_->read(unit, disk_plane(plane), offset, out);
+}
+
+void TrainingState::write_plane(std::size_t unit, Plane plane, std::int64_t offset,
+                                std::span<const std::byte> in) {
+  if (std::byte* begin = address(unit, plane)) return device_.write(in, begin + offset);
+  disk_->write(unit, disk_plane(plane), offset, in);
+}
+
+void TrainingState::clear_moments_in_memory() {
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) {
+    for (const Plane plane : {Plane::m, Plane::v}) {
+      std::byte* begin = address(unit, plane);
+      if (begin != nullptr) device_.clear(begin, static_cast<std::size_t>(moment_bytes(unit)));
+    }
+  }
+}
+
+void TrainingState::clear_moments_on_disk() {
+  constexpr std::array moments = {Plane::m, Plane::v};
+  planner::parallel_for(moments.size() * units_.size(), state_threads(), [&](std::size_t i) {
+    const std::size_t unit = i / moments.size();
+    const Plane plane = moments[i % moments.size()];
+    if (address(unit, plane) != nullptr) return;
+    disk_->clear(unit, disk_plane(plane), moment_bytes(unit));
+  });
+}
+
+std::int64_t TrainingState::moment_bytes(std::size_t unit) const {
+  return kMomentBytes * planner::unit_padded_size(shape_, unit);
+}
+
+void TrainingState::initialize(const InitialWeights& weights) {
+  clear_moments_in_memory();
+  clear_moments_on_disk();
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
+  const StatePieces pieces(shape_, {StatePart::weights});
+  std::optional<RepeatedDraw> draw;
+  if (weights.repeated) draw.emplace(shape_, pieces, weights.seed);
+  planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
+    const StatePiece& piece = pieces[i];
+    const planner::TensorSpec& tensor = pieces.tensor(piece);
+    const std::int64_t offset = tensor.offset + piece.first;
+    const auto count = static_cast<std::size_t>(piece.elements);
+    if (draw && tensor.decays) {
+      return write_halves(piece.unit, offset, draw->high(i, count), draw->low(i, count));
+    }
+    std::vector<std::uint16_t> high(count), low(count);
+    initialize_range(shape_, tensor, weights.seed, piece.first, high, low);
+    write_halves(piece.unit, offset, high, low);
+  });
+}
+
+void TrainingState::write_weights(std::size_t unit, std::span<const std::uint16_t> high,
+                                  std::span<const std::uint16_t> low) {
+  write_halves(unit, 0, high, low);
+}
+
+void TrainingState::load(const LoadedState& from) {
+  std::vector<StatePart> parts = {StatePart::weights};
+  clear_moments_in_memory();
+  if (from.moments == LoadedState::Moments::loaded) {
+    // What on the disk is padding alone was never written, and is zero.
+    parts.insert(parts.end(), {StatePart::m, StatePart::v});
+  } else {
+    clear_moments_on_disk();
+  }
+  for (std::size_t unit = 0; unit < units_.size(); ++unit) clear_padding(unit);
+  const StatePieces pieces(shape_, parts);
+  std::mutex mutex;
+  std::int64_t done = 0;
+  planner::parallel_for(pieces.size(), state_threads(), [&](std::size_t i) {
+    const StatePiece& piece = pieces[i];
+    std::vector<float> values(static_cast<std::size_t>(piece.elements));
+    from.source.read(piece.part, piece.unit, pieces.tensor(piece), piece.first, values);
+    write_piece(piece, pieces.tensor(piece).offset + piece.first, values);
+    const std::lock_guard lock(mutex);
+    done += piece.elements;
+    if (from.progress) from.progress(done, pieces.elements());
+  });
+}
+
+/// Zeroes what lies between and behind a unit's tensors, wherever copies of it stay.
+void TrainingState::clear_padding(std::size_t unit) {
+  const planner::UnitTensors tensors = planner::unit_tensors(shape_, unit);
+  for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
+    const std::int64_t begin = tensors.tensors[i].offset + tensors.tensors[i].size();
+    const std::int64_t end =
+        i + 1 < tensors.tensors.size() ? tensors.tensors[i + 1].offset : tensors.padded_size;
+    if (begin == end) continue;
+    const std::vector<std::uint16_t> zeros(static_cast<std::size_t>(end - begin));
+    write_halves(unit, begin, zeros, zeros);
+  }
+}
+
+void TrainingState::write_halves(std::size_t unit, std::int64_t offset,
+                                 std::span<const std::uint16_t> high,
+                                 std::span<const std::uint16_t> low) {
+  const UnitState& state = units_[unit];
+  write_plane(unit, Plane::high, kHalfBytes * offset, std::as_bytes(high));
+  write_plane(unit, Plane::low, kHalfBytes * offset, std::as_bytes(low));
+  if (state.copy == nullptr) return;
+  // An update on the device refreshes its copy itself: nothing else would, before the first step.
+  const std::int64_t halves = kHalfBytes * planner::unit_padded_size(shape_, unit);
+  device_.write(std::as_bytes(high), state.copy + kHalfBytes * offset);
+  if (state.copy_bytes.count() > halves) {
+    device_.write(std::as_bytes(low), state.copy + halves + kHalfBytes * offset);
+  }
+}
+
+void TrainingState::write_piece(const StatePiece& piece, std::int64_t offset,
+                                std::span<const float> values) {
+  if (piece.part != StatePart::weights) {
+    const Plane moment = piece.part == StatePart::m ? Plane::m : Plane::v;
+    return write_plane(piece.unit, moment, kMomentBytes * offset, std::as_bytes(values));
+  }
+  std::vector<std::uint16_t> high(values.size()), low(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const SplitMaster halves = split_master(values[i]);
+    high[i] = halves.high;
+    low[i] = halves.low;
+  }
+  write_halves(piece.unit, offset, high, low);
+}
+
+void TrainingState::read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor,
+                         std::int64_t first, std::span<float> out) const {
+  const std::int64_t offset = tensor.offset + first;
+  if (part != StatePart::weights) {
+    return read_plane(unit, part == StatePart::m ? Plane::m : Plane::v, kMomentBytes * offset,
+                      std::as_writable_bytes(out));
+  }
+  std::vector<std::uint16_t> high(out.size()), low(out.size());
+  read_plane(unit, Plane::high, kHalfBytes * offset, std::as_writable_bytes(std::span(high)));
+  read_plane(unit, Plane::low, kHalfBytes * offset, std::as_writable_bytes(std::span(low)));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = join_master({high[i], low[i]});
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,128 @@
+#include "engine/training/step_runner.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <string>
+
+#include "sim/error.hpp"
+
+namespace sluice::engine {
+
+using planner::Role;
+using planner::TaskKind;
+
+namespace {
+
+std::span<const double> doubles_of(const BoundAccess& access) {
+  return {reinterpret_cast<const double*>(access.data),
+          static_cast<std::size_t>(access.bytes.count()) / sizeof(double)};
+}
+
+/// Micro-batches or units in order, in double.
+double sum_of(const BoundAccess& access) {
+  double sum = 0;
+  for (const double each : doubles_of(access)) sum += each;
+  return sum;
+}
+
+/// Backward comes to the last unit first, and what is not finite there spreads to those before it.
+std::optional<std::size_t> last_not_finite(std::span<const double> norms) {
+  for (std::size_t unit = norms.size(); unit-- > 0;) {
+    if (!std::isfinite(norms[unit])) return unit;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Diverged::Diverged(std::int64_t step, bool loss, std::optional<std::size_t> gradient_unit,
+                   const std::string& where)
+    : BadRequest(std::string("training diverged: the ") + (loss ? "loss" : "gradient norm") +
+                 " of step " + std::to_string(step) + " is not a finite number" + where +
+                 ": lower optimizer.lr, or raise schedule.warmup_steps"),
+      step_(step),
+      loss_(loss),
+      gradient_unit_(gradient_unit) {}
+
+StepRunner::StepRunner(const Program& program, Device& device, const planner::Job& job,
+                       TokenSource& tokens, LearningRate learning_rate,
+                       std::span<AdamWStep> constants, DiskStore* disk)
+    : program_(program),
+      device_(device),
+      job_(job),
+      tokens_(tokens),
+      learning_rate_(std::move(learning_rate)),
+      disk_(disk),
+      updates_(constants.empty() ? std::span(own_updates_) : constants) {}
+
+void StepRunner::expect(std::int64_t first, std::int64_t last) {
+  first_ = first;
+  results_.assign(static_cast<std::size_t>(last - first + 1), StepResult{});
+}
+
+void StepRunner::run(std::uint32_t index, std::int64_t step) {
+  const BoundTask& task = program_.task(index);
+  switch (task.kind) {
+    case TaskKind::data:
+      return gather(task, step);
+    case TaskKind::launch:
+      // Addresses are the same every step, so a group is bound once, by the program; what remains
+      // to a launcher is its turn in the order.
+      return;
+    case TaskKind::grads:
+      return reduce(task, step);
+    case TaskKind::read_state:
+    case TaskKind::write_state:
+    case TaskKind::write_gradient:
+    case TaskKind::read_gradient:
+    case TaskKind::read_weights:
+    case TaskKind::write_weights:
+      check(disk_ != nullptr, "a plan that uses the disk has a file there");
+      return disk_->move(task, before_ + step);
+    default:
+      return device_.run(task, update_of(step), Pace::link);
+  }
+}
+
+void StepRunner::gather(const BoundTask& task, std::int64_t step) {
+  const BoundAccess& buffer = task.access(Role::tokens);
+  const auto tokens = static_cast<std::size_t>(job_.tokens());
+  check(buffer.bytes.count() == static_cast<std::int64_t>(2 * tokens * sizeof(std::int32_t)),
+        "the token buffer holds inputs and targets");
+  auto* inputs = reinterpret_cast<std::int32_t*>(buffer.data);
+  const std::int64_t of_run = before_ + step;
+  const std::span targets(inputs + tokens, tokens);
+  tokens_.read((of_run - 1) * job_.batch_size, {inputs, tokens}, targets);
+  StepResult& result = expected(step);
+  const auto masked = std::ranges::count_if(targets, [](std::int32_t each) { return each < 0; });
+  result.padding = std::ranges::count(targets, kPaddingTarget);
+  // A step without a target has no gradient, whatever it is divided by.
+  result.targets = std::max<std::int64_t>(1, std::ssize(targets) - masked);
+  // Without clipping an update may run before `grads`; with it, `grads` completes the constants.
+  update_of(step) = adamw_step(job_.optimizer, learning_rate_(of_run), of_run,
+                               static_cast<float>(gradient_scale(result)));
+}
+
+void StepRunner::reduce(const BoundTask& task, std::int64_t step) {
+  StepResult& result = expected(step);
+  const std::int64_t of_run = before_ + step;
+  result.lr = learning_rate_(of_run);
+  result.loss = sum_of(task.access(Role::loss_sum)) / static_cast<double>(result.targets);
+  if (const BoundAccess* balance = task.find(Role::balance_loss)) {
+    result.balance_loss = sum_of(*balance) / static_cast<double>(job_.micro_batches());
+  }
+  result.grad_norm = std::sqrt(sum_of(task.access(Role::norm_sum))) * gradient_scale(result);
+  if (!std::isfinite(result.loss) || !std::isfinite(result.grad_norm)) {
+    throw Diverged(of_run, !std::isfinite(result.loss),
+                   last_not_finite(doubles_of(task.access(Role::norm_sum))), "");
+  }
+  if (job_.optimizer.clip) {
+    const double scale =
+        gradient_scale(result) * static_cast<double>(clip_scale(job_.optimizer, result.grad_norm));
+    update_of(step) = adamw_step(job_.optimizer, result.lr, of_run, static_cast<float>(scale));
+  }
+  result.end = std::chrono::steady_clock::now();
+}
+
+}  // namespace sluice::engine

@@ -1,0 +1,163 @@
+#include "planner/buying/advice.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/buying/advice_conclusion.hpp"
+#include "planner/buying/advice_text.hpp"
+#include "planner/buying/choice.hpp"
+#include "planner/buying/upgrade_worth.hpp"
+
+namespace sluice::planner {
+namespace {
+
+void compare_nodes(std::vector<std::string>& said, const BuyReport& report,
+                   const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : report.rows) {
+    if (row.kind != RowKind::resident_node || !row.fits) continue;
+    const bool cheaper =
+        best != nullptr && row.rent_usd && (!best->rent_usd || *row.rent_usd < *best->rent_usd);
+    if (best == nullptr || cheaper) best = &row;
+  }
+  if (best == nullptr) {
+    said.emplace_back("No node of eight GPUs of the catalogue holds this model resident.");
+    return;
+  }
+  std::string text = "Faster: rent " + best->machine + ", which holds the model resident: ";
+  if (best->days) {
+    text += "between " + days_text(*best->days) + " (no schedule is faster) and " +
+            days_text(*best->days_high);
+  } else {
+    text += "at most " + decimal(best->tokens_per_s, 0) + " tokens/s";
+  }
+  if (best->rent_usd && best->days_high) {
+    const double most = *best->rent_usd_per_hour * *best->days_high * kHoursPerDay;
+    text += ", " + dollars(*best->rent_usd) + " to " + dollars(most);
+    const BuyRow* alone = cheapest_to_rent(report.rows, request);
+    if (alone != nullptr && most <= *alone->rent_usd) {
+      text += ": cheaper, too";
+    } else if (alone != nullptr && *best->rent_usd < *alone->rent_usd) {
+      text += ": perhaps cheaper, too";
+    }
+  }
+  said.push_back(text + (best->rent_usd_per_hour ? "." : "; no price of it is known."));
+}
+
+std::string plain(const std::string& resource) {
+  if (resource == "h2d" || resource == "d2h") return resource + " link rate";
+  if (resource == "dram") return "host memory bandwidth";
+  if (resource == "cpu") return "CPU optimizer speed";
+  if (resource == "hbm") return "device memory";
+  if (resource == "host") return "host memory";
+  if (resource == "disk") return "disk rate";
+  if (resource == "hbm_bandwidth") return "device memory bandwidth";
+  return resource;
+}
+
+/// "10 % more link rate takes 3.1 % off the step".
+std::string felt_text(const std::pair<std::string, double>& one) {
+  return "10 % more " + plain(one.first) + " takes " +
+         decimal(100 * (1 - std::pow(1.1, one.second)), 1) + " % off the step";
+}
+
+void say_what_binds(std::vector<std::string>& said, const BuyReport& report) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  if (row == nullptr || !row->fits || report.elasticity.empty()) return;
+  auto order = report.elasticity;
+  std::ranges::stable_sort(order, {}, [](const auto& one) { return one.second; });
+  std::string text = "What binds on " + report.base + ": " + row->limit + ", whose bound is " +
+                     decimal(100 * row->limit_share, 0) + " % of the step";
+  if (!row->next_limit.empty()) text += ", next " + row->next_limit;
+  constexpr double kFelt = -0.05;
+  if (order.front().second > kFelt) {
+    text += "; 10 % more of any one resource takes less than " +
+            decimal(100 * (1 - std::pow(1.1, kFelt)), 1) + " % off";
+  } else {
+    text += "; " + felt_text(order[0]);
+    if (order.size() > 1 && order[1].second <= kFelt) text += ", " + felt_text(order[1]);
+  }
+  said.push_back(text + ".");
+}
+
+/// "+4 DIMMs: ...: -0.9 days for 614 USD more (5,115 USD in all)".
+std::string order_text(const Upgrade& upgrade) {
+  std::string text = upgrade.what;
+  if (upgrade.days_saved) {
+    text += ": -" + days_text(*upgrade.days_saved);
+  } else if (upgrade.speedup) {
+    text += ": " + decimal(*upgrade.speedup, 2) + " times as fast";
+  } else if (upgrade.days) {
+    text += ": fits, " + days_text(*upgrade.days);
+  }
+  if (upgrade.price) text += " for " + dollars(*upgrade.price);
+  if (upgrade.total) {
+    text += " (" + dollars(*upgrade.total) + " with the machine)";
+  }
+  return text;
+}
+
+void say_what_to_add(std::vector<std::string>& said, const BuyReport& report,
+                     const BuyRequest& request) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  const bool fits = row != nullptr && row->fits;
+  constexpr double kWorth = 1.03;
+  constexpr int kMost = 2;
+  if (report.upgrades.empty()) return;
+  std::string text;
+  int count = 0;
+  const Upgrade* dear = nullptr;  // The least dear of what is beyond the budget.
+  auto upgrades = report.upgrades;
+  std::stable_partition(upgrades.begin(), upgrades.end(),
+                        [](const Upgrade& one) { return one.price.has_value(); });
+  for (const Upgrade& upgrade : upgrades) {
+    if (!upgrade.fits || (fits && upgrade.speedup.value_or(1) < kWorth)) continue;
+    const auto least = [](const Upgrade& one) { return one.total ? one.total : one.price; };
+    if (least(upgrade) && request.budget_usd && *least(upgrade) > *request.budget_usd) {
+      if (dear == nullptr || *least(upgrade) < *least(*dear)) dear = &upgrade;
+      continue;
+    }
+    if (++count > kMost) break;
+    text += (count == 1 ? "" : "; or ") + order_text(upgrade);
+  }
+  if (text.empty()) {
+    text =
+        fits ? "nothing: no order tried is worth 3 % of the step" : "no single order makes it fit";
+    if (dear != nullptr) {
+      text += " within " + dollars(*request.budget_usd) +
+              (request.owned ? "" : " for machine and order together") + "; beyond it, " +
+              order_text(*dear);
+    }
+  }
+  said.push_back("What to add to " + report.base + ": " + text + ".");
+}
+
+void say_how_sure(std::vector<std::string>& said, const BuyReport& report) {
+  const BuyRow* row = find_row(report.rows, report.base);
+  if (row == nullptr || !row->fits) return;
+  said.push_back("How sure: times in brackets are 90 % intervals; of the step on " + report.base +
+                 ", " + decimal(100 * row->evidence.measured, 0) + " % rests on measured tasks, " +
+                 decimal(100 * row->evidence.fitted, 0) + " % on measured rates, " +
+                 decimal(100 * row->evidence.datasheet, 0) +
+                 " % on datasheets and rules. Nearest validated case: " + row->nearest_case + ".");
+  if (!row->phases) return;
+  for (const std::string& lacking : phase_shortages(*row->phases)) {
+    said.push_back("Mind, on " + report.base + ": " + lacking + ".");
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> verdict(const BuyReport& report, const BuyRequest& request) {
+  std::vector<std::string> said = conclusion(report, request);
+  compare_nodes(said, report, request);
+  say_what_binds(said, report);
+  say_what_to_add(said, report, request);
+  say_how_sure(said, report);
+  if (request.prices.machines.empty() && request.prices.parts.empty()) {
+    said.emplace_back("No prices were given (--prices FILE): nothing here weighs money.");
+  }
+  return said;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,164 @@
+#include "planner/buying/advice_conclusion.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/buying/advice_text.hpp"
+#include "planner/buying/choice.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::string limits_text(const BuyRequest& request) {
+  std::string text;
+  if (request.budget_usd) text += " within " + dollars(*request.budget_usd);
+  if (request.days) text += " in " + decimal(*request.days, 0) + " days";
+  return text;
+}
+
+/// What is better for the money than the cheapest, if anything is.
+std::string better_text(const BuyReport& report, const BuyRequest& request,
+                        const BuyRow& cheapest) {
+  const BuyRow* better = best_for_the_money(report.rows, request);
+  if (better == nullptr || better == &cheapest) return "";
+  return "; the best for the money is " + buy_text(*better);
+}
+
+/// Nothing that fits has a rent: the cheapest whose GPU has one on a host with less memory, and on
+/// what condition; empty where there is none.
+std::string conditional_rent(const BuyReport& report, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  double least = 0, rate = 0;
+  for (const BuyRow& row : report.rows) {
+    if (!row.fits || row.kind != RowKind::more_memory || !row.days || !row.phases) continue;
+    if (row.gpus == 1) continue;  // Hosts of nodes have memory to give; a card's have not.
+    if (request.days && *row.days > *request.days) continue;
+    const auto known = request.prices.machines.find(row.machine.substr(0, row.machine.find(" + ")));
+    if (known == request.prices.machines.end() || !known->second.rent_usd_per_hour) continue;
+    const double cost = *known->second.rent_usd_per_hour * *row.days * 24;
+    if (best != nullptr && cost >= least) continue;
+    best = &row;
+    least = cost;
+    rate = *known->second.rent_usd_per_hour;
+  }
+  if (best == nullptr || (request.budget_usd && least > *request.budget_usd)) return "";
+  const Bytes host = at(*best->phases, Phase::save, Tier::host).peak;
+  return "Rent, if a lessor gives " + std::to_string((host.count() >> 30) + 1) +
+         " GiB of host memory with it: " + best->machine.substr(0, best->machine.find(" + ")) +
+         ", " + time_text(*best) + ", " + dollars(least) + " at the " + decimal(rate, 2) +
+         " USD an hour that it costs with less.";
+}
+
+/// What the user's own machine does. True where that is all there is to it: it fits, in the days.
+bool say_owned(std::vector<std::string>& said, const BuyRow& own) {
+  if (!own.fits) {
+    said.push_back("Yours, " + own.machine + ", does not fit this job: " + own.limit +
+                   (own.remedy.empty() ? "" : "; " + own.remedy) + ".");
+    return false;
+  }
+  if (own.within_days == false) {
+    said.push_back("Yours, " + own.machine + ", is too slow: " + time_text(own) + ".");
+    return false;
+  }
+  said.push_back("Use what you have: " + own.machine + ", " + time_text(own) + ".");
+  return true;
+}
+
+/// What is worth money to who has a machine that does: rented, at least twice as fast.
+void say_sooner(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
+                const BuyRow& own) {
+  constexpr double kSooner = 0.5;
+  if (!own.days) return;
+  BuyRequest sooner = request;
+  sooner.days = kSooner * *own.days;
+  const BuyRow* rent = cheapest_to_rent(report.rows, sooner);
+  if (rent != nullptr && (!request.budget_usd || *rent->rent_usd <= *request.budget_usd)) {
+    said.push_back("Sooner, rented: " + rent_text(*rent) + ".");
+  }
+  const BuyRow* buy = best_to_buy(report.rows, sooner, true);
+  if (buy != nullptr && buy->buy_usd) said.push_back("Sooner, bought: " + buy_text(*buy) + ".");
+}
+
+/// Renting is the answer; what would have to be so for buying.
+void say_rent(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
+              const BuyRow& rent) {
+  said.push_back("Rent, do not buy, for one such run: " + rent_text(rent) + ".");
+  if (const BuyRow* faster = faster_to_rent(report.rows, request, rent)) {
+    said.push_back("For " + dollars(*faster->rent_usd - *rent.rent_usd) + " more, " +
+                   days_text(*rent.days - *faster->days) + " sooner: " + rent_text(*faster) + ".");
+  }
+  const BuyRow* cheapest = cheapest_to_buy(report.rows, request);
+  if (cheapest == nullptr) return;
+  said.push_back("Buying pays from about " +
+                 decimal(std::ceil(*cheapest->buy_usd / *rent.rent_usd), 0) +
+                 " such runs on, electricity aside: " + buy_text(*cheapest) + ".");
+  const BuyRow* best = best_to_buy(report.rows, request, true);
+  if (best != nullptr && best->buy_usd) {
+    if (best == cheapest) return;
+    said.push_back("The best to buy" + limits_text(request) + " is " + buy_text(*best) +
+                   ", worth it from about " +
+                   decimal(std::ceil(*best->buy_usd / *rent.rent_usd), 0) + " runs on.");
+    return;
+  }
+  const std::string limits = limits_text(request);
+  if (limits.empty()) return;
+  said.push_back("Nothing that fits is to be bought" + limits +
+                 better_text(report, request, *cheapest) + ".");
+}
+
+}  // namespace
+
+const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine) {
+  const auto found = std::ranges::find(rows, machine, &BuyRow::machine);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> conclusion(const BuyReport& report, const BuyRequest& request) {
+  std::vector<std::string> said;
+  const bool any = std::ranges::any_of(report.rows, [](const BuyRow& row) {
+    return row.fits && row.kind != RowKind::resident_node;
+  });
+  if (!any) {
+    said.emplace_back(
+        "No single-GPU machine of the list fits this job; the rows say what each lacks.");
+    return said;
+  }
+  const BuyRow* own = request.owned ? find_row(report.rows, report.base) : nullptr;
+  if (own != nullptr && say_owned(said, *own)) {
+    say_sooner(said, report, request, *own);
+    return said;
+  }
+  const BuyRow* buy = best_to_buy(report.rows, request, true);
+  const BuyRow* rent = cheapest_to_rent(report.rows, request);
+  const BuyRow* cheapest = cheapest_to_buy(report.rows, request);
+  const bool affordable =
+      rent != nullptr && (!request.budget_usd || *rent->rent_usd <= *request.budget_usd);
+  if (affordable && (cheapest == nullptr || *rent->rent_usd < *cheapest->buy_usd)) {
+    say_rent(said, report, request, *rent);
+    return said;
+  }
+  const std::string conditional = rent == nullptr ? conditional_rent(report, request) : "";
+  if (!conditional.empty()) said.push_back(conditional);
+  if (buy != nullptr) {
+    said.push_back((conditional.empty() ? "Buy " : "Else buy ") + buy_text(*buy) + ".");
+    if (affordable) {
+      said.push_back("Renting costs more: " + rent_text(*rent) + ".");
+    } else if (rent != nullptr) {
+      said.push_back("Renting is beyond the budget: the cheapest is " + rent_text(*rent) + ".");
+    }
+    return said;
+  }
+  if (cheapest != nullptr) {
+    said.push_back("Nothing that fits is to be had" + limits_text(request) +
+                   ": the cheapest to buy is " + buy_text(*cheapest) +
+                   better_text(report, request, *cheapest) + ".");
+    return said;
+  }
+  const BuyRow* fastest = best_to_buy(report.rows, request, false);
+  said.push_back("What is to be had" + limits_text(request) +
+                 " cannot be said: no machine that fits has a price to buy." +
+                 (fastest != nullptr ? " The fastest is " + buy_text(*fastest) + "." : ""));
+  return said;
+}
+
+}  // namespace sluice::planner

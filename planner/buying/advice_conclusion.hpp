@@ -1,0 +1,18 @@
+// The conclusion of `sluice buy`: keep, rent or buy, and which.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/buying/buy.hpp"
+
+namespace sluice::planner {
+
+/// The first sentences of a verdict: what to do, and what the other choice costs.
+[[nodiscard]] std::vector<std::string> conclusion(const BuyReport& report,
+                                                  const BuyRequest& request);
+
+/// The row of a machine as its catalogue or file has it; null where there is none.
+[[nodiscard]] const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine);
+
+}  // namespace sluice::planner

@@ -1,0 +1,63 @@
+#include "planner/buying/advice_text.hpp"
+
+#include <cstdio>
+
+namespace sluice::planner {
+namespace {
+
+constexpr double kHoursUntil = 2;  ///< Days; less is said in hours.
+
+}  // namespace
+
+std::string decimal(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string dollars(double value) {
+  std::string digits = decimal(value, 0);
+  for (std::ptrdiff_t i = static_cast<std::ptrdiff_t>(digits.size()) - 3; i > 0; i -= 3) {
+    digits.insert(static_cast<std::size_t>(i), ",");
+  }
+  return digits + " USD";
+}
+
+std::string days_text(double days) {
+  return days < kHoursUntil ? decimal(days * 24, 1) + " hours"
+                            : decimal(days, days < 20 ? 1 : 0) + " days";
+}
+
+std::string days_range(double low, double high) {
+  if ((low < kHoursUntil) != (high < kHoursUntil)) return days_text(low) + " to " + days_text(high);
+  const std::string first = days_text(low);
+  return first.substr(0, first.find(' ')) + " to " + days_text(high);
+}
+
+std::string time_text(const BuyRow& row) {
+  if (!row.days) return decimal(row.tokens_per_s, 0) + " tokens/s";
+  return days_text(*row.days) + " (" + days_range(*row.days_low, *row.days_high) + ")";
+}
+
+std::string rent_text(const BuyRow& row) {
+  std::string text = row.machine + " at " + decimal(*row.rent_usd_per_hour, 2) +
+                     " USD an hour: " + time_text(row) + ", " + dollars(*row.rent_usd);
+  if (row.phases) {
+    const Bytes host = at(*row.phases, Phase::save, Tier::host).peak;
+    text += ", with " + std::to_string((host.count() >> 30) + 1) + " GiB of host memory";
+  }
+  if (row.gpus > 1) text += " (1 of a node's " + std::to_string(row.gpus) + " GPUs)";
+  return text;
+}
+
+std::string buy_text(const BuyRow& row) {
+  std::string text = row.machine;
+  if (row.buy_usd) text += " for " + dollars(*row.buy_usd);
+  text += ": " + time_text(row);
+  if (row.gpus > 1) {
+    text += "; sold in nodes of " + std::to_string(row.gpus) + " GPUs, of which this uses 1";
+  }
+  return text;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,288 @@
+// Upgrades of one machine, and what its step depends on.
+#include "planner/buying/buy.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "planner/buying/advice.hpp"
+#include "planner/buying/choice.hpp"
+#include "planner/buying/rows.hpp"
+#include "planner/buying/upgrade_worth.hpp"
+#include "planner/buying/upgrades.hpp"
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/effort/parallel_for.hpp"
+#include "planner/explanation/machine_resources.hpp"
+#include "planner/machines/profile_file.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "planner/requests/run_step.hpp"
+#include "sim/error.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr double kNudge = 1.1;  ///< Elasticities compare with this much more of a resource.
+
+/// A change of the base machine's numbers.
+struct Variant {
+  std::string what = {};
+  std::string setting = {};
+  std::vector<std::pair<std::string, std::string>> facts = {};  ///< machine.NAME = VALUE.
+  std::optional<Bytes> hbm = {}, host = {};
+};
+
+ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) {
+  ResolvedMachine result = machine;
+  for (const auto& [name, value] : variant.facts) set_fact(result.profile, name, value);
+  if (variant.hbm) result.hbm = *variant.hbm;
+  if (variant.host) result.host = *variant.host;
+  return result;
+}
+
+/// Of a machine whose parts are unknown: what if.
+std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
+  std::vector<Variant> all;
+  const auto memory = format_bytes(machine.host * 2);
+  all.push_back({"host memory " + memory + " instead of " + format_bytes(machine.host),
+                 "--host " + std::to_string(machine.host.count() * 2 >> 20) + "MiB",
+                 {},
+                 std::nullopt,
+                 machine.host * 2});
+  all.push_back({"PCIe of the next generation, twice the rate each way",
+                 "--set machine.h2d=2x --set machine.d2h=2x",
+                 {{"h2d", "2x"}, {"d2h", "2x"}, {"h2d_duplex", "2x"}, {"d2h_duplex", "2x"}},
+                 std::nullopt,
+                 std::nullopt});
+  all.push_back({"host memory channels doubled",
+                 "--set machine.dram=2x --set machine.update=2x",
+                 {{"dram", "2x"}, {"update", "2x"}},
+                 std::nullopt,
+                 std::nullopt});
+  return all;
+}
+
+/// Rates by the name elasticities go by, each with the facts that scale together: those of
+/// machine_resources, but the link each way by itself.
+std::vector<std::pair<std::string, std::vector<std::string>>> rates(const Plan& plan) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> all;
+  for (const MachineResource& resource : resources_of(plan)) {
+    if (resource.kind != ResourceKind::rate) continue;
+    if (resource.name != std::string("link")) {
+      all.emplace_back(resource.name,
+                       std::vector<std::string>(resource.facts.begin(), resource.facts.end()));
+      continue;
+    }
+    for (const std::string way : {"h2d", "d2h"}) {
+      all.emplace_back(way, std::vector<std::string>());
+      for (const std::string fact : resource.facts) {
+        if (fact.starts_with(way)) all.back().second.push_back(fact);
+      }
+    }
+  }
+  return all;
+}
+
+class BaseMachine {
+ public:
+  BaseMachine(const RunConfig& config, const RunPlanning& run, const Planned* planned)
+      : config_(config), run_(run), planned_(planned) {}
+
+  /// The faster of the base's own plan there and the best a quick search finds.
+  [[nodiscard]] std::optional<Duration> step_of(const Variant& variant, bool search_again) const {
+    const ResolvedMachine machine = changed(run_.predictor.machine(), variant);
+    const Predictor predictor(
+        run_.predictor.job(), machine,
+        rescaled(run_.calibration, run_.predictor.machine().profile, machine.profile),
+        config_.residency);
+    std::optional<Duration> best;
+    if (planned_ != nullptr) {
+      const PlanScore score = predictor.score(planned_->best.prediction.plan);
+      if (score.step.count() > 0) best = score.step;
+    }
+    if (!search_again) return best;
+    SearchSettings quick = run_.search;
+    quick.effort = kCompareEffort;
+    const auto found = search(predictor, quick);
+    if (const auto* planned = std::get_if<Planned>(&found)) {
+      const Duration step = planned->best.prediction.step;
+      best = best ? std::min(*best, step) : step;
+    }
+    return best;
+  }
+
+  [[nodiscard]] double elasticity(const Variant& variant, bool search_again) const {
+    const auto step = step_of(variant, search_again);
+    const double before = to_seconds(planned_->best.prediction.step).count();
+    const double after = step ? to_seconds(*step).count() : before;
+    return std::log(after / before) / std::log(kNudge);
+  }
+
+ private:
+  const RunConfig& config_;
+  const RunPlanning& run_;
+  const Planned* planned_;
+};
+
+/// The base machine with one order more.
+struct Ordered {
+  Upgrade upgrade;
+  std::optional<Plan> plan;  ///< The best found for it.
+};
+
+RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
+  RunConfig other = config;
+  other.machine = to_text(change.parts);
+  return planning_of(other);
+}
+
+/// The faster of the base's plan there and the best a quick search finds.
+Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base,
+                const std::stop_token& stop) {
+  Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
+  RunPlanning run = machine_with(config, change);
+  run.search.effort = kAdviceEffort;
+  run.search.threads = 1;
+  run.search.stop = stop;
+  const auto found = search(run.predictor, run.search);
+  std::optional<Duration> best;
+  if (const auto* planned = std::get_if<Planned>(&found)) {
+    best = planned->best.prediction.step;
+    result.plan = planned->best.prediction.plan;
+  }
+  if (base != nullptr) {
+    const Duration step = run.predictor.score(base->best.prediction.plan).step;
+    if (step.count() > 0 && (!best || step < *best)) best = step;
+  }
+  result.upgrade.fits = best.has_value();
+  result.upgrade.step = best.value_or(Duration(0));
+  return result;
+}
+
+/// Returns the base machine's step: its own plan's, or that of a plan found for an upgrade where it
+/// is faster here too; a longer search would have found it, and no upgrade may take credit for it.
+std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
+                                     const BuyRequest& request, const BaseMachine& base,
+                                     const Predictor& predictor, const Planned* planned) {
+  std::optional<Duration> before;
+  if (planned != nullptr) before = planned->best.prediction.step;
+  const std::optional<Composition> parts =
+      config.machine.ends_with(".json") ? std::nullopt : find_composition(config.machine);
+  if (parts) {
+    const std::vector<PartChange> changes = part_changes(*parts);
+    std::vector<Ordered> found(changes.size());
+    parallel_for(changes.size(), request.threads, [&](std::size_t i) {
+      found[i] = ordered(config, changes[i], planned, request.stop);
+      add_price(found[i].upgrade, *parts, changes[i].parts, request);
+    });
+    // The best plan found for any of them, on the base and on each.
+    const Plan* best = nullptr;
+    for (const Ordered& one : found) {
+      if (!before || !one.plan) continue;
+      const Duration here = predictor.score(*one.plan).step;
+      if (here.count() == 0 || here >= *before) continue;
+      before = here;
+      best = &*one.plan;
+    }
+    if (best != nullptr) {
+      parallel_for(changes.size(), request.threads, [&](std::size_t i) {
+        const Duration step = machine_with(config, changes[i]).predictor.score(*best).step;
+        Upgrade& upgrade = found[i].upgrade;
+        if (step.count() > 0 && upgrade.fits) upgrade.step = std::min(upgrade.step, step);
+      });
+    }
+    for (const Ordered& one : found) report.upgrades.push_back(one.upgrade);
+    return before;
+  }
+  const std::vector<Variant> variants = what_ifs(predictor.machine());
+  report.upgrades.resize(variants.size());
+  parallel_for(variants.size(), request.threads, [&](std::size_t i) {
+    const auto step = base.step_of(variants[i], true);
+    report.upgrades[i] = {.what = variants[i].what,
+                          .setting = variants[i].setting,
+                          .orderable = false,
+                          .fits = step.has_value(),
+                          .step = step.value_or(Duration(0))};
+  });
+  return before;
+}
+
+std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machine,
+                                                    const Plan& plan) {
+  std::vector<std::pair<std::string, Variant>> all;
+  for (const auto& [name, facts] : rates(plan)) {
+    Variant variant;
+    for (const std::string& fact : facts) variant.facts.emplace_back(fact, "1.1x");
+    all.emplace_back(name, variant);
+  }
+  const auto more = [](Bytes bytes) {
+    return Bytes(static_cast<std::int64_t>(static_cast<double>(bytes.count()) * kNudge));
+  };
+  all.emplace_back("hbm", Variant{.hbm = more(machine.hbm)});
+  all.emplace_back("host", Variant{.host = more(machine.host)});
+  return all;
+}
+
+void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
+  require_all_terms(config.terms);
+  RunPlanning run = planning_of(config);
+  run.search.effort = kAdviceEffort;
+  run.search.stop = request.stop;
+  const auto found = search(run.predictor, run.search);
+  const auto* planned = std::get_if<Planned>(&found);
+  const BaseMachine base(config, run, planned);
+  const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
+  judge_upgrades(report, request, before, run.predictor.job().tokens());
+  if (planned == nullptr) return;
+  const auto resources = nudges(run.predictor.machine(), planned->best.prediction.plan);
+  std::vector<double> values(resources.size());
+  parallel_for(resources.size(), request.threads, [&](std::size_t i) {
+    const Variant& variant = resources[i].second;
+    values[i] = base.elasticity(variant, variant.hbm || variant.host);
+  });
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    report.elasticity.emplace_back(resources[i].first, values[i]);
+  }
+}
+
+}  // namespace
+
+const char* to_string(RowKind kind) {
+  switch (kind) {
+    case RowKind::machine:
+      return "machine";
+    case RowKind::more_memory:
+      return "more memory";
+    case RowKind::resident_node:
+      return "resident node";
+  }
+  return "";
+}
+
+BuyReport advise(const RunConfig& config, const BuyRequest& request, std::vector<BuyRow> rows) {
+  BuyReport report{.rows = std::move(rows)};
+  for (BuyRow& row : report.rows) {
+    row.within_budget.reset();
+    if (row.cost && request.budget_usd) row.within_budget = *row.cost <= *request.budget_usd;
+  }
+  RunConfig base = config;
+  if (base.machine == RunConfig().machine && !request.owned) {
+    base.machine = advised_machine(report.rows, request).value_or(base.machine);
+  }
+  report.base = base.machine;
+  add_base(report, base, request);
+  report.verdict = verdict(report, request);
+  return report;
+}
+
+BuyReport buy(const RunConfig& config, const BuyRequest& request) {
+  const bool plan = config.plan.has_value();
+  if (plan || config.policy) {
+    const std::string what = plan ? "plan" : "policy";
+    throw BadRequest("--" + what + ": buy looks for a plan on every machine (--" + what +
+                     "= leaves a run's own out); sluice predict says what a given " + what +
+                     " does on one");
+  }
+  return advise(config, request, buy_rows(config, request));
+}
+
+}  // namespace sluice::planner

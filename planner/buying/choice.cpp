@@ -1,0 +1,84 @@
+#include "planner/buying/choice.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr double kSameSpeed = 1.1;  ///< Longer by less is not worth money.
+
+bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
+  if (!row.fits || row.owned || row.kind == RowKind::resident_node) return false;
+  if (!within) return true;
+  if (request.days && row.days && *row.days > *request.days) return false;
+  if (!request.budget_usd) return true;
+  return row.buy_usd && *row.buy_usd <= *request.budget_usd;
+}
+
+}  // namespace
+
+const BuyRow* best_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& request, bool within) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : rows) {
+    if (!buyable(row, request, within)) continue;
+    const bool cheaper = best != nullptr && row.buy_usd && best->buy_usd &&
+                         *row.buy_usd < *best->buy_usd &&
+                         to_seconds(row.step) < to_seconds(best->step) * kSameSpeed;
+    if (best == nullptr || cheaper) best = &row;
+  }
+  return best;
+}
+
+const BuyRow* cheapest_to_buy(const std::vector<BuyRow>& rows, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : rows) {
+    if (!buyable(row, request, false) || !row.buy_usd) continue;
+    if (best == nullptr || *row.buy_usd < *best->buy_usd) best = &row;
+  }
+  return best;
+}
+
+const BuyRow* best_for_the_money(const std::vector<BuyRow>& rows, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  const auto price_of = [](const BuyRow& row) {
+    return *row.buy_usd * to_seconds(row.step).count();
+  };
+  for (const BuyRow& row : rows) {
+    if (!buyable(row, request, false) || !row.buy_usd) continue;
+    if (best == nullptr || price_of(row) < price_of(*best)) best = &row;
+  }
+  return best;
+}
+
+const BuyRow* cheapest_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request) {
+  const BuyRow* best = nullptr;
+  for (const BuyRow& row : rows) {
+    // A bound is no offer: resident nodes are compared on their own.
+    if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (request.days && *row.days > *request.days) continue;
+    if (best == nullptr || *row.rent_usd < *best->rent_usd) best = &row;
+  }
+  return best;
+}
+
+const BuyRow* faster_to_rent(const std::vector<BuyRow>& rows, const BuyRequest& request,
+                             const BuyRow& cheapest) {
+  constexpr double kDearer = 2, kFaster = 0.5;
+  for (const BuyRow& row : rows) {
+    if (!row.fits || !row.rent_usd || row.kind == RowKind::resident_node) continue;
+    if (*row.rent_usd > kDearer * *cheapest.rent_usd || *row.days > kFaster * *cheapest.days)
+      continue;
+    if (request.budget_usd && *row.rent_usd > *request.budget_usd) continue;
+    return &row;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> advised_machine(const std::vector<BuyRow>& rows,
+                                           const BuyRequest& request) {
+  const BuyRow* row = best_to_buy(rows, request, true);
+  if (row == nullptr) row = best_for_the_money(rows, request);
+  if (row == nullptr) row = best_to_buy(rows, request, false);
+  if (row == nullptr) return std::nullopt;
+  return row->machine;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,85 @@
+#include <nlohmann/json.hpp>
+
+#include "planner/buying/buy.hpp"
+#include "planner/requests/run_needs_json.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using sim::Json;
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json seconds_if(bool known, Duration time) {
+  return known ? Json(to_seconds(time).count()) : Json(nullptr);
+}
+
+Json to_json(const BuyRow& row) {
+  return {{"machine", row.machine},
+          {"kind", to_string(row.kind)},
+          {"fits", row.fits},
+          {"owned", row.owned},
+          {"step_s", seconds_if(row.fits, row.step)},
+          {"step_s_low", seconds_if(row.fits, row.step_low)},
+          {"step_s_high", seconds_if(row.fits, row.step_high)},
+          {"tokens_per_s", row.fits ? Json(row.tokens_per_s) : Json(nullptr)},
+          {"days", or_null(row.days)},
+          {"days_low", or_null(row.days_low)},
+          {"days_high", or_null(row.days_high)},
+          {"price", or_null(row.price)},
+          {"price_date", row.price ? Json(row.price_date) : Json(nullptr)},
+          {"price_source", row.price ? Json(row.price_source) : Json(nullptr)},
+          {"cost", or_null(row.cost)},
+          {"buy_usd", or_null(row.buy_usd)},
+          {"rent_usd_per_hour", or_null(row.rent_usd_per_hour)},
+          {"rent_usd", or_null(row.rent_usd)},
+          {"limit", row.limit},
+          {"limit_share", row.limit_share},
+          {"next_limit", row.next_limit},
+          {"remedy", row.remedy},
+          {"gpus", row.gpus},
+          {"phases", row.phases ? phases_json(*row.phases) : Json(nullptr)},
+          {"ssd_wear", row.wear ? wear_json(*row.wear) : Json(nullptr)},
+          {"within_days", or_null(row.within_days)},
+          {"within_budget", or_null(row.within_budget)},
+          {"evidence",
+           {{"measured", row.evidence.measured},
+            {"fitted", row.evidence.fitted},
+            {"datasheet", row.evidence.datasheet}}},
+          {"nearest_case", row.nearest_case}};
+}
+
+Json to_json(const Upgrade& upgrade) {
+  return {{"what", upgrade.what},
+          {"setting", upgrade.setting},
+          {"orderable", upgrade.orderable},
+          {"fits", upgrade.fits},
+          {"step_s", seconds_if(upgrade.fits, upgrade.step)},
+          {"speedup", or_null(upgrade.speedup)},
+          {"days", or_null(upgrade.days)},
+          {"days_saved", or_null(upgrade.days_saved)},
+          {"price", or_null(upgrade.price)},
+          {"total", or_null(upgrade.total)},
+          {"within_budget", or_null(upgrade.within_budget)}};
+}
+
+}  // namespace
+
+std::string to_json_text(const BuyReport& report) {
+  Json json = {{"version", 1},
+               {"rows", Json::array()},
+               {"base", report.base},
+               {"upgrades", Json::array()},
+               {"elasticity", Json::object()}};
+  for (const BuyRow& row : report.rows) json["rows"].push_back(to_json(row));
+  for (const Upgrade& upgrade : report.upgrades) json["upgrades"].push_back(to_json(upgrade));
+  for (const auto& [resource, value] : report.elasticity) json["elasticity"][resource] = value;
+  json["verdict"] = report.verdict;
+  return json.dump(1) + "\n";
+}
+
+}  // namespace sluice::planner

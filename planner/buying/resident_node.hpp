@@ -1,0 +1,36 @@
+// The alternative to streaming: a rented node of eight GPUs that holds the model resident, by
+// roofline.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/models/job.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+/// Fully sharded over the node's GPUs: master, m, v and gradients 16 bytes a parameter, and the
+/// bf16 working copy 2, divided by eight; two gathered blocks; block inputs of a micro-batch (the
+/// rest recomputed where it must be); the context.
+///
+///   step = max(compute of one GPU's sequences with every kernel at its ceiling,
+///              3 x 2 bytes a parameter over NVLink each way)
+///
+/// A bound, not a plan: no schedule on that node is faster, and real ones reach 0.5 to 0.8 of it.
+struct ResidentNode {
+  std::string name;  ///< "8x-h100-sxm", as price files name it.
+  std::string gpu;
+  bool fits = false;
+  Bytes needed{0}, capacity{0};  ///< Of one GPU.
+  Seconds step{0};
+  double tokens_per_s = 0;
+  std::string limit = {};  ///< "compute" or "nvlink".
+};
+
+/// One for each GPU of the catalogue that is sold in nodes of eight. Priced only by its own entry
+/// of a price file.
+[[nodiscard]] std::vector<ResidentNode> resident_nodes(const Job& job);
+
+}  // namespace sluice::planner

@@ -1,0 +1,188 @@
+#include "planner/buying/upgrades.hpp"
+
+#include <algorithm>
+
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// The next larger member of an ascending list.
+std::optional<std::int64_t> next_of(const std::vector<std::int64_t>& numbers, std::int64_t now) {
+  const auto found = std::ranges::upper_bound(numbers, now);
+  return found == numbers.end() ? std::nullopt : std::optional(*found);
+}
+
+std::string at_speed(const CpuPart& cpu, const MemoryKit& kit) {
+  return to_text(kit) + " at " + std::to_string(memory_speed(cpu, kit)) + " MT/s";
+}
+
+PartChange with_ram(const Composition& parts, const MemoryKit& kit, const std::string& order) {
+  const CpuPart& cpu = find_cpu(parts.cpu);
+  PartChange change{
+      .what = order + ": " + at_speed(cpu, kit) + " instead of " + at_speed(cpu, parts.ram),
+      .setting = "--ram \"" + to_text(kit) + "\"",
+      .parts = parts};
+  change.parts.ram = kit;
+  return change;
+}
+
+void add_memory(std::vector<PartChange>& changes, const Composition& parts) {
+  const CpuPart& cpu = find_cpu(parts.cpu);
+  if (const auto count = next_of(cpu.counts, parts.ram.count)) {
+    MemoryKit kit = parts.ram;
+    kit.count = *count;
+    changes.push_back(
+        with_ram(parts, kit, "+" + std::to_string(kit.count - parts.ram.count) + " DIMMs"));
+  }
+  if (const auto size = next_of(cpu.module_gib, parts.ram.module_gib)) {
+    MemoryKit kit = parts.ram;
+    kit.module_gib = *size;
+    changes.push_back(with_ram(parts, kit, "larger DIMMs"));
+  }
+  MemoryKit faster = parts.ram;
+  faster.speed = cpu.speeds.front();
+  if (memory_speed(cpu, faster) > memory_speed(cpu, parts.ram)) {
+    changes.push_back(with_ram(parts, faster, "faster DIMMs"));
+  }
+}
+
+/// Of the boards whose memory is at least 1.3 times as fast, the slowest.
+void add_board(std::vector<PartChange>& changes, const Composition& parts) {
+  const CpuPart& now = find_cpu(parts.cpu);
+  const double rate = memory_peak(now, parts.ram).count();
+  const CpuPart* best = nullptr;
+  double best_rate = 0;
+  for (const CpuPart& cpu : cpu_parts()) {
+    if (!goes_with(find_gpu(parts.gpu), cpu)) continue;
+    if (now.c2c || cpu.cores < now.cores || cpu.pcie < now.pcie) continue;
+    const MemoryKit full{.count = cpu.channels,
+                         .module_gib = cpu.module_gib.back(),
+                         .kind = cpu.memory,
+                         .speed = cpu.speeds.front()};
+    const double other = memory_peak(cpu, full).count();
+    if (other < 1.3 * rate || (best != nullptr && other >= best_rate)) continue;
+    best = &cpu;
+    best_rate = other;
+  }
+  if (best == nullptr) return;
+  try {
+    const std::string text =
+        composed_text(to_text(parts), {.gpu = {}, .cpu = best->name, .ram = {}, .ssd = {}});
+    PartChange change{
+        .what = {}, .setting = "--cpu " + best->name, .parts = *find_composition(text)};
+    change.what = best->name + " with " + at_speed(*best, change.parts.ram) + " instead of " +
+                  now.name + " with " + at_speed(now, parts.ram);
+    changes.push_back(std::move(change));
+  } catch (const BadRequest&) {
+    // Its drives do not fit that board: no single order.
+  }
+}
+
+void add_gpus(std::vector<PartChange>& changes, const Composition& parts) {
+  const GpuPart& now = find_gpu(parts.gpu);
+  if (now.node_gpus > 1 || find_cpu(parts.cpu).c2c) return;
+  std::vector<const GpuPart*> faster;
+  for (const GpuPart& gpu : gpu_parts()) {
+    const bool card = gpu.node_gpus == 1 && gpu.link != HostLink::c2c;
+    if (card && product_rate(gpu).count() > 1.15 * product_rate(now).count())
+      faster.push_back(&gpu);
+  }
+  std::ranges::sort(faster, {}, [](const GpuPart* gpu) { return product_rate(*gpu).count(); });
+  // A step up, and a large one.
+  const GpuPart* last = nullptr;
+  for (const double times : {1.25, 1.9}) {
+    const auto found = std::ranges::find_if(faster, [&](const GpuPart* gpu) {
+      return gpu != last && product_rate(*gpu).count() >= times * product_rate(now).count();
+    });
+    if (found == faster.end()) break;
+    last = *found;
+    PartChange change{.what = last->name + " instead of " + now.name,
+                      .setting = "--gpu " + last->name,
+                      .parts = parts};
+    change.parts.gpu = last->name;
+    changes.push_back(std::move(change));
+  }
+}
+
+void add_drive(std::vector<PartChange>& changes, const Composition& parts) {
+  PartChange change{.what = {}, .setting = {}, .parts = parts};
+  ++change.parts.ssd.count;
+  try {
+    check_parts(change.parts);
+  } catch (const BadRequest&) {
+    return;  // No lanes left.
+  }
+  change.what = "+1 SSD: " + to_text(change.parts.ssd) + " instead of " + to_text(parts.ssd);
+  change.setting = "--ssd \"" + to_text(change.parts.ssd) + "\"";
+  changes.push_back(std::move(change));
+}
+
+}  // namespace
+
+FlopsPerSecond product_rate(const GpuPart& gpu) {
+  return gpu.saturated.value_or(
+      FlopsPerSecond(compose(find_composition(gpu.name).value()).gemm.back().rate.value));
+}
+
+std::vector<PartChange> part_changes(const Composition& parts) {
+  std::vector<PartChange> changes;
+  add_memory(changes, parts);
+  add_board(changes, parts);
+  add_gpus(changes, parts);
+  add_drive(changes, parts);
+  return changes;
+}
+
+std::optional<Composition> with_memory_for(const Composition& parts, Bytes needed) {
+  constexpr double kUsable = 0.98;  // As compose() has it.
+  const CpuPart& cpu = find_cpu(parts.cpu);
+  std::optional<Composition> best;
+  for (const std::int64_t count : cpu.counts) {
+    for (const std::int64_t size : cpu.module_gib) {
+      MemoryKit kit = parts.ram;
+      kit.count = count;
+      kit.module_gib = size;
+      if (kUsable * static_cast<double>(kit.total().count()) <
+          static_cast<double>(needed.count())) {
+        continue;
+      }
+      // The least memory; of equal amounts the one that runs fastest.
+      const bool less = !best || kit.total() < best->ram.total();
+      const bool faster = best && kit.total() == best->ram.total() &&
+                          memory_peak(cpu, kit) > memory_peak(cpu, best->ram);
+      if (!less && !faster) continue;
+      best = parts;
+      best->ram = kit;
+    }
+  }
+  return best;
+}
+
+std::optional<Composition> with_board_for(const Composition& parts, Bytes needed) {
+  constexpr std::int64_t kUsualModule = 128;
+  const CpuPart& now = find_cpu(parts.cpu);
+  std::optional<Composition> best;
+  for (const CpuPart& cpu : cpu_parts()) {
+    if (!goes_with(find_gpu(parts.gpu), cpu)) continue;
+    if (now.c2c || cpu.pcie < now.pcie || cpu.cores < now.cores) continue;
+    if (best && cpu.channels >= find_cpu(best->cpu).channels) continue;
+    Composition other = parts;
+    other.cpu = cpu.name;
+    other.ram = {.count = cpu.channels,
+                 .module_gib = cpu.module_gib.front(),
+                 .kind = cpu.memory,
+                 .speed = cpu.speeds.front()};
+    const auto larger = with_memory_for(other, needed);
+    if (!larger || larger->ram.module_gib > kUsualModule) continue;
+    try {
+      check_parts(*larger);
+    } catch (const BadRequest&) {
+      continue;  // Its drives do not fit that board.
+    }
+    best = larger;
+  }
+  return best;
+}
+
+}  // namespace sluice::planner

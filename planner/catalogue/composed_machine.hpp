@@ -1,0 +1,67 @@
+// Machines put together from parts: those of the catalogue, and those a user names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/catalogue/parts.hpp"
+#include "planner/machines/machine.hpp"
+
+namespace sluice::planner {
+
+struct Composition {
+  std::string gpu, cpu;
+  MemoryKit ram;
+  SsdSet ssd;
+  friend bool operator==(const Composition&, const Composition&) = default;
+};
+
+/// A machine of the catalogue by its parts.
+struct Build {
+  std::string name;
+  Composition parts;
+  /// The measured profile of the catalogue that stands for these parts, where there is one.
+  std::optional<std::string> profile;
+  std::string share;  ///< What of the parts `profile` saw; empty: all.
+};
+[[nodiscard]] const std::vector<Build>& builds();  ///< Sorted by name.
+[[nodiscard]] const Build* find_build(const std::string& name);
+
+/// Parts that replace those of a machine: `--gpu --cpu --ram --ssd`.
+struct PartFlags {
+  std::optional<std::string> gpu, cpu, ram, ssd;
+  [[nodiscard]] bool any() const { return gpu || cpu || ram || ssd; }
+};
+/// The machine `base` (a build, or composed text; none: the build of `flags.gpu`) with parts
+/// replaced, as text that find_machine takes. Throws BadRequest naming the flag.
+[[nodiscard]] std::string composed_text(const std::optional<std::string>& base,
+                                        const PartFlags& flags);
+
+/// "rtx-4090" (a build or a GPU), then " + PART" for each part that differs from the build's: a
+/// CPU, "4x64 GiB DDR5-5600", "2x gen4". None where the first word is no build and no GPU. Throws
+/// BadRequest for a part that is unknown, or parts that do not go together.
+[[nodiscard]] std::optional<Composition> find_composition(const std::string& text);
+
+/// The shortest text that find_composition reads back.
+[[nodiscard]] std::string to_text(const Composition& parts);
+
+/// Is there a board for both? Superchips have their own CPU, GPUs sold in nodes a server's.
+[[nodiscard]] bool goes_with(const GpuPart& gpu, const CpuPart& cpu);
+
+/// Throws BadRequest naming what does not go together, with the valid values: modules of another
+/// kind, a count or a size the board does not take, a speed no such module has, more PCIe lanes
+/// than the CPU has, a GPU that needs another CPU.
+void check_parts(const Composition& parts);
+
+/// MT/s at which the CPU runs the kit: the module's, at most what it does with one or two modules a
+/// channel.
+[[nodiscard]] std::int64_t memory_speed(const CpuPart& cpu, const MemoryKit& kit);
+/// Channels x 8 bytes x MT/s.
+[[nodiscard]] BytesPerSecond memory_peak(const CpuPart& cpu, const MemoryKit& kit);
+
+/// The profile of checked parts: every number from a part's datasheet, or by the rule its note
+/// states.
+[[nodiscard]] MachineProfile compose(const Composition& parts);
+
+}  // namespace sluice::planner

@@ -1,0 +1,119 @@
+// This computer as a machine before anyone measured it.
+#include <sched.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/machines/host_memory.hpp"
+
+namespace sluice::planner {
+namespace {
+
+Fact estimate(double value, double relative_deviation, std::string rule) {
+  return {.value = value,
+          .deviation = value * relative_deviation,
+          .count = 0,
+          .source = Source::estimated,
+          .note = std::move(rule)};
+}
+
+/// CPUs that the scheduler and the cgroup leave this process.
+std::int64_t usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::int64_t cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  std::ifstream quota("/sys/fs/cgroup/cpu.max");  // "max 100000" or "200000 100000".
+  double allowed = 0;
+  double period = 0;
+  if (quota >> allowed >> period && period > 0) {
+    cores = std::min(cores, std::max<std::int64_t>(1, std::llround(allowed / period)));
+  }
+  return cores;
+}
+
+double free_disk() {
+  std::error_code error;
+  const auto space = std::filesystem::space(std::filesystem::current_path(error), error);
+  return error ? 0 : static_cast<double>(space.available);
+}
+
+std::string architecture() {
+  utsname name{};
+  std::string machine = uname(&name) == 0 ? name.machine : "unknown";
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return machine + "-avx512";
+  if (__builtin_cpu_supports("avx2")) return machine + "-avx2";
+#endif
+  return machine;
+}
+
+void estimate_kernels(MachineProfile& here, std::int64_t cores) {
+  const std::string rule = "a core of a present-day server or laptop";
+  constexpr double kWide = 0.6;  ///< Cores differ by a factor of a few.
+  here.peak_bf16 = estimate(100e9, kWide, rule + ", fp32 products");
+  for (const auto& [size, rate] :
+       {std::pair{1e5, 5e9}, {1e6, 20e9}, {1e7, 50e9}, {1e8, 70e9}, {1e10, 80e9}}) {
+    here.gemm.push_back({size, estimate(rate, kWide, rule)});
+  }
+  here.attention_forward = estimate(20e9, kWide, rule);
+  here.attention_backward = estimate(20e9, kWide, rule);
+  for (Fact* ceiling :
+       {&here.gemm_ceiling, &here.attention_forward_ceiling, &here.attention_backward_ceiling}) {
+    *ceiling = estimate(here.peak_bf16.value, kWide, rule + ", fp32 products");
+  }
+  here.hbm_bandwidth = estimate(6e9, kWide, rule);
+  here.launch = estimate(5e-6, kWide, "waking a thread");
+  here.kernel_overhead = estimate(2e-6, kWide, "calling a kernel");
+  constexpr double kPerThread = 0.25e9;
+  for (std::int64_t threads = 1; threads <= cores; threads *= 2) {
+    const double rate = std::min(kPerThread * static_cast<double>(threads),
+                                 here.dram.value / here.update_dram.value);
+    here.update.emplace(threads, estimate(rate, kWide, rule + ", up to host memory bandwidth"));
+  }
+  here.device_update = estimate(kPerThread, kWide, rule);
+}
+
+}  // namespace
+
+MachineProfile here_estimate() {
+  MachineProfile here;
+  here.name = "here";
+  here.device = DeviceKind::host;
+  here.architecture = architecture();
+  const std::int64_t cores = usable_cores();
+  const std::string os = "as the operating system states it";
+  here.hbm = estimate(static_cast<double>(kHostBackendHbm.count()), 0, "the host backend's arena");
+  here.context = estimate(0, 0, "the host backend has none");
+  here.host = estimate(static_cast<double>(host_memory().available.count()), 0.1, os);
+  here.disk = estimate(free_disk(), 0.1, os);
+  here.cores = estimate(static_cast<double>(cores), 0, os);
+  const std::string paced = "copies of the host backend are paced to it";
+  for (Fact* link : {&here.h2d, &here.d2h, &here.h2d_duplex, &here.d2h_duplex}) {
+    *link = estimate(kHostBackendLink.count(), 0.02, paced);
+  }
+  here.staged_copy = estimate(kHostBackendLink.count(), 0.02, "the host backend pins nothing");
+  here.copy_latency = estimate(50e-6, 0.6, "waking a thread and the first piece of a paced copy");
+  here.dram = estimate(10e9 * std::sqrt(static_cast<double>(cores)), 0.6,
+                       "10 GB/s times the root of the cores");
+  here.disk_read = estimate(1e9, 0.6, "a solid-state drive");
+  here.disk_write = estimate(0.5e9, 0.6, "a solid-state drive");
+  here.h2d_dram = estimate(2, 0.3, "a copy reads and writes");
+  here.d2h_dram = estimate(2, 0.3, "a copy reads and writes");
+  here.update_dram = estimate(28, 0.2, "12 bytes of state both ways and 4 of gradient");
+  for (Fact* weight : {&here.h2d_weight, &here.d2h_weight}) {
+    *weight = estimate(0, 0, "not fitted: the cost model has its own");
+  }
+  here.copy_cores = estimate(1 / 8e9, 0.6, "one core copies 8 GB/s");
+  estimate_kernels(here, cores);
+  return here;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,48 @@
+// Calibrated costs of tasks that differ in size alone, as a curve in that size.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "planner/costs/calibration.hpp"
+#include "planner/costs/cost.hpp"
+
+namespace sluice::planner {
+
+/// A key of tasks that differ in size alone: "update/cpu/t1/4096/gbf16" is size 4096 of the family
+/// "update/cpu/t1/" + "/gbf16".
+struct SizedKey {
+  double size;
+  std::string_view before, after;
+  [[nodiscard]] bool same_family(const SizedKey& other) const {
+    return before == other.before && after == other.after;
+  }
+};
+
+/// The last component that is a whole number; none where there is no such component.
+[[nodiscard]] std::optional<SizedKey> sized(std::string_view key);
+
+struct SizedTime {
+  double seconds;
+  double relative_deviation;
+};
+
+/// What a profile says of a family: units of size a second, 0 where it says nothing, and the fixed
+/// time of each task, 0 where it states none.
+struct FamilyRate {
+  double per_second;
+  double relative_deviation;
+  double fixed_seconds = 0;
+};
+
+/// Seconds of `key` from the samples of its family: a fixed time and one in proportion to size,
+/// neither negative, by least squares of relative errors in which samples that are far off count
+/// little. `stated` is one more, weak, observation: where samples are so small that their time is
+/// all but fixed, large sizes go at that rate. None for a key without size, or without samples.
+[[nodiscard]] std::optional<SizedTime> from_family(const Calibration& calibration,
+                                                   const CostKey& key, const FamilyRate& stated);
+
+/// Of the mean of the sample's measurements, over its value.
+[[nodiscard]] double relative_deviation(const CalibrationSample& sample);
+
+}  // namespace sluice::planner

@@ -1,0 +1,146 @@
+#include "planner/costs/cost_key.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace sluice::planner {
+namespace {
+
+const char* name_of(Pass pass) {
+  switch (pass) {
+    case Pass::embed_forward:
+      return "forward/embed";
+    case Pass::block_forward:
+      return "forward/block";
+    case Pass::block_route:
+      return "forward/route";
+    case Pass::block_experts:
+      return "forward/experts";
+    case Pass::loss:
+      return "loss/head";
+    case Pass::head_forward:
+      return "forward/head";
+    case Pass::block_recompute_input:
+      return "recompute/input";
+    case Pass::block_recompute_selective:
+      return "recompute/selective";
+    case Pass::block_recompute_attention:
+      return "recompute/attention";
+    case Pass::block_recompute_kv:
+      return "recompute/kv";
+    case Pass::block_backward:
+      return "backward/block";
+    case Pass::embed_backward:
+      return "backward/embed";
+    case Pass::combine:
+      return "combine/embed";
+    case Pass::norm:
+      return "norm";
+  }
+  return "";
+}
+
+const char* kind_of(const Job& job, std::size_t unit) {
+  switch (unit_at(job.model, unit).kind) {
+    case UnitKind::embed:
+      return "embed";
+    case UnitKind::block:
+      return "block";
+    case UnitKind::head:
+      return "head";
+  }
+  return "";
+}
+
+std::string state_suffix(const Job& job) {
+  if (job.optimizer.state == StateType::fp32) return "";
+  return std::string(".s") + to_string(job.optimizer.state);
+}
+
+/// Sizes of a job that compute costs depend on; job_named_by reads them.
+std::string cost_signature(const Job& job) {
+  const ModelShape& m = job.model;
+  std::string text = "|h" + std::to_string(m.hidden) + ".i" + std::to_string(m.intermediate) +
+                     ".a" + std::to_string(m.heads) + "." + std::to_string(m.kv_heads) + "." +
+                     std::to_string(m.head_dim) + ".v" + std::to_string(m.vocab);
+  if (m.qkv_bias) text += ".qkvb";
+  if (m.o_bias) text += ".ob";
+  if (m.mlp_bias) text += ".mb";
+  if (m.qk_norm) text += ".qkn";
+  if (m.tied_head) text += ".tied";
+  if (m.experts) {
+    text += ".e" + std::to_string(m.experts->count) + "." + std::to_string(m.experts->active) +
+            "." + std::to_string(m.experts->intermediate);
+  }
+  if (m.sliding_window) text += ".w" + std::to_string(*m.sliding_window);
+  return text + "|s" + std::to_string(job.seq_len) + ".b" + std::to_string(job.micro_batch) + ".c" +
+         std::to_string(job.loss_chunk) + (job.compute == ComputeType::bf16 ? ".bf16" : ".fp32") +
+         (job.gradient_wire == GradientWire::bf16 ? ".gbf16" : "") +
+         (job.chunks_mlp() ? ".m" + std::to_string(job.mlp_chunk) : "") +
+         (job.sequence_chunk ? ".q" + std::to_string(*job.sequence_chunk) : "") + state_suffix(job);
+}
+
+}  // namespace
+
+bool per_unit_kind(Pass pass) { return pass == Pass::norm; }
+
+CostKey compute_key(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
+  std::string name = name_of(pass);
+  if (per_unit_kind(pass)) name += std::string("/") + kind_of(job, unit);
+  if (position > 0) name += "/p" + std::to_string(position);
+  return CostKey{name + cost_signature(job)};
+}
+
+CostKey copy_key(CopyDirection direction, Bytes bytes) {
+  static constexpr const char* kNames[] = {"copy/h2d/", "copy/d2h/", "copy/disk_read/",
+                                           "copy/disk_write/"};
+  return CostKey{kNames[static_cast<std::size_t>(direction)] + std::to_string(bytes.count())};
+}
+
+CostKey cpu_update_key(const Job& job, std::int64_t threads, std::int64_t parameters) {
+  return CostKey{"update/cpu/t" + std::to_string(threads) + "/" + std::to_string(parameters) +
+                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
+}
+
+CostKey device_update_key(const Job& job, std::int64_t parameters) {
+  return CostKey{"update/device/" + std::to_string(parameters) +
+                 (job.gradient_wire == GradientWire::bf16 ? "/gbf16" : "") + state_suffix(job)};
+}
+
+std::optional<Job> job_named_by(const CostKey& cost, const Job& like) {
+  const std::string& key = cost.name;
+  long long hidden, intermediate, heads, kv_heads, head_dim, vocab, length, batch, chunk;
+  int end = 0;
+  const auto first = key.find('|');
+  if (first == key.npos ||
+      std::sscanf(key.c_str() + first, "|h%lld.i%lld.a%lld.%lld.%lld.v%lld%n", &hidden,
+                  &intermediate, &heads, &kv_heads, &head_dim, &vocab, &end) != 6) {
+    return std::nullopt;
+  }
+  const std::size_t flags = first + static_cast<std::size_t>(end);
+  const auto second = key.find('|', flags);
+  if (second == key.npos ||
+      std::sscanf(key.c_str() + second, "|s%lld.b%lld.c%lld", &length, &batch, &chunk) != 3) {
+    return std::nullopt;
+  }
+  const std::string_view named(key.data() + flags, second - flags);
+  Job job = like;
+  job.model.hidden = hidden;
+  job.model.intermediate = intermediate;
+  job.model.heads = heads;
+  job.model.kv_heads = kv_heads;
+  job.model.head_dim = head_dim;
+  job.model.vocab = vocab;
+  job.model.qkv_bias = named.find(".qkvb") != named.npos;
+  job.model.qk_norm = named.find(".qkn") != named.npos;
+  job.model.tied_head = named.find(".tied") != named.npos;
+  job.seq_len = length;
+  job.micro_batch = batch;
+  job.loss_chunk = chunk;
+  const auto chunked = key.find(".m", second);
+  job.mlp_chunk = chunked == key.npos ? job.micro_tokens() : std::atoll(key.c_str() + chunked + 2);
+  return job;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,248 @@
+#include "planner/costs/cost_model.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "planner/costs/cost_family.hpp"
+#include "planner/costs/cost_parts.hpp"
+#include "planner/costs/lane_boost.hpp"
+#include "planner/costs/lane_interference.hpp"
+#include "planner/costs/profile_rates.hpp"
+#include "planner/costs/sibling_costs.hpp"
+#include "planner/files/hash.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr const char* kH2dLink = "pcie_h2d";
+constexpr const char* kD2hLink = "pcie_d2h";
+constexpr const char* kDramLink = "dram";
+constexpr const char* kCoresLink = "cores";
+
+/// Sharing weights of copies over their rates alone, on CUDA machines whose profile has none (class
+/// comment).
+constexpr double kH2dWeight = 1;
+constexpr double kD2hWeight = 2;
+
+}  // namespace
+
+bool is_rate(const CostKey& key) {
+  return (key.name.starts_with("copy/") || key.name.starts_with("update/")) && !sized(key.name);
+}
+
+CostKey hand_off_key(CopyDirection direction) {
+  return CostKey{direction == CopyDirection::h2d ? "hand_off/h2d" : "hand_off/d2h"};
+}
+
+ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibration,
+                                   CostSwitches switches)
+    : profile_(std::move(profile)), calibration_(std::move(calibration)), switches_(switches) {
+  if (switches_.boost) boost_ = lane_boost(profile_, calibration_);
+  CanonicalText text("sluice cost model 1");
+  text.add("profile", profile_hash(profile_));
+  text.add("contention", switches_.contention).add("dispatch", switches_.dispatch);
+  text.add("latency", switches_.latency).add("interference", switches_.interference);
+  // Younger than the hash.
+  if (!switches_.boost) text.add("boost", false);
+  for (const auto& [key, sample] : calibration_) {
+    text.add(key.name, sample.value).add("deviation", sample.deviation).add("count", sample.count);
+  }
+  hash_ = text.hash();
+}
+
+std::vector<CostModel::LinkCapacity> ProfileCostModel::links() const {
+  std::vector<LinkCapacity> links{{kH2dLink, Rate(profile_.h2d.value)},
+                                  {kD2hLink, Rate(profile_.d2h.value)}};
+  if (switches_.contention) {
+    if (profile_.dram.value > 0) links.push_back({kDramLink, Rate(profile_.dram.value)});
+    if (profile_.cores.value > 0) links.push_back({kCoresLink, Rate(profile_.cores.value)});
+  }
+  return links;
+}
+
+std::vector<CostModel::LaneInterference> ProfileCostModel::interference(
+    std::int64_t threads) const {
+  if (!switches_.interference) return {};
+  return lane_interference(profile_, calibration_, threads);
+}
+
+const CalibrationSample* ProfileCostModel::sample(const CostKey& key) const {
+  const auto found = calibration_.find(key);
+  return found == calibration_.end() || !(found->second.value > 0) ? nullptr : &found->second;
+}
+
+void ProfileCostModel::share_cores(TaskCost& cost, double per_unit) const {
+  if (!switches_.contention || per_unit <= 0 || profile_.cores.value <= 0) return;
+  cost.uses.emplace_back(kCoresLink, per_unit);
+  if (profile_.device == DeviceKind::host) cost.weight = 1 / per_unit;
+}
+
+void ProfileCostModel::share_dram(TaskCost& cost, double per_unit) const {
+  if (!switches_.contention || per_unit <= 0 || profile_.dram.value <= 0) return;
+  cost.uses.emplace_back(kDramLink, per_unit);
+}
+
+TaskCost ProfileCostModel::compute(const CostKey& key, const Work& work) const {
+  TaskCost cost;
+  cost.cap = Rate(1);
+  if (const CalibrationSample* known = sample(key)) {
+    cost.amount = Amount(known->value);
+    cost.evidence = known->source == kSiblingSource ? Evidence::fitted : Evidence::measured;
+    cost.errs_alone = true;
+    cost.relative_deviation = relative_deviation(*known);
+  } else {
+    CostParts parts;
+    CostParts products;  // One curve: its errors go together.
+    double product_deviation = 0;
+    for (const Gemm& g : work.gemms) {
+      if (profile_.device == DeviceKind::cuda && g.dealt != Gemm::Dealt::nothing) {
+        parts.add(expert_product_time(profile_, g), kExpertShareDeviation, Evidence::fitted);
+        continue;
+      }
+      const Fact rate = gemm_rate(profile_, flops(Gemm{g.m, g.n, g.k}));
+      products.add_rate(flops(g).count(), rate);
+      product_deviation = std::max(product_deviation, deviation_of(rate));
+    }
+    parts.add(products.total(), product_deviation, products.evidence());
+    for (const AttentionWork& a : work.attention) {
+      parts.add_rate(flops(a).count(), attention_rate(profile_, a));
+      if (profile_.device == DeviceKind::cuda) {
+        parts.add_rate(static_cast<double>(a.sums.count()), profile_.hbm_bandwidth);
+        parts.add(narrow_run_time(a), kNarrowRunDeviation, Evidence::fitted);
+      }
+    }
+    if (work.parameters > 0 && profile_.device_update.value > 0) {
+      parts.add_rate(static_cast<double>(work.parameters), profile_.device_update);
+    } else {
+      parts.add_rate(static_cast<double>(work.streamed.count()), profile_.hbm_bandwidth);
+    }
+    if (switches_.latency) {
+      parts.add_times(static_cast<double>(work.kernels), profile_.kernel_overhead);
+    }
+    cost.amount = Amount(parts.total().count());
+    cost.evidence = parts.evidence();
+    cost.relative_deviation = parts.relative_deviation();
+  }
+  if (profile_.device == DeviceKind::host) share_cores(cost, 1);
+  if (boost_) cost.boosts = boost_share(profile_, work, Seconds(cost.amount.count()));
+  return cost;
+}
+
+TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Bytes bytes) const {
+  if (direction == CopyDirection::disk_read || direction == CopyDirection::disk_write) {
+    return disk_transfer(key, direction, bytes);
+  }
+  const bool down = direction == CopyDirection::h2d;
+  const Fact& link = down ? profile_.h2d : profile_.d2h;
+  const double size = static_cast<double>(bytes.count());
+  TaskCost cost;
+  cost.amount = Amount(size);
+  cost.cap = Rate(link.value);
+  cost.latency = Seconds(switches_.latency ? profile_.copy_latency.value : 0);
+  cost.evidence = evidence_of(link);
+  cost.relative_deviation = deviation_of(link);
+  // Seconds alone, where known, leave the link's share of the time as it is and correct its rate.
+  const auto take_seconds = [&](double seconds, double deviation, Evidence evidence) {
+    const double latency = std::min(cost.latency.count(), seconds / 2);
+    if (!(seconds > 0) || !(size > 0)) return;
+    cost.latency = Seconds(latency);
+    cost.cap = Rate(size / (seconds - latency));
+    cost.relative_deviation = deviation;
+    cost.evidence = evidence;
+    cost.errs_alone = evidence == Evidence::measured;
+  };
+  if (const CalibrationSample* known = sample(key)) {
+    if (is_rate(key)) {
+      cost.cap = Rate(known->value);
+      cost.relative_deviation = relative_deviation(*known);
+      cost.evidence = Evidence::measured;
+      cost.errs_alone = true;
+    } else {
+      take_seconds(known->value, relative_deviation(*known), Evidence::measured);
+    }
+  } else if (const auto fit = from_family(calibration_, key,
+                                          {link.value, deviation_of(link), cost.latency.count()})) {
+    take_seconds(fit->seconds, fit->relative_deviation, Evidence::fitted);
+  }
+  if (switches_.latency) {
+    const CalibrationSample* const known = sample(hand_off_key(direction));
+    cost.latency += Seconds(known != nullptr ? known->value : profile_.copy_gap.value);
+  }
+  // A link carries what was measured on it: its capacity may be a datasheet's.
+  cost.uses.emplace_back(down ? kH2dLink : kD2hLink,
+                         std::min(1.0, link.value / std::max(cost.cap.count(), 1.0)));
+  if (profile_.device == DeviceKind::cuda) {
+    const double fitted = down ? profile_.h2d_weight.value : profile_.d2h_weight.value;
+    cost.weight = cost.cap.count() * (fitted > 0 ? fitted : down ? kH2dWeight : kD2hWeight);
+  }
+  share_dram(cost, down ? profile_.h2d_dram.value : profile_.d2h_dram.value);
+  share_cores(cost, profile_.copy_cores.value);
+  return cost;
+}
+
+TaskCost ProfileCostModel::at_rate(const CostKey& key, double amount, const Fact& rate) const {
+  TaskCost cost;
+  cost.amount = Amount(amount);
+  cost.cap = Rate(rate.value);
+  cost.evidence = evidence_of(rate);
+  cost.relative_deviation = deviation_of(rate);
+  if (const CalibrationSample* known = sample(key)) {
+    cost.cap = Rate(is_rate(key) ? known->value : amount / known->value);
+    cost.evidence = Evidence::measured;
+    cost.errs_alone = true;
+    cost.relative_deviation = relative_deviation(*known);
+  } else if (const auto fit = from_family(calibration_, key, {rate.value, deviation_of(rate)})) {
+    cost.cap = Rate(amount / fit->seconds);
+    cost.evidence = Evidence::fitted;
+    cost.relative_deviation = fit->relative_deviation;
+  }
+  return cost;
+}
+
+TaskCost ProfileCostModel::cpu_update(const CostKey& key, const Work& work) const {
+  const double parameters = static_cast<double>(work.parameters);
+  const Fact rate = update_rate(profile_, work.threads);
+  TaskCost cost = at_rate(key, parameters, rate);
+  cost.weight = profile_.device == DeviceKind::cuda ? cost.cap.count() : 1;
+  share_dram(cost, profile_.update_dram.value);
+  share_cores(cost, static_cast<double>(work.threads) / cost.cap.count());
+  return cost;
+}
+
+TaskCost ProfileCostModel::launch(const CostKey& key, const Work& work) const {
+  TaskCost cost;
+  cost.cap = Rate(1);
+  cost.evidence = evidence_of(profile_.launch);
+  cost.relative_deviation = deviation_of(profile_.launch);
+  if (!switches_.dispatch) return cost;
+  cost.amount = Amount(static_cast<double>(work.kernels) * profile_.launch.value);
+  if (const CalibrationSample* known = sample(key)) {
+    cost.amount = Amount(known->value);
+    cost.evidence = Evidence::measured;
+    cost.errs_alone = true;
+    cost.relative_deviation = relative_deviation(*known);
+  }
+  share_cores(cost, 1);
+  return cost;
+}
+
+TaskCost ProfileCostModel::data(const CostKey& key, std::int64_t tokens) const {
+  // Two int32 a token, gathered by one thread: far below the noise of anything else, so that the
+  // rate of one core's memory copy (5 GB/s, low for any machine here) does until it is measured.
+  constexpr double kGatherBytesPerSecond = 5e9;
+  TaskCost cost;
+  cost.cap = Rate(1);
+  cost.amount = Amount(static_cast<double>(tokens) * 8 / kGatherBytesPerSecond);
+  cost.relative_deviation = 0.5;
+  if (const CalibrationSample* known = sample(key)) {
+    cost.amount = Amount(known->value);
+    cost.evidence = Evidence::measured;
+    cost.errs_alone = true;
+    cost.relative_deviation = relative_deviation(*known);
+  }
+  share_cores(cost, 1);
+  return cost;
+}
+
+}  // namespace sluice::planner

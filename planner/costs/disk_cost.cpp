@@ -1,0 +1,62 @@
+// Transfers between host memory and the disk.
+#include <algorithm>
+
+#include "planner/costs/cost_family.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr const char* kReadLink = "disk_read";
+constexpr const char* kWriteLink = "disk_write";
+constexpr const char* kBothLink = "disk";
+
+/// A byte crosses host memory twice: by the drive, and for its checksum (a rule).
+constexpr double kDramPerByte = 2;
+/// Core-seconds of a byte's checksum: XXH3 at 10 GB/s, low for any machine here (estimated).
+constexpr double kCoresPerByte = 1e-10;
+
+}  // namespace
+
+std::vector<CostModel::LinkCapacity> ProfileCostModel::disk_links() const {
+  std::vector<LinkCapacity> links{{kReadLink, Rate(profile_.disk_read.value)},
+                                  {kWriteLink, Rate(profile_.disk_write.value)}};
+  for (const LinkCapacity& link : links) {
+    if (link.capacity.count() > 0) continue;
+    throw BadRequest("machine " + profile_.name + ": " + link.name +
+                     " has no rate, so nothing can live on its disk: give --set machine." +
+                     link.name + "=RATE, or run `sluice probe` there");
+  }
+  if (profile_.disk_both.value > 0) links.push_back({kBothLink, Rate(profile_.disk_both.value)});
+  return links;
+}
+
+TaskCost ProfileCostModel::disk_transfer(const CostKey& key, CopyDirection direction,
+                                         Bytes bytes) const {
+  const bool reads = direction == CopyDirection::disk_read;
+  const Fact& rate = reads ? profile_.disk_read : profile_.disk_write;
+  const double size = static_cast<double>(bytes.count());
+  TaskCost cost = at_rate(key, size, rate);
+  // A link carries what was measured on it.
+  const auto share = [&cost](double capacity) {
+    return std::min(1.0, capacity / std::max(cost.cap.count(), 1.0));
+  };
+  cost.uses.emplace_back(reads ? kReadLink : kWriteLink, share(rate.value));
+  const double both = profile_.disk_both.value;
+  if (both > 0) {
+    // Where the other way alone is faster than both, a byte of it takes less of the shared link;
+    // this way takes more, so that both at once move what was measured, as much each way.
+    const Fact& other = reads ? profile_.disk_write : profile_.disk_read;
+    const double others = std::min(1.0, both / std::max(other.value, 1.0));
+    const double alone = both / std::max(cost.cap.count(), 1.0);
+    cost.uses.emplace_back(kBothLink, std::min(2 - others, alone));
+  }
+  // Beside each other both ways are as fast, however much faster one of them is alone.
+  if (profile_.device == DeviceKind::cuda) cost.weight = both > 0 ? both / 2 : cost.cap.count();
+  share_dram(cost, kDramPerByte);
+  share_cores(cost, kCoresPerByte);
+  return cost;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,85 @@
+#include "planner/costs/fastest_rates.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/plans/disk_state.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// The fastest bytes/s of copies of up to `largest` bytes. A line through samples is fastest at one
+/// of its ends, so the smallest chunk and the largest copy stand for all sizes.
+double fastest_copy(const ProfileCostModel& costs, CopyDirection direction,
+                    const std::vector<std::int64_t>& sizes) {
+  double best = 0;
+  for (const std::int64_t size : sizes) {
+    const Bytes bytes(size);
+    best = std::max(best, costs.copy(copy_key(direction, bytes), direction, bytes).cap.count());
+  }
+  return best;
+}
+
+void add_fastest_update(const Job& job, const ProfileCostModel& costs,
+                        const std::vector<std::int64_t>& sizes, FastestRates& fastest) {
+  fastest.update_cores = std::numeric_limits<double>::infinity();
+  const auto& rates = costs.profile().update;
+  const std::int64_t most_profiled = rates.empty() ? 1 : rates.rbegin()->first;
+  const auto most =
+      std::max<std::int64_t>(most_profiled, static_cast<std::int64_t>(costs.profile().cores.value));
+  for (std::int64_t threads = 1; threads <= most; ++threads) {
+    fastest.update_of.push_back(0);
+    for (const std::int64_t size : sizes) {
+      Work work;
+      work.parameters = size;
+      work.threads = threads;
+      const double rate = costs.cpu_update(cpu_update_key(job, threads, size), work).cap.count();
+      fastest.update = std::max(fastest.update, rate);
+      fastest.update_of.back() = std::max(fastest.update_of.back(), rate);
+      fastest.update_cores = std::min(fastest.update_cores, static_cast<double>(threads) / rate);
+    }
+  }
+}
+
+/// A few sizes on a line: the smallest chunk and every unit whole.
+std::vector<std::int64_t> copied_sizes(const std::vector<std::int64_t>& units,
+                                       std::int64_t element) {
+  std::vector<std::int64_t> all{4096};
+  for (const std::int64_t size : units) {
+    all.push_back(size * element);
+    all.push_back(size * 4);
+  }
+  return all;
+}
+
+/// Pieces of state on a line: the smallest, and those of units whole.
+std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int64_t>& units) {
+  std::vector<std::int64_t> all{kDiskAlign.count()};
+  for (const std::int64_t size : units) all.push_back((disk_element(job) * size).count());
+  return all;
+}
+
+}  // namespace
+
+FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs) {
+  std::vector<std::int64_t> units;  // Blocks are equal.
+  for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
+    units.push_back(unit_padded_size(job.model, unit));
+  }
+  FastestRates fastest;
+  fastest.h2d =
+      fastest_copy(costs, CopyDirection::h2d, copied_sizes(units, job.weight_element().count()));
+  fastest.d2h = fastest_copy(costs, CopyDirection::d2h,
+                             copied_sizes(units, job.gradient_wire_element().count()));
+  if (costs.profile().disk_read.value > 0 && costs.profile().disk_write.value > 0) {
+    const std::vector<std::int64_t> sizes = disk_sizes(job, units);
+    fastest.disk_read = fastest_copy(costs, CopyDirection::disk_read, sizes);
+    fastest.disk_write = fastest_copy(costs, CopyDirection::disk_write, sizes);
+  }
+  add_fastest_update(job, costs, units, fastest);
+  return fastest;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,88 @@
+#include "planner/costs/lane_interference.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace sluice::planner {
+namespace {
+
+using LaneInterference = CostModel::LaneInterference;
+using ByThreads = std::map<std::int64_t, double>;
+
+ByThreads stated(const MachineProfile& profile, const std::string& on, const std::string& from) {
+  ByThreads factors;
+  for (const auto& each : profile.interference) {
+    if (each.on == on && each.from == from) factors[each.threads] = each.factor.value;
+  }
+  return factors;
+}
+
+double factor_at(const ByThreads& factors, std::int64_t threads) {
+  const auto any = factors.find(0);
+  if (any != factors.end()) return any->second;
+  if (threads == 0) {
+    double mildest = 0;
+    for (const auto& [count, factor] : factors) mildest = std::max(mildest, factor);
+    return mildest;
+  }
+  const auto above = factors.lower_bound(threads);
+  if (above == factors.begin()) return above->second;
+  if (above == factors.end()) return factors.rbegin()->second;
+  const auto below = std::prev(above);
+  const auto logarithm = [](std::int64_t count) { return std::log(static_cast<double>(count)); };
+  const double share = (logarithm(threads) - logarithm(below->first)) /
+                       (logarithm(above->first) - logarithm(below->first));
+  return below->second + (above->second - below->second) * share;
+}
+
+}  // namespace
+
+CostKey interference_key(const std::string& on, const std::string& from, std::int64_t threads) {
+  std::string name = "interference/" + on + "/" + from;
+  if (threads > 0) name += "/" + std::to_string(threads);
+  return CostKey{std::move(name)};
+}
+
+bool stated_by_threads(const MachineProfile& profile, const std::string& on,
+                       const std::string& from) {
+  return std::any_of(
+      profile.interference.begin(), profile.interference.end(),
+      [&](const auto& each) { return each.on == on && each.from == from && each.threads > 0; });
+}
+
+std::vector<LaneInterference> lane_interference(const MachineProfile& profile,
+                                                const Calibration& calibration,
+                                                std::int64_t threads) {
+  std::vector<LaneInterference> all;
+  const auto known_pair = [&](const std::string& on, const std::string& from) {
+    return std::any_of(all.begin(), all.end(), [&](const LaneInterference& each) {
+      return each.on == on && each.from == from;
+    });
+  };
+  const auto calibrated = [&](const std::string& on, const std::string& from) -> const double* {
+    const bool by_threads = stated_by_threads(profile, on, from);
+    if (by_threads && threads == 0) return nullptr;
+    const auto found = calibration.find(interference_key(on, from, by_threads ? threads : 0));
+    return found == calibration.end() || !(found->second.value > 0) ? nullptr
+                                                                    : &found->second.value;
+  };
+  for (const auto& each : profile.interference) {
+    if (known_pair(each.on, each.from)) continue;
+    const double* known = calibrated(each.on, each.from);
+    all.push_back(
+        {each.on, each.from,
+         known != nullptr ? *known : factor_at(stated(profile, each.on, each.from), threads)});
+  }
+  const auto add_duplex = [&](const char* on, const char* from, const Fact& alone,
+                              const Fact& duplex) {
+    if (!known_pair(on, from) && duplex.value > 0 && duplex.value < alone.value) {
+      all.push_back({on, from, duplex.value / alone.value});
+    }
+  };
+  add_duplex("h2d", "d2h", profile.h2d, profile.h2d_duplex);
+  add_duplex("d2h", "h2d", profile.d2h, profile.d2h_duplex);
+  return all;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,30 @@
+// How much lanes slow each other on a machine, by the threads of the CPU optimizer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/costs/calibration.hpp"
+#include "planner/costs/cost.hpp"
+#include "planner/machines/machine.hpp"
+
+namespace sluice::planner {
+
+/// What calibration knows an interference factor of the profile by; the sample's value is the
+/// factor. `threads`: of the CPU optimizer, for a pair that the profile states by threads, else 0.
+[[nodiscard]] CostKey interference_key(const std::string& on, const std::string& from,
+                                       std::int64_t threads = 0);
+
+/// Whether the profile states the pair for thread counts of the CPU optimizer.
+[[nodiscard]] bool stated_by_threads(const MachineProfile& profile, const std::string& on,
+                                     const std::string& from);
+
+/// Every pair of the profile once, and what both directions of copies lose together where the
+/// profile has duplex rates and no such pair. A calibrated factor stands for the profile's; between
+/// stated thread counts factors are linear in the count's logarithm, beyond them constant.
+/// `threads` 0: the largest factor of each pair.
+[[nodiscard]] std::vector<CostModel::LaneInterference> lane_interference(
+    const MachineProfile& profile, const Calibration& calibration, std::int64_t threads);
+
+}  // namespace sluice::planner

@@ -1,0 +1,64 @@
+#include "planner/costs/launch_delay.hpp"
+
+#include <utility>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/lane_interference.hpp"
+#include "planner/graph/step_graph.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Kernels a second of a micro-batch: of its passes forward and backward, and its loss.
+double kernel_rate(const Job& job, const MachineProfile& profile, const Calibration& calibration) {
+  const ProfileCostModel uncalibrated(profile, {});
+  const std::size_t head = unit_count(job.model) - 1;
+  const auto blocks = static_cast<double>(head - 1);
+  double kernels = 0, seconds = 0;
+  const auto add = [&](Pass pass, std::size_t unit, double times) {
+    const CostKey key = compute_key(job, pass, unit);
+    const Work work = work_of(job, pass, unit);
+    const auto known = calibration.find(key);
+    kernels += times * static_cast<double>(work.kernels);
+    seconds +=
+        times * (known != calibration.end() ? known->second.value
+                                            : uncalibrated.compute(key, work).amount.count());
+  };
+  add(Pass::block_forward, 1, blocks);
+  add(Pass::block_backward, 1, blocks);
+  add(Pass::loss, head, 1);
+  return seconds > 0 ? kernels / seconds : 0;
+}
+
+}  // namespace
+
+CostKey launch_delay_key(CopyDirection direction) {
+  return CostKey{direction == CopyDirection::h2d ? "launch_delay/h2d" : "launch_delay/d2h"};
+}
+
+Calibration with_launch_delays(const Job& job, const MachineProfile& profile,
+                               Calibration calibration) {
+  const auto known = [&](CopyDirection direction) {
+    return calibration.contains(launch_delay_key(direction));
+  };
+  if (!known(CopyDirection::h2d) && !known(CopyDirection::d2h)) return calibration;
+  const double rate = kernel_rate(job, profile, calibration);
+  for (const auto& [direction, lane] : {std::pair(CopyDirection::h2d, LaneKind::h2d),
+                                        std::pair(CopyDirection::d2h, LaneKind::d2h)}) {
+    const auto delay = calibration.find(launch_delay_key(direction));
+    if (delay == calibration.end()) continue;
+    CalibrationSample sample = delay->second;
+    sample.key = interference_key(to_string(LaneKind::compute), to_string(lane));
+    double factor = 1;
+    for (const auto& each : lane_interference(profile, calibration, 0)) {
+      if (each.on == to_string(LaneKind::compute) && each.from == to_string(lane))
+        factor = each.factor;
+    }
+    sample.value = factor / (1 + delay->second.value * rate);
+    calibration[sample.key] = std::move(sample);
+  }
+  return calibration;
+}
+
+}  // namespace sluice::planner

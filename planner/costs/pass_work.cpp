@@ -1,0 +1,260 @@
+// What the passes of a micro-batch compute, read and write (planner/costs/work.cpp: FLOPs of each
+// part):
+//   experts: as many as tokens go to (expected_experts), each with its equal share; on a CUDA
+//   device a product of all of them is one kernel
+//   an MLP in chunks                        the products of each chunk; backward computes gate and
+//                                           up again, and a weight gradient is read and written
+//                                           once for each chunk
+//   element-wise kernels                    bytes read + bytes written, each operand once
+// Backward of a weight product is two products: d input [m, n] x [n, k], d weight [n, m] x [m, k].
+#include <algorithm>
+
+#include "planner/costs/cost.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Of one block and one micro-batch.
+struct MicroBatchSizes {
+  std::int64_t tokens, hidden, query, key_value, intermediate, element;
+  explicit MicroBatchSizes(const Job& job)
+      : tokens(job.micro_tokens()),
+        hidden(job.model.hidden),
+        query(job.model.heads * job.model.head_dim),
+        key_value(job.model.kv_heads * job.model.head_dim),
+        intermediate(job.model.intermediate),
+        element(job.compute_element().count()) {}
+  [[nodiscard]] Bytes streams(std::int64_t width, std::int64_t passes) const {
+    return Bytes(tokens * width * passes * element);
+  }
+};
+
+AttentionWork attention_of(const Job& job, bool backward, std::int64_t position) {
+  AttentionWork work;
+  work.sequences = job.micro_batch;
+  work.length = job.sequence_chunk.value_or(job.seq_len);
+  work.prior = position * work.length;
+  work.heads = job.model.heads;
+  work.kv_heads = job.model.kv_heads;
+  work.head_dim = job.model.head_dim;
+  work.backward = backward;
+  work.window = job.model.sliding_window;
+  if (backward && job.executable()) {
+    work.sums = attention_sum_traffic(attention_shape(job));
+    work.narrow_keys = attention_keys_of_narrow_runs(attention_shape(job));
+  }
+  return work;
+}
+
+/// Norm, q, k and v products, biases, q/k norms and RoPE, attention.
+void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
+                        std::int64_t position) {
+  work.gemms.push_back({s.tokens, s.query, s.hidden});
+  work.gemms.push_back({s.tokens, s.key_value, s.hidden, 2});
+  work.attention.push_back(attention_of(job, false, position));
+  work.streamed += s.streams(s.hidden, 2) + s.streams(s.query + s.key_value, 2);
+  work.kernels += 6;
+}
+
+enum class Side { in, out };
+
+/// Equal chunks of a micro-batch's tokens, and the rest.
+struct Chunks {
+  std::int64_t tokens, count;
+};
+std::vector<Chunks> chunks_of(std::int64_t tokens, std::int64_t chunk) {
+  std::vector<Chunks> chunks;
+  if (tokens >= chunk) chunks.push_back({chunk, tokens / chunk});
+  if (tokens % chunk > 0) chunks.push_back({tokens % chunk, 1});
+  return chunks;
+}
+
+std::int64_t mlp_chunks(const Job& job) {
+  return (job.micro_tokens() + job.mlp_tokens() - 1) / job.mlp_tokens();
+}
+
+/// gate and up, or down: of all experts where there are any, or of each chunk.
+std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
+  std::int64_t wide = s.intermediate, networks = 1;
+  Gemm::Dealt dealt = Gemm::Dealt::nothing;
+  std::vector<Chunks> chunks = chunks_of(s.tokens, job.mlp_tokens());
+  if (const auto& experts = job.model.experts) {
+    networks = expected_experts(*experts, s.tokens);
+    chunks = {{std::max<std::int64_t>(1, s.tokens * experts->active / networks), 1}};
+    wide = experts->intermediate;
+    dealt = Gemm::Dealt::rows;
+  }
+  std::vector<Gemm> products;
+  products.reserve(chunks.size());
+  for (const auto& [tokens, count] : chunks) {
+    products.push_back(side == Side::in ? Gemm{tokens, wide, s.hidden, 2 * networks * count, dealt}
+                                        : Gemm{tokens, s.hidden, wide, networks * count, dealt});
+  }
+  return products;
+}
+
+/// The router's product, and tokens gathered for their experts.
+void add_router(Work& work, const Job& job, const MicroBatchSizes& s) {
+  if (!job.model.experts) return;
+  work.gemms.push_back({s.tokens, job.model.experts->count, s.hidden});
+  work.streamed += s.streams(s.hidden, 2 * job.model.experts->active);
+  work.kernels += 3;
+}
+
+/// o product, residual.
+void add_residual(Work& work, const MicroBatchSizes& s) {
+  work.gemms.push_back({s.tokens, s.hidden, s.query});
+  work.streamed += s.streams(s.hidden, 3);
+  work.kernels += 2;
+}
+
+/// Norm, gate and up products.
+void add_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
+  for (const Gemm& g : feed_forward(job, s, Side::in)) work.gemms.push_back(g);
+  work.streamed += s.streams(s.hidden, 2);
+  work.kernels += 3 * mlp_chunks(job);
+}
+
+/// What recomputation rebuilds of a block after its attention.
+void add_rebuilt_tail(Work& work, const Job& job, const MicroBatchSizes& s) {
+  add_residual(work, s);
+  if (job.chunks_mlp()) return;
+  add_router(work, job, s);
+  add_gate_up(work, job, s);
+}
+
+/// SwiGLU, down product, residual.
+void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
+  for (const Gemm& g : feed_forward(job, s, Side::out)) work.gemms.push_back(g);
+  work.streamed += s.streams(s.intermediate, 3) + s.streams(s.hidden, 3);
+  work.kernels += 3 * mlp_chunks(job);
+}
+
+/// The two products that follow from forward product `g`.
+void add_backward_of(Work& work, const Gemm& g) {
+  const bool dealt = g.dealt == Gemm::Dealt::rows;
+  work.gemms.push_back({g.m, g.k, g.n, g.count, dealt ? Gemm::Dealt::rows_back : g.dealt});
+  work.gemms.push_back({g.n, g.k, g.m, g.count, dealt ? Gemm::Dealt::terms : g.dealt});
+  work.kernels += 2 * (dealt ? 1 : g.count);
+}
+
+Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t position) {
+  Work work;
+  if (job.chunks_mlp()) {
+    add_gate_up(work, job, s);
+    const std::int64_t weights = 3 * s.hidden * s.intermediate;
+    work.streamed += Bytes((mlp_chunks(job) - 1) * weights * 2 * 4);  // fp32 gradients, both ways
+  }
+  for (const Side side : {Side::out, Side::in}) {
+    for (const Gemm& g : feed_forward(job, s, side)) add_backward_of(work, g);
+  }
+  for (const Gemm& g : {Gemm{s.tokens, s.hidden, s.query},            // o
+                        Gemm{s.tokens, s.query, s.hidden},            // q
+                        Gemm{s.tokens, s.key_value, s.hidden, 2}}) {  // k, v
+    add_backward_of(work, g);
+  }
+  add_router(work, job, s);
+  work.attention.push_back(attention_of(job, true, position));
+  work.streamed += s.streams(s.intermediate, 6)  // gate, up, d act; act, d gate, d up
+                   + s.streams(s.hidden, 4)      // both norms' outputs again
+                   + s.streams(s.hidden, 8)  // both norms' backward onto the residual's gradient
+                   + s.streams(s.query + s.key_value, 2);  // RoPE and q/k norms backward
+  work.kernels += 7;
+  return work;
+}
+
+Work loss(const Job& job, const MicroBatchSizes& s) {
+  Work work;
+  const std::int64_t vocab = job.model.vocab;
+  for (const auto& [tokens, count] : chunks_of(s.tokens, job.loss_chunk)) {
+    work.gemms.push_back({tokens, vocab, s.hidden, count});  // logits
+    work.gemms.push_back({tokens, s.hidden, vocab, count});  // d hidden
+    work.gemms.push_back({vocab, s.hidden, tokens, count});  // d lm_head
+    work.streamed += Bytes(tokens * vocab * 2 * 4 * count);  // fp32 logits to their gradient
+    work.kernels += 4 * count;
+  }
+  work.streamed += s.streams(s.hidden, 2) + s.streams(s.hidden, 3);
+  work.kernels += 2;
+  return work;
+}
+
+Work head_forward(const Job& job, const MicroBatchSizes& s) {
+  Work work;
+  const std::int64_t vocab = job.model.vocab;
+  const std::int64_t rows = job.sequence_chunk ? 1 : s.tokens;
+  for (const auto& [tokens, count] : chunks_of(rows, job.loss_chunk)) {
+    work.gemms.push_back({tokens, vocab, s.hidden, count});
+    work.streamed += Bytes(tokens * vocab * 4 * count);
+    work.kernels += 2 * count;
+  }
+  work.streamed += Bytes(rows * s.hidden * 2 * s.element);
+  work.kernels += 1;
+  return work;
+}
+
+}  // namespace
+
+Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position) {
+  const MicroBatchSizes s(job);
+  Work work;
+  switch (pass) {
+    case Pass::embed_forward:
+      work.streamed = s.streams(s.hidden, 2);
+      work.kernels = 1;
+      return work;
+    case Pass::block_forward:
+      add_attention_half(work, job, s, position);
+      add_residual(work, s);
+      add_router(work, job, s);
+      add_gate_up(work, job, s);
+      add_down(work, job, s);
+      return work;
+    case Pass::block_route:
+      add_attention_half(work, job, s, position);
+      add_residual(work, s);
+      add_router(work, job, s);
+      return work;
+    case Pass::block_experts:
+      add_gate_up(work, job, s);
+      add_down(work, job, s);
+      return work;
+    case Pass::loss:
+      return loss(job, s);
+    case Pass::head_forward:
+      return head_forward(job, s);
+    case Pass::block_recompute_input:
+      add_attention_half(work, job, s, position);
+      add_rebuilt_tail(work, job, s);
+      return work;
+    case Pass::block_recompute_kv:
+      work.attention.push_back(attention_of(job, false, position));
+      [[fallthrough]];
+    case Pass::block_recompute_attention:
+      work.gemms.push_back({s.tokens, s.query, s.hidden});
+      work.streamed += s.streams(s.hidden, 2) + s.streams(s.query, 2);
+      work.kernels += 3;
+      [[fallthrough]];
+    case Pass::block_recompute_selective:
+      add_rebuilt_tail(work, job, s);
+      return work;
+    case Pass::block_backward:
+      return block_backward(job, s, position);
+    case Pass::embed_backward:  // rows are sorted by token, then added onto fp32 rows
+      work.streamed = s.streams(s.hidden, 1) + Bytes(s.tokens * s.hidden * 2 * 4);
+      work.kernels = 2;
+      return work;
+    case Pass::combine:  // embedding gradient += lm_head gradient, fp32
+      work.streamed = Bytes(job.model.vocab * s.hidden * 3 * 4);
+      work.kernels = 1;
+      return work;
+    case Pass::norm:
+      work.streamed = job.gradient_element() * unit_padded_size(job.model, unit);
+      work.kernels = 1;
+      return work;
+  }
+  throw std::logic_error("contract broken: unknown pass");
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,183 @@
+#include "planner/costs/profile_rates.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <span>
+
+#include "planner/costs/cost_parts.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+Fact between(const Fact& a, const Fact& b, double share) {
+  Fact fact = share < 0.5 ? a : b;
+  fact.value = a.value + (b.value - a.value) * share;
+  fact.deviation = a.deviation + (b.deviation - a.deviation) * share;
+  if (a.source != Source::measured) fact.source = a.source;
+  if (b.source != Source::measured) fact.source = b.source;
+  return fact;
+}
+
+/// By the last query.
+std::int64_t keys_seen(const AttentionWork& attention) {
+  const std::int64_t seen = attention.length + attention.prior;
+  return std::min(seen, attention.window.value_or(seen));
+}
+
+/// Rate of attention by shape over the profile's: L / (L + half) over the same at the length that
+/// the profile's rate is of, times the head dimension's share. L: keys that the last query sees.
+/// Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head dimension 128: 309,
+/// 544, 654 TFLOP/s at 1024, 4096, 16384 tokens; 64: 486), within 5 % from 1024 tokens on; backward
+/// follows FlashAttention-3 (arXiv 2407.08608, H100: 316 to 561 TFLOP/s at 128, 272 to 474 at 64).
+double attention_share(const AttentionWork& attention) {
+  const auto keys = static_cast<double>(keys_seen(attention));
+  const double half = attention.backward ? 800 : 1100;
+  const double usual = attention.backward ? 1800 : 3900;
+  const double small_heads = attention.backward ? 0.845 : 0.74;
+  const double by_length = keys / (keys + half) * (usual + half) / usual;
+  return by_length * (attention.head_dim <= 64 ? small_heads : 1);
+}
+
+/// Between the points of the nearest head size, in the logarithm of the keys that the last query
+/// sees. Shorter sequences than any follow attention_share, longer ones the longest, less surely
+/// so: 4 and 8 times as long were within 1 %, 16 times 20 % slower (docs/design/attention.md).
+Fact measured_attention(std::span<const AttentionPoint> points, const AttentionWork& attention) {
+  const auto distance = [&](const AttentionPoint& point) {
+    return std::abs(std::log2(static_cast<double>(point.head_dim)) -
+                    std::log2(static_cast<double>(attention.head_dim)));
+  };
+  const std::int64_t head_dim = std::ranges::min_element(points, {}, distance)->head_dim;
+  const auto first = std::ranges::lower_bound(points, head_dim, {}, &AttentionPoint::head_dim);
+  const auto last = std::ranges::upper_bound(points, head_dim, {}, &AttentionPoint::head_dim);
+  const std::span alike = points.subspan(static_cast<std::size_t>(first - points.begin()),
+                                         static_cast<std::size_t>(last - first));
+  const auto rate = [&](const AttentionPoint& point) {
+    return attention.backward ? point.backward : point.forward;
+  };
+  const std::int64_t keys = keys_seen(attention);
+  const auto above = std::ranges::lower_bound(alike, keys, {}, &AttentionPoint::length);
+  if (above == alike.end()) {
+    constexpr double kOfEachDoubling = 0.03;
+    Fact fact = rate(alike.back());
+    const double doublings =
+        std::log2(static_cast<double>(keys) / static_cast<double>(alike.back().length));
+    fact.deviation = std::hypot(fact.deviation, kOfEachDoubling * doublings * fact.value);
+    return fact;
+  }
+  if (above == alike.begin()) {
+    const AttentionWork shortest = {.sequences = attention.sequences,
+                                    .length = above->length,
+                                    .heads = attention.heads,
+                                    .kv_heads = attention.kv_heads,
+                                    .head_dim = attention.head_dim,
+                                    .backward = attention.backward,
+                                    .sums = attention.sums,
+                                    .narrow_keys = attention.narrow_keys};
+    Fact fact = rate(*above);
+    const double share = attention_share(attention) / attention_share(shortest);
+    fact.value *= share;
+    fact.deviation *= share;
+    return fact;
+  }
+  const AttentionPoint& below = *(above - 1);
+  const double share =
+      std::log(static_cast<double>(keys) / static_cast<double>(below.length)) /
+      std::log(static_cast<double>(above->length) / static_cast<double>(below.length));
+  return between(rate(below), rate(*above), share);
+}
+
+}  // namespace
+
+Fact gemm_rate(const MachineProfile& profile, Flops flops) {
+  const auto& curve = profile.gemm;
+  if (curve.empty()) return profile.peak_bf16;
+  const auto above =
+      std::lower_bound(curve.begin(), curve.end(), flops.count(),
+                       [](const CurvePoint& point, double size) { return point.size < size; });
+  if (above == curve.begin()) return curve.front().rate;
+  if (above == curve.end()) return curve.back().rate;
+  const auto below = above - 1;
+  const double share = (std::log(flops.count()) - std::log(below->size)) /
+                       (std::log(above->size) - std::log(below->size));
+  return between(below->rate, above->rate, share);
+}
+
+double expert_share(Gemm::Dealt dealt) {
+  switch (dealt) {
+    case Gemm::Dealt::rows:
+      return 0.208;
+    case Gemm::Dealt::rows_back:
+      return 0.292;
+    case Gemm::Dealt::terms:
+      return 0.226;
+    case Gemm::Dealt::nothing:
+      break;
+  }
+  return 1;
+}
+
+Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm) {
+  constexpr double kHalfRowTile = 64, kHalfTermTile = 16;
+  const double work = flops(gemm).count();
+  if (profile.gemm.empty()) return Seconds(work / profile.peak_bf16.value);
+  const auto fastest = std::ranges::max_element(
+      profile.gemm, {}, [](const CurvePoint& point) { return point.rate.value; });
+  const auto m = static_cast<double>(gemm.m), n = static_cast<double>(gemm.n),
+             k = static_cast<double>(gemm.k);
+  const bool rows = gemm.dealt != Gemm::Dealt::terms;
+  const double fill = rows ? m / (m + kHalfRowTile) : k / (k + kHalfTermTile);
+  const double bytes = 2 * (m * k + k * n) + (rows ? 2 : 2 * 4) * m * n;
+  return Seconds(work / (expert_share(gemm.dealt) * fastest->rate.value * fill) +
+                 static_cast<double>(gemm.count) * bytes / profile.hbm_bandwidth.value);
+}
+
+Seconds narrow_run_time(const AttentionWork& attention) {
+  constexpr Seconds kPerKey(11.5e-9);
+  constexpr double kHeadDim = 128;
+  return kPerKey * static_cast<double>(attention.narrow_keys) *
+         (static_cast<double>(attention.head_dim) / kHeadDim);
+}
+
+Fact attention_rate(const MachineProfile& profile, const AttentionWork& attention) {
+  if (!profile.attention.empty()) return measured_attention(profile.attention, attention);
+  Fact rate = attention.backward ? profile.attention_backward : profile.attention_forward;
+  if (!(rate.value > 0)) return gemm_rate(profile, flops(attention));
+  const Fact& ceiling =
+      attention.backward ? profile.attention_backward_ceiling : profile.attention_forward_ceiling;
+  // A rate without a ceiling above it is of all shapes.
+  if (profile.device == DeviceKind::host || rate.value >= ceiling.value) return rate;
+  const double share = std::min(attention_share(attention), ceiling.value / rate.value);
+  rate.value *= share;
+  rate.deviation *= share;
+  return rate;
+}
+
+Fact update_rate(const MachineProfile& profile, std::int64_t threads) {
+  const auto& rates = profile.update;
+  if (rates.empty()) {
+    throw BadRequest("machine " + profile.name +
+                     ": update has no rate; add the CPU optimizer's parameters per second");
+  }
+  const auto above = rates.lower_bound(threads);
+  if (above == rates.begin()) return above->second;
+  if (above == rates.end()) return rates.rbegin()->second;
+  const auto below = std::prev(above);
+  const double share = static_cast<double>(threads - below->first) /
+                       static_cast<double>(above->first - below->first);
+  return between(below->second, above->second, share);
+}
+
+double update_rate_deviation(const MachineProfile& profile) {
+  double sum = 0;
+  int points = 0;
+  for (const auto& [threads, rate] : profile.update) {
+    if (rate.source != Source::measured || rate.count < 2 || !(rate.value > 0)) continue;
+    sum += std::pow(deviation_of(rate), 2);
+    ++points;
+  }
+  return points > 0 ? std::sqrt(sum / points) : 0;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,129 @@
+#include "planner/costs/sibling_costs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/cost_model.hpp"
+#include "planner/costs/ratio_field.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Of the measured passes that tell of one: the nearest.
+constexpr std::size_t kMostSiblings = 96;
+
+struct PassOfUnit {
+  Pass pass;
+  std::size_t unit;
+};
+/// Passes that tell of each other.
+using PassGroup = std::vector<PassOfUnit>;
+
+/// Of every pass with a cost key of its own; unit 1 is a block.
+std::vector<PassGroup> passes_of(const Job& job) {
+  const std::size_t head = unit_count(job.model) - 1;
+  return {{{Pass::block_forward, 1},
+           {Pass::block_recompute_input, 1},
+           {Pass::block_recompute_selective, 1},
+           {Pass::block_backward, 1},
+           {Pass::loss, head}},
+          {{Pass::embed_forward, 0}},
+          {{Pass::embed_backward, 0}},
+          {{Pass::norm, 0}},
+          {{Pass::norm, 1}},
+          {{Pass::norm, head}}};
+}
+
+class Siblings {
+ public:
+  Siblings(const Job& job, const MachineProfile& profile, const Calibration& calibration)
+      : job_(job), uncalibrated_(profile, {}), calibration_(calibration) {}
+
+  [[nodiscard]] double profile_time(const Job& job, PassOfUnit p) const {
+    return profile_time(job, p, work_of(job, p.pass, p.unit));
+  }
+
+  [[nodiscard]] PassPlace place_of(const Job& job, PassOfUnit p) const {
+    const auto logarithm = [](std::int64_t size) { return std::log(static_cast<double>(size)); };
+    Work element_wise = work_of(job, p.pass, p.unit);
+    element_wise.gemms.clear();
+    element_wise.attention.clear();
+    const double time = profile_time(job, p);
+    return {p.pass,
+            {logarithm(job.model.hidden), logarithm(job.model.head_dim), logarithm(job.seq_len),
+             logarithm(job.micro_tokens())},
+            time > 0 ? profile_time(job, p, element_wise) / time : 0};
+  }
+
+  [[nodiscard]] std::vector<RatioField::Measured> measured(const PassGroup& group) const {
+    std::vector<std::pair<double, RatioField::Measured>> found;
+    for (const PassOfUnit& p : group) {
+      const PassPlace own = place_of(job_, p);
+      const std::string key = compute_key(job_, p.pass, p.unit).name;
+      const std::string pass = key.substr(0, key.find('|') + 1);
+      for (auto it = calibration_.lower_bound(CostKey{pass});
+           it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
+        const std::optional<Job> other = job_named_by(it->first, job_);
+        // What the job has in common with this one by assumption, the key has to say, too.
+        if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;
+        const double time = profile_time(*other, p);
+        if (!(time > 0) || !(it->second.value > 0)) continue;
+        const PassPlace place = place_of(*other, p);
+        found.push_back({squared_distance(own, place), {place, it->second.value / time}});
+      }
+    }
+    std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
+    std::vector<RatioField::Measured> nearest;
+    for (std::size_t i = 0; i < std::min(found.size(), kMostSiblings); ++i) {
+      nearest.push_back(found[i].second);
+    }
+    return nearest;
+  }
+
+ private:
+  [[nodiscard]] double profile_time(const Job& job, PassOfUnit p, const Work& work) const {
+    return uncalibrated_.compute(compute_key(job, p.pass, p.unit), work).amount.count();
+  }
+
+  static double squared_distance(const PassPlace& a, const PassPlace& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.log_sizes.size(); ++i) {
+      sum += std::pow(a.log_sizes[i] - b.log_sizes[i], 2);
+    }
+    return sum;
+  }
+
+  const Job& job_;
+  ProfileCostModel uncalibrated_;
+  const Calibration& calibration_;
+};
+
+}  // namespace
+
+Calibration with_siblings(const Job& job, const MachineProfile& profile, Calibration calibration) {
+  const Siblings siblings(job, profile, calibration);
+  std::vector<CalibrationSample> added;
+  for (const PassGroup& group : passes_of(job)) {
+    const std::vector<RatioField::Measured> measured = siblings.measured(group);
+    if (measured.empty()) continue;
+    const RatioField field(measured);
+    for (const PassOfUnit& p : group) {
+      CalibrationSample sample;
+      sample.key = compute_key(job, p.pass, p.unit);
+      if (calibration.contains(sample.key)) continue;
+      const RatioField::Estimate estimate = field.at(siblings.place_of(job, p));
+      sample.value = siblings.profile_time(job, p) * estimate.ratio;
+      sample.deviation = sample.value * estimate.deviation;
+      sample.source = kSiblingSource;
+      added.push_back(std::move(sample));
+    }
+  }
+  for (CalibrationSample& sample : added) calibration.emplace(sample.key, std::move(sample));
+  return calibration;
+}
+
+}  // namespace sluice::planner

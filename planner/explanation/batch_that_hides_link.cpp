@@ -1,0 +1,103 @@
+#include "planner/explanation/batch_that_hides_link.hpp"
+
+#include <algorithm>
+
+#include "planner/requests/run_step.hpp"
+
+namespace sluice::planner {
+namespace {
+
+class Batches {
+ public:
+  Batches(const RunConfig& config, const HideLinkSettings& settings, const Store& store)
+      : config_(config), settings_(settings), store_(store) {}
+
+  [[nodiscard]] BatchPoint at(std::int64_t batch_size) const {
+    if (settings_.progress) settings_.progress(batch_size);
+    RunConfig config = config_;
+    config.batch_size = batch_size;
+    BatchPoint point{.batch_size = batch_size};
+    const auto step = batch_size == config_.batch_size
+                          ? step_of_run(config, kCompareEffort, store_, settings_.deadline)
+                          : step_of_changed_run(config, store_, settings_.deadline);
+    if (!step) return point;
+    const Prediction& p = step->prediction;
+    point.fits = true;
+    point.step = p.step;
+    point.tokens_per_s = p.tokens_per_s;
+    point.bound_by = p.bound.by;
+    const Duration waits =
+        p.stalls.at(Stall::weights) + p.stalls.at(Stall::gradient) + p.stalls.at(Stall::activation);
+    point.exposed = to_seconds(waits) / to_seconds(p.step);
+    return point;
+  }
+
+ private:
+  const RunConfig& config_;
+  const HideLinkSettings& settings_;
+  const Store& store_;
+};
+
+bool hidden(const BatchPoint& point) { return point.fits && point.exposed <= kHidden; }
+
+/// The least of 1 .. most for which `holds`, true from somewhere on, as far as it is known by the
+/// deadline; none where it never is.
+template <class Holds>
+std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
+                                  const Deadline& deadline = {}) {
+  std::int64_t high = 1;
+  while (!holds(high)) {
+    if (high >= most || deadline.is_over()) return std::nullopt;
+    high = std::min(most, 2 * high);
+  }
+  std::int64_t low = high / 2;  // Does not hold; or 0.
+  while (high - low > 1 && !deadline.is_over()) {
+    const std::int64_t middle = low + (high - low) / 2;
+    (holds(middle) ? high : low) = middle;
+  }
+  return high;
+}
+
+}  // namespace
+
+HiddenLink batch_that_hides_link(const RunConfig& config, const HideLinkSettings& settings,
+                                 const Store& store) {
+  const Batches batches(config, settings, store);
+  const std::int64_t micro = to_job(config).micro_batch;
+  HiddenLink found{.asked = batches.at(config.batch_size)};
+  found.compute_bound_from = batch_bound_by_compute(config, store);
+  std::optional<BatchPoint> most, without, with;
+  const auto try_batch = [&](std::int64_t micro_batches) {
+    BatchPoint point = micro_batches * micro == config.batch_size
+                           ? found.asked
+                           : batches.at(micro_batches * micro);
+    most = point;
+    (hidden(point) ? with : without) = point;
+    return hidden(point);
+  };
+  if (least(settings.most_micro_batches, try_batch, settings.deadline)) {
+    found.hidden = with;
+    found.exposed = without;
+  } else {
+    found.largest = most;
+  }
+  const std::int64_t below = found.exposed ? found.exposed->batch_size : 0;
+  found.cut_short =
+      settings.deadline.is_over() &&
+      (found.hidden ? found.hidden->batch_size - below > micro
+                    : found.largest->batch_size < settings.most_micro_batches * micro);
+  return found;
+}
+
+std::optional<std::int64_t> batch_bound_by_compute(const RunConfig& config, const Store& store) {
+  const std::int64_t micro = to_job(config).micro_batch;
+  const auto by_compute = [&](std::int64_t micro_batches) {
+    RunConfig other = config;
+    other.batch_size = micro_batches * micro;
+    return planning_of(other, store).predictor.bound().by == BoundBy::compute;
+  };
+  const auto found = least(kMostMicroBatches, by_compute);
+  return found ? std::optional(*found * micro) : std::nullopt;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,185 @@
+#include "planner/explanation/pareto_front.hpp"
+
+#include <algorithm>
+
+#include "planner/explanation/batch_that_hides_link.hpp"
+#include "planner/explanation/more_kept.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "planner/requests/run_step.hpp"
+#include "sim/error.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// What the next limit leaves above the least, of what the last plan took above it.
+constexpr double kShrink = 0.7;
+/// Above the least, of what the first plan took above it, where the least is next.
+constexpr double kNearLeast = 0.02;
+/// Batches beyond the run's.
+constexpr std::int64_t kMoreTokens = 4;
+
+FrontPoint point_of(const Job& job, const Prediction& p) {
+  return {.batch_size = job.batch_size,
+          .tokens = job.tokens(),
+          .hbm = at(p.memory, Tier::hbm).peak,
+          .host = at(p.memory, Tier::host).peak,
+          .step = p.step,
+          .tokens_per_s = p.tokens_per_s,
+          .plan = p.plan,
+          .plan_hash = p.plan_hash};
+}
+
+std::int64_t amount(const FrontPoint& point, FrontAxis axis) {
+  switch (axis) {
+    case FrontAxis::hbm:
+      return point.hbm.count();
+    case FrontAxis::host:
+      return point.host.count();
+    case FrontAxis::tokens:
+      return point.tokens;
+  }
+  return 0;
+}
+
+bool faster(const FrontPoint& a, const FrontPoint& b, FrontAxis axis) {
+  if (axis == FrontAxis::tokens) return a.tokens_per_s > b.tokens_per_s;
+  return a.step < b.step;
+}
+
+/// Those that none beats in both, least amount first.
+std::vector<FrontPoint> front_of(std::vector<FrontPoint> all, FrontAxis axis) {
+  std::ranges::stable_sort(all, [axis](const FrontPoint& a, const FrontPoint& b) {
+    if (amount(a, axis) != amount(b, axis)) return amount(a, axis) < amount(b, axis);
+    return faster(a, b, axis);
+  });
+  std::vector<FrontPoint> front;
+  for (FrontPoint& point : all) {
+    if (front.empty() || faster(point, front.back(), axis)) front.push_back(std::move(point));
+  }
+  return front;
+}
+
+std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
+                                     const std::vector<Plan>& known, const FrontProgress& progress,
+                                     const Store& store, const Deadline& deadline) {
+  const RunPlanning run = planning_of(config, store);
+  const Job& job = run.predictor.job();
+  std::vector<FrontPoint> all;
+  for (const Plan& plan : known) {
+    const Prediction p = run.predictor.predict(plan).prediction;
+    if (p.fits) all.push_back(point_of(job, p));
+  }
+  SearchSettings quick = run.search;
+  quick.effort = kCompareEffort;
+  quick.until = deadline.time();
+  ResolvedMachine machine = run.predictor.machine();
+  Bytes& limit = tier == Tier::hbm ? machine.hbm : machine.host;
+  const auto search_within = [&](Bytes within) {
+    limit = within;
+    return search(Predictor(job, machine, run.calibration, config.residency), quick);
+  };
+  const Bytes limited = limit;
+  std::vector<Bytes> limits;
+  // What the leanest plan takes is the least that can do.
+  if (progress) progress(std::string("the least ") + to_string(tier));
+  const auto nothing = search_within(Bytes(1));
+  const Bytes least = at(std::get<Infeasible>(nothing).memory, tier).peak;
+  std::optional<Bytes> most;  // Of what the first plan took.
+  for (Bytes within = limited; within >= least && !deadline.is_over();) {
+    if (progress) progress(std::string(to_string(tier)) + " " + format_bytes(within));
+    const auto found = search_within(within);
+    if (within == least && std::holds_alternative<Infeasible>(found)) break;
+    limits.push_back(within);
+    Bytes taken = within;
+    if (const auto* planned = std::get_if<Planned>(&found)) {
+      all.push_back(point_of(job, planned->best.prediction));
+      taken = at(planned->best.prediction.memory, tier).peak;
+    }
+    if (within == least) break;
+    most = most.value_or(taken);
+    const double above = kShrink * static_cast<double>((taken - least).count());
+    const bool near = above < kNearLeast * static_cast<double>((*most - least).count());
+    within = near ? least : least + Bytes(static_cast<std::int64_t>(above));
+  }
+  // What fits in less may keep more in more.
+  std::ranges::sort(limits);
+  for (const Bytes within : limits) {
+    if (deadline.is_over()) break;
+    if (progress) progress(std::string("more kept within ") + format_bytes(within));
+    limit = within;
+    const Predictor predictor(job, machine, run.calibration, config.residency);
+    const FrontPoint* best = nullptr;
+    for (const FrontPoint& point : all) {
+      const bool fits = (tier == Tier::hbm ? point.hbm : point.host) <= within;
+      if (fits && (best == nullptr || point.step < best->step)) best = &point;
+    }
+    if (best == nullptr) continue;
+    const auto more = keep_more(best->plan, best->step, predictor, quick);
+    if (more) all.push_back(point_of(job, predictor.predict(more->plan).prediction));
+  }
+  return all;
+}
+
+std::vector<FrontPoint> along_tokens(const RunConfig& config, const std::vector<Plan>& known,
+                                     const FrontProgress& progress, const Store& store,
+                                     const Deadline& deadline) {
+  const Job asked = to_job(config);
+  std::vector<std::int64_t> batches{asked.batch_size};
+  const std::int64_t most =
+      std::min(kMoreTokens * asked.batch_size, kMostMicroBatches * asked.micro_batch);
+  for (std::int64_t batch = asked.micro_batch; batch <= most; batch *= 2) batches.push_back(batch);
+  std::ranges::sort(batches);
+  batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
+  std::vector<FrontPoint> all;
+  for (const std::int64_t batch : batches) {
+    RunConfig other = config;
+    other.batch_size = batch;
+    const Job job = to_job(other);
+    if (deadline.is_over() && (batch != asked.batch_size || known.empty())) continue;
+    if (progress) progress(std::to_string(job.tokens()) + " tokens a step");
+    const auto step = batch == asked.batch_size
+                          ? step_of_run(other, kCompareEffort, store, deadline)
+                          : step_of_changed_run(other, store, deadline);
+    if (step) {
+      all.push_back(point_of(job, step->prediction));
+    }
+    if (batch != asked.batch_size || known.empty()) continue;
+    const RunPlanning run = planning_of(other, store);
+    for (const Plan& plan : known) {
+      const Prediction p = run.predictor.predict(plan).prediction;
+      if (p.fits) all.push_back(point_of(job, p));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+const char* to_string(FrontAxis axis) {
+  switch (axis) {
+    case FrontAxis::hbm:
+      return "hbm";
+    case FrontAxis::host:
+      return "host";
+    case FrontAxis::tokens:
+      return "tokens";
+  }
+  return "";
+}
+
+ParetoFront pareto_front(const RunConfig& config, FrontAxis axis, const std::vector<Plan>& known,
+                         const FrontProgress& progress, const Store& store,
+                         const Deadline& deadline) {
+  if (config.policy) {
+    throw BadRequest("--front: policy " + *config.policy +
+                     " has one plan; leave --policy out, and the planner looks for the front");
+  }
+  auto all = axis == FrontAxis::tokens
+                 ? along_tokens(config, known, progress, store, deadline)
+                 : along_memory(config, axis == FrontAxis::hbm ? Tier::hbm : Tier::host, known,
+                                progress, store, deadline);
+  return {axis, front_of(std::move(all), axis), deadline.is_over()};
+}
+
+}  // namespace sluice::planner

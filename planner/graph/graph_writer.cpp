@@ -1,0 +1,221 @@
+#include "planner/graph/graph_writer.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/scratch/cuda_workspace.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::size_t class_representative(const Job& job, std::size_t unit) {
+  return unit == 0 || unit + 1 == unit_count(job.model) ? unit : 1;
+}
+
+}  // namespace
+
+GraphWriter::GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
+                         GraphDetail detail)
+    : job_(job), costs_(costs), detail_(detail) {
+  if (device() == DeviceKind::cuda) result_.rope_tables = rope_table_bytes(job);
+  for (std::size_t lane = 0; lane <= static_cast<std::size_t>(LaneKind::launch); ++lane) {
+    result_.graph.add_lane(to_string(static_cast<LaneKind>(lane)));
+  }
+  for (const auto& link : costs.links()) {
+    links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
+  }
+  if (const auto boost = costs.boost()) {
+    const auto lane = result_.graph.find_lane(to_string(LaneKind::compute));
+    check(lane.has_value(), "a step graph has a compute lane");
+    result_.graph.add_boost({*lane, boost->gain, boost->most, boost->window, boost->lasting_gain,
+                             boost->lasting_window});
+  }
+  for (const auto& each : costs.interference(threads)) {
+    const auto on = result_.graph.find_lane(each.on);
+    const auto from = result_.graph.find_lane(each.from);
+    check(on && from, "interference names lanes of the step graph");
+    result_.graph.add_interference({*on, *from, each.factor});
+  }
+}
+
+sim::Task GraphWriter::timed(const TaskCost& cost) const {
+  sim::Task task;
+  task.latency = cost.latency;
+  task.boosts = cost.boosts;
+  if (cost.amount.count() == 0) {
+    task.work = Seconds(0);
+    return task;
+  }
+  sim::Flow flow{.amount = cost.amount, .cap = cost.cap, .weight = cost.weight, .uses = {}};
+  flow.uses.reserve(cost.uses.size());
+  for (const auto& [name, per_unit] : cost.uses) {
+    const auto link = links_.find(name);
+    check(link != links_.end(), "every link that a cost uses is a link of its machine");
+    flow.uses.push_back({link->second, per_unit});
+  }
+  task.work = std::move(flow);
+  return task;
+}
+
+TensorIndex GraphWriter::add_tensor(StepTensor tensor) {
+  // Zero-length tensors would have no address of their own.
+  check(tensor.bytes.count() > 0, "a tensor has bytes");
+  result_.tensors.push_back(std::move(tensor));
+  last_access_.emplace_back();
+  return TensorIndex(static_cast<std::uint32_t>(result_.tensors.size() - 1));
+}
+
+void GraphWriter::add_disk() {
+  for (const LaneKind lane : {LaneKind::disk_read, LaneKind::disk_write}) {
+    result_.graph.add_lane(to_string(lane));
+  }
+  for (const auto& link : costs_.disk_links()) {
+    links_.emplace(link.name, result_.graph.add_link(link.name, link.capacity));
+  }
+}
+
+sim::PoolId GraphWriter::add_pool(std::string name, Bytes capacity) {
+  return result_.graph.add_pool(std::move(name), Amount(static_cast<double>(capacity.count())));
+}
+
+void GraphWriter::begin_step(int step) {
+  step_ = step;
+  if (step != 2) return;
+  result_.tasks_per_step = result_.tasks.size();
+  // Steps are as long as the first one.
+  result_.tasks.reserve(3 * result_.tasks_per_step);
+}
+
+sim::TaskId GraphWriter::add_compute(const TaskPlace& place, Pass pass,
+                                     std::vector<Access> accesses,
+                                     const std::vector<sim::TaskId>& after) {
+  const std::size_t representative =
+      class_representative(job_, static_cast<std::size_t>(place.unit));
+  const std::int64_t position = place.micro_batch % job_.chunks_per_sequence();
+  auto known = passes_.find({pass, representative, position});
+  if (known == passes_.end()) {
+    PassWork priced{work_of(job_, pass, representative, position),
+                    compute_key(job_, pass, representative, position),
+                    {}};
+    priced.timed = cached(priced.key, [&] { return costs_.compute(priced.key, priced.work); });
+    known = passes_.emplace(std::tuple(pass, representative, position), std::move(priced)).first;
+  }
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.work = known->second.work;
+  if (names_tasks()) task.cost = known->second.key;
+  task.accesses = std::move(accesses);
+  return add(place, std::move(task), known->second.timed, after);
+}
+
+sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t parameters,
+                                    std::int64_t threads, std::vector<Access> accesses,
+                                    const std::vector<sim::TaskId>& after) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  const bool on_device = place.lane == LaneKind::compute;
+  task.work.parameters = parameters;
+  task.work.threads = threads;
+  task.work.kernels = 1;
+  task.first_parameter = place.first_parameter;
+  task.parameters = parameters;
+  if (on_device) {
+    task.work.streamed = job_.update_bytes(parameters);
+  }
+  // Rates are of fp32 state: an update of fewer bytes takes as long as one of fewer parameters.
+  if (job_.optimizer.state != StateType::fp32) {
+    task.work.parameters = job_.update_bytes(parameters).count() / 28;
+  }
+  task.cost =
+      on_device ? device_update_key(job_, parameters) : cpu_update_key(job_, threads, parameters);
+  task.accesses = std::move(accesses);
+  const sim::Task& timed = cached(task.cost, [&] {
+    return on_device ? costs_.compute(task.cost, task.work)
+                     : costs_.cpu_update(task.cost, task.work);
+  });
+  return add(place, std::move(task), timed, after);
+}
+
+sim::TaskId GraphWriter::add_launch(const TaskPlace& place, std::int64_t kernels) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.work.kernels = kernels;
+  task.cost.name = "launch/" + std::to_string(kernels);
+  const sim::Task& timed = cached(task.cost, [&] { return costs_.launch(task.cost, task.work); });
+  return add(place, std::move(task), timed, {});
+}
+
+sim::TaskId GraphWriter::add_data(const TaskPlace& place, Range tokens,
+                                  const std::vector<sim::TaskId>& after) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.cost.name = "data/" + std::to_string(job_.tokens());
+  task.accesses.push_back({Role::tokens, tokens.tensor, tokens.offset, tokens.bytes, Mode::write});
+  const TaskCost cost = costs_.data(task.cost, job_.tokens());
+  return add(place, std::move(task), timed(cost), after);
+}
+
+sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> accesses) {
+  StepTask task{.kind = place.kind, .lane = place.lane};
+  task.cost.name = "grads";
+  task.accesses = std::move(accesses);
+  return add(place, std::move(task), timed(TaskCost{}), {});
+}
+
+std::vector<sim::TaskId> GraphWriter::essential_edges(sim::TaskId task, LaneKind lane) const {
+  // A lane is serial: of the tasks of one lane only the latest matters, and of the task's own lane
+  // none.
+  std::array<std::optional<sim::TaskId>, kLaneKinds> latest;
+  std::size_t count = 0;
+  for (const sim::TaskId each : before_) {
+    check(each < task, "a step graph's edges point forward");
+    const LaneKind other = lanes_[index(each)];
+    if (other == lane) continue;
+    auto& last = latest[static_cast<std::size_t>(other)];
+    if (!last) ++count;
+    if (!last || *last < each) last = each;
+  }
+  std::vector<sim::TaskId> edges;
+  edges.reserve(count);
+  for (const auto& last : latest) {
+    if (last) edges.push_back(*last);
+  }
+  std::sort(edges.begin(), edges.end());
+  return edges;
+}
+
+sim::TaskId GraphWriter::add(const TaskPlace& place, StepTask task, const sim::Task& timed,
+                             const std::vector<sim::TaskId>& after) {
+  const auto id = sim::TaskId(static_cast<std::uint32_t>(result_.tasks.size()));
+  task.step = step_;
+  task.round = place.round;
+  task.unit = place.unit;
+  task.micro_batch = place.micro_batch;
+  task.first = place.first;
+  before_.assign(after.begin(), after.end());
+  dependencies_.add(id, task.lane, task.accesses, before_);
+  for (const Access& access : task.accesses)
+    last_access_[static_cast<std::size_t>(access.tensor)] = id;
+  sim::Task added = timed;
+  if (names_tasks()) added.id = "s" + std::to_string(step_) + "/" + place.id;
+  added.lane = sim::LaneId(static_cast<std::uint32_t>(place.lane));
+  added.after = essential_edges(id, place.lane);
+  result_.graph.add_task(std::move(added));
+  result_.tasks.push_back(std::move(task));
+  lanes_.push_back(place.lane);
+  return id;
+}
+
+void GraphWriter::acquire(sim::TaskId task, sim::PoolId pool, Bytes bytes) {
+  result_.graph.mutable_tasks()[index(task)].acquire.push_back(
+      {pool, Amount(static_cast<double>(bytes.count()))});
+}
+
+void GraphWriter::release(sim::TaskId task, sim::PoolId pool, Bytes bytes) {
+  result_.graph.mutable_tasks()[index(task)].release.push_back(
+      {pool, Amount(static_cast<double>(bytes.count()))});
+}
+
+std::optional<sim::TaskId> GraphWriter::last_access(TensorIndex tensor) const {
+  return last_access_[static_cast<std::size_t>(tensor)];
+}
+
+}  // namespace sluice::planner

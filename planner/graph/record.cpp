@@ -1,0 +1,168 @@
+#include "planner/graph/record.hpp"
+
+#include <algorithm>
+
+#include "planner/scratch/cuda_workspace.hpp"
+#include "planner/scratch/workspace.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr std::int64_t kAlign = 256;
+
+/// Hands out consecutive ranges, each a multiple of 256 bytes.
+class RecordOffsets {
+ public:
+  Bytes take(std::int64_t bytes) {
+    const Bytes start = next_;
+    next_ += Bytes((bytes + kAlign - 1) / kAlign * kAlign);
+    return start;
+  }
+  Bytes take_floats(std::int64_t elements) { return take(4 * elements); }
+  [[nodiscard]] Bytes end() const { return next_; }
+  void rewind(Bytes to) { next_ = to; }
+
+ private:
+  Bytes next_{0};
+};
+
+RouteWorkspace route_workspace(const Job& job, RecordOffsets& offsets) {
+  const ModelShape& shape = job.model;
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t routes = shape.experts ? tokens * shape.experts->active : 0;
+  RouteWorkspace space{};
+  space.mixed = offsets.take_floats(shape.experts ? tokens * shape.hidden : 0);
+  space.expert = offsets.take_floats(routes);
+  space.row = offsets.take_floats(routes);
+  space.token = offsets.take_floats(routes);
+  space.share = offsets.take_floats(routes);
+  space.d_share = offsets.take_floats(routes);
+  space.begin = offsets.take_floats(shape.experts ? shape.experts->count + 1 : 0);
+  space.end = offsets.end();
+  return space;
+}
+
+/// Widths of a block's feed-forward products, of one expert and of the router where it has any.
+struct FeedForwardWidths {
+  std::int64_t intermediate, router;
+};
+
+FeedForwardWidths feed_forward_widths(const ModelShape& shape) {
+  if (!shape.experts) return {shape.intermediate, 0};
+  return {shape.experts->intermediate, shape.experts->count};
+}
+
+}  // namespace
+
+BlockRecord block_record(const Job& job) {
+  const ModelShape& shape = job.model;
+  const std::int64_t element = job.compute_element().count();
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t key = shape.kv_heads * shape.head_dim;
+  RecordOffsets offsets;
+  BlockRecord record{};
+  const std::int64_t experts = shape.experts ? shape.experts->count : 0;
+  const std::int64_t stream = tokens * shape.hidden * element;
+  record.x = offsets.take(stream + (job.router_aux_loss_coef ? 8 * experts : 0));
+  record.counts = record.x + Bytes(stream);
+  record.probabilities = record.counts + Bytes(4 * experts);
+  record.input_bytes = offsets.end();
+  record.q = offsets.take(tokens * query * element);
+  record.k = offsets.take(tokens * key * element);
+  record.v = offsets.take(tokens * key * element);
+  record.q_rstd = offsets.take_floats(shape.qk_norm ? tokens * shape.heads : 0);
+  record.k_rstd = offsets.take_floats(shape.qk_norm ? tokens * shape.kv_heads : 0);
+  record.attention = offsets.take(tokens * query * element);
+  record.lse = offsets.take_floats(tokens * shape.heads);
+  record.selective_bytes = offsets.end();
+  record.residual = offsets.take(tokens * shape.hidden * element);
+  const std::int64_t expanded = job.chunks_mlp() ? 0 : tokens * shape.intermediate;
+  record.gate = offsets.take(expanded * element);
+  record.up = offsets.take(expanded * element);
+  record.router = offsets.take_floats(tokens * experts);
+  record.all_bytes = offsets.end();
+  record.kv_bytes = record.input_bytes + (record.q_rstd - record.k);
+  record.attention_bytes = record.kv_bytes + (record.selective_bytes - record.attention);
+  return record;
+}
+
+Bytes stream_bytes(const Job& job) { return block_record(job).input_bytes; }
+
+std::int64_t panel_rows(std::int64_t rows, std::int64_t cols) {
+  const std::int64_t fitting = std::max<std::int64_t>(16, kWeightPanel / cols / 16 * 16);
+  return std::min(rows, fitting);
+}
+
+BlockWorkspace block_workspace(const Job& job) {
+  const ModelShape& shape = job.model;
+  const std::int64_t copies = job.compute == ComputeType::bf16 || shape.experts ? 1 : 0;
+  const auto [intermediate, router] = feed_forward_widths(shape);
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t tile = std::min(tokens, kTokenTile);
+  const std::int64_t expanded = job.chunks_mlp() ? std::min(job.mlp_chunk, tile) : 0;
+  const std::int64_t queries = std::min(job.seq_len, kQueryTile);
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t key = shape.kv_heads * shape.head_dim;
+  const auto panel = [](std::int64_t rows, std::int64_t cols) {
+    return panel_rows(rows, cols) * cols;
+  };
+  RecordOffsets offsets;
+  BlockWorkspace space{};
+  space.panel = offsets.take_floats(
+      std::max({panel(query, shape.hidden), panel(key, shape.hidden), panel(shape.hidden, query),
+                panel(intermediate, shape.hidden), panel(shape.hidden, intermediate),
+                router == 0 ? 0 : panel(router, shape.hidden)}));
+  space.vector = offsets.take_floats(std::max({shape.hidden, query, intermediate}));
+  const Bytes from = offsets.end();
+  space.routes = route_workspace(job, offsets);
+  offsets.rewind(from);
+  space.d_query = offsets.take_floats(tokens * query);
+  space.d_key = offsets.take_floats(tokens * key);
+  space.d_value = offsets.take_floats(tokens * key);
+  const Bytes shared = std::max(offsets.end(), space.routes.end);
+  offsets.rewind(shared);
+  space.rstd = offsets.take_floats(tile);
+  space.input = offsets.take_floats(copies * tile * std::max(shape.hidden, query));
+  space.incoming = offsets.take_floats(copies * tile * shape.hidden);
+  space.normed = offsets.take_floats(tile * shape.hidden);
+  space.d_normed = offsets.take_floats(tile * shape.hidden);
+  space.wide = offsets.take_floats(tile * std::max({intermediate, router, query, shape.hidden}));
+  space.d_wide = offsets.take_floats(tile * std::max(intermediate, router));
+  space.gate = offsets.take(expanded * shape.intermediate * job.compute_element().count());
+  space.up = offsets.take(expanded * shape.intermediate * job.compute_element().count());
+  const Bytes tiles_end = offsets.end();
+  offsets.rewind(shared);
+  space.keys = offsets.take_floats(job.seq_len * shape.head_dim);
+  space.values = offsets.take_floats(job.seq_len * shape.head_dim);
+  space.query = offsets.take_floats(queries * shape.head_dim);
+  space.output = offsets.take_floats(queries * shape.head_dim);
+  space.scores = offsets.take_floats(queries * job.seq_len);
+  space.d_scores = offsets.take_floats(queries * job.seq_len);
+  space.total = std::max(tiles_end, offsets.end());
+  return space;
+}
+
+HeadWorkspace head_workspace(const Job& job) {
+  const ModelShape& shape = job.model;
+  const std::int64_t copies = job.compute == ComputeType::bf16 ? 1 : 0;
+  const std::int64_t chunk = std::min(job.loss_chunk, job.micro_tokens());
+  RecordOffsets offsets;
+  HeadWorkspace space{};
+  space.panel = offsets.take_floats(panel_rows(shape.vocab, shape.hidden) * shape.hidden);
+  space.vector = offsets.take_floats(shape.hidden);
+  space.rstd = offsets.take_floats(chunk);
+  space.input = offsets.take_floats(copies * chunk * shape.hidden);
+  space.normed = offsets.take_floats(chunk * shape.hidden);
+  space.d_normed = offsets.take_floats(chunk * shape.hidden);
+  space.logits = offsets.take_floats(chunk * shape.vocab);
+  space.total = offsets.end();
+  return space;
+}
+
+Bytes workspace_bytes(const Job& job, DeviceKind device) {
+  if (device == DeviceKind::cuda) return cuda_workspace(job).total;
+  return std::max(block_workspace(job).total, head_workspace(job).total);
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,95 @@
+#include "planner/graph/staged_state.hpp"
+
+#include <algorithm>
+
+#include "planner/graph/record.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Padded parameters by kind of unit.
+struct UnitSizes {
+  explicit UnitSizes(const Job& job)
+      : head_unit(unit_count(job.model) - 1),
+        embed(unit_padded_size(job.model, 0)),
+        block(unit_padded_size(job.model, 1)),
+        head(unit_padded_size(job.model, head_unit)) {}
+  [[nodiscard]] std::int64_t of(std::size_t unit) const {
+    return unit == 0 ? embed : unit == head_unit ? head : block;
+  }
+
+  std::size_t head_unit;
+  std::int64_t embed, block, head;
+};
+
+/// Bytes that backward leaves behind: the records of the blocks it is done with, less what the
+/// gradients up to the block after them take.
+class FreedRecords {
+ public:
+  FreedRecords(const Job& job, const Plan& plan, Bytes gradient)
+      : plan_(plan),
+        record_(block_record(job)),
+        gradient_(gradient),
+        block_(plan.units.size() - 1) {
+    at_ = streams_gradient(plan, plan.units[block_ - 1]) ? Bytes(0) : Bytes(0) - gradient_;
+  }
+
+  /// The last block whose end of backward leaves `needed` bytes, if any does.
+  std::optional<std::size_t> block_leaving(Bytes needed) {
+    while (at_ < needed && block_ > 1) {
+      const UnitPlan& done = plan_.units[--block_];
+      if (done.keep_tier == Tier::hbm) {
+        at_ += record_.kept(done.keep) * plan_.micro_batches_per_round;
+      }
+      if (block_ > 1 && !streams_gradient(plan_, plan_.units[block_ - 1])) at_ = at_ - gradient_;
+    }
+    return at_ < needed ? std::nullopt : std::optional(block_);
+  }
+
+ private:
+  const Plan& plan_;
+  BlockRecord record_;
+  Bytes gradient_;
+  std::size_t block_;  ///< Backward of this block and all after it is over.
+  Bytes at_{0};
+};
+
+}  // namespace
+
+Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters) {
+  const std::int64_t resident = unit.weights == Tier::hbm ? job.weight_element().count() : 0;
+  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2 -
+         Bytes(resident * parameters);
+}
+
+std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan) {
+  std::vector<std::size_t> units;
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+    if (stages_state(plan.units[unit]) && !rotates_state(plan.units[unit])) units.push_back(unit);
+  }
+  const auto count = static_cast<std::int64_t>(units.size());
+  auto sharing = static_cast<std::size_t>(std::max<std::int64_t>(0, count - plan.state_buffers));
+  if (units.empty()) return {};
+  const UnitSizes sizes(job);
+  std::vector<StagedLoad> in_records;
+  // With several rounds gradients were there before.
+  FreedRecords freed(job, plan, plan.rounds == 1 ? job.gradient_element() * sizes.block : Bytes(0));
+  Bytes needed{0};
+  while (sharing > 0) {
+    const std::size_t unit = units[sharing - 1];
+    needed += staged_bytes(plan.units[unit], job, sizes.of(unit));
+    const auto block = freed.block_leaving(needed);
+    if (!block) break;
+    in_records.push_back({unit, block});
+    --sharing;
+  }
+  std::vector<StagedLoad> loads;
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    const bool shares = i >= sharing && i < sharing + in_records.size();
+    if (!shares) loads.push_back({units[i], std::nullopt});
+  }
+  loads.insert(loads.end(), in_records.begin(), in_records.end());
+  return loads;
+}
+
+}  // namespace sluice::planner

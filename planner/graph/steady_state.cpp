@@ -1,0 +1,67 @@
+#include "planner/graph/steady_state.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "sim/error.hpp"
+#include "sim/frozen_graph.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// By how much each lane's last task of a step ends later after the step's `grads`, in the third
+/// step than in the second.
+std::vector<Duration> drifts(const StepGraph& graph, const sim::Timeline& timeline) {
+  const auto tasks = graph.graph.tasks();
+  const std::size_t period = graph.tasks_per_step;
+  const sim::Period ends = *graph.graph.period();
+  std::vector<Duration> lag_2(timeline.lane_busy.size(), Duration::min());
+  std::vector<Duration> lag_3 = lag_2;
+  for (std::size_t i = 0; i < period; ++i) {
+    const std::size_t lane = sim::index(tasks[i].lane);
+    lag_2[lane] = std::max(
+        lag_2[lane], timeline.spans[period + i].end - timeline.spans[sim::index(ends.first)].end);
+    lag_3[lane] = std::max(lag_3[lane], timeline.spans[2 * period + i].end -
+                                            timeline.spans[sim::index(ends.last)].end);
+  }
+  std::vector<Duration> drift(lag_2.size(), Duration{0});
+  for (std::size_t lane = 0; lane < drift.size(); ++lane) {
+    if (lag_2[lane] != Duration::min()) drift[lane] = lag_3[lane] - lag_2[lane];
+  }
+  return drift;
+}
+
+std::size_t first_task_of(const StepGraph& graph, std::size_t lane) {
+  const auto tasks = graph.graph.tasks();
+  std::size_t first = 0;
+  while (sim::index(tasks[first].lane) != lane) ++first;
+  return first;
+}
+
+}  // namespace
+
+sim::Timeline simulate_steady(StepGraph& graph) {
+  check(graph.graph.period().has_value(), "a step graph has a period");
+  // The writer's graphs are valid as they are built.
+  const auto simulated = [&graph] {
+    return sim::simulate(sim::freeze(graph.graph, sim::Trust::validated));
+  };
+  sim::Timeline timeline = simulated();
+  // A lane that lags this little more at the end of a step lags for reasons of rounding.
+  constexpr std::int64_t kPartOfPeriod = 500;
+  constexpr int kMost = 12;
+  for (int round = 0; round < kMost; ++round) {
+    const Duration period = timeline.period(*graph.graph.period());
+    const std::vector<Duration> drift = drifts(graph, timeline);
+    const auto worst = std::max_element(drift.begin(), drift.end());
+    if (*worst * kPartOfPeriod <= period) break;
+    // Twice as much every time: how far a lane may lag is known only once the others wait for it.
+    const Seconds more = to_seconds(*worst) * static_cast<double>(1 << round);
+    const auto lane = static_cast<std::size_t>(worst - drift.begin());
+    graph.graph.mutable_tasks()[first_task_of(graph, lane)].latency += more;
+    timeline = simulated();
+  }
+  return timeline;
+}
+
+}  // namespace sluice::planner

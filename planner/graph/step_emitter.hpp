@@ -1,0 +1,176 @@
+// Emits the tasks of one step after another into a GraphWriter. The order of emission is a
+// sequential execution that is right; within a lane it is the order in which the lane runs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/graph/buffer_schedule.hpp"
+#include "planner/graph/staged_state.hpp"
+#include "planner/graph/step_tensors.hpp"
+
+namespace sluice::planner {
+
+class StepEmitter {
+ public:
+  StepEmitter(GraphWriter& writer, const Job& job, const Plan& plan);
+  /// Emits step 1, 2 or 3; returns its `grads` task.
+  sim::TaskId emit(int step);
+
+ private:
+  enum class Direction { forward, backward };
+  /// One pass of compute over one unit's weights.
+  struct UnitUse {
+    std::size_t unit;
+    int round;
+    Direction direction;
+    bool loads;                        ///< The weights cross the link for this use.
+    std::optional<std::int64_t> slot;  ///< Of the weight ring.
+  };
+
+  /// A plane of staged state, where it lives and where it is updated.
+  struct StagedPart {
+    const char* name;
+    Range home, staged;
+  };
+
+  void plan_uses();
+  void emit_tokens();
+  void emit_use(std::size_t use);
+  void emit_forward(const UnitUse& use);
+  /// Of plans whose records go through slots (planner/graph/step_slots.cpp).
+  void emit_slot_forward(const UnitUse& use);
+  void emit_slot_backward(const UnitUse& use);
+  void emit_slot_fetch(std::int64_t record, int round);
+  void emit_context_load(std::int64_t record, int round);
+  [[nodiscard]] std::vector<Access> context_accesses(std::int64_t m, Direction direction) const;
+  void emit_loss(const UnitUse& use);
+  void emit_backward(const UnitUse& use);
+  void emit_embed_backward(int round);
+  void emit_load(std::size_t use);
+  void emit_loads_ahead(std::size_t use);
+  [[nodiscard]] std::string load_id(const UnitUse& use) const;
+  void emit_gradient_load(std::size_t unit, int round);
+  void emit_gradient_loads_ahead(const UnitUse& use);
+  /// Records of micro-batches that are kept on the host (planner/graph/step_records.cpp).
+  void emit_record_save(std::size_t unit, int round, std::int64_t m);
+  void emit_record_load(std::size_t item, int round);
+  /// Where the backward pass over micro-batch `m` finds its record; those that come next are
+  /// fetched.
+  TensorIndex record_for_backward(const UnitUse& use, std::int64_t m);
+  void emit_gradient_finish(std::size_t unit, int round);
+  void emit_store(std::size_t unit, int round, TensorIndex destination,
+                  const std::vector<sim::TaskId>& after);
+  sim::TaskId emit_grads();
+  void emit_update(std::size_t unit, const std::vector<sim::TaskId>& after);
+  void emit_deferred_updates(sim::TaskId grads);
+  void emit_state_load(const StagedLoad& load);
+  void emit_state_loads_after(const UnitUse& use);
+  void emit_state_store(std::size_t unit);
+  /// Update of a unit whose state is on the disk (planner/graph/step_disk.cpp), and its `gradient`,
+  /// too, where that is none.
+  void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
+                        const std::vector<sim::TaskId>& after);
+  /// A piece of a gradient that waits on the disk, after `round`.
+  struct WaitingPiece {
+    std::string id;
+    Bytes element;
+    Range home, buffer;
+  };
+  /// What an update reads of a piece and writes back.
+  struct PieceMove {
+    TaskKind read, write;
+    std::string id;
+    Range home, buffer;
+  };
+  [[nodiscard]] std::vector<PieceMove> piece_moves(std::size_t unit, std::size_t piece) const;
+  /// Of its update: weights, low halves, m and v.
+  [[nodiscard]] std::vector<Access> piece_operands(std::size_t unit, std::size_t piece) const;
+  [[nodiscard]] WaitingPiece waiting_piece(std::size_t unit, std::size_t piece, int round) const;
+  /// A use's weights: from the disk into host buffers, and from there to `destination`.
+  void emit_weights_from_disk(const UnitUse& use, TensorIndex destination,
+                              const std::vector<sim::TaskId>& after);
+  void emit_gradient_to_disk(std::size_t unit, int round);
+  /// The running sum of the round before.
+  void emit_gradient_from_disk(std::size_t unit, int round);
+  [[nodiscard]] TensorIndex disk_buffer(std::size_t unit, std::size_t piece) const {
+    return tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(piece));
+  }
+  /// Update of a unit whose gradient and state rotate (planner/graph/step_rotation.cpp).
+  void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
+
+  /// A task on a unit for one micro-batch: "r0/fwd/L1/m2".
+  [[nodiscard]] TaskPlace pass_place(TaskKind kind, LaneKind lane, const char* pass,
+                                     std::size_t unit, int round, std::int64_t micro_batch) const;
+  sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
+  [[nodiscard]] Access input_access(std::size_t unit, std::int64_t m, Mode mode, Role role) const;
+  [[nodiscard]] Access weights_access(const UnitUse& use) const;
+  [[nodiscard]] Bytes norm_blocks_bytes(std::size_t unit) const;
+  [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;
+  [[nodiscard]] std::vector<Access> master_accesses(std::size_t unit) const;
+  [[nodiscard]] std::vector<StagedPart> staged_parts(std::size_t unit) const;
+  /// Stores after which the record of `unit` may be written again.
+  [[nodiscard]] std::vector<sim::TaskId> stores_before_record(std::size_t unit) const;
+  [[nodiscard]] Access tokens_access(std::int64_t micro_batch, bool targets) const;
+  /// The inputs, which say where documents begin, for blocks whose attention stays inside them.
+  [[nodiscard]] std::vector<Access> document_accesses(std::int64_t micro_batch) const;
+  [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
+  [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
+  /// Of an input that is in no record.
+  [[nodiscard]] TensorIndex stream(std::size_t unit, std::size_t number) const {
+    return tensors_.stream[unit % static_cast<std::size_t>(plan_.stream_buffers)][number];
+  }
+  /// Empty where the graph has no names.
+  [[nodiscard]] std::string name(std::size_t unit) const {
+    return writer_.names_tasks() ? unit_name(job_.model, unit) : std::string();
+  }
+  [[nodiscard]] Bytes gradient_bytes(std::size_t unit) const {
+    return job_.gradient_element() * tensors_.units[unit].parameters;
+  }
+  [[nodiscard]] bool in_slots() const { return !plan_.saved_records.empty(); }
+  [[nodiscard]] std::int64_t saved() const {
+    return static_cast<std::int64_t>(plan_.saved_records.size());
+  }
+  [[nodiscard]] TensorIndex host_record(std::int64_t record) const {
+    const std::int64_t round = plan_.micro_batches_per_round;
+    return tensors_.units[static_cast<std::size_t>(1 + record / round)]
+        .host_records[static_cast<std::size_t>(record % round)];
+  }
+  [[nodiscard]] std::size_t head() const { return plan_.units.size() - 1; }
+  [[nodiscard]] bool is_block(std::size_t unit) const { return unit > 0 && unit < head(); }
+  [[nodiscard]] bool last_round(int round) const { return round + 1 == plan_.rounds; }
+  [[nodiscard]] std::int64_t micro_batch(int round, std::int64_t m) const {
+    return round * plan_.micro_batches_per_round + m;
+  }
+
+  GraphWriter& writer_;
+  const Job& job_;
+  const Plan& plan_;
+  StepTensors tensors_;
+  BlockRecord record_;
+  std::vector<UnitUse> uses_;  ///< Of one step.
+  /// A record on the host.
+  struct OffloadedRecord {
+    std::size_t unit, number;  ///< The number is of the micro-batch in its round.
+  };
+  std::vector<OffloadedRecord> offloaded_;   ///< In the order of a round's backward pass.
+  std::vector<std::size_t> first_item_;      ///< By unit: of its records in that list.
+  std::vector<sim::TaskId> use_ends_;        ///< Last compute task of every use so far, all steps.
+  std::vector<std::int64_t> gradient_slot_;  ///< Of a unit: in the device's gradient ring,
+  std::vector<std::int64_t> stage_slot_;     ///< and the host's stage.
+  std::vector<std::int64_t> state_slot_;     ///< Of a unit that rotates: in the state ring.
+  std::vector<std::int64_t> disk_slot_;      ///< Of a unit's first piece: in the disk ring.
+  std::vector<StagedLoad> staged_;
+  std::vector<std::optional<sim::TaskId>> staged_stores_;  ///< Last of a unit, in the step before.
+  std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.
+  std::vector<sim::TaskId> barrier_updates_;  ///< Updates the next step waits for as a whole.
+  std::int64_t depth_ = 0;                    ///< Weight loads that run ahead.
+  std::int64_t next_saved_ = 0;  ///< Next record on the host to be made in this round's forward,
+  std::size_t next_item_ = 0;    ///< and the next to fetch in its backward.
+  std::size_t next_sum_ = 0;     ///< Highest block whose running sum did not yet come back.
+  std::int64_t next_disk_weights_ = 0;  ///< Next buffer of weights that come from the disk.
+  std::size_t uses_before_step_ = 0;
+};
+
+}  // namespace sluice::planner

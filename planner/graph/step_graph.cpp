@@ -1,0 +1,126 @@
+#include "planner/graph/step_graph.hpp"
+
+#include "planner/graph/step_emitter.hpp"
+#include "planner/layout/layout.hpp"
+
+namespace sluice::planner {
+
+const char* to_string(LaneKind lane) {
+  switch (lane) {
+    case LaneKind::compute:
+      return "compute";
+    case LaneKind::h2d:
+      return "h2d";
+    case LaneKind::d2h:
+      return "d2h";
+    case LaneKind::cpu:
+      return "cpu";
+    case LaneKind::launch:
+      return "launch";
+    case LaneKind::disk_read:
+      return "disk-read";
+    case LaneKind::disk_write:
+      return "disk-write";
+  }
+  return "?";
+}
+
+const char* to_string(TaskKind kind) {
+  switch (kind) {
+    case TaskKind::data:
+      return "data";
+    case TaskKind::launch:
+      return "launch";
+    case TaskKind::load_tokens:
+      return "load_tokens";
+    case TaskKind::load_weights:
+      return "load_weights";
+    case TaskKind::load_experts:
+      return "load_experts";
+    case TaskKind::load_gradient:
+      return "load_gradient";
+    case TaskKind::load_activation:
+      return "load_activation";
+    case TaskKind::load_state:
+      return "load_state";
+    case TaskKind::forward:
+      return "forward";
+    case TaskKind::route:
+      return "route";
+    case TaskKind::loss:
+      return "loss";
+    case TaskKind::recompute:
+      return "recompute";
+    case TaskKind::backward:
+      return "backward";
+    case TaskKind::combine:
+      return "combine";
+    case TaskKind::norm:
+      return "norm";
+    case TaskKind::grads:
+      return "grads";
+    case TaskKind::save_activation:
+      return "save_activation";
+    case TaskKind::store_gradient:
+      return "store_gradient";
+    case TaskKind::store_state:
+      return "store_state";
+    case TaskKind::update:
+      return "update";
+    case TaskKind::read_state:
+      return "read_state";
+    case TaskKind::write_state:
+      return "write_state";
+    case TaskKind::write_gradient:
+      return "write_gradient";
+    case TaskKind::read_gradient:
+      return "read_gradient";
+    case TaskKind::read_weights:
+      return "read_weights";
+    case TaskKind::write_weights:
+      return "write_weights";
+  }
+  return "?";
+}
+
+const char* to_string(Arena arena) {
+  switch (arena) {
+    case Arena::device:
+      return "device";
+    case Arena::host:
+      return "host";
+    case Arena::disk:
+      return "disk";
+  }
+  return "?";
+}
+
+namespace {
+
+StepGraph written(const Job& job, const Plan& plan, const CostModel& costs, GraphDetail detail) {
+  validate(job);
+  validate(plan, job);
+  GraphWriter writer(job, costs, plan.threads, detail);
+  StepEmitter emitter(writer, job, plan);
+  return three_steps(writer, emitter);
+}
+
+}  // namespace
+
+StepGraph write_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+  return written(job, plan, costs, GraphDetail::full);
+}
+
+StepGraph build_timing_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+  StepGraph graph = written(job, plan, costs, GraphDetail::timing);
+  graph.layout = lay_out(graph);
+  return graph;
+}
+
+StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs) {
+  StepGraph graph = write_step_graph(job, plan, costs);
+  graph.layout = lay_out(graph);
+  return graph;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,39 @@
+// About how long a step takes, many times faster than a prediction: the same graph of fewer, larger
+// tasks. A search orders plans by it; what it finds is then predicted exactly.
+#pragma once
+
+#include <memory>
+
+#include "planner/predictions/predict.hpp"
+
+namespace sluice::planner {
+
+struct CoarseStep {
+  Duration step{0};
+  /// Peaks, about: where the larger tasks would take more on the device, that is left out. Zero for
+  /// a plan slower than asked for.
+  Bytes hbm{0}, host{0};
+};
+
+class CoarseSteps {
+ public:
+  explicit CoarseSteps(const Predictor& predictor);
+
+  /// The period of the plan with several micro-batches taken together, each as long as its parts
+  /// are; memory only of steps below `limit`. Throws BadRequest where the plan is not one of this
+  /// job's.
+  [[nodiscard]] CoarseStep step(const Plan& plan, Duration limit = Duration::max()) const;
+  /// How many micro-batches go together.
+  [[nodiscard]] std::int64_t together(const Plan& plan) const;
+  /// How many times fewer tasks that leaves, about: copies of weights and gradients stay as many.
+  [[nodiscard]] std::int64_t times_fewer(const Plan& plan) const;
+  /// Largest copy.
+  [[nodiscard]] Bytes chunk(const Plan& plan) const;
+
+ private:
+  [[nodiscard]] Bytes enlarged(const Plan& plan, const Plan& coarse, const Job& together) const;
+
+  const Predictor* predictor_;
+};
+
+}  // namespace sluice::planner

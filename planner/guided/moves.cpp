@@ -1,0 +1,278 @@
+// Plans made better by small changes: blocks from one choice to another, their order, buffers.
+#include <algorithm>
+
+#include "planner/graph/record.hpp"
+#include "planner/guided/guided_search.hpp"
+#include "planner/guided/usual_values.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Plans that are improved in the end.
+constexpr std::size_t kImproved = 2;
+/// Numbers of rounds whose best plan is improved by itself, and how much slower it may be.
+constexpr std::size_t kHills = 2;
+constexpr double kHigh = 1.1;
+/// Plans that lack memory of which some that fit are made, and of each how many by moves.
+constexpr std::size_t kRepaired = 2, kSmaller = 8;
+
+/// Embedding and head that are tied have their one gradient in one place: `other` makes the choice
+/// nearest to its own whose gradient waits where `moved`'s does.
+void follow(UnitPlan& other, const UnitPlan& moved, const std::vector<UnitChoice>& choices) {
+  if (other.gradients == moved.gradients) return;
+  const UnitPlan before = other;
+  int most = -1;
+  for (const UnitChoice& choice : choices) {
+    if (choice.unit.gradients != moved.gradients) continue;
+    const int same = (choice.unit.weights == before.weights ? 1 : 0) +
+                     (choice.unit.state == before.state ? 1 : 0) +
+                     (choice.unit.executor == before.executor ? 1 : 0) +
+                     (choice.unit.when == before.when ? 1 : 0);
+    if (same <= most) continue;
+    most = same;
+    other = choice.unit;
+  }
+}
+
+/// Bytes of the device.
+double held_at_norm(const UnitChoice& choice) {
+  return choice.use[static_cast<std::size_t>(Use::resident)] +
+         choice.use[static_cast<std::size_t>(Use::waiting)];
+}
+
+}  // namespace
+
+/// The best plan of each of the best numbers of rounds is made better by itself, for which of them
+/// is the best in the end is not known before; then the best of all.
+void GuidedSearch::climb() {
+  const std::vector<GuidedPlan>& ranked = ranking_.ranked();
+  std::vector<std::int64_t> hills;
+  for (const GuidedPlan& each : ranked) {
+    if (std::find(hills.begin(), hills.end(), each.plan.rounds) != hills.end()) continue;
+    if (hills.size() == kHills) break;
+    if (to_seconds(each.coarse) > kHigh * to_seconds(ranked.front().coarse)) break;
+    hills.push_back(each.plan.rounds);
+  }
+  for (const std::int64_t rounds : hills) {
+    if (hills.size() == 1) break;
+    const std::int64_t share = ranking_.left() / static_cast<std::int64_t>(hills.size() + 1);
+    ranking_.reserve(ranking_.left() - share);
+    while (!is_over()) {
+      const auto rank = static_cast<std::size_t>(ranking_.best(rounds) - ranked.data());
+      if (!improve(rank, rounds)) break;
+    }
+    ranking_.reserve(0);
+  }
+  climb_from_best();
+  if (is_over()) return;
+  sketch_slower({0.95, 0.88, 0.8});
+  ranking_.play(Follow::all);
+  repair();
+  climb_from_best();
+}
+
+void GuidedSearch::climb_from_best() {
+  for (std::size_t rank = 0; rank < kImproved && rank < ranking_.ranked().size() && !is_over();) {
+    rank = improve(rank) ? 0 : rank + 1;
+  }
+}
+
+bool GuidedSearch::improve(std::size_t rank, std::int64_t rounds) {
+  const GuidedPlan from = ranking_.ranked()[rank];
+  for (PlanSketch& moved : moves(from.sketch, from.plan.rounds)) ranking_.add(std::move(moved));
+  // What would need more memory than there is comes last, for it is of use only repaired.
+  std::vector<GuidedPlan> larger = ranking_.take_larger(from);
+  const auto try_waiting = [&] {
+    const bool better = ranking_.play(Follow::first, rounds);
+    return repair(rounds) || better;
+  };
+  if (try_waiting()) return true;
+  ranking_.wait(std::move(larger));
+  return try_waiting();
+}
+
+/// Of plans that would be the best but for a little memory, some that need so much less. True where
+/// the best became better.
+bool GuidedSearch::repair(std::int64_t rounds) {
+  for (const GuidedPlan& miss : ranking_.take_misses(Tier::host, rounds, kRepaired)) {
+    if (auto lighter = lighter_on_host(miss)) ranking_.add(std::move(*lighter));
+    PlanSketch apart = miss.sketch;
+    apart.record_order = PlanSketch::Order::device_first;
+    ranking_.add(std::move(apart));
+  }
+  std::vector<GuidedPlan> repaired = ranking_.take_waiting();
+  for (const GuidedPlan& miss : ranking_.take_misses(Tier::hbm, rounds, kRepaired)) {
+    for (GuidedPlan& each : smaller(miss)) repaired.push_back(std::move(each));
+  }
+  ranking_.wait(std::move(repaired));
+  const bool better = ranking_.play(Follow::all, rounds);
+  ranking_.forget_misses();
+  return better;
+}
+
+/// With so many records a level down that what the host lacked is free; none where that is not
+/// enough.
+std::optional<PlanSketch> GuidedSearch::lighter_on_host(const GuidedPlan& miss) const {
+  const auto records = [this, &miss](const PlanSketch& sketch) {
+    const BlockRecord record = block_record(predictor_.job());
+    Bytes sum{0};
+    for (const BlockCount& count : sketch.records) {
+      if (count.choice.keep_tier != Tier::host) continue;
+      sum += record.kept(count.choice.keep) * count.blocks * miss.plan.micro_batches_per_round;
+    }
+    return sum;
+  };
+  const Bytes most = records(miss.sketch) - (miss.host - predictor_.machine().host);
+  PlanSketch sketch = miss.sketch;
+  sketch.from.reset();
+  while (records(sketch) > most) {
+    if (!lighten_host(sketch)) return std::nullopt;
+  }
+  return sketch;
+}
+
+/// Sketched again with what was lacking set aside, and with moves that need so much less.
+std::vector<GuidedPlan> GuidedSearch::smaller(const GuidedPlan& miss) {
+  const Bytes over = miss.hbm - predictor_.machine().hbm;
+  if (miss.sketch.from) {
+    RelaxedNode node = *miss.sketch.from;
+    node.reserve += over + over / 8;
+    if (auto sketch = sketch_near(relaxation_, node, miss.sketch.rest)) {
+      sketch->record_order = miss.sketch.record_order;
+      sketch->residency_order = miss.sketch.residency_order;
+      ranking_.add(std::move(*sketch));
+    }
+  }
+  for (PlanSketch& moved : moves(miss.sketch, miss.plan.rounds)) ranking_.add(std::move(moved));
+  std::vector<GuidedPlan> plans = ranking_.take_waiting();
+  std::erase_if(plans, [&](const GuidedPlan& each) {
+    if (each.sketch.from) return each.estimate.hbm_at_most > miss.estimate.hbm_at_most;
+    return miss.estimate.hbm_at_least - each.estimate.hbm_at_least < over;
+  });
+  if (plans.size() > kSmaller) plans.resize(kSmaller);
+  return plans;
+}
+
+std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64_t rounds) const {
+  std::vector<PlanSketch> all;
+  const auto with = [&](auto change) {
+    PlanSketch moved = sketch;
+    if (change(moved)) all.push_back(std::move(moved));
+  };
+  const auto field = [&](std::int64_t Plan::*which, std::int64_t least,
+                         std::initializer_list<std::int64_t> values) {
+    for (const std::int64_t value : values) {
+      if (value < least || value == sketch.rest.*which) continue;
+      with([&](PlanSketch& moved) {
+        moved.rest.*which = value;
+        moved.rest.prefetch_depth =
+            std::min(moved.rest.prefetch_depth, moved.rest.weight_buffers - 1);
+        if (which == &Plan::weight_buffers) moved.rest.prefetch_depth = value - 1;
+        return true;
+      });
+    }
+  };
+  // Blocks from one choice to another.
+  const std::int64_t layers = predictor_.job().model.layers;
+  const std::int64_t far = std::max<std::int64_t>(2, layers / 12);
+  const auto shift = [&](std::vector<BlockCount> PlanSketch::*counts,
+                         const std::vector<UnitChoice>& choices) {
+    for (const BlockCount& count : sketch.*counts) {
+      for (const UnitChoice& to : choices) {
+        if (to.unit == count.choice) continue;
+        for (const std::int64_t blocks : {far, std::int64_t{1}}) {
+          with([&](PlanSketch& moved) {
+            moved.from.reset();
+            return move_blocks(moved.*counts, count.choice, to.unit, blocks);
+          });
+        }
+      }
+    }
+  };
+  shift(&PlanSketch::records, relaxation_.record_choices(rounds));
+  shift(&PlanSketch::residencies, relaxation_.residency_choices(1, rounds));
+  if (way_ == GuidedWay::other) {
+    for (PlanSketch& exchanged : exchanges(sketch, rounds)) all.push_back(std::move(exchanged));
+  }
+  using Order = PlanSketch::Order;
+  for (const Order order : {Order::grouped, Order::reversed, Order::spread, Order::level}) {
+    with([&](PlanSketch& moved) {
+      moved.record_order = order;
+      return order != sketch.record_order;
+    });
+    if (order == Order::level) continue;  // It is about what leaves.
+    with([&](PlanSketch& moved) {
+      moved.residency_order = order;
+      return order != sketch.residency_order;
+    });
+  }
+  const std::size_t head = sketch.rest.units.size() - 1;
+  const bool tied = predictor_.job().model.tied_head;
+  for (const std::size_t unit : {std::size_t{0}, head}) {
+    for (const UnitChoice& choice : relaxation_.residency_choices(unit, rounds)) {
+      with([&](PlanSketch& moved) {
+        moved.from.reset();
+        moved.rest.units[unit] = choice.unit;
+        UnitPlan& other = moved.rest.units[head - unit];
+        if (tied) follow(other, choice.unit, relaxation_.residency_choices(head - unit, rounds));
+        return !(choice.unit == sketch.rest.units[unit]);
+      });
+    }
+  }
+  const Plan& rest = sketch.rest;
+  field(&Plan::weight_buffers, 1, {rest.weight_buffers - 1, rest.weight_buffers + 1, 2, 6});
+  field(&Plan::gradient_buffers, 1, {rest.gradient_buffers - 1, rest.gradient_buffers + 2, 4, 8});
+  field(&Plan::activation_buffers, 1,
+        {rest.activation_buffers / 2, rest.activation_buffers * 2, rest.activation_buffers + 1});
+  if (offloads_records(sketch)) field(&Plan::stream_buffers, kFewestStreams, {2, 3, 4});
+  const std::int64_t staged = staged_blocks(sketch);
+  if (staged > 0) {
+    field(&Plan::state_buffers, 0,
+          {0, staged / 4, staged / 2, staged * 3 / 4, staged, staged + 2, rest.state_buffers - 1,
+           rest.state_buffers + 1});
+  }
+  const std::int64_t cores = cores_of(predictor_);
+  field(&Plan::threads, 1, {cores, std::max<std::int64_t>(1, cores / 2)});
+  for (const std::int64_t chunk :
+       {rest.copy_chunk.count() / 4, rest.copy_chunk.count() * 4, std::int64_t{0}}) {
+    with([&](PlanSketch& moved) {
+      moved.rest.copy_chunk = Bytes(chunk);
+      return chunk != rest.copy_chunk.count() && (chunk == 0 || chunk >= 65536);
+    });
+  }
+  return all;
+}
+
+/// All blocks of one choice to two others, one that keeps less on the device and one that keeps
+/// more, as many as leave what it holds at the norm as it is: each of the two moves alone may be no
+/// better, or not fit.
+std::vector<PlanSketch> GuidedSearch::exchanges(const PlanSketch& sketch,
+                                                std::int64_t rounds) const {
+  const std::vector<UnitChoice> choices = relaxation_.residency_choices(1, rounds);
+  std::vector<PlanSketch> all;
+  for (const BlockCount& count : sketch.residencies) {
+    const auto own = std::ranges::find(choices, count.choice, &UnitChoice::unit);
+    if (own == choices.end()) continue;
+    for (const UnitChoice& less : choices) {
+      const double freed = held_at_norm(*own) - held_at_norm(less);
+      if (freed <= 0) continue;
+      for (const UnitChoice& more : choices) {
+        const double taken = held_at_norm(more) - held_at_norm(*own);
+        if (taken <= 0) continue;
+        const auto up =
+            static_cast<std::int64_t>(static_cast<double>(count.blocks) * freed / (freed + taken));
+        PlanSketch moved = sketch;
+        moved.from.reset();
+        if (up == 0 || !move_blocks(moved.residencies, count.choice, more.unit, up) ||
+            !move_blocks(moved.residencies, count.choice, less.unit, count.blocks - up)) {
+          continue;
+        }
+        if (moved.rest.state_buffers > 0) moved.rest.state_buffers = staged_blocks(moved);
+        all.push_back(std::move(moved));
+      }
+    }
+  }
+  return all;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,285 @@
+// Plans by counts near a relaxation's optimum, with memory set aside for what it does not see.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "planner/guided/guided_search.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Times that more memory is set aside for a number of rounds of which no plan fitted.
+constexpr int kLeanAttempts = 5;
+/// Times that a sketch which exceeds the host is made anew with so much set aside there.
+constexpr int kLessOnHost = 2;
+
+/// The first choice that leaves nothing on the device, where one does.
+std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choices) {
+  const auto found = std::find_if(choices.begin(), choices.end(), [](const UnitChoice& choice) {
+    return choice.unit.weights == Tier::host && choice.unit.gradients == Tier::host;
+  });
+  if (found == choices.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - choices.begin());
+}
+
+std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }
+
+/// Page tables of masters, m, v and gradients, were all of them on the host, where they take much
+/// of the device: rings want it first, which the relaxation does not know.
+Bytes large_page_tables(const Job& job, const ResolvedMachine& machine) {
+  constexpr double kMuch = 0.05;
+  const Bytes everything = (Bytes(12) + job.gradient_wire_element()) * parameter_count(job.model);
+  const Bytes tables = page_table_bytes(machine, everything);
+  const bool much =
+      static_cast<double>(tables.count()) > kMuch * static_cast<double>(machine.hbm.count());
+  return much ? tables : Bytes(0);
+}
+
+}  // namespace
+
+/// One block's record less on the host: of those that hold most there, to the level below. False
+/// where every record there is the least.
+bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
+  const BlockRecord record = block_record(predictor_.job());
+  const auto held = [&record](const UnitPlan& unit) {
+    return unit.keep_tier == Tier::host ? record.kept(unit.keep) : Bytes(0);
+  };
+  BlockCount* heaviest = nullptr;
+  for (BlockCount& count : sketch.records) {
+    if (count.blocks == 0 || held(count.choice).count() == 0) continue;
+    if (heaviest == nullptr || held(count.choice) > held(heaviest->choice)) heaviest = &count;
+  }
+  if (heaviest == nullptr) return false;
+  const UnitPlan* lighter = nullptr;
+  const std::vector<UnitChoice>& choices = relaxation_.record_choices(sketch.rest.rounds);
+  for (const UnitChoice& choice : choices) {
+    if (choice.unit.keep_tier != Tier::host) continue;
+    if (held(choice.unit) >= held(heaviest->choice)) continue;
+    if (lighter == nullptr || held(choice.unit) > held(*lighter)) lighter = &choice.unit;
+  }
+  if (lighter == nullptr) return false;
+  --heaviest->blocks;
+  const auto known =
+      std::find_if(sketch.records.begin(), sketch.records.end(),
+                   [lighter](const BlockCount& count) { return count.choice == *lighter; });
+  if (known != sketch.records.end()) {
+    ++known->blocks;
+  } else {
+    sketch.records.push_back({*lighter, 1});
+  }
+  return true;
+}
+
+/// The least that a record holds, of as many blocks on the device as have their gradients there: of
+/// one round the others' go from the host as gradients come.
+std::optional<PlanSketch> GuidedSearch::lean_records(const PlanSketch& sketch) const {
+  if (sketch.rest.rounds > 1) return std::nullopt;
+  std::int64_t waiting = 0;
+  for (const BlockCount& count : sketch.residencies) {
+    if (count.choice.gradients == Tier::hbm) waiting += count.blocks;
+  }
+  PlanSketch lean = sketch;
+  lean.from.reset();
+  lean.record_order = PlanSketch::Order::device_first;
+  lean.records.clear();
+  for (const UnitChoice& choice : relaxation_.record_choices(sketch.rest.rounds)) {
+    if (choice.unit.keep != Keep::input) continue;
+    const bool device = choice.unit.keep_tier == Tier::hbm;
+    lean.records.push_back(
+        {choice.unit, device ? waiting : predictor_.job().model.layers - waiting});
+  }
+  if (lean.records.size() < 2) return std::nullopt;
+  return lean;
+}
+
+/// Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or for
+/// what a sixteenth of the memory holds.
+std::int64_t GuidedSearch::few_records(const Node& node) const {
+  const Job& job = predictor_.job();
+  const std::int64_t per_round = job.micro_batches() / node.node.rounds;
+  return std::clamp<std::int64_t>(
+      predictor_.machine().hbm.count() / 16 / block_record(job).all_bytes.count(), 2,
+      std::max<std::int64_t>(2, per_round));
+}
+
+void GuidedSearch::sketch_node(const Node& node) {
+  const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
+  const std::int64_t few = few_records(node);
+  for (const double slack : {0.4, 0.8, 1.3, 2.2}) {
+    sketch_with(node, slack, few);
+    if (few < per_round) sketch_with(node, slack, per_round);
+  }
+  ranking_.play(Follow::all);
+  repair();
+  // Where memory is scarce none of these may fit: other orders of what lacked least, then two
+  // slots, and what was lacking set aside.
+  const auto fits = [&] { return ranking_.best(node.node.rounds) != nullptr; };
+  if (!fits() && !ranking_.is_spent()) {
+    if (const GuidedPlan* nearest = ranking_.nearest_miss(node.node.rounds)) {
+      const PlanSketch sketch = nearest->sketch;
+      if (auto lean = lean_records(sketch)) ranking_.add(std::move(*lean));
+      ranking_.play(Follow::all);
+      if (!fits()) add_orders_of(sketch);
+      ranking_.play(Follow::all);
+      repair();
+    }
+  }
+  Bytes extra{0};
+  for (int i = 0; i < kLeanAttempts && !fits() && !ranking_.is_spent(); ++i) {
+    ranking_.forget_misses();
+    for (const double slack : {0.4, 1.0}) {
+      sketch_with(node, slack, std::min<std::int64_t>(2, per_round), extra);
+    }
+    ranking_.play(Follow::all);
+    if (!ranking_.least_over()) break;
+    extra += *ranking_.least_over() + *ranking_.least_over() / 8;
+  }
+}
+
+// The bound lets records and gradients of one round share the host, but a layout may not bring them
+// so near; and it lets embedding and head stay where rings of more slots would be worth more:
+// sketched both ways.
+void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
+                               Bytes extra) {
+  const auto sketch = [&](RelaxedNode reserved) {
+    sketch_relaxed(reserved, slack, activation_buffers, extra);
+    if (node.node.rounds > 1) return;
+    reserved.gradients_apart = true;
+    sketch_relaxed(reserved, slack, activation_buffers, extra);
+  };
+  sketch(node.node);
+  if (ranking_.fixed_ends_are_slow(node.node.rounds)) return;
+  const std::size_t head = unit_count(predictor_.job().model) - 1;
+  RelaxedNode streamed = node.node;
+  streamed.embed = streamed_choice(relaxation_.residency_choices(0, node.node.rounds));
+  streamed.head = streamed_choice(relaxation_.residency_choices(head, node.node.rounds));
+  if (streamed.embed || streamed.head) sketch(streamed);
+}
+
+void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
+                                  std::int64_t activation_buffers, Bytes extra) {
+  Plan usual = usual_plan();
+  usual.activation_buffers = activation_buffers;
+  if (way_ == GuidedWay::other) {
+    reserved.record_slots = {.least = activation_buffers, .most = activation_buffers};
+  }
+  add_near(relaxation_, reserved, usual, slack, extra);
+}
+
+/// Memory of the slots for records beyond what the relaxation counts: of any number of slots it
+/// counts none, else those of mean size.
+Bytes GuidedSearch::slots_beyond(const PlanSketch& sketch, const RelaxedNode& node,
+                                 std::int64_t slots) const {
+  const BlockRecord record = block_record(predictor_.job());
+  if (node.record_slots.most > slots) return record.all_bytes * slots;
+  Bytes largest{0}, all{0};
+  for (const BlockCount& count : sketch.records) {
+    if (count.blocks == 0 || count.choice.keep_tier != Tier::host) continue;
+    largest = std::max(largest, record.kept(count.choice.keep));
+    all += record.kept(count.choice.keep) * count.blocks;
+  }
+  const std::int64_t layers = predictor_.job().model.layers;
+  return Bytes(slots * std::max<std::int64_t>(0, largest.count() - all.count() / layers));
+}
+
+void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserved,
+                            const Plan& usual, double slack, Bytes extra) {
+  const Job& job = predictor_.job();
+  const double block = static_cast<double>(parameters_of_block(job));
+  const double weight = static_cast<double>(job.weight_element().count());
+  const Bytes free =
+      predictor_.machine().hbm - outside_arena_bytes(job, predictor_.machine().profile);
+  const double rings = block * (weight * static_cast<double>(usual.weight_buffers) +
+                                4 * static_cast<double>(usual.gradient_buffers));
+  reserved.reserve =
+      Bytes(static_cast<std::int64_t>(slack * (rings + 0.01 * static_cast<double>(free.count())))) +
+      extra + large_page_tables(job, predictor_.machine());
+  std::optional<PlanSketch> sketch = sketch_near(relaxation, reserved, usual);
+  if (!sketch) return;
+  if (offloads_records(*sketch)) {
+    const auto with_slots = [&](RelaxedNode node) {
+      node.reserve += slots_beyond(*sketch, node, usual.activation_buffers);
+      reserved = node;
+      sketch = sketch_near(relaxation, reserved, usual);
+    };
+    RelaxedNode counted = reserved;
+    counted.record_slots = {.least = usual.activation_buffers, .most = usual.activation_buffers};
+    with_slots(reserved);
+    // Where slots for whole records are too many, what leaves by so few slots.
+    if (!sketch && ranking_.best(reserved.rounds) == nullptr) {
+      sketch = sketch_near(relaxation, counted, usual);
+      if (sketch && offloads_records(*sketch)) with_slots(counted);
+    }
+    if (!sketch) return;
+  }
+  const Bytes to_fit = ranking_.reserve_to_fit(reserved);
+  if (to_fit > reserved.reserve) {
+    reserved.reserve = to_fit;
+    if (auto smaller = sketch_near(relaxation, reserved, usual)) sketch = std::move(smaller);
+  }
+  if (way_ == GuidedWay::other) {
+    PlanSketch apart = *sketch;
+    apart.rest.state_buffers = staged_blocks(apart);
+    ranking_.add(std::move(apart));
+  }
+  if (auto later = some_later(*sketch)) ranking_.add(std::move(*later));
+  ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
+}
+
+/// Without clipping the relaxation knows no order of updates: whether one comes under backward or
+/// forward passes is the same to it. Under backward alone those of the first blocks come last, and
+/// the next step begins with them. With as many under forward passes as these take of a step,
+/// spread over all blocks, every block's update is over when its pass comes. None where nothing
+/// changes.
+std::optional<PlanSketch> GuidedSearch::some_later(const PlanSketch& sketch) const {
+  if (predictor_.job().optimizer.clip || !sketch.updates_bind) return std::nullopt;
+  const PassTimes& pass = predictor_.pass_times();
+  const double share = pass.block_forward / (pass.block_forward + pass.block_backward);
+  PlanSketch later = sketch;
+  later.from.reset();
+  later.residency_order = PlanSketch::Order::spread;
+  bool moved = false;
+  for (const BlockCount& count : sketch.residencies) {
+    if (count.choice.executor != Executor::cpu || count.choice.when != When::backward) continue;
+    UnitPlan forward = count.choice;
+    forward.when = When::forward;
+    const auto blocks = std::llround(share * static_cast<double>(count.blocks));
+    moved |= blocks > 0 && move_blocks(later.residencies, count.choice, forward, blocks);
+  }
+  if (!moved) return std::nullopt;
+  return later;
+}
+
+/// None where no plan has that much memory left.
+std::optional<PlanSketch> GuidedSearch::sketch_near(const PlanRelaxation& relaxation,
+                                                    const RelaxedNode& node,
+                                                    const Plan& usual) const {
+  RelaxedPlan relaxed = relaxation.solve(node);
+  if (!relaxed.feasible) return std::nullopt;
+  PlanSketch sketch = sketch_of(relaxation, node, relaxed, usual);
+  // Whole counts may need a little more of the host than the relaxed ones, slots for gradients and
+  // layouts more than both.
+  const Bytes more = ranking_.more_of_host(node.rounds);
+  const auto over_host = [&] {
+    Plan plan = to_plan(sketch);
+    if (pins_) pins_(plan);
+    if (!is_valid(plan, predictor_.job())) return Bytes(0);
+    const Bytes needed = ranking_.estimator().estimate(plan).host_at_least + more;
+    return std::max(Bytes(0), needed - predictor_.machine().host);
+  };
+  RelaxedNode less = node;
+  for (int i = 0; i < kLessOnHost; ++i) {
+    const Bytes over = over_host();
+    if (over == Bytes(0)) break;
+    less.host_reserve += over;
+    relaxed = relaxation.solve(less);
+    if (!relaxed.feasible) break;
+    sketch = sketch_of(relaxation, less, relaxed, usual);
+  }
+  for (std::int64_t i = 0; i < predictor_.job().model.layers && over_host() > Bytes(0); ++i) {
+    if (!lighten_host(sketch)) break;
+  }
+  return sketch;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,41 @@
+// What one kernel costs on a machine, from the best evidence there is.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "planner/kernels/kernel_model.hpp"
+#include "planner/machines/machine.hpp"
+
+namespace sluice::planner {
+
+struct KernelCost {
+  KernelTime time;
+  Evidence evidence = Evidence::datasheet;
+};
+
+/// Kernels of one machine: its kernel model where there is one ("fitted"), else the roofline of its
+/// profile: kernel_overhead + max(flops / rate, bytes / hbm_bandwidth) ("fitted" where the profile
+/// measured the rate, else "datasheet").
+class KernelCosts {
+ public:
+  /// A catalogue name, a profile file, `here`, or a file that `sluice fit` wrote. Throws
+  /// BadRequest.
+  [[nodiscard]] static KernelCosts of_machine(const std::string& machine);
+
+  /// Throws BadRequest where the machine is a fitted file without this kind.
+  [[nodiscard]] KernelCost cost(KernelKind kind, const KernelShape& shape) const;
+
+ private:
+  [[nodiscard]] KernelCost roofline(KernelKind kind, const KernelShape& shape) const;
+
+  std::string machine_;
+  std::optional<KernelModel> model_;
+  std::optional<MachineProfile> profile_;
+};
+
+/// FLOPs of the arithmetic, and bytes of operands and results once each.
+[[nodiscard]] Flops kernel_flops(KernelKind kind, const KernelShape& shape);
+[[nodiscard]] double kernel_bytes(KernelKind kind, const KernelShape& shape);
+
+}  // namespace sluice::planner

@@ -1,0 +1,16 @@
+// Kernel models as JSON files (docs/schemas/kernels.schema.json).
+#pragma once
+
+#include <string>
+
+#include "planner/kernels/kernel_model.hpp"
+
+namespace sluice::planner {
+
+[[nodiscard]] std::string to_json_text(const KernelModel& model);
+/// Throws BadRequest naming `where` and the field.
+[[nodiscard]] KernelModel kernels_from_json(const std::string& text, const std::string& where);
+/// Whether a JSON text says that it is a kernel model.
+[[nodiscard]] bool is_kernels_json(const std::string& text);
+
+}  // namespace sluice::planner

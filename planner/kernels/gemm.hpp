@@ -1,0 +1,26 @@
+// The tile model of matrix products; internal to planner/kernel_model*.
+#pragma once
+
+#include <array>
+#include <span>
+
+#include "planner/kernels/kernel_model.hpp"
+
+namespace sluice::planner {
+
+/// Output tiles that libraries choose from, widest first.
+struct GemmTile {
+  double rows, columns;
+};
+inline constexpr std::array kGemmTiles = {
+    GemmTile{256, 128}, GemmTile{128, 256}, GemmTile{128, 128}, GemmTile{192, 128},
+    GemmTile{128, 192}, GemmTile{64, 256},  GemmTile{256, 64},  GemmTile{128, 64},
+    GemmTile{64, 128},  GemmTile{64, 64},   GemmTile{128, 32},  GemmTile{64, 32}};
+
+/// Constants before the tiles' speeds.
+inline constexpr std::size_t kGemmScalars = 14;
+
+[[nodiscard]] double gemm_seconds(double multiprocessors, std::span<const double> constants,
+                                  double m, double n, double k);
+
+}  // namespace sluice::planner

@@ -1,0 +1,26 @@
+// The static memory layout: one address for every tensor of a step graph, shared only where the
+// graph orders the users.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "planner/graph/step_graph.hpp"
+
+namespace sluice::planner {
+
+inline constexpr Bytes kPlacementAlign{256};
+
+/// Places every tensor of `graph`. Persistent tensors have bytes of their own; others share bytes
+/// when the graph orders every use of one before every use of the other, in each step and from each
+/// step to the next.
+[[nodiscard]] Layout lay_out(const StepGraph& graph);
+
+/// Why `layout` is wrong for `graph`, or nothing. Checks from the accesses alone: every tensor
+/// placed inside its arena and aligned, every access of step 2 within the tensor and between
+/// first_task and last_task (which are themselves its first and last access), and tensors that
+/// share bytes ordered by the graph.
+[[nodiscard]] std::optional<std::string> find_layout_fault(const StepGraph& graph,
+                                                           const Layout& layout);
+
+}  // namespace sluice::planner

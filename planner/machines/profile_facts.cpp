@@ -1,0 +1,254 @@
+// The profile's numbers by name: their units, their text, `--set machine.NAME`, and their hash.
+#include <algorithm>
+#include <array>
+
+#include "planner/files/hash.hpp"
+#include "planner/machines/profile_file.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using Profile = MachineProfile;
+
+constexpr std::array kFields = {
+    FactField{"hbm", FactUnit::bytes, &Profile::hbm, "device memory"},
+    FactField{"context", FactUnit::bytes, &Profile::context, "device memory besides the arena"},
+    FactField{"host", FactUnit::bytes, &Profile::host, "host memory"},
+    FactField{"disk", FactUnit::bytes, &Profile::disk, "free disk"},
+    FactField{"cores", FactUnit::number, &Profile::cores, "cores of the CPU side"},
+    FactField{"h2d", FactUnit::bytes_per_second, &Profile::h2d, "host to device, alone"},
+    FactField{"d2h", FactUnit::bytes_per_second, &Profile::d2h, "device to host, alone"},
+    FactField{"h2d_duplex", FactUnit::bytes_per_second, &Profile::h2d_duplex,
+              "host to device, both directions at once"},
+    FactField{"d2h_duplex", FactUnit::bytes_per_second, &Profile::d2h_duplex,
+              "device to host, both directions at once"},
+    FactField{"copy_latency", FactUnit::seconds, &Profile::copy_latency, "latency of a copy"},
+    FactField{"copy_gap", FactUnit::seconds, &Profile::copy_gap,
+              "between copies that follow each other"},
+    FactField{"staged_copy", FactUnit::bytes_per_second, &Profile::staged_copy,
+              "copies through a pinned ring"},
+    FactField{"dram", FactUnit::bytes_per_second, &Profile::dram, "host memory under load"},
+    FactField{"hbm_bandwidth", FactUnit::bytes_per_second, &Profile::hbm_bandwidth,
+              "device memory"},
+    FactField{"disk_read", FactUnit::bytes_per_second, &Profile::disk_read, "disk, reading"},
+    FactField{"disk_write", FactUnit::bytes_per_second, &Profile::disk_write, "disk, writing"},
+    FactField{"disk_both", FactUnit::bytes_per_second, &Profile::disk_both,
+              "disk, read and written at once"},
+    FactField{"disk_depth", FactUnit::number, &Profile::disk_depth,
+              "disk, blocks in flight each way"},
+    FactField{"disk_endurance", FactUnit::bytes, &Profile::disk_endurance,
+              "disk, bytes that may be written by its rating"},
+    FactField{"h2d_dram", FactUnit::number, &Profile::h2d_dram,
+              "host memory bytes per byte copied to the device"},
+    FactField{"d2h_dram", FactUnit::number, &Profile::d2h_dram,
+              "host memory bytes per byte copied from the device"},
+    FactField{"update_dram", FactUnit::number, &Profile::update_dram,
+              "host memory bytes per parameter updated"},
+    FactField{"h2d_weight", FactUnit::number, &Profile::h2d_weight,
+              "hold of copies to the device on full host memory"},
+    FactField{"d2h_weight", FactUnit::number, &Profile::d2h_weight,
+              "hold of copies from the device on full host memory"},
+    FactField{"copy_cores", FactUnit::number, &Profile::copy_cores, "core-seconds per byte copied"},
+    FactField{"peak_bf16", FactUnit::flops_per_second, &Profile::peak_bf16,
+              "dense bf16 peak, fp32 accumulate"},
+    FactField{"attention_forward", FactUnit::flops_per_second, &Profile::attention_forward,
+              "causal attention, forward"},
+    FactField{"attention_backward", FactUnit::flops_per_second, &Profile::attention_backward,
+              "causal attention, backward"},
+    FactField{"gemm_ceiling", FactUnit::flops_per_second, &Profile::gemm_ceiling,
+              "matrix products, the fastest seen"},
+    FactField{"attention_forward_ceiling", FactUnit::flops_per_second,
+              &Profile::attention_forward_ceiling, "causal attention, forward, the fastest seen"},
+    FactField{"attention_backward_ceiling", FactUnit::flops_per_second,
+              &Profile::attention_backward_ceiling, "causal attention, backward, the fastest seen"},
+    FactField{"launch", FactUnit::seconds, &Profile::launch, "launcher time of a kernel"},
+    FactField{"kernel_overhead", FactUnit::seconds, &Profile::kernel_overhead,
+              "device time of a kernel besides its work"},
+    FactField{"device_update", FactUnit::per_second, &Profile::device_update,
+              "parameters updated on the device"},
+    FactField{"boost_gain", FactUnit::number, &Profile::boost_gain,
+              "speed of products gained by rest, over sustained"},
+    FactField{"boost_most", FactUnit::number, &Profile::boost_most,
+              "speed of products after a long rest, over sustained"},
+    FactField{"boost_window", FactUnit::seconds, &Profile::boost_window,
+              "time over which rest is averaged"},
+};
+
+double parse_in(FactUnit unit, const std::string& text, const std::string& field) {
+  switch (unit) {
+    case FactUnit::bytes:
+      return static_cast<double>(parse_bytes(text, field).count());
+    case FactUnit::bytes_per_second:
+      return parse_bytes_per_second(text, field).count();
+    case FactUnit::flops_per_second:
+      return parse_flops_per_second(text, field).count();
+    case FactUnit::seconds:
+      return parse_seconds(text, field).count();
+    case FactUnit::per_second:
+      return parse_per_second(text, field);
+    case FactUnit::number:
+      break;
+  }
+  const double number = parse_number(text, field);
+  if (number < 0) throw BadRequest(field + ": \"" + text + "\" must not be negative");
+  return number;
+}
+
+/// "0.5x" is a factor.
+std::optional<double> factor_of(const std::string& text, const std::string& field) {
+  if (text.size() < 2 || text.back() != 'x') return std::nullopt;
+  const double factor = parse_number(std::string_view(text).substr(0, text.size() - 1), field);
+  if (factor <= 0) throw BadRequest(field + ": \"" + text + "\" must be a positive factor");
+  return factor;
+}
+
+/// Of none of these can a machine have nothing.
+constexpr std::array kNeeded = {&Profile::cores,
+                                &Profile::h2d,
+                                &Profile::d2h,
+                                &Profile::dram,
+                                &Profile::hbm_bandwidth,
+                                &Profile::peak_bf16,
+                                &Profile::attention_forward,
+                                &Profile::attention_backward};
+
+/// The most that is no mistake: of bytes what can be counted, of others what a step can be.
+double most_of(const FactField& field) {
+  constexpr double kMostBytes = 9e18, kMostCores = 1 << 20, kMost = 1e30;
+  if (field.unit == FactUnit::bytes) return kMostBytes;
+  return field.member == &Profile::cores ? kMostCores : kMost;
+}
+
+bool is_needed(const FactField& field) {
+  return std::find(kNeeded.begin(), kNeeded.end(), field.member) != kNeeded.end();
+}
+
+void scale(Fact& fact, double factor, const std::string& text) {
+  fact.value *= factor;
+  fact.deviation *= factor;
+  fact.source = Source::estimated;
+  fact.note = "set to " + text + " of: " + (fact.note.empty() ? "the profile" : fact.note);
+}
+
+void add_fact(CanonicalText& text, const std::string& name, const Fact& fact) {
+  text.add(name, fact.value)
+      .add(name + ".deviation", fact.deviation)
+      .add(name + ".count", fact.count)
+      .add(name + ".source", to_string(fact.source));
+}
+
+}  // namespace
+
+bool is_stated(const MachineProfile& profile, const FactField& field) {
+  const bool boost = field.member == &Profile::boost_gain || field.member == &Profile::boost_most ||
+                     field.member == &Profile::boost_window;
+  return !boost || (profile.*field.member).value > 0;
+}
+
+std::span<const FactField> fact_fields() { return kFields; }
+
+void set_fact(MachineProfile& profile, const std::string& name, const std::string& value) {
+  const std::string where = "machine." + name;
+  const auto factor = factor_of(value, where);
+  if (name == "gemm" || name == "update") {
+    if (!factor) throw BadRequest(where + ": \"" + value + "\" must be a factor such as \"0.5x\"");
+    for (CurvePoint& point : profile.gemm) {
+      if (name == "gemm") scale(point.rate, *factor, value);
+    }
+    for (auto& [threads, rate] : profile.update) {
+      if (name == "update") scale(rate, *factor, value);
+    }
+    return;
+  }
+  std::vector<std::string> names = {"gemm", "update"};
+  for (const FactField& field : kFields) {
+    if (name != field.name) {
+      names.emplace_back(field.name);
+      continue;
+    }
+    Fact& fact = profile.*field.member;
+    const double before = fact.value;
+    if (factor) {
+      scale(fact, *factor, value);
+    } else {
+      const double number = parse_in(field.unit, value, where);
+      if (is_needed(field) && number == 0) {
+        throw BadRequest(where + ": \"" + value + "\" must be more than 0");
+      }
+      fact = Fact{.value = number,
+                  .deviation = 0,
+                  .count = 1,
+                  .source = Source::estimated,
+                  .note = "set to " + value};
+    }
+    if (!(fact.value <= most_of(field))) {
+      throw BadRequest(where + ": \"" + value + "\" is too large");
+    }
+    for (AttentionPoint& point : profile.attention) {
+      Fact* of_all = field.member == &Profile::attention_forward    ? &point.forward
+                     : field.member == &Profile::attention_backward ? &point.backward
+                                                                    : nullptr;
+      if (of_all != nullptr) scale(*of_all, fact.value / before, value);
+    }
+    return;
+  }
+  throw BadRequest(where + ": unknown number of a machine" + sim::did_you_mean(name, names));
+}
+
+std::string format_fact(const Fact& fact, FactUnit unit) {
+  switch (unit) {
+    case FactUnit::bytes:
+      return format_bytes(Bytes(static_cast<std::int64_t>(fact.value)));
+    case FactUnit::bytes_per_second:
+      return format_rate(BytesPerSecond(fact.value));
+    case FactUnit::flops_per_second:
+      return format_rate(FlopsPerSecond(fact.value));
+    case FactUnit::seconds:
+      return format_seconds(Seconds(fact.value));
+    case FactUnit::per_second:
+      return format_amount(fact.value) + "/s";
+    case FactUnit::number:
+      break;
+  }
+  return format_amount(fact.value);
+}
+
+std::string profile_hash(const MachineProfile& profile) {
+  CanonicalText text("sluice/profile/1");
+  text.add("name", profile.name)
+      .add("device", to_string(profile.device))
+      .add("architecture", profile.architecture);
+  for (const FactField& field : kFields) {
+    const Fact& fact = profile.*field.member;
+    // Younger than the hash: a profile without them keeps its hash.
+    const bool younger =
+        field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight ||
+        field.member == &Profile::disk_both || field.member == &Profile::disk_depth ||
+        field.member == &Profile::disk_endurance || field.member == &Profile::copy_gap;
+    if (is_stated(profile, field) && (!younger || fact.value > 0)) add_fact(text, field.name, fact);
+  }
+  for (const CurvePoint& point : profile.gemm) {
+    text.add("gemm", point.size);
+    add_fact(text, "gemm.rate", point.rate);
+  }
+  for (const AttentionPoint& point : profile.attention) {
+    text.add("attention.head_dim", point.head_dim).add("attention.length", point.length);
+    add_fact(text, "attention.forward", point.forward);
+    add_fact(text, "attention.backward", point.backward);
+  }
+  for (const auto& [threads, rate] : profile.update) {
+    text.add("update", threads);
+    add_fact(text, "update.rate", rate);
+  }
+  for (const MachineProfile::Interference& pair : profile.interference) {
+    text.add("interference", pair.on + "<" + pair.from);
+    if (pair.threads > 0) text.add("interference.threads", pair.threads);
+    add_fact(text, "interference.factor", pair.factor);
+  }
+  return text.hash();
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,224 @@
+#include "planner/machines/profile_file.hpp"
+
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "planner/catalogue/store.hpp"
+#include "planner/files/choice.hpp"
+#include "sim/error.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using sim::Json;
+using sim::JsonObject;
+
+constexpr const char* kProfileSchema = "sluice/profile/1";
+
+const char* suffix(FactUnit unit) {
+  switch (unit) {
+    case FactUnit::bytes:
+      return "_bytes";
+    case FactUnit::bytes_per_second:
+      return "_bytes_per_s";
+    case FactUnit::flops_per_second:
+      return "_flop_per_s";
+    case FactUnit::seconds:
+      return "_s";
+    case FactUnit::per_second:
+      return "_per_s";
+    case FactUnit::number:
+      break;
+  }
+  return "";
+}
+
+Json to_json(const Fact& fact) {
+  Json json = {{"value", fact.value},
+               {"deviation", fact.deviation},
+               {"count", fact.count},
+               {"source", to_string(fact.source)}};
+  if (!fact.note.empty()) json["note"] = fact.note;
+  return json;
+}
+
+Fact to_fact(const JsonObject& json) {
+  json.refuse_unknown({"value", "deviation", "count", "source", "note"});
+  Fact fact;
+  fact.value = json.number("value");
+  fact.deviation = json.find_number("deviation").value_or(0);
+  fact.count = json.find_integer("count").value_or(1);
+  fact.source = parse_choice(json.text("source"), json.where() + ": source",
+                             {Source::measured, Source::datasheet, Source::estimated});
+  fact.note = json.find_text("note").value_or("");
+  if (fact.value < 0) json.fail("value", "must not be negative");
+  if (fact.deviation < 0) json.fail("deviation", "must not be negative");
+  if (fact.count < 0) json.fail("count", "must not be negative");
+  return fact;
+}
+
+void read_facts(const JsonObject& facts, MachineProfile& profile) {
+  // Younger than some files: absent where nobody fitted them.
+  for (Fact* weight : {&profile.h2d_weight, &profile.d2h_weight}) {
+    *weight = {.value = 0,
+               .deviation = 0,
+               .count = 0,
+               .source = Source::estimated,
+               .note = "not fitted: the cost model has its own"};
+  }
+  std::vector<std::string> known;
+  for (const FactField& field : fact_fields()) {
+    known.push_back(std::string(field.name) + suffix(field.unit));
+    if (facts.has(known.back())) profile.*field.member = to_fact(facts.object(known.back()));
+  }
+  for (const std::string& key : facts.keys()) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      throw BadRequest(facts.where() + ": unknown key \"" + key + "\"" +
+                       sim::did_you_mean(key, known));
+    }
+  }
+  for (const FactField& field : fact_fields()) {
+    const bool copies =
+        field.member == &MachineProfile::h2d || field.member == &MachineProfile::d2h;
+    if (!copies || (profile.*field.member).value > 0) continue;
+    facts.fail(std::string(field.name) + suffix(field.unit), "must be stated, and more than 0");
+  }
+}
+
+constexpr char kForward[] = "forward_flop_per_s", kBackward[] = "backward_flop_per_s";
+
+/// The point after those that are known.
+AttentionPoint attention_point(const JsonObject& json, std::span<const AttentionPoint> known) {
+  json.refuse_unknown({"head_dim", "length", kForward, kBackward});
+  AttentionPoint point{.head_dim = json.integer("head_dim"),
+                       .length = json.integer("length"),
+                       .forward = to_fact(json.object(kForward)),
+                       .backward = to_fact(json.object(kBackward))};
+  if (point.head_dim < 1) json.fail("head_dim", "must be at least 1");
+  if (point.length < 1) json.fail("length", "must be at least 1");
+  if (!(point.forward.value > 0)) json.fail(kForward, "must be more than 0");
+  if (!(point.backward.value > 0)) json.fail(kBackward, "must be more than 0");
+  const auto order = [](const AttentionPoint& p) { return std::pair(p.head_dim, p.length); };
+  if (!known.empty() && order(point) <= order(known.back())) {
+    json.fail("length", "points must be in ascending order of head_dim, then of length");
+  }
+  return point;
+}
+
+void read_lists(const JsonObject& json, MachineProfile& profile) {
+  for (const JsonObject& point : json.objects("gemm")) {
+    point.refuse_unknown({"flop", "rate_flop_per_s"});
+    const double size = point.number("flop");
+    if (size <= 0) point.fail("flop", "must be positive");
+    if (!profile.gemm.empty() && size <= profile.gemm.back().size) {
+      point.fail("flop", "points must be in ascending order");
+    }
+    profile.gemm.push_back({size, to_fact(point.object("rate_flop_per_s"))});
+  }
+  for (const JsonObject& json_point :
+       json.has("attention") ? json.objects("attention") : std::vector<JsonObject>{}) {
+    profile.attention.push_back(attention_point(json_point, profile.attention));
+  }
+  for (const JsonObject& point : json.objects("update")) {
+    point.refuse_unknown({"threads", "rate_per_s"});
+    const std::int64_t threads = point.integer("threads");
+    if (threads < 1) point.fail("threads", "must be at least 1");
+    if (!profile.update.emplace(threads, to_fact(point.object("rate_per_s"))).second) {
+      point.fail("threads", "is given twice");
+    }
+  }
+  for (const JsonObject& pair : json.objects("interference")) {
+    pair.refuse_unknown({"on", "from", "factor", "threads"});
+    const Fact factor = to_fact(pair.object("factor"));
+    if (factor.value <= 0) pair.fail("factor", "must be positive");
+    const std::int64_t threads = pair.has("threads") ? pair.integer("threads") : 0;
+    if (pair.has("threads") && threads < 1) pair.fail("threads", "must be at least 1");
+    profile.interference.push_back({pair.text("on"), pair.text("from"), factor, threads});
+  }
+}
+
+}  // namespace
+
+const char* to_string(Source source) {
+  switch (source) {
+    case Source::measured:
+      return "measured";
+    case Source::datasheet:
+      return "datasheet";
+    case Source::estimated:
+      return "estimated";
+  }
+  return "";
+}
+
+const char* to_string(DeviceKind device) { return device == DeviceKind::host ? "host" : "cuda"; }
+
+std::string to_json_text(const MachineProfile& profile) {
+  Json facts = Json::object();
+  for (const FactField& field : fact_fields()) {
+    if (!is_stated(profile, field)) continue;
+    facts[std::string(field.name) + suffix(field.unit)] = to_json(profile.*field.member);
+  }
+  Json json = {{"schema", kProfileSchema},
+               {"name", profile.name},
+               {"device", to_string(profile.device)},
+               {"architecture", profile.architecture},
+               {"facts", std::move(facts)},
+               {"gemm", Json::array()},
+               {"update", Json::array()},
+               {"interference", Json::array()}};
+  for (const CurvePoint& point : profile.gemm) {
+    json["gemm"].push_back({{"flop", point.size}, {"rate_flop_per_s", to_json(point.rate)}});
+  }
+  for (const AttentionPoint& point : profile.attention) {
+    json["attention"].push_back({{"head_dim", point.head_dim},
+                                 {"length", point.length},
+                                 {kForward, to_json(point.forward)},
+                                 {kBackward, to_json(point.backward)}});
+  }
+  for (const auto& [threads, rate] : profile.update) {
+    json["update"].push_back({{"threads", threads}, {"rate_per_s", to_json(rate)}});
+  }
+  for (const MachineProfile::Interference& pair : profile.interference) {
+    json["interference"].push_back(
+        {{"on", pair.on}, {"from", pair.from}, {"factor", to_json(pair.factor)}});
+    if (pair.threads > 0) json["interference"].back()["threads"] = pair.threads;
+  }
+  if (profile.price_usd) json["price_usd"] = *profile.price_usd;
+  return json.dump(2) + "\n";
+}
+
+MachineProfile profile_from_json(const std::string& text, const std::string& where) {
+  const Json parsed = sim::parse_json(text, where);
+  const JsonObject json(parsed, where);
+  if (json.text("schema") != kProfileSchema) {
+    json.fail("schema", "must be \"" + std::string(kProfileSchema) + "\", not \"" +
+                            json.text("schema") + "\"");
+  }
+  json.refuse_unknown({"schema", "name", "device", "architecture", "facts", "gemm", "attention",
+                       "update", "interference", "price_usd"});
+  MachineProfile profile;
+  profile.name = json.text("name");
+  profile.device =
+      parse_choice(json.text("device"), where + ": device", {DeviceKind::host, DeviceKind::cuda});
+  profile.architecture = json.text("architecture");
+  read_facts(json.object("facts"), profile);
+  read_lists(json, profile);
+  profile.price_usd = json.find_number("price_usd");
+  return profile;
+}
+
+void write_profile(const MachineProfile& profile, const std::filesystem::path& path) {
+  write_whole_file(path, to_json_text(profile));
+}
+
+MachineProfile read_profile(const std::filesystem::path& path) {
+  return profile_from_json(read_whole_file(path), path.string());
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,179 @@
+#include "planner/models/job.hpp"
+
+#include <cmath>
+
+#include "planner/files/hash.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+void require(bool holds, const char* field, const std::string& reason) {
+  if (!holds) throw BadRequest(std::string(field) + ": " + reason);
+}
+
+void require_count(std::int64_t value, const char* field) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  require(value >= 1 && value <= kMost, field,
+          std::to_string(value) + " must be between 1 and " + std::to_string(kMost));
+}
+
+void validate(const AdamWSettings& adam) {
+  const auto in_unit = [](double beta) { return beta >= 0 && beta < 1; };
+  require(std::isfinite(adam.lr) && adam.lr >= 0, "optimizer.lr", "must be a number of at least 0");
+  require(in_unit(adam.beta1) && in_unit(adam.beta2), "optimizer.betas",
+          "both must be at least 0 and less than 1");
+  require(std::isfinite(adam.eps) && adam.eps > 0, "optimizer.eps", "must be a positive number");
+  require(std::isfinite(adam.weight_decay) && adam.weight_decay >= 0, "optimizer.weight_decay",
+          "must be a number of at least 0");
+  require(!adam.clip || (std::isfinite(*adam.clip) && *adam.clip > 0), "optimizer.clip",
+          "must be a positive number, or off");
+}
+
+void add_shape(CanonicalText& text, const ModelShape& shape) {
+  text.add("family", to_string(shape.family))
+      .add("layers", shape.layers)
+      .add("hidden", shape.hidden)
+      .add("intermediate", shape.intermediate)
+      .add("heads", shape.heads)
+      .add("kv_heads", shape.kv_heads)
+      .add("head_dim", shape.head_dim)
+      .add("vocab", shape.vocab)
+      .add("tied_head", shape.tied_head)
+      .add("qkv_bias", shape.qkv_bias)
+      .add("o_bias", shape.o_bias)
+      .add("mlp_bias", shape.mlp_bias)
+      .add("qk_norm", shape.qk_norm)
+      .add("rms_eps", shape.rms_eps)
+      .add("rope_theta", shape.rope_theta)
+      .add("rope_kind", static_cast<std::int64_t>(shape.rope_scaling.kind))
+      .add("rope_factor", shape.rope_scaling.factor)
+      .add("rope_low", shape.rope_scaling.low_freq_factor)
+      .add("rope_high", shape.rope_scaling.high_freq_factor)
+      .add("rope_original", shape.rope_scaling.original_max_positions)
+      .add("sliding_window", shape.sliding_window.value_or(0))
+      .add("init_std", shape.init_std);
+  if (shape.rope_scaling.kind == RopeScaling::Kind::yarn) {
+    text.add("rope_fast", shape.rope_scaling.beta_fast)
+        .add("rope_slow", shape.rope_scaling.beta_slow)
+        .add("rope_truncate", shape.rope_scaling.truncate)
+        .add("rope_attention", shape.rope_scaling.attention_factor);
+  }
+  if (shape.experts) {
+    text.add("experts", shape.experts->count)
+        .add("experts_active", shape.experts->active)
+        .add("expert_intermediate", shape.experts->intermediate);
+    if (!shape.experts->normalized) text.add("expert_shares", "of all");
+  }
+}
+
+}  // namespace
+
+void validate(const Job& job) {
+  validate(job.model, job.model.name.empty() ? "model" : "model " + job.model.name);
+  require_count(job.seq_len, "seq_len");
+  require_count(job.batch_size, "batch_size");
+  require_count(job.micro_batch, "micro_batch");
+  require_count(job.loss_chunk, "loss_chunk");
+  require_count(job.mlp_chunk, "mlp_chunk");
+  require(job.batch_size % job.micro_batch == 0, "micro_batch",
+          std::to_string(job.micro_batch) + " does not divide batch_size (" +
+              std::to_string(job.batch_size) + ")");
+  require(!job.sequence_chunk || (*job.sequence_chunk >= 1 && job.micro_batch == 1 &&
+                                  job.seq_len % *job.sequence_chunk == 0),
+          "sequence_chunk", "must divide seq_len, with a micro_batch of 1");
+  require(job.optimizer.state != StateType::bf16 || job.compute == ComputeType::bf16,
+          "optimizer.state", "bf16 needs compute bf16");
+  require(static_cast<double>(job.seq_len) * static_cast<double>(job.batch_size) <= 0x1p31,
+          "batch_size", "seq_len x batch_size is more than 2147483648 tokens a step");
+  require(!job.router_aux_loss_coef || job.model.experts, "router_aux_loss_coef",
+          "this model has no experts to balance: leave it out");
+  require(!job.router_aux_loss_coef ||
+              (std::isfinite(*job.router_aux_loss_coef) && *job.router_aux_loss_coef >= 0),
+          "router_aux_loss_coef", "must be a number of at least 0");
+  validate(job.optimizer);
+}
+
+std::string job_hash(const Job& job) {
+  CanonicalText text("sluice/job/1");
+  add_shape(text, job.model);
+  text.add("seq_len", job.seq_len)
+      .add("batch_size", job.batch_size)
+      .add("micro_batch", job.micro_batch)
+      .add("loss_chunk", job.loss_chunk)
+      .add("compute", job.compute == ComputeType::bf16 ? "bf16" : "fp32")
+      .add("gradient_wire", job.gradient_wire == GradientWire::bf16 ? "bf16" : "fp32")
+      .add("beta1", job.optimizer.beta1)
+      .add("beta2", job.optimizer.beta2)
+      .add("eps", job.optimizer.eps)
+      .add("weight_decay", job.optimizer.weight_decay);
+  if (job.optimizer.clip) {
+    text.add("clip", *job.optimizer.clip);
+  } else {
+    text.add("clip", "off");
+  }
+  // Jobs stated before there was a choice keep their hash.
+  if (job.optimizer.state != StateType::fp32) text.add("state", to_string(job.optimizer.state));
+  // One chunk is no chunk.
+  if (job.chunks_mlp()) text.add("mlp_chunk", job.mlp_chunk);
+  if (job.sequence_chunk) text.add("sequence_chunk", *job.sequence_chunk);
+  if (job.attention == AttentionSpan::document) text.add("attention", "document");
+  if (job.router_aux_loss_coef) text.add("router_aux_loss_coef", *job.router_aux_loss_coef);
+  return text.hash();
+}
+
+Bytes Job::moment_bytes(std::int64_t parameters) const {
+  constexpr std::int64_t kScaleBlock = 256;
+  switch (optimizer.state) {
+    case StateType::fp32:
+      return Bytes(4 * parameters);
+    case StateType::bf16:
+      return Bytes(2 * parameters);
+    case StateType::int8:
+      return Bytes(parameters + (parameters + kScaleBlock - 1) / kScaleBlock * 4);
+  }
+  return Bytes(0);
+}
+
+bool Job::executable() const {
+  return optimizer.state == StateType::fp32 && !sequence_chunk && model.family != Family::gpt_oss;
+}
+
+void require_executable(const Job& job) {
+  const auto only_predicted = [](const char* field, const std::string& fix) {
+    throw BadRequest(std::string(field) + " is predicted and not executed in this version: " + fix);
+  };
+  if (job.model.family == Family::gpt_oss) {
+    only_predicted("model", "gpt_oss has attention sinks and biased experts; train another family");
+  }
+  if (job.optimizer.state != StateType::fp32) {
+    only_predicted("optimizer.state",
+                   "set it to fp32 (policy megatrain states bf16, megatrain-fp32 is its schedule "
+                   "without that)");
+  }
+  if (job.sequence_chunk) only_predicted("sequence_chunk", "leave it out");
+}
+
+const char* to_string(StateType type) {
+  switch (type) {
+    case StateType::fp32:
+      return "fp32";
+    case StateType::bf16:
+      return "bf16";
+    case StateType::int8:
+      return "int8";
+  }
+  return "";
+}
+
+float Job::balance_weight(std::int64_t tokens) const {
+  return static_cast<float>(balance_scale(tokens) / static_cast<double>(micro_batches()));
+}
+
+double Job::balance_scale(std::int64_t tokens) const {
+  if (!router_aux_loss_coef) return 0;
+  const double places = static_cast<double>(tokens) * static_cast<double>(model.layers);
+  return *router_aux_loss_coef * static_cast<double>(model.experts->count) / (places * places);
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,87 @@
+#include "planner/plans/disk_state.hpp"
+
+#include <algorithm>
+
+namespace sluice::planner {
+namespace {
+
+constexpr std::int64_t kHalf = 2;
+constexpr std::int64_t kMoment = 4;
+/// Planes of so many elements are whole blocks, whatever the element.
+constexpr std::int64_t kWholePlane = kDiskBlock.count() / 2;
+
+std::int64_t disk_round_up(std::int64_t value, std::int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+Bytes plane(std::int64_t elements, std::int64_t element) {
+  return aligned_plane(elements, Bytes(element));
+}
+
+}  // namespace
+
+Bytes aligned_plane(std::int64_t elements, Bytes element) {
+  return Bytes(disk_round_up(elements * element.count(), kDiskAlign.count()));
+}
+
+Bytes waiting_element(const Job& job, const Plan& plan) {
+  return plan.rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
+}
+
+Bytes disk_element(const Job& job) {
+  return job.master_bytes(1) - job.weight_element() + Bytes(2 * kMoment);
+}
+
+std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, const UnitPlan& unit,
+                                   std::int64_t parameters) {
+  const Bytes gradient = unit.gradients == Tier::disk ? waiting_element(job, plan) : Bytes(0);
+  const std::int64_t low = disk_element(job).count() - 2 * kMoment;
+  const Bytes weights = unit.weights == Tier::disk ? job.weight_element() : Bytes(0);
+  const std::int64_t element = (disk_element(job) + gradient + weights).count();
+  const std::int64_t most =
+      std::max<std::int64_t>(1, plan.disk_buffer.count() / element / kWholePlane) * kWholePlane;
+  const std::int64_t pieces = (parameters + most - 1) / most;
+  const std::int64_t each = disk_round_up((parameters + pieces - 1) / pieces, kWholePlane);
+  std::vector<DiskPiece> all;
+  Bytes offset{0}, gradient_offset{0}, weights_offset{0};
+  for (std::int64_t first = 0; first < parameters; first += each) {
+    DiskPiece piece{.first = first, .count = std::min(each, parameters - first)};
+    piece.offset = offset;
+    piece.moment1 = plane(piece.count, low);
+    piece.moment2 = piece.moment1 + plane(piece.count, kMoment);
+    piece.bytes = piece.moment2 + plane(piece.count, kMoment);
+    offset += Bytes(disk_round_up(piece.bytes.count(), kDiskBlock.count()));
+    piece.gradient_offset = gradient_offset;
+    piece.gradient_bytes = plane(piece.count, gradient.count());
+    gradient_offset += Bytes(disk_round_up(piece.gradient_bytes.count(), kDiskBlock.count()));
+    piece.weights_offset = weights_offset;
+    if (unit.weights == Tier::disk) {
+      const Bytes half = plane(piece.count, kHalf);
+      const bool both = weights.count() > kHalf;
+      if (both) piece.weights_low = half;
+      piece.weights_bytes = both ? half * 2 : half;
+      weights_offset += Bytes(disk_round_up(piece.weights_bytes.count(), kDiskBlock.count()));
+    }
+    all.push_back(piece);
+  }
+  return all;
+}
+
+Bytes disk_bytes(const std::vector<DiskPiece>& pieces) {
+  return pieces.empty() ? Bytes(0) : pieces.back().offset + pieces.back().bytes;
+}
+
+Bytes waiting_bytes(const std::vector<DiskPiece>& pieces) {
+  return pieces.empty() ? Bytes(0) : pieces.back().gradient_offset + pieces.back().gradient_bytes;
+}
+
+Bytes weights_on_disk(const std::vector<DiskPiece>& pieces) {
+  return pieces.empty() ? Bytes(0) : pieces.back().weights_offset + pieces.back().weights_bytes;
+}
+
+bool uses_disk(const Plan& plan) {
+  return std::any_of(plan.units.begin(), plan.units.end(),
+                     [](const UnitPlan& unit) { return unit.state == Tier::disk; });
+}
+
+}  // namespace sluice::planner

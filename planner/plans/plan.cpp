@@ -1,0 +1,250 @@
+#include "planner/plans/plan.hpp"
+
+#include "planner/files/hash.hpp"
+#include "planner/plans/disk_state.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr std::int64_t kMostSlots = std::int64_t{1} << 20;
+
+void require_in_plan(bool holds, const std::string& field, const std::string& reason) {
+  if (!holds) throw BadRequest("plan: " + field + ": " + reason);
+}
+
+void require_slots(std::int64_t value, const char* field) {
+  require_in_plan(value >= 1 && value <= kMostSlots, field,
+                  std::to_string(value) + " must be between 1 and " + std::to_string(kMostSlots));
+}
+
+void validate_counts(const Plan& plan, const Job& job) {
+  require_slots(plan.weight_buffers, "weight_buffers");
+  require_slots(plan.gradient_buffers, "gradient_buffers");
+  require_slots(plan.activation_buffers, "activation_buffers");
+  require_in_plan(plan.stream_buffers >= kFewestStreams && plan.stream_buffers <= kMostStreams,
+                  "stream_buffers",
+                  std::to_string(plan.stream_buffers) + " must be between " +
+                      std::to_string(kFewestStreams) + " and " + std::to_string(kMostStreams));
+  require_slots(plan.threads, "threads");
+  require_in_plan(
+      plan.state_buffers >= 0 && plan.state_buffers <= kMostSlots, "state_buffers",
+      std::to_string(plan.state_buffers) + " must be between 0 and " + std::to_string(kMostSlots));
+  require_slots(plan.disk_buffers, "disk_buffers");
+  require_in_plan(plan.disk_buffer >= kDiskBlock, "disk_buffer_bytes",
+                  std::to_string(plan.disk_buffer.count()) + " must be at least " +
+                      std::to_string(kDiskBlock.count()));
+  require_in_plan(
+      plan.prefetch_depth >= 0 && plan.prefetch_depth < plan.weight_buffers, "prefetch_depth",
+      std::to_string(plan.prefetch_depth) + " must be between 0 and weight_buffers - 1 (" +
+          std::to_string(plan.weight_buffers - 1) + ")");
+  require_in_plan(plan.rounds >= 1, "rounds", std::to_string(plan.rounds) + " must be at least 1");
+  require_in_plan(plan.micro_batches_per_round >= 1, "micro_batches_per_round",
+                  std::to_string(plan.micro_batches_per_round) + " must be at least 1");
+  const std::int64_t micro_batches = job.micro_batches();
+  require_in_plan(plan.rounds <= micro_batches && micro_batches % plan.rounds == 0 &&
+                      plan.micro_batches_per_round == micro_batches / plan.rounds,
+                  "rounds",
+                  std::to_string(plan.rounds) + " rounds of " +
+                      std::to_string(plan.micro_batches_per_round) +
+                      " micro-batches must make the job's " + std::to_string(micro_batches));
+  require_in_plan(plan.copy_chunk == Bytes(0) || plan.copy_chunk >= Bytes(4096), "copy_chunk_bytes",
+                  std::to_string(plan.copy_chunk.count()) +
+                      " must be at least 4096, or 0 to copy whole tensors");
+}
+
+void validate_tiers(const UnitPlan& unit, const std::string& at) {
+  const std::string fix = ": set it to host or hbm";
+  require_in_plan(unit.weights != Tier::disk || unit.state == Tier::disk, at + "weights",
+                  "disk needs state disk, beside which the update reads and writes them: set both, "
+                  "or weights to host");
+  require_in_plan(unit.gradients != Tier::disk || unit.state == Tier::disk, at + "gradients",
+                  "disk needs state disk, with which gradients come back: set both, or gradients "
+                  "to host");
+  require_in_plan(unit.keep_tier != Tier::disk, at + "keep_tier", "disk cannot be executed" + fix);
+  if (unit.executor == Executor::cpu) {
+    require_in_plan(unit.state != Tier::hbm, at + "state",
+                    "hbm does not go with executor cpu: set state to host, or executor to gpu");
+    return;
+  }
+  require_in_plan(unit.state != Tier::disk, at + "state",
+                  "disk does not go with executor gpu: set executor to cpu, or state to host");
+  require_in_plan(unit.weights == Tier::hbm || unit.state == Tier::host, at + "weights",
+                  "host does not go with state hbm: set weights to hbm, or state to host");
+  require_in_plan(unit.gradients == Tier::hbm || unit.state == Tier::host, at + "gradients",
+                  "host does not go with executor gpu and state hbm: set gradients to hbm");
+}
+
+void validate_waiting(const UnitPlan& unit, const std::string& at) {
+  if (unit.gradients != Tier::disk) return;
+  require_in_plan(unit.when != When::backward, at + "gradients",
+                  "disk does not go with when backward, where no gradient waits: set it to host");
+}
+
+void validate_records(const Plan& plan, const Job& job) {
+  if (plan.saved_records.empty()) {
+    require_in_plan(
+        !job.sequence_chunk || plan.micro_batches_per_round % job.chunks_per_sequence() == 0,
+        "micro_batches_per_round",
+        "must be a multiple of the " + std::to_string(job.chunks_per_sequence()) +
+            " chunks of a sequence");
+    return;
+  }
+  const std::int64_t all = job.model.layers * plan.micro_batches_per_round;
+  const auto saved = static_cast<std::int64_t>(plan.saved_records.size());
+  require_in_plan(saved + plan.activation_buffers == all, "saved_records",
+                  std::to_string(saved) + " saved and " + std::to_string(plan.activation_buffers) +
+                      " in activation_buffers must make the " + std::to_string(all) +
+                      " records of a round");
+}
+
+void validate_unit(const Plan& plan, const Job& job, std::size_t index) {
+  const UnitPlan& unit = plan.units[index];
+  const std::string at = "layers[" + std::to_string(index) + "].";
+  validate_tiers(unit, at);
+  validate_waiting(unit, at);
+  require_in_plan(unit.state != Tier::disk || job.optimizer.state == StateType::fp32, at + "state",
+                  "disk holds fp32 state alone: set it to host, or optimizer.state to fp32");
+  require_in_plan(
+      unit.when != When::backward || !job.optimizer.clip, at + "when",
+      "backward needs clipping off, for the norm is known only after the last gradient: set "
+      "when to forward or after, or optimizer.clip to off");
+  require_in_plan(unit.executor == Executor::cpu || unit.when != When::forward, at + "when",
+                  "forward does not go with executor gpu: set when to after");
+  require_in_plan(unit.when == When::after || !stages_state(unit), at + "when",
+                  "backward does not go with executor gpu and state host: set when to after");
+  require_in_plan(unit.keep != Keep::input_kv && unit.keep != Keep::attention, at + "keep",
+                  std::string(to_string(unit.keep)) + " is a level of saved_records alone");
+  if (unit_at(job.model, index).kind != UnitKind::block) {
+    require_in_plan(unit.keep == Keep::input && unit.keep_tier == Tier::hbm, at + "keep",
+                    "embed and head keep nothing: leave keep at input and keep_tier at hbm");
+  }
+}
+
+}  // namespace
+
+Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds) {
+  check(rounds >= 1 && job.micro_batches() % rounds == 0, "rounds divide the micro-batches");
+  Plan plan;
+  plan.units.assign(unit_count(job.model), unit);
+  for (UnitPlan* end : {&plan.units.front(), &plan.units.back()}) {
+    end->keep = Keep::input;
+    end->keep_tier = Tier::hbm;
+  }
+  plan.rounds = rounds;
+  plan.micro_batches_per_round = job.micro_batches() / rounds;
+  return plan;
+}
+
+void validate(const Plan& plan, const Job& job) {
+  const std::size_t units = unit_count(job.model);
+  require_in_plan(plan.units.size() == units, "layers",
+                  std::to_string(plan.units.size()) + " entries for a model of " +
+                      std::to_string(units) + " units (embed, " + std::to_string(job.model.layers) +
+                      " blocks, head)");
+  validate_counts(plan, job);
+  for (std::size_t index = 0; index < units; ++index) validate_unit(plan, job, index);
+  validate_records(plan, job);
+  if (job.model.tied_head) {
+    require_in_plan(
+        plan.units.back().gradients == plan.units.front().gradients,
+        "layers[" + std::to_string(units - 1) + "].gradients",
+        "must equal layers[0].gradients, for the tied head's gradient joins the embedding's");
+  }
+}
+
+void require_executable(const Plan& plan) {
+  const auto only_predicted = [](const std::string& field, const char* fix) {
+    throw BadRequest("plan: " + field + " is predicted and not executed in this version: " + fix);
+  };
+  if (!plan.saved_records.empty()) {
+    only_predicted("saved_records", "choose keep and keep_tier of each layer");
+  }
+  for (std::size_t i = 0; i < plan.units.size(); ++i) {
+    if (!rotates_state(plan.units[i])) continue;
+    only_predicted("layers[" + std::to_string(i) + "].gradients host with executor gpu",
+                   "set gradients to hbm, or executor to cpu");
+  }
+}
+
+std::string plan_hash(const Plan& plan) {
+  CanonicalText text("sluice/plan/1");
+  text.add("weight_buffers", plan.weight_buffers)
+      .add("gradient_buffers", plan.gradient_buffers)
+      .add("activation_buffers", plan.activation_buffers)
+      .add("prefetch_depth", plan.prefetch_depth)
+      .add("rounds", plan.rounds)
+      .add("micro_batches_per_round", plan.micro_batches_per_round)
+      .add("copy_chunk_bytes", plan.copy_chunk.count())
+      .add("threads", plan.threads);
+  // Plans made before there was a choice keep their hash.
+  if (plan.state_buffers != 0) text.add("state_buffers", plan.state_buffers);
+  if (plan.stream_buffers != kFewestStreams) text.add("stream_buffers", plan.stream_buffers);
+  if (uses_disk(plan)) {
+    text.add("disk_buffers", plan.disk_buffers).add("disk_buffer_bytes", plan.disk_buffer.count());
+  }
+  for (const Keep level : plan.saved_records) text.add("saved", to_string(level));
+  for (const UnitPlan& unit : plan.units) {
+    text.add("weights", to_string(unit.weights))
+        .add("gradients", to_string(unit.gradients))
+        .add("state", to_string(unit.state))
+        .add("keep", to_string(unit.keep))
+        .add("keep_tier", to_string(unit.keep_tier))
+        .add("executor", to_string(unit.executor))
+        .add("when", to_string(unit.when));
+  }
+  return text.hash();
+}
+
+const char* to_string(Tier tier) {
+  switch (tier) {
+    case Tier::hbm:
+      return "hbm";
+    case Tier::host:
+      return "host";
+    case Tier::disk:
+      return "disk";
+  }
+  return "";
+}
+
+const char* to_string(Keep keep) {
+  switch (keep) {
+    case Keep::input:
+      return "input";
+    case Keep::selective:
+      return "selective";
+    case Keep::all:
+      return "all";
+    case Keep::input_kv:
+      return "input_kv";
+    case Keep::attention:
+      return "attention";
+  }
+  return "";
+}
+
+const char* to_string(Executor executor) { return executor == Executor::cpu ? "cpu" : "gpu"; }
+
+const char* to_string(When when) {
+  switch (when) {
+    case When::backward:
+      return "backward";
+    case When::forward:
+      return "forward";
+    case When::after:
+      return "after";
+  }
+  return "";
+}
+
+bool is_valid(const Plan& plan, const Job& job) {
+  try {
+    validate(plan, job);
+  } catch (const BadRequest&) {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace sluice::planner

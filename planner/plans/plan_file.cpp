@@ -1,0 +1,195 @@
+#include "planner/plans/plan_file.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "planner/catalogue/store.hpp"
+#include "planner/files/choice.hpp"
+#include "planner/plans/disk_state.hpp"
+#include "sim/error.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using sim::Json;
+using sim::JsonObject;
+
+constexpr const char* kPlanSchema = "sluice/plan/1";
+
+Json to_json(const UnitPlan& unit) {
+  return {{"weights", to_string(unit.weights)},
+          {"gradients", to_string(unit.gradients)},
+          {"state", to_string(unit.state)},
+          {"keep", to_string(unit.keep)},
+          {"keep_tier", to_string(unit.keep_tier)},
+          {"executor", to_string(unit.executor)},
+          {"when", to_string(unit.when)}};
+}
+
+UnitPlan to_unit(const JsonObject& json) {
+  json.refuse_unknown({"weights", "gradients", "state", "keep", "keep_tier", "executor", "when"});
+  const auto field = [&json](const char* key) { return json.where() + ": " + key; };
+  UnitPlan unit;
+  unit.weights = parse_tier(json.text("weights"), field("weights"));
+  unit.gradients = parse_tier(json.text("gradients"), field("gradients"));
+  unit.state = parse_tier(json.text("state"), field("state"));
+  unit.keep = parse_keep(json.text("keep"), field("keep"));
+  unit.keep_tier = parse_tier(json.text("keep_tier"), field("keep_tier"));
+  unit.executor = parse_executor(json.text("executor"), field("executor"));
+  unit.when = parse_when(json.text("when"), field("when"));
+  return unit;
+}
+
+Json to_json(const LayoutRow& row) {
+  return {{"arena", row.arena},           {"tensor", row.tensor},
+          {"offset", row.offset.count()}, {"bytes", row.bytes.count()},
+          {"first_task", row.first_task}, {"last_task", row.last_task}};
+}
+
+std::int64_t not_negative(const JsonObject& json, const char* key) {
+  const std::int64_t value = json.integer(key);
+  if (value < 0) json.fail(key, std::to_string(value) + " must not be negative");
+  return value;
+}
+
+LayoutRow to_row(const JsonObject& json) {
+  json.refuse_unknown({"arena", "tensor", "offset", "bytes", "first_task", "last_task"});
+  LayoutRow row;
+  row.arena = json.text("arena");
+  if (row.arena != "device" && row.arena != "host" && row.arena != "disk") {
+    json.fail("arena", "\"" + row.arena + "\" is not one of device, host, disk");
+  }
+  row.tensor = json.text("tensor");
+  row.offset = Bytes(not_negative(json, "offset"));
+  row.bytes = Bytes(not_negative(json, "bytes"));
+  row.first_task = json.text("first_task");
+  row.last_task = json.text("last_task");
+  return row;
+}
+
+Json to_json(const PlanPrediction& prediction) {
+  return {{"step_s", prediction.step.count()},
+          {"step_s_low", prediction.step_low.count()},
+          {"step_s_high", prediction.step_high.count()},
+          {"tokens_per_s", prediction.tokens_per_s},
+          {"bound_s", prediction.bound.count()},
+          {"bound_by", prediction.bound_by},
+          {"cost_model_hash", prediction.cost_model_hash}};
+}
+
+PlanPrediction to_prediction(const JsonObject& json) {
+  json.refuse_unknown({"step_s", "step_s_low", "step_s_high", "tokens_per_s", "bound_s", "bound_by",
+                       "cost_model_hash"});
+  PlanPrediction prediction;
+  prediction.step = Seconds(json.number("step_s"));
+  prediction.step_low = Seconds(json.number("step_s_low"));
+  prediction.step_high = Seconds(json.number("step_s_high"));
+  prediction.tokens_per_s = json.number("tokens_per_s");
+  prediction.bound = Seconds(json.number("bound_s"));
+  prediction.bound_by = json.text("bound_by");
+  prediction.cost_model_hash = json.text("cost_model_hash");
+  return prediction;
+}
+
+Plan to_plan(const JsonObject& json) {
+  Plan plan;
+  for (const JsonObject& layer : json.objects("layers")) plan.units.push_back(to_unit(layer));
+  plan.weight_buffers = not_negative(json, "weight_buffers");
+  plan.gradient_buffers = not_negative(json, "gradient_buffers");
+  plan.activation_buffers = not_negative(json, "activation_buffers");
+  if (json.has("state_buffers")) plan.state_buffers = not_negative(json, "state_buffers");
+  if (json.has("stream_buffers")) plan.stream_buffers = not_negative(json, "stream_buffers");
+  if (json.has("disk_buffers")) plan.disk_buffers = not_negative(json, "disk_buffers");
+  if (json.has("disk_buffer_bytes")) {
+    plan.disk_buffer = Bytes(not_negative(json, "disk_buffer_bytes"));
+  }
+  if (json.has("saved_records")) {
+    for (const std::string& level : json.texts("saved_records")) {
+      plan.saved_records.push_back(parse_record_level(level, json.where() + ": saved_records"));
+    }
+  }
+  plan.prefetch_depth = not_negative(json, "prefetch_depth");
+  plan.rounds = not_negative(json, "rounds");
+  plan.micro_batches_per_round = not_negative(json, "micro_batches_per_round");
+  plan.copy_chunk = Bytes(not_negative(json, "copy_chunk_bytes"));
+  plan.threads = not_negative(json, "threads");
+  return plan;
+}
+
+}  // namespace
+
+std::string to_json_text(const PlanFile& file) {
+  const Plan& plan = file.plan;
+  Json json = {{"schema", kPlanSchema},
+               {"job_hash", file.job_hash},
+               {"profile_hash", file.profile_hash},
+               {"numerics_id", file.numerics_id},
+               {"weight_buffers", plan.weight_buffers},
+               {"gradient_buffers", plan.gradient_buffers},
+               {"activation_buffers", plan.activation_buffers},
+               {"state_buffers", plan.state_buffers},
+               {"stream_buffers", plan.stream_buffers},
+               {"prefetch_depth", plan.prefetch_depth},
+               {"rounds", plan.rounds},
+               {"micro_batches_per_round", plan.micro_batches_per_round},
+               {"copy_chunk_bytes", plan.copy_chunk.count()},
+               {"threads", plan.threads},
+               {"layers", Json::array()},
+               {"layout", Json::array()}};
+  if (uses_disk(plan)) {
+    json["disk_buffers"] = plan.disk_buffers;
+    json["disk_buffer_bytes"] = plan.disk_buffer.count();
+  }
+  for (const Keep level : plan.saved_records) json["saved_records"].push_back(to_string(level));
+  for (const UnitPlan& unit : plan.units) json["layers"].push_back(to_json(unit));
+  for (const LayoutRow& row : file.layout) json["layout"].push_back(to_json(row));
+  if (file.prediction) json["prediction"] = to_json(*file.prediction);
+  return json.dump(1) + "\n";
+}
+
+PlanFile plan_file_from_json(const std::string& text, const std::string& where) {
+  const Json parsed = sim::parse_json(text, where);
+  const JsonObject json(parsed, where);
+  if (json.text("schema") != kPlanSchema) {
+    json.fail("schema", std::string("must be \"") + kPlanSchema + "\", not \"" +
+                            json.text("schema") + "\": make the plan again with `sluice plan`");
+  }
+  json.refuse_unknown(
+      {"schema",           "job_hash",       "profile_hash",     "numerics_id",
+       "layers",           "weight_buffers", "gradient_buffers", "activation_buffers",
+       "state_buffers",    "stream_buffers", "disk_buffers",     "disk_buffer_bytes",
+       "saved_records",    "prefetch_depth", "rounds",           "micro_batches_per_round",
+       "copy_chunk_bytes", "threads",        "layout",           "prediction"});
+  PlanFile file;
+  file.job_hash = json.text("job_hash");
+  file.profile_hash = json.text("profile_hash");
+  file.numerics_id = json.find_text("numerics_id").value_or("");
+  file.plan = to_plan(json);
+  if (json.has("layout")) {
+    for (const JsonObject& row : json.objects("layout")) file.layout.push_back(to_row(row));
+  }
+  if (json.has("prediction")) file.prediction = to_prediction(json.object("prediction"));
+  return file;
+}
+
+void write_plan_file(const PlanFile& file, const std::filesystem::path& path) {
+  write_whole_file(path, to_json_text(file));
+}
+
+PlanFile read_plan_file(const std::filesystem::path& path) {
+  return plan_file_from_json(read_whole_file(path), path.string());
+}
+
+void check_plan_for(const PlanFile& file, const Job& job) {
+  const std::string hash = job_hash(job);
+  if (file.job_hash != hash) {
+    constexpr std::size_t kShown = 12;
+    throw BadRequest("plan: job_hash: the plan is for another job (" +
+                     file.job_hash.substr(0, kShown) + ", this one is " + hash.substr(0, kShown) +
+                     "): give the run that it was made for, or make one with `sluice plan`");
+  }
+  validate(file.plan, job);
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,59 @@
+// The plan file: a plan with the job and profile it was made for, its layout and its prediction.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/models/job.hpp"
+#include "planner/plans/plan.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+/// Where a tensor lies and from which task to which it holds its value.
+struct LayoutRow {
+  std::string arena;   ///< "device" or "host".
+  std::string tensor;  ///< The tensor's name.
+  Bytes offset;
+  Bytes bytes;
+  std::string first_task;
+  std::string last_task;
+  friend bool operator==(const LayoutRow&, const LayoutRow&) = default;
+};
+
+/// What the planner said of a plan when it was made; a 90 % interval.
+struct PlanPrediction {
+  Seconds step{0}, step_low{0}, step_high{0};
+  double tokens_per_s = 0;
+  Seconds bound{0};
+  std::string bound_by = {};
+  std::string cost_model_hash = {};
+  friend bool operator==(const PlanPrediction&, const PlanPrediction&) = default;
+};
+
+struct PlanFile {
+  std::string job_hash;
+  std::string profile_hash;
+  std::string numerics_id;  ///< Empty until a run has stated it.
+  Plan plan;
+  std::vector<LayoutRow> layout;
+  std::optional<PlanPrediction> prediction;
+  friend bool operator==(const PlanFile&, const PlanFile&) = default;
+};
+
+[[nodiscard]] std::string to_json_text(const PlanFile& file);
+/// Throws BadRequest naming `where` and the field.
+[[nodiscard]] PlanFile plan_file_from_json(const std::string& text, const std::string& where);
+
+/// Throws EnvironmentError when the disk refuses; a file is written whole or not at all.
+void write_plan_file(const PlanFile& file, const std::filesystem::path& path);
+[[nodiscard]] PlanFile read_plan_file(const std::filesystem::path& path);
+
+/// Throws BadRequest "plan is for another job" (with what to do) unless the hashes are equal, and
+/// whatever validate(plan, job) throws.
+void check_plan_for(const PlanFile& file, const Job& job);
+
+}  // namespace sluice::planner

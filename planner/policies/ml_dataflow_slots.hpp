@@ -1,0 +1,62 @@
+// Which blocks, gradients and records lie in the device's slots and on the host, as the public
+// bench of als244/ml_dataflow decides it.
+//
+// Sizes in bytes, bf16; c = tokens of a chunk, d, kv, f, V = widths of model, keys, feed
+// forward and vocabulary, S = sequence length, n = chunks of a round:
+//   block     2 (2 d d + 2 d kv + 3 d f + 2 d): its weights; as many of gradient
+//   record    2 c (4 d + 2 kv + 2 f): x, q, k, v, attention, o, gate, up
+//   sticky    workspace + context 8 max(c, S) kv + embedding and head with state 8 (2 V + 1) d
+//             + transitions 4 n c d + logits 2 c V + head 2 c (d + V) + 4 c + recomputed 4 c d
+//             + gradients of a record + scratch 2 c (d + f)
+//   workspace 0.4 GiB + 4 c d + 2 S d
+// What is left over sticky holds as many whole layers (block, its gradient, n records) as fit, then
+// one more block, then records; at least one block, one gradient and two records. The host holds
+// weights, gradients, m and v of blocks, and the other records: each at the least level first, then
+// as many as fit with the attention output, then whole. Source:
+// bench/reproduce_results/transformer_record_throughput.c of als244/ml_dataflow; the workspace is
+// fitted to the device memory that its tables report (experiments/throughput).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/models/job.hpp"
+#include "planner/plans/plan.hpp"
+
+namespace sluice::planner {
+
+/// Counts of slots and records.
+struct MlDataflowSlots {
+  std::int64_t blocks = 1, gradients = 1, records = 2;
+  std::int64_t input = 0, attention = 0, full = 0;  ///< Records on the host by level.
+  [[nodiscard]] std::int64_t home() const { return input + attention + full; }
+};
+
+/// Bytes of one block, of one record at each level, and of what is always there.
+struct MlDataflowSizes {
+  double block, record, least, with_attention, sticky, host;
+  std::int64_t layers, chunks;
+
+  MlDataflowSizes(const Job& job, std::int64_t chunks_a_round);
+  [[nodiscard]] double device(const MlDataflowSlots& slots) const {
+    return sticky + static_cast<double>(slots.blocks + slots.gradients) * block +
+           static_cast<double>(slots.records) * record;
+  }
+  [[nodiscard]] double home(const MlDataflowSlots& slots) const {
+    return host + static_cast<double>(slots.input) * least +
+           static_cast<double>(slots.attention) * with_attention +
+           static_cast<double>(slots.full) * record;
+  }
+};
+
+/// The slots that `device` bytes hold.
+[[nodiscard]] MlDataflowSlots device_slots(const MlDataflowSizes& sizes, double device);
+/// Levels of the records that lie on the host, of which `host` bytes hold as much as can be.
+void level_records(MlDataflowSlots& slots, const MlDataflowSizes& sizes, double host);
+/// The level of each record on the host, by layer and then chunk.
+[[nodiscard]] std::vector<Keep> levels_of(const MlDataflowSlots& slots,
+                                          const MlDataflowSizes& sizes);
+/// Chunks of a round: whose records weigh as much as a block, in whole sequences.
+[[nodiscard]] std::int64_t usual_chunks(const Job& job);
+
+}  // namespace sluice::planner

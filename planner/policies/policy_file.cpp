@@ -1,0 +1,126 @@
+#include "planner/policies/policy_file.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "planner/files/yaml_document.hpp"
+#include "planner/plans/plan_overrides.hpp"
+#include "planner/runs/paths.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// What a policy may state of the job: how it is computed, not what is trained.
+constexpr std::array kJobPaths = {"micro_batch",   "loss_chunk",      "mlp_chunk",     "compute",
+                                  "gradient_wire", "optimizer.state", "optimizer.clip"};
+
+void check_job_field(const std::string& path, const std::string& value) {
+  RunConfig scratch;
+  set_path(scratch, path, value);
+  if (std::ranges::find(kJobPaths, path) != kJobPaths.end()) return;
+  std::string all;
+  for (const char* known : kJobPaths) all.append(all.empty() ? "" : ", ").append(known);
+  throw BadRequest("job." + path + ": is the run's to state; a policy may state " + all);
+}
+
+/// Of embedding and head: fields that a layer has.
+void check_end_field(const std::string& name, const std::string& value) {
+  const std::string layer = "layers[0].";
+  try {
+    check_plan_override(layer + name, value);
+  } catch (const BadRequest& error) {
+    throw BadRequest("ends." + std::string(error.what()).substr(("plan." + layer).size()));
+  }
+}
+
+class PolicyReader {
+ public:
+  explicit PolicyReader(const std::string& where) : where_(where) {}
+
+  PolicyFile read(const YAML::Node& root) {
+    if (!root.IsMap()) refuse(root, "must hold `key: value` lines");
+    PolicyFile policy;
+    std::set<std::string> seen;
+    for (const auto& item : root) {
+      const std::string key = item.first.Scalar();
+      if (!seen.insert(key).second) refuse(item.first, key + " is given twice");
+      if (key == "name") {
+        policy.name = scalar(item.second, key);
+      } else if (key == "summary") {
+        policy.summary = scalar(item.second, key);
+      } else if (key == "job") {
+        read_map(item.second, "", policy.job, check_job_field);
+      } else if (key == "plan") {
+        read_map(item.second, "", policy.plan, check_plan_override);
+      } else if (key == "ends") {
+        read_map(item.second, "", policy.ends, check_end_field);
+      } else {
+        refuse(item.first, key + ": unknown key" +
+                               sim::did_you_mean(key, {"name", "summary", "job", "plan", "ends"}));
+      }
+    }
+    return policy;
+  }
+
+ private:
+  using Check = void (*)(const std::string& field, const std::string& value);
+
+  void read_map(const YAML::Node& map, const std::string& prefix,
+                std::map<std::string, std::string>& into, Check check) {
+    if (!map.IsMap()) refuse(map, "must be a map of its settings");
+    for (const auto& item : map) {
+      const std::string key = prefix + item.first.Scalar();
+      if (item.second.IsMap()) {
+        read_map(item.second, key + ".", into, check);
+        continue;
+      }
+      const std::string value = scalar(item.second, key);
+      if (!into.emplace(key, value).second) refuse(item.first, key + " is given twice");
+      try {
+        check(key, value);
+      } catch (const BadRequest& error) {
+        refuse(item.first, error.what());
+      }
+    }
+  }
+
+  std::string scalar(const YAML::Node& node, const std::string& key) const {
+    if (!node.IsScalar()) refuse(node, key + ": must be one value");
+    return node.Scalar();
+  }
+
+  [[noreturn]] void refuse(const YAML::Node& node, const std::string& reason) const {
+    // An empty file has no lines.
+    const int line = std::max(node.Mark().line, 0) + 1;
+    throw BadRequest(where_ + ": line " + std::to_string(line) + ": " + reason);
+  }
+
+  const std::string& where_;
+};
+
+}  // namespace
+
+PolicyFile policy_from_yaml(const std::string& text, const std::string& where) {
+  PolicyFile policy;
+  read_yaml(text, where, [&](const YAML::Node& root) { policy = PolicyReader(where).read(root); });
+  return policy;
+}
+
+Plan plan_of(const PolicyFile& policy, const Job& job) {
+  Plan plan = uniform_plan(job, UnitPlan{}, job.micro_batches());
+  RunConfig fields;
+  fields.plan_overrides = policy.plan;
+  for (const auto& [name, value] : policy.ends) {
+    fields.plan_overrides["layers[0]." + name] = value;
+    fields.plan_overrides["layers[" + std::to_string(plan.units.size() - 1) + "]." + name] = value;
+  }
+  apply_plan_overrides(plan, job, fields);
+  return plan;
+}
+
+}  // namespace sluice::planner

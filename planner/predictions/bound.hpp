@@ -1,0 +1,57 @@
+// A time that no schedule of any plan can beat on one machine for one job.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "planner/costs/cost_model.hpp"
+#include "planner/models/job.hpp"
+#include "planner/runs/run_config.hpp"
+#include "sim/units.hpp"
+
+namespace sluice::planner {
+
+enum class BoundBy : std::uint8_t { compute, h2d, d2h, dram, cpu, disk, chain };
+inline constexpr std::size_t kBounds = 7;
+const char* to_string(BoundBy by);
+
+/// Seconds of every pass of one step, nothing recomputed, alone on the machine.
+struct PassTimes {
+  Seconds embed_forward{0}, block_forward{0}, loss{0};  ///< One micro-batch, one unit.
+  Seconds block_backward{0}, embed_backward{0};
+  Seconds recompute_input{0}, recompute_selective{0};
+  Seconds embed_norm{0};
+  Seconds once{0};  ///< A step: gradient norms of all units, combine of a tied head.
+};
+[[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs);
+
+struct Bound {
+  Seconds time{0};
+  BoundBy by = BoundBy::compute;
+  std::array<Seconds, kBounds> each{};
+};
+
+/// With N padded parameters, of which H / 12 can live in HBM with all their state (0 for
+/// Residency::host), n = max(0, N - H / 12) the rest, s of these staged (their state on the host,
+/// their update on the device) and u = n - s updated on the CPU; e bytes of a streamed weight, g of
+/// a gradient, each at the fastest rate that profile or calibration has:
+///   compute  all passes of all micro-batches, no recomputation
+///   h2d      e u (after every update) + (12 - e) s + max(0, e (n_blocks - s) - H) (backward: not
+///            everything stayed)
+///   d2h      g u + 12 s
+///   dram     the same bytes and u updates, by the profile's coefficients
+///   cpu      u updates; and on the host backend all core-seconds over the cores
+///   disk     what neither HBM nor host memory can hold of 12 bytes a parameter, read and written
+///   chain    with clipping, no update starts before the norm: the largest of embedding updated,
+///            copied, then compute (0 where it can be resident or staged); all u updated, then loss
+///            and backward; all u copied, and of s what had no room beside its gradients before
+///            the norm, then loss and backward
+/// Passes count as sustained: with boost a lane's time is still at least its work (sim/boost.hpp);
+/// in chain, as quick as they may be after a rest.
+/// The bound is the largest of these at the s that makes it least. In the steady state; updates on
+/// the device are not counted. `by` is the largest; where chain is within 2 % of
+/// another, the other.
+[[nodiscard]] Bound bound_of(const Job& job, const ProfileCostModel& costs,
+                             const ResolvedMachine& machine, Residency residency);
+
+}  // namespace sluice::planner

@@ -1,0 +1,105 @@
+#include "planner/predictions/ceilings.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/costs/cost_model.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// The stated ceiling, or the dense peak; `seen` where that is more.
+Fact ceiling(const Fact& stated, const Fact& peak, const Fact& seen) {
+  Fact most = stated.value > 0 ? stated : peak;
+  if (seen.value > most.value) most = seen;
+  most.deviation = 0;
+  return most;
+}
+
+/// Copies and CPU updates: what the machine was measured to do without any kernel of ours.
+Calibration without_kernels(const Calibration& calibration) {
+  Calibration kept;
+  for (const auto& [key, sample] : calibration) {
+    if (key.name.starts_with("copy/") || key.name.starts_with("update/cpu")) {
+      kept.emplace(key, sample);
+    }
+  }
+  return kept;
+}
+
+Seconds at_rate(double amount, const Fact& rate) {
+  return Seconds(rate.value > 0 ? amount / rate.value : 0);
+}
+
+/// Adds `times` that work.
+void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ceilings) {
+  for (const Gemm& g : work.gemms) {
+    sum.products += times * at_rate(flops(g).count(), ceilings.peak_bf16);
+  }
+  for (const AttentionWork& a : work.attention) {
+    sum.attention += times * at_rate(flops(a).count(), a.backward ? ceilings.attention_backward
+                                                                  : ceilings.attention_forward);
+  }
+  sum.element_wise +=
+      times * at_rate(static_cast<double>(work.streamed.count()), ceilings.hbm_bandwidth);
+}
+
+}  // namespace
+
+MachineProfile at_ceilings(const MachineProfile& profile) {
+  MachineProfile top = profile;
+  Fact fastest;
+  for (const CurvePoint& point : profile.gemm) {
+    if (point.rate.value > fastest.value) fastest = point.rate;
+  }
+  // One rate for products of all sizes: an empty curve stands for the peak (gemm_rate).
+  top.peak_bf16 = ceiling(profile.gemm_ceiling, profile.peak_bf16, fastest);
+  top.gemm.clear();
+  top.attention_forward =
+      ceiling(profile.attention_forward_ceiling, top.peak_bf16, profile.attention_forward);
+  top.attention_backward =
+      ceiling(profile.attention_backward_ceiling, top.peak_bf16, profile.attention_backward);
+  for (const AttentionPoint& point : profile.attention) {
+    for (auto [top_rate, rate] : {std::pair{&top.attention_forward, &point.forward},
+                                  std::pair{&top.attention_backward, &point.backward}}) {
+      if (rate->value > top_rate->value) *top_rate = *rate;
+    }
+  }
+  top.attention.clear();
+  top.kernel_overhead.value = 0;
+  return top;
+}
+
+Ceilings ceilings_of(const Job& job, const ResolvedMachine& machine, const Calibration& calibration,
+                     Residency residency) {
+  ResolvedMachine top = machine;
+  top.profile = at_ceilings(machine.profile);
+  const ProfileCostModel costs(top.profile, without_kernels(calibration));
+  Ceilings ceilings{.bound = bound_of(job, costs, top, residency)};
+  const double micro = static_cast<double>(job.micro_batches());
+  const auto layers = static_cast<double>(job.model.layers);
+  const std::size_t head = unit_count(job.model) - 1;
+  const auto of = [&](Pass pass, std::size_t unit, double times) {
+    add(ceilings, work_of(job, pass, unit), times, top.profile);
+  };
+  of(Pass::embed_forward, 0, micro);
+  of(Pass::block_forward, 1, micro * layers);
+  of(Pass::loss, head, micro);
+  of(Pass::block_backward, 1, micro * layers);
+  of(Pass::embed_backward, 0, micro);
+  of(Pass::norm, 0, 1);
+  of(Pass::norm, head, 1);
+  of(Pass::norm, 1, layers);
+  if (job.model.tied_head) of(Pass::combine, 0, 1);
+  return ceilings;
+}
+
+Seconds ceiling_time(const Work& work, const MachineProfile& profile) {
+  Ceilings sum;
+  add(sum, work, 1, at_ceilings(profile));
+  if (work.parameters > 0)
+    return at_rate(static_cast<double>(work.parameters), profile.device_update);
+  return sum.products + sum.attention + sum.element_wise;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,127 @@
+#include "planner/predictions/interval.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "planner/costs/profile_rates.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Evidence and deviation of a task's cost; the amount of `data` tasks is left out.
+TaskCost cost_of(const StepTask& task, const CostModel& costs) {
+  switch (task.kind) {
+    case TaskKind::data:
+      return costs.data(task.cost, 0);
+    case TaskKind::launch:
+      return costs.launch(task.cost, task.work);
+    case TaskKind::load_tokens:
+    case TaskKind::load_weights:
+    case TaskKind::load_experts:
+    case TaskKind::load_gradient:
+    case TaskKind::load_activation:
+    case TaskKind::load_state:
+      return costs.copy(task.cost, CopyDirection::h2d, task.bytes);
+    case TaskKind::save_activation:
+    case TaskKind::store_gradient:
+    case TaskKind::store_state:
+      return costs.copy(task.cost, CopyDirection::d2h, task.bytes);
+    case TaskKind::read_state:
+    case TaskKind::read_gradient:
+    case TaskKind::read_weights:
+      return costs.copy(task.cost, CopyDirection::disk_read, task.bytes);
+    case TaskKind::write_state:
+    case TaskKind::write_gradient:
+    case TaskKind::write_weights:
+      return costs.copy(task.cost, CopyDirection::disk_write, task.bytes);
+    case TaskKind::update:
+      return task.lane == LaneKind::cpu ? costs.cpu_update(task.cost, task.work)
+                                        : costs.compute(task.cost, task.work);
+    case TaskKind::grads:
+      return TaskCost{};
+    case TaskKind::forward:
+    case TaskKind::route:
+    case TaskKind::loss:
+    case TaskKind::recompute:
+    case TaskKind::backward:
+    case TaskKind::combine:
+    case TaskKind::norm:
+      break;
+  }
+  return costs.compute(task.cost, task.work);
+}
+
+}  // namespace
+
+std::vector<CriticalCost> critical_costs(const StepGraph& graph, const sim::Timeline& timeline,
+                                         const CostModel& costs) {
+  const sim::Period period = *graph.graph.period();
+  const Instant begin = timeline.spans[sim::index(period.first)].end;
+  std::map<std::string, CriticalCost> by_key;
+  std::optional<sim::TaskId> at = period.last;
+  while (at) {
+    const std::size_t i = sim::index(*at);
+    const auto& span = timeline.spans[i];
+    if (span.end <= begin) break;
+    const Seconds time = to_seconds(span.end - std::max(span.start, begin));
+    if (time.count() > 0) {
+      const StepTask& task = graph.tasks[i];
+      auto found = by_key.find(task.cost.name);
+      if (found == by_key.end()) {
+        const TaskCost cost = cost_of(task, costs);
+        found = by_key
+                    .emplace(task.cost.name,
+                             CriticalCost{task.cost, task.lane, Seconds(0), cost.evidence,
+                                          cost.relative_deviation, cost.errs_alone})
+                    .first;
+      }
+      found->second.time += time;
+    }
+    at = timeline.enabled_by[i];
+  }
+  std::vector<CriticalCost> all;
+  all.reserve(by_key.size());
+  for (auto& [name, cost] : by_key) all.push_back(std::move(cost));
+  return all;
+}
+
+double run_deviation(const MachineProfile& profile, LaneKind lane) {
+  constexpr double kLeastOfUpdates = 0.035, kOfRounds = 0.7;
+  switch (lane) {
+    case LaneKind::cpu:
+      return std::max(kLeastOfUpdates, kOfRounds * update_rate_deviation(profile));
+    case LaneKind::h2d:
+    case LaneKind::d2h:
+    case LaneKind::disk_read:
+    case LaneKind::disk_write:
+      return 0.015;
+    case LaneKind::compute:
+    case LaneKind::launch:
+      break;
+  }
+  return 0.01;
+}
+
+Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
+                         const MachineProfile& profile) {
+  double variance = std::pow(kModelDeviation * period.count(), 2);
+  std::array<double, kLaneKinds> common{}, of_run{};
+  for (const CriticalCost& cost : costs) {
+    of_run[static_cast<std::size_t>(cost.lane)] +=
+        cost.time.count() * run_deviation(profile, cost.lane);
+    const double deviation = cost.time.count() * cost.relative_deviation;
+    if (cost.errs_alone) {
+      variance += deviation * deviation;
+    } else {
+      common[static_cast<std::size_t>(cost.lane)] += deviation;
+    }
+  }
+  for (const double deviation : common) variance += deviation * deviation;
+  for (const double deviation : of_run) variance += deviation * deviation;
+  return Seconds(std::sqrt(variance));
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,231 @@
+#include "planner/predictions/plan_estimate.hpp"
+
+#include <algorithm>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/costs/profile_rates.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/graph/staged_state.hpp"
+
+namespace sluice::planner {
+
+struct PlanEstimator::Amounts {
+  double compute = 0;              ///< Seconds, device updates included.
+  double h2d = 0, d2h = 0;         ///< Bytes.
+  double forward = 0;              ///< Seconds of the blocks' forward passes,
+  double backward = 0;             ///< and of their backward passes, recomputation included.
+  double offloaded = 0;            ///< Bytes of records that go to the host, and come back.
+  double cpu_parameters = 0;       ///< Updated on the CPU,
+  double blocking_parameters = 0;  ///< of which the next step waits for as a whole.
+  std::int64_t copies = 0;
+};
+
+PlanEstimator::PlanEstimator(const Predictor& predictor)
+    : predictor_(&predictor),
+      record_(block_record(predictor.job())),
+      workspace_(workspace_bytes(predictor.job(), predictor.costs().device())) {
+  const ModelShape& shape = predictor.job().model;
+  for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
+    const bool repeated = unit_at(shape, unit).kind == UnitKind::block && unit > 1;
+    parameters_.push_back(repeated ? parameters_[1] : unit_padded_size(shape, unit));
+  }
+  const Bytes large(parameters_[1] * 4);
+  const ProfileCostModel& costs = predictor.costs();
+  h2d_rate_ =
+      costs.copy(copy_key(CopyDirection::h2d, large), CopyDirection::h2d, large).cap.count();
+  d2h_rate_ =
+      costs.copy(copy_key(CopyDirection::d2h, large), CopyDirection::d2h, large).cap.count();
+}
+
+PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const ProfileCostModel& costs = predictor_->costs();
+  const double micro = static_cast<double>(job.micro_batches());
+  const double rounds = static_cast<double>(plan.rounds);
+  const auto weight = static_cast<double>(job.weight_element().count());
+  const auto wire = static_cast<double>(job.gradient_wire_element().count());
+  Amounts sum;
+  sum.compute =
+      (micro * (pass.embed_forward + pass.loss + pass.embed_backward) + pass.once).count();
+  double streamed = 0;
+  const std::size_t head = plan.units.size() - 1;
+  const auto copies_of = [&](double bytes) {
+    const auto chunk = static_cast<double>(plan.copy_chunk.count());
+    return 1 + static_cast<std::int64_t>(chunk > 0 ? bytes / chunk : 0);
+  };
+  for (std::size_t unit = 0; unit <= head; ++unit) {
+    const UnitPlan& choice = plan.units[unit];
+    const auto n = static_cast<double>(parameters_[unit]);
+    const bool block = unit > 0 && unit < head;
+    if (block) {
+      const Seconds again = choice.keep == Keep::all         ? Seconds(0)
+                            : choice.keep == Keep::selective ? pass.recompute_selective
+                                                             : pass.recompute_input;
+      sum.forward += micro * pass.block_forward.count();
+      sum.backward += micro * (pass.block_backward + again).count();
+      if (choice.keep_tier == Tier::host) {
+        const double kept = micro * static_cast<double>(record_.kept(choice.keep).count());
+        sum.offloaded += kept;
+        sum.copies += 2 * job.micro_batches() * copies_of(kept / micro);
+      }
+    }
+    if (streams_weights(choice) && block) {
+      streamed += 1;
+    } else if (streams_weights(choice)) {
+      sum.h2d += weight * n * rounds;
+    } else if (choice.executor == Executor::cpu) {
+      sum.h2d += weight * n;
+    }
+    if (stages_state(choice)) {
+      const auto staged = staged_bytes(choice, job, parameters_[unit]);
+      sum.h2d += static_cast<double>(staged.count());
+      sum.d2h += 12 * n;
+      sum.copies += 2 * copies_of(12 * n) + 4;
+    }
+    if (stores_gradient(choice)) {
+      sum.d2h += n * (wire + 4 * (rounds - 1));
+      sum.h2d += n * 4 * (rounds - 1);
+      sum.copies += copies_of(4 * n) * (2 * plan.rounds - 1);
+    }
+    if (choice.executor == Executor::cpu) {
+      if (choice.gradients == Tier::hbm) sum.d2h += n * wire;
+      sum.cpu_parameters += n;
+      if (choice.when == When::after) sum.blocking_parameters += n;
+    } else {
+      Work work;
+      work.parameters = parameters_[unit];
+      work.streamed = Bytes(28 * parameters_[unit]);
+      work.kernels = 1;
+      const TaskCost cost =
+          costs.compute(CostKey{"update/device/" + std::to_string(work.parameters)}, work);
+      sum.compute += (cost.amount / cost.cap).count();
+    }
+  }
+  sum.compute += sum.forward + sum.backward;
+  sum.h2d += sum.offloaded;
+  sum.d2h += sum.offloaded;
+  // The ring still holds up to weight_buffers blocks at each turn between passes.
+  const double turns = static_cast<double>(
+      std::min<std::int64_t>(plan.weight_buffers, static_cast<std::int64_t>(streamed)));
+  const double block_bytes = weight * static_cast<double>(parameters_[1]);
+  const double loads = std::max(streamed, rounds * 2 * (streamed - turns) + turns);
+  sum.h2d += loads * block_bytes;
+  sum.copies += static_cast<std::int64_t>(loads) * copies_of(block_bytes);
+  return sum;
+}
+
+void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
+  const Job& job = predictor_->job();
+  const std::int64_t weight = job.weight_element().count();
+  const std::int64_t wire = plan.rounds > 1 ? 4 : job.gradient_wire_element().count();
+  const std::int64_t per_round = plan.micro_batches_per_round;
+  std::int64_t resident = 0, records = 0, transient = 0, host = 0, rebuilt = 0;
+  std::int64_t host_gradients = 0, host_records = 0;
+  std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0, staged_gradients = 0;
+  // Without clipping an update may be over before the next gradient is stored.
+  bool in_order = job.optimizer.clip.has_value();
+  When staged_when = When::after;
+  std::int64_t waiting = 0, largest_waiting = 0, staged = 0, staged_apart = 0;
+  for (const StagedLoad& load : staged_loads(job, plan)) {
+    const std::int64_t bytes =
+        staged_bytes(plan.units[load.unit], job, parameters_[load.unit]).count();
+    staged += bytes;
+    if (!load.takes_record_of) staged_apart += bytes;
+  }
+  const std::size_t head = plan.units.size() - 1;
+  for (std::size_t unit = 0; unit <= head; ++unit) {
+    const UnitPlan& choice = plan.units[unit];
+    const std::int64_t n = parameters_[unit];
+    const bool block = unit > 0 && unit < head;
+    if (choice.state == Tier::hbm) {
+      resident += 12 * n;
+    } else {
+      host += 12 * n;
+      if (choice.weights == Tier::hbm) resident += weight * n;
+      if (streams_weights(choice) && !block) transient += weight * n;
+      if (streams_weights(choice) && block) ring = std::max(ring, weight * n);
+    }
+    if (streams_gradient(plan, choice)) {
+      if (block) gradient_ring = std::max(gradient_ring, 4 * n);
+      if (!block) transient += 2 * n;  // One slot for embed and head together.
+    } else {
+      waiting += 4 * n;
+      largest_waiting = std::max(largest_waiting, 4 * n);
+    }
+    if (choice.gradients == Tier::hbm) {
+      if (choice.executor == Executor::cpu) {
+        stage = std::max(stage, job.gradient_wire_element().count() * n);
+        // Updated in another order than their slots' one, the first of a slot may wait for others.
+        in_order = in_order && (staged_gradients == 0 || choice.when == staged_when);
+        staged_when = choice.when;
+        ++staged_gradients;
+      }
+    } else {
+      host_gradients += wire * n;
+    }
+    if (!block) continue;
+    const Bytes kept = record_.kept(choice.keep);
+    rebuilt = std::max(rebuilt, (record_.all_bytes - kept).count());
+    if (choice.keep_tier == Tier::host) {
+      host_records += per_round * kept.count();
+      offload_ring = std::max(offload_ring, kept.count());
+    } else {
+      records += per_round * kept.count();
+    }
+  }
+  const std::int64_t streams = per_round * stream_bytes(job).count();
+  const bool cuda = predictor_->machine().profile.device == DeviceKind::cuda;
+  const std::int64_t overhead = outside_arena_bytes(job, predictor_->machine().profile).count();
+  // When the forward pass of a round ends, all its records are there, and the gradients of earlier
+  // rounds; when the norm is known, all staged state and every gradient that waits for it.
+  const std::int64_t at_forward = records + streams + (plan.rounds > 1 ? waiting : 0);
+  estimate.hbm_at_least =
+      Bytes(resident + overhead + std::max(at_forward, staged + waiting)) + workspace_;
+  const std::int64_t in_records = staged - staged_apart + (plan.rounds > 1 ? 0 : waiting);
+  const std::int64_t beside_records =
+      std::max(in_records - records, plan.rounds > 1 ? 0 : largest_waiting);
+  estimate.hbm_at_most = Bytes(resident + overhead + at_forward + rebuilt + staged_apart) +
+                         workspace_ + Bytes(std::max<std::int64_t>(0, beside_records)) +
+                         Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
+                               offload_ring * plan.activation_buffers + transient +
+                               streams * (host_records > 0 ? plan.stream_buffers : kFewestStreams));
+  // Gradients of a single round come as its records go, and slots for those on their way to updates
+  // behind every round's.
+  const std::int64_t at_loss = host_records + (plan.rounds > 1 ? host_gradients : 0);
+  const std::int64_t slots = in_order ? std::min(plan.gradient_buffers, staged_gradients) : 1;
+  const std::int64_t at_norm = host_gradients + stage * slots;
+  host += std::max(at_loss, at_norm);
+  const Bytes tables = page_table_bytes(predictor_->machine(), Bytes(host));
+  estimate.hbm_at_least += tables;
+  estimate.hbm_at_most += tables;
+  estimate.host_at_least = Bytes(host) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
+}
+
+PlanEstimate PlanEstimator::estimate(const Plan& plan) const {
+  const Amounts sum = amounts(plan);
+  const Job& job = predictor_->job();
+  PlanEstimate estimate;
+  add_memory(plan, estimate);
+  const double rate = update_rate(predictor_->costs().profile(), plan.threads).value;
+  const double h2d = sum.h2d / h2d_rate_;
+  const double d2h = sum.d2h / d2h_rate_;
+  const double updates = sum.cpu_parameters / rate;
+  double bound = std::max({sum.compute, h2d, d2h, predictor_->bound().time.count()});
+  // A calibrated update may be faster than the profile's; the machine's own bound then decides.
+  const double exposed = sum.blocking_parameters / rate;
+  estimate.bound = Seconds(bound);
+  // Records leave during the forward passes and come back during the backward passes.
+  const double records = std::max(0.0, sum.offloaded / d2h_rate_ - sum.forward) +
+                         std::max(0.0, sum.offloaded / h2d_rate_ - sum.backward);
+  const double waits = longest_wait(plan, Seconds(sum.compute)).count() + records;
+  const double longest = std::max({sum.compute + exposed + waits, h2d, d2h, updates});
+  estimate.expected =
+      Seconds(std::max(bound, longest) + 0.1 * (h2d + d2h + updates + sum.compute - longest) /
+                                             static_cast<double>(plan.prefetch_depth + 1));
+  const std::int64_t blocks = job.model.layers * job.micro_batches();
+  estimate.tasks = 3 * (3 * blocks + sum.copies + 10 * job.model.layers);
+  return estimate;
+}
+
+}  // namespace sluice::planner

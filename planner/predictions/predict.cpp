@@ -1,0 +1,206 @@
+#include "planner/predictions/predict.hpp"
+
+#include <algorithm>
+
+#include "planner/costs/job_calibration.hpp"
+#include "planner/files/hash.hpp"
+#include "planner/graph/steady_state.hpp"
+#include "planner/predictions/chain_bound.hpp"
+#include "planner/predictions/interval.hpp"
+#include "sim/simulate.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::vector<std::pair<std::string, double>> busy_shares(const StepGraph& graph,
+                                                        const std::vector<TaskTimes>& times) {
+  const sim::Period period = *graph.graph.period();
+  const Instant begin = times[sim::index(period.first)].end;
+  const Instant end = times[sim::index(period.last)].end;
+  std::array<Duration, kLaneKinds> busy{};
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Instant from = std::clamp(times[i].start, begin, end);
+    const Instant to = std::clamp(times[i].end, begin, end);
+    busy[static_cast<std::size_t>(graph.tasks[i].lane)] += to - from;
+  }
+  std::vector<std::pair<std::string, double>> shares;
+  for (std::size_t lane = 0; lane < graph.graph.lanes().size(); ++lane) {
+    shares.emplace_back(to_string(static_cast<LaneKind>(lane)),
+                        to_seconds(busy[lane]) / to_seconds(end - begin));
+  }
+  return shares;
+}
+
+EvidenceShares evidence_of(const std::vector<CriticalCost>& costs) {
+  EvidenceShares shares;
+  double total = 0;
+  for (const CriticalCost& cost : costs) {
+    double& share = cost.evidence == Evidence::measured ? shares.measured
+                    : cost.evidence == Evidence::fitted ? shares.fitted
+                                                        : shares.datasheet;
+    share += cost.time.count();
+    total += cost.time.count();
+  }
+  if (total > 0) {
+    shares.measured /= total;
+    shares.fitted /= total;
+    shares.datasheet /= total;
+  }
+  return shares;
+}
+
+std::vector<LayoutRow> layout_rows(const StepGraph& graph) {
+  std::vector<LayoutRow> rows;
+  rows.reserve(graph.layout.placements.size());
+  for (const Placement& placement : graph.layout.placements) {
+    const StepTensor& tensor = graph.tensors[static_cast<std::size_t>(placement.tensor)];
+    rows.push_back({to_string(tensor.arena), tensor.name, placement.offset, tensor.bytes,
+                    graph.graph.task(placement.first_task).id,
+                    graph.graph.task(placement.last_task).id});
+  }
+  return rows;
+}
+
+Bound only(const Bound& bound, BoundBy by) {
+  Bound kept;
+  kept.by = by;
+  kept.time = kept.each[static_cast<std::size_t>(by)] = bound.each[static_cast<std::size_t>(by)];
+  return kept;
+}
+
+bool fits(const Memory& memory) {
+  return std::all_of(memory.begin(), memory.end(),
+                     [](const TierMemory& tier) { return tier.fits(); });
+}
+
+}  // namespace
+
+Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, Residency residency,
+                     CostSwitches switches)
+    : job_(std::move(job)),
+      machine_(std::move(machine)),
+      residency_(residency),
+      costs_(std::make_shared<const ProfileCostModel>(
+          machine_.profile, job_calibration(job_, machine_.profile, std::move(calibration)),
+          switches)) {
+  validate(job_);
+  pass_times_ = planner::pass_times(job_, *costs_);
+  bound_ = bound_on(machine_);
+}
+
+Bound Predictor::bound_on(const ResolvedMachine& machine) const {
+  const Bound bound = bound_of(job_, *costs_, machine, residency_);
+  // Bounds of links and memory count the bytes of fp32 state and dense blocks.
+  return job_.executable() ? bound : only(bound, BoundBy::compute);
+}
+
+Bound Predictor::bound_with(const Memory& memory) const {
+  if (planner::fits(memory)) return bound_;
+  ResolvedMachine roomier = machine_;
+  roomier.hbm = std::max(roomier.hbm, at(memory, Tier::hbm).peak);
+  roomier.host = std::max(roomier.host, at(memory, Tier::host).peak);
+  return bound_on(roomier);
+}
+
+Predictor Predictor::with_host(Bytes host) const {
+  Predictor other = *this;
+  other.machine_.host = host;
+  other.bound_ = bound_on(other.machine_);
+  return other;
+}
+
+Predictor Predictor::with_batch(std::int64_t batch_size) const {
+  Predictor other = *this;
+  other.job_.batch_size = batch_size;
+  validate(other.job_);
+  other.bound_ = other.bound_on(other.machine_);
+  return other;
+}
+
+PredictedStep Predictor::predict(const Plan& plan) const {
+  validate(plan, job_);
+  PredictedStep step{{}, build_step_graph(job_, plan, *costs_), {}};
+  const sim::Timeline timeline = simulate_steady(step.graph);
+  step.times.reserve(timeline.spans.size());
+  for (const auto& span : timeline.spans) step.times.push_back({span.start, span.end});
+
+  Prediction& p = step.prediction;
+  p.parameters = parameter_count(job_.model);
+  p.step = timeline.period(*step.graph.graph.period());
+  const Seconds time = to_seconds(p.step);
+  const auto critical = critical_costs(step.graph, timeline, *costs_);
+  const Seconds half = kInterval90 * period_deviation(critical, time, machine_.profile);
+  p.step_low = std::max(time - half, 0.2 * time);
+  p.step_high = time + half;
+  p.tokens_per_s = static_cast<double>(job_.tokens()) / time.count();
+  p.model_flops =
+      FlopsPerSecond(model_flops_per_token(job_.model, job_.seq_len).count() * p.tokens_per_s);
+  if (machine_.profile.peak_bf16.value > 0) {
+    p.mfu = p.model_flops.count() / machine_.profile.peak_bf16.value;
+  }
+  p.memory = memory_of(step.graph, machine_);
+  p.bound = bound_with(p.memory);
+  p.fits = fits(p.memory);
+  p.busy = busy_shares(step.graph, step.times);
+  p.stalls = stall_times(step.graph, step.times);
+  p.evidence = evidence_of(critical);
+  p.terms = costs_->switches();
+  p.plan = plan;
+  p.plan_hash = planner::plan_hash(plan);
+  p.job_hash = planner::job_hash(job_);
+  p.profile_hash = planner::profile_hash(machine_.profile);
+  p.cost_model_hash = costs_->hash();
+  p.numerics_id = numerics_class(machine_.profile);
+  p.layout = layout_rows(step.graph);
+  return step;
+}
+
+PlanScore Predictor::score(const Plan& plan, std::optional<Duration> enough) const {
+  StepGraph graph = build_timing_graph(job_, plan, *costs_);
+  const Memory memory = memory_of(graph, machine_);
+  PlanScore score;
+  score.hbm = at(memory, Tier::hbm).peak;
+  score.host = at(memory, Tier::host).peak;
+  if (!fits(memory)) return score;
+  if (enough) score.chain = chain_bound(graph.graph);
+  if (enough && score.chain >= to_seconds(*enough)) return score;
+  score.step = simulate_steady(graph).period(*graph.graph.period());
+  return score;
+}
+
+Duration Predictor::step(const Plan& plan) const {
+  StepGraph graph = write_step_graph(job_, plan, *costs_);
+  return simulate_steady(graph).period(*graph.graph.period());
+}
+
+Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,
+                   const Calibration& calibration) {
+  return Predictor(job, machine, calibration).predict(plan).prediction;
+}
+
+PlanFile to_plan_file(const Prediction& prediction) {
+  PlanFile file;
+  file.job_hash = prediction.job_hash;
+  file.profile_hash = prediction.profile_hash;
+  file.plan = prediction.plan;
+  file.layout = prediction.layout;
+  PlanPrediction said;
+  said.step = to_seconds(prediction.step);
+  said.step_low = prediction.step_low;
+  said.step_high = prediction.step_high;
+  said.tokens_per_s = prediction.tokens_per_s;
+  said.bound = prediction.bound.time;
+  said.bound_by = to_string(prediction.bound.by);
+  said.cost_model_hash = prediction.cost_model_hash;
+  file.prediction = said;
+  return file;
+}
+
+std::string numerics_class(const MachineProfile& profile) {
+  CanonicalText text("sluice numerics class 1");
+  text.add("device", profile.device == DeviceKind::cuda ? "cuda" : "host");
+  text.add("architecture", profile.architecture);
+  return text.hash();
+}
+
+}  // namespace sluice::planner

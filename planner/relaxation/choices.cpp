@@ -1,0 +1,218 @@
+// What each choice of a unit's place uses in a step, and plans of such choices: columns of the
+// relaxation.
+#include <algorithm>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/graph/staged_state.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Blocks whose gradients go to the host.
+std::int64_t streamed_gradients(const Plan& plan) {
+  return std::count_if(plan.units.begin() + 1, plan.units.end() - 1, stores_gradient);
+}
+
+}  // namespace
+
+/// What must follow each other where the CPU updates a unit in `update` seconds.
+void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t rounds,
+                               double update) const {
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const std::int64_t micro_batches = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(micro_batches);
+  const double forward = per_round * pass.block_forward.count();
+  const auto copy = [&](std::size_t of) {
+    return static_cast<double>((job.weight_element() * parameters_[of]).count()) / h2d_rate_;
+  };
+  const auto store = [&](std::size_t of) {
+    return static_cast<double>((job.gradient_wire_element() * parameters_[of]).count()) / d2h_rate_;
+  };
+  if (kind == 0) {
+    use_of(use, Use::embed_wait) = update + copy(0);
+    // With clipping the norm is waited for meanwhile.
+    const double beside = job.optimizer.clip ? pass.embed_norm.count() : 0;
+    use_of(use, Use::embed_store) = std::max(0.0, store(0) - beside);
+    use_of(use, Use::between) = update;
+  } else if (kind == 1) {
+    use_of(use, Use::block_chain) =
+        forward + (update + copy(1)) / static_cast<double>(job.model.layers);
+    const double ends = std::min(store(0), store(1)) + std::min(copy(0), copy(1));
+    use_of(use, Use::between) = (update + ends) / static_cast<double>(job.model.layers);
+    use_of(use, Use::block_passes) = block_passes(rounds);
+  } else {  // The head is the last to be updated, or another unit is.
+    use_of(use, Use::last_copy) =
+        std::min({copy(2), copy(1) + forward, copy(0) + per_round * pass.embed_forward.count()});
+  }
+}
+
+UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
+                                     std::int64_t rounds) const {
+  const Job& job = predictor_->job();
+  const auto n = static_cast<double>(parameters_[kind]);
+  const auto weight = static_cast<double>(job.weight_element().count());
+  const std::int64_t parameters = parameters_[kind];
+  const auto state = static_cast<double>(
+      (job.master_bytes(parameters) + job.moment_bytes(parameters) * 2).count());
+  const auto sum = static_cast<double>(job.gradient_element().count());
+  // Rates are of fp32 state: fewer bytes take as long as fewer parameters.
+  const std::int64_t updated = job.optimizer.state == StateType::fp32
+                                   ? parameters
+                                   : job.update_bytes(parameters).count() / 28;
+  const auto wire = static_cast<double>(job.gradient_wire_element().count());
+  const auto times = static_cast<double>(rounds);
+  const bool block = kind == 1;
+  UseSum use{};
+  const bool cpu = placed.executor == Executor::cpu;
+  const bool streams = placed.weights == Tier::host;
+  if (streams) {
+    // At each turn between passes the ring still holds its share of the blocks.
+    const double again = 1 - 1 / static_cast<double>(job.model.layers);
+    use_of(use, Use::h2d) += weight * n * (block ? 1 + (2 * times - 1) * again : times);
+    if (block) {
+      use_of(use, Use::streamed) = weight * n;
+      const double share = weight * n / static_cast<double>(job.model.layers);
+      use_of(use, Use::scratch) += share;
+      if (!cpu) use_of(use, Use::refresh) = weight * n - share;
+    }
+  } else {
+    use_of(use, Use::resident) += placed.state == Tier::hbm ? 0 : weight * n;
+    if (cpu) use_of(use, Use::h2d) += weight * n;
+  }
+  if (cpu) {
+    use_of(use, Use::update) = static_cast<double>(updated);
+    use_of(use, Use::refresh) = weight * n;
+    add_chain(use, kind, rounds, static_cast<double>(updated) / update_rate_);
+  } else {
+    Work work;
+    work.parameters = updated;
+    work.streamed = job.update_bytes(parameters);
+    work.kernels = 1;
+    const TaskCost cost = predictor_->costs().compute(device_update_key(job, parameters), work);
+    use_of(use, Use::compute) += (cost.amount / cost.cap).count();
+  }
+  if (placed.state == Tier::hbm) {
+    use_of(use, Use::resident) += state;
+  } else {
+    use_of(use, Use::host) += state;
+  }
+  if (stages_state(placed)) {
+    const auto staged = static_cast<double>(staged_bytes(placed, job, parameters).count());
+    use_of(use, Use::staged) = staged;
+    // With two rounds the last of them, by unit, may come after the second loss.
+    const double early = rounds > 2 ? 1
+                         : block    ? 1 - 1 / static_cast<double>(job.model.layers)
+                                    : (kind == 0 ? 1 : 0);
+    use_of(use, Use::early_staged) = early * staged;
+    if (kind == 0 && !rotates_state(placed)) use_of(use, Use::embed_staged) = staged;
+    use_of(use, Use::h2d) += staged;
+    use_of(use, Use::d2h) += state;
+  }
+  if (placed.gradients == Tier::host) {
+    use_of(use, Use::d2h) += n * (wire + sum * (times - 1));
+    use_of(use, Use::h2d) += n * sum * (times - 1);
+    const auto smaller = static_cast<double>(std::min(parameters_[0], parameters_[2]));
+    const double slot = block ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
+    use_of(use, Use::reloads) += (n - slot) * sum * (times - 1);
+    if (block && rounds > 1) use_of(use, Use::streamed_gradients) = (n - slot) * sum;
+    use_of(use, Use::host_gradients) = n * (rounds > 1 ? sum : wire);
+  } else {
+    if (cpu) use_of(use, Use::d2h) += n * wire;
+    if (cpu && job.optimizer.clip) use_of(use, Use::late_gradients) = n * wire;
+    if (placed.when != When::backward) use_of(use, Use::waiting) = sum * n;
+    if (rounds > 1) use_of(use, Use::summed) = sum * n;
+  }
+  add_slots(use, placed, kind, rounds);
+  return use;
+}
+
+/// Device slots of streamed embedding and head, and of gradients on their way to the host. Those of
+/// all blocks are one slot at least, of which each has a share; embedding and head have one
+/// together, as large as the larger.
+void PlanRelaxation::add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind,
+                               std::int64_t rounds) const {
+  const Job& job = predictor_->job();
+  const auto n = static_cast<double>(parameters_[kind]);
+  if (kind != 1 && placed.weights == Tier::host) {
+    // A tied head reads the embedding's weights at every loss; else they come back after a loss
+    // that is neither of the first nor of the last round.
+    const bool at_loss = kind == 2 || job.model.tied_head || rounds > 2;
+    const double weight = static_cast<double>(job.weight_element().count());
+    if (at_loss) use_of(use, Use::loss_slots) += weight * n;
+  }
+  if (placed.gradients != Tier::host || rounds == 1) return;
+  // What is used in several rounds keeps its bytes between them.
+  const auto smaller = static_cast<double>(std::min(parameters_[0], parameters_[2]));
+  const double share = kind == 1 ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
+  use_of(use, Use::loss_slots) += static_cast<double>(job.gradient_element().count()) * share;
+}
+
+std::vector<UnitChoice> PlanRelaxation::residency_choices(std::size_t unit,
+                                                          std::int64_t rounds) const {
+  const std::size_t kind = std::min<std::size_t>(unit, 2);
+  std::vector<UnitChoice> all;
+  for (const UnitPlan& placed : placed_[kind]) {
+    all.push_back({placed, residency_use(placed, kind, rounds)});
+  }
+  return all;
+}
+
+UseSum PlanRelaxation::use_of_plan(const Plan& plan) const {
+  UseSum sum = base();
+  const auto add = [&sum](const UseSum& use) {
+    for (std::size_t i = 0; i < kUses; ++i) sum[i] += use[i];
+  };
+  const std::size_t head = plan.units.size() - 1;
+  RelaxedNode node;
+  node.rounds = plan.rounds;
+  node.record_slots = {.least = plan.activation_buffers, .most = plan.activation_buffers};
+  for (std::size_t unit = 0; unit <= head; ++unit) {
+    const std::size_t kind = unit == 0 ? 0 : unit == head ? 2 : 1;
+    add(residency_use(plan.units[unit], kind, plan.rounds));
+    if (kind == 1) add(record_use(plan.units[unit], node));
+  }
+  return sum;
+}
+
+RelaxedNode PlanRelaxation::node_of(const Plan& plan) {
+  const std::int64_t streamed = streamed_gradients(plan);
+  const std::int64_t slots = std::min(plan.gradient_buffers, streamed);
+  RelaxedNode node;
+  node.rounds = plan.rounds;
+  node.proves = true;
+  node.gradient_slots = {slots, slots};
+  node.gradient_blocks = {streamed, streamed};
+  return node;
+}
+
+Seconds PlanRelaxation::bound_of(const Plan& plan) const {
+  UseSum sum = use_of_plan(plan);
+  // Slots that the ring has beyond the share of it that counts with each block save as many loads
+  // as resident blocks would: as in the whole space they count as such.
+  const double element = static_cast<double>(predictor_->job().weight_element().count());
+  const double block = static_cast<double>(parameters_[1]) * element;
+  const double share = 1 / static_cast<double>(predictor_->job().model.layers);
+  double& streamed = use_of(sum, Use::streamed);
+  const double slots = std::min(static_cast<double>(plan.weight_buffers) * block, streamed);
+  const double beyond =
+      share < 1 ? std::max(0.0, (slots - share * streamed) / (1 - share)) : streamed;
+  const double turns = static_cast<double>(2 * plan.rounds - 1);
+  use_of(sum, Use::h2d) -= turns * (1 - share) * beyond;
+  streamed -= beyond;
+  use_of(sum, Use::resident) += beyond;
+  use_of(sum, Use::scratch) -= share * beyond;
+  return time_of(sum, node_of(plan), more_slots(plan)) * (1 - 1e-9);
+}
+
+double PlanRelaxation::more_slots(const Plan& plan) const {
+  const std::int64_t streamed = streamed_gradients(plan);
+  const auto layers = static_cast<double>(predictor_->job().model.layers);
+  const auto slots = static_cast<double>(std::min(plan.gradient_buffers, streamed)) -
+                     static_cast<double>(streamed) / layers;
+  return slots *
+         static_cast<double>((predictor_->job().gradient_element() * parameters_[1]).count());
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,241 @@
+#include "planner/relaxation/linear_program.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+namespace sluice::planner {
+namespace {
+
+constexpr double kTiny = 1e-10;
+/// Of coefficients near one.
+constexpr double kLeastPivot = 1e-9, kSlack = 1e-9;
+/// Pivots before Bland's rule takes over, and at all.
+constexpr int kQuickPivots = 400, kMostPivots = 4000;
+
+/// Columns: variables, a slack for each row that is a limit, an artificial for each row, the limit.
+template <class Real>
+class Tableau {
+ public:
+  explicit Tableau(const LinearProgram& program)
+      : program_(program), variables_(program.cost.size()), count_(program.rows.size()) {
+    width_ = variables_ + 2 * count_ + 1;
+    cells_.assign((count_ + 1) * width_, 0);
+    for (std::size_t row = 0; row < count_; ++row) {
+      const LinearProgram::Row& from = program.rows[row];
+      double scale = std::abs(from.limit);
+      for (const double each : from.coefficients) scale = std::max(scale, std::abs(each));
+      if (scale == 0) scale = 1;
+      const double sign = (from.limit < 0 ? -1 : 1) / scale;
+      scales_.push_back(sign);
+      for (std::size_t i = 0; i < variables_; ++i) at(row, i) = sign * from.coefficients[i];
+      if (!from.equal) at(row, variables_ + row) = sign * scale;
+      at(row, artificial(row)) = 1;
+      at(row, width_ - 1) = sign * from.limit;
+      // A slack that may be basic saves an artificial.
+      started_.push_back(from.equal || from.limit < 0);
+      basis_.push_back(started_.back() ? artificial(row) : variables_ + row);
+    }
+  }
+
+  LinearSolution solve() {
+    for (std::size_t column = 0; column < width_; ++column) {
+      Real sum = 0;
+      for (std::size_t row = 0; row < count_; ++row) {
+        if (basis_[row] == artificial(row)) sum -= at(row, column);
+      }
+      objective(column) = column >= artificial(0) && column + 1 < width_ ? 0 : sum;
+    }
+    pivot_until_least(Phase::feasible);
+    if (-objective(width_ - 1) > 1e-7) return refutation();
+    for (std::size_t column = 0; column < width_; ++column) {
+      objective(column) = column < variables_ ? program_.cost[column] : 0;
+    }
+    for (std::size_t row = 0; row < count_; ++row) {
+      const double price = basis_[row] < variables_ ? program_.cost[basis_[row]] : 0;
+      if (price == 0) continue;
+      for (std::size_t column = 0; column < width_; ++column) {
+        objective(column) -= price * at(row, column);
+      }
+    }
+    pivot_until_least(Phase::least_cost);
+    return solution();
+  }
+
+ private:
+  enum class Phase { feasible, least_cost };
+
+  Real& at(std::size_t row, std::size_t column) { return cells_[row * width_ + column]; }
+  Real& objective(std::size_t column) { return cells_[count_ * width_ + column]; }
+  [[nodiscard]] std::size_t artificial(std::size_t row) const { return variables_ + count_ + row; }
+
+  void pivot_until_least(Phase phase) {
+    for (int pivots = 0; pivots < kMostPivots; ++pivots) {
+      std::size_t entering = width_;
+      Real least = -kTiny;
+      for (std::size_t column = 0; column < artificial(0); ++column) {
+        if (objective(column) >= least) continue;
+        entering = column;
+        if (pivots >= kQuickPivots) break;
+        least = objective(column);
+      }
+      if (entering == width_) return;
+      std::size_t leaving = phase == Phase::least_cost ? artificial_row(entering) : count_;
+      if (leaving == count_) leaving = leaving_row(entering, pivots >= kQuickPivots);
+      if (leaving == count_) return;
+      pivot(leaving, entering);
+    }
+  }
+
+  /// Artificials that are still basic once all are 0 would grow with `entering`: they leave before
+  /// that, by the largest pivot.
+  std::size_t artificial_row(std::size_t entering) {
+    std::size_t leaving = count_;
+    Real most = kLeastPivot;
+    for (std::size_t row = 0; row < count_; ++row) {
+      if (basis_[row] < artificial(0) || std::abs(at(row, entering)) <= most) continue;
+      most = std::abs(at(row, entering));
+      leaving = row;
+    }
+    return leaving;
+  }
+
+  /// Of the rows that `entering` may grow to, the one with the largest pivot, for what is divided
+  /// by a tiny one drowns in rounding (Harris' test); in fear of cycles that of the least variable.
+  std::size_t leaving_row(std::size_t entering, bool by_index) {
+    Real least = std::numeric_limits<Real>::infinity();
+    for (std::size_t row = 0; row < count_; ++row) {
+      if (at(row, entering) <= kLeastPivot) continue;
+      least = std::min(least, (at(row, width_ - 1) + Real(kSlack)) / at(row, entering));
+    }
+    std::size_t leaving = count_;
+    for (std::size_t row = 0; row < count_; ++row) {
+      const Real here = at(row, entering);
+      if (here <= kLeastPivot || at(row, width_ - 1) / here > least) continue;
+      const bool better = leaving < count_ &&
+                          (by_index ? basis_[row] < basis_[leaving] : here > at(leaving, entering));
+      if (leaving == count_ || better) leaving = row;
+    }
+    return leaving;
+  }
+
+  void pivot(std::size_t leaving, std::size_t entering) {
+    const Real by = at(leaving, entering);
+    for (std::size_t column = 0; column < width_; ++column) at(leaving, column) /= by;
+    for (std::size_t row = 0; row <= count_; ++row) {
+      if (row == leaving) continue;
+      const Real factor = cells_[row * width_ + entering];
+      if (factor == 0) continue;
+      for (std::size_t column = 0; column < width_; ++column) {
+        cells_[row * width_ + column] -= factor * at(leaving, column);
+      }
+      cells_[row * width_ + entering] = 0;
+      // What the test's slack let fall below zero.
+      if (row < count_ && at(row, width_ - 1) < 0 && at(row, width_ - 1) > -2 * kSlack) {
+        at(row, width_ - 1) = 0;
+      }
+    }
+    basis_[leaving] = entering;
+  }
+
+  LinearSolution refutation() {
+    LinearSolution found;
+    found.feasible = false;
+    for (std::size_t row = 0; row < count_; ++row) {
+      // Artificials that were basic cost one each.
+      const double cost = started_[row] ? 1 : 0;
+      found.prices.push_back((static_cast<double>(objective(artificial(row))) - cost) *
+                             scales_[row]);
+    }
+    return found;
+  }
+
+  LinearSolution solution() {
+    LinearSolution found;
+    found.values.assign(variables_, 0);
+    for (std::size_t row = 0; row < count_; ++row) {
+      if (basis_[row] < variables_)
+        found.values[basis_[row]] = std::max(0.0, static_cast<double>(at(row, width_ - 1)));
+    }
+    for (std::size_t i = 0; i < variables_; ++i) found.cost += program_.cost[i] * found.values[i];
+    for (std::size_t row = 0; row < count_; ++row) {
+      found.prices.push_back(static_cast<double>(objective(artificial(row))) * scales_[row]);
+    }
+    return found;
+  }
+
+  const LinearProgram& program_;
+  std::size_t variables_, count_, width_ = 0;
+  std::vector<Real> cells_;
+  std::vector<std::size_t> basis_;
+  std::vector<double> scales_;
+  std::vector<bool> started_;  ///< With its artificial in the basis.
+};
+
+/// Smallest and largest size of what is not zero.
+struct Sizes {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+
+  void add(double value) {
+    if (value == 0) return;
+    least = std::min(least, std::abs(value));
+    most = std::max(most, std::abs(value));
+  }
+  /// The power of two nearest to their geometric mean, so that dividing by it rounds nothing.
+  [[nodiscard]] double middle() const {
+    return most > 0 ? std::exp2(std::round((std::log2(least) + std::log2(most)) / 2)) : 1;
+  }
+};
+
+/// Up to rounding.
+bool satisfies(const LinearProgram& program, const std::vector<double>& values) {
+  constexpr double kNear = 1e-6;
+  for (const LinearProgram::Row& row : program.rows) {
+    double sum = 0, size = std::abs(row.limit);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      sum += row.coefficients[i] * values[i];
+      size += std::abs(row.coefficients[i] * values[i]);
+    }
+    const double over = sum - row.limit;
+    if ((row.equal ? std::abs(over) : over) > kNear * size) return false;
+  }
+  return true;
+}
+
+LinearSolution minimize_balanced(LinearProgram program) {
+  std::vector<double> rows(program.rows.size(), 1), columns(program.cost.size(), 1);
+  constexpr int kTurns = 4;
+  for (int turn = 0; turn < kTurns; ++turn) {
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      Sizes sizes;
+      for (const double each : program.rows[row].coefficients) sizes.add(each);
+      const double by = sizes.middle();
+      for (double& each : program.rows[row].coefficients) each /= by;
+      program.rows[row].limit /= by;
+      rows[row] *= by;
+    }
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      Sizes sizes;
+      for (const LinearProgram::Row& row : program.rows) sizes.add(row.coefficients[i]);
+      const double by = sizes.middle();
+      for (LinearProgram::Row& row : program.rows) row.coefficients[i] /= by;
+      program.cost[i] /= by;
+      columns[i] *= by;
+    }
+  }
+  LinearSolution found = Tableau<long double>(program).solve();
+  for (std::size_t i = 0; i < found.values.size(); ++i) found.values[i] /= columns[i];
+  for (std::size_t row = 0; row < rows.size(); ++row) found.prices[row] /= rows[row];
+  return found;
+}
+
+}  // namespace
+
+LinearSolution minimize(const LinearProgram& program) {
+  LinearSolution found = Tableau<double>(program).solve();
+  if (found.feasible && satisfies(program, found.values)) return found;
+  return minimize_balanced(program);
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,155 @@
+// Rows of the relaxation: what must fit device and host at some time of a step.
+#include "planner/costs/lane_boost.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
+
+namespace sluice::planner {
+
+PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) const {
+  const Job& job = predictor_->job();
+  const ProfileCostModel& costs = predictor_->costs();
+  const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
+  const std::int64_t a_round = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(a_round);
+  const double stream = bytes(stream_bytes(job));
+  DeviceFixed fixed;
+  fixed.workspace = bytes(workspace_bytes(job, costs.device()));
+  fixed.always = fixed.workspace + bytes(outside_arena_bytes(job, costs.profile())) +
+                 static_cast<double>(8 * job.tokens());
+  if (job.model.tied_head) fixed.always += bytes(job.gradient_element() * parameters_[0]);
+  const double head = bytes(job.gradient_element() * parameters_[2]);
+  const double block = bytes(job.gradient_element() * parameters_[1]);
+  // The inputs of a loss become their gradients, which keep their bytes from round to round; the
+  // head's gradient is there with its first loss, later it waits or has a slot.
+  const double streams_at_loss = rounds > 1 ? 2 * per_round : per_round + 1;
+  fixed.at_loss = fixed.always + stream * streams_at_loss + (rounds > 1 ? 0 : head);
+  // The last block's gradient waits or has a slot; later rounds have it at the loss. The head's
+  // may be gone by then only where nothing waits for the norm.
+  fixed.at_backward = fixed.always;
+  if (rounds == 1) {
+    fixed.at_backward += stream * per_round + block + (job.optimizer.clip ? head : 0);
+  }
+  return fixed;
+}
+
+void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
+  const std::int64_t rounds = node.rounds;
+  const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
+  const auto hold = [&all](Limit limit, std::initializer_list<Use> uses, double beyond) {
+    Row& row = all[static_cast<std::size_t>(limit)];
+    for (const Use use : uses) row.weights[static_cast<std::size_t>(use)] = 1;
+    row.constant = beyond;
+  };
+  const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
+  DeviceFixed fixed = device_fixed(rounds);
+  // Slots are there from the first record to the last.
+  const double slots = bytes(slot_bytes(node));
+  fixed.at_loss += slots;
+  fixed.at_backward += slots;
+  hold(Limit::hbm_at_loss,
+       {Use::device_records, Use::resident, Use::scratch, Use::record_slots, Use::loss_slots,
+        Use::summed},
+       fixed.at_loss - hbm);
+  hold(Limit::hbm_at_backward,
+       {Use::device_records, Use::resident, Use::scratch, Use::record_slots},
+       fixed.at_backward - hbm);
+  // The device maps the whole arena of the host, which holds state and, of several rounds, records
+  // and gradients; of one whichever are more, and by rule those that could be.
+  const double tables = page_table_share(predictor_->machine());
+  const Job& job = predictor_->job();
+  const Bytes record = block_record(job).all_bytes;
+  const Bytes records = record * job.micro_batches();
+  const bool mostly_records = records > job.gradient_wire_element() * parameters_[1];
+  for (const Limit limit : {Limit::hbm_at_loss, Limit::hbm_at_backward, Limit::hbm_at_norm,
+                            Limit::hbm_across_rounds, Limit::hbm_beside_embed}) {
+    UseSum& weights = all[static_cast<std::size_t>(limit)].weights;
+    weights[static_cast<std::size_t>(Use::host)] += tables;
+    for (const Use use : {Use::host_records, Use::host_gradients}) {
+      const bool counts = rounds > 1 || (use == Use::host_records) == mostly_records;
+      if (counts) weights[static_cast<std::size_t>(use)] += tables;
+    }
+  }
+  // Staged state of two units never shares bytes: each is loaded before the other is stored.
+  hold(Limit::hbm_at_norm, {Use::resident, Use::waiting, Use::staged},
+       fixed.always - fixed.workspace - hbm);
+  // The embedding's, of one round, is the first to come that has memory of its own: once the last
+  // block's backward pass is issued, beside that block's gradient, workspace and slots, which other
+  // blocks go on to use or whose stores no load waits for. Where it takes the place of records they
+  // were there when that pass began. A slot that only the last block uses may be free by then.
+  if (rounds == 1 && node.proves) {
+    const Bytes slot_each = job.weight_element() * parameters_[1] +
+                            record * (1 + slots_held(record, node));  // Rebuilt, and of records.
+    const double last_block = bytes(slot_each) / static_cast<double>(job.model.layers);
+    hold(Limit::hbm_beside_embed,
+         {Use::resident, Use::scratch, Use::record_slots, Use::embed_staged},
+         fixed.at_backward - slots - last_block - hbm);
+  } else {
+    hold(Limit::hbm_beside_embed, {}, fixed.always - hbm);
+  }
+  // Staged state takes the place of records, or has its own beside them from the first round on: at
+  // the last loss there is more than it and all that is no record.
+  if (rounds > 1) {
+    hold(Limit::hbm_across_rounds,
+         {Use::resident, Use::summed, Use::scratch, Use::record_slots, Use::loss_slots,
+          Use::early_staged},
+         fixed.at_loss - hbm);
+    for (const Limit limit : {Limit::hbm_at_loss, Limit::hbm_across_rounds}) {
+      all[static_cast<std::size_t>(limit)].slots = 1;
+    }
+  } else {
+    hold(Limit::hbm_across_rounds, {}, fixed.always - hbm);
+  }
+
+  const Bytes process = process_bytes(predictor_->costs().profile().device);
+  const auto host =
+      static_cast<double>((process - predictor_->machine().host + node.host_reserve).count());
+  // Gradients of a single round come as its records go.
+  hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
+  if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients}, host);
+  hold(Limit::host_at_norm, {Use::host, Use::host_gradients}, host);
+}
+
+/// Slots for blocks' gradients are whole and no more than the blocks that use them: a node says how
+/// many of both there are. Of a later round each running sum is loaded, added to and stored, and a
+/// byte of a slot is of one block from the start of its load to the end of its store. Loads are
+/// over before the first addition and behind each other on their lane, so that bytes wait for half
+/// of a block's on average, and likewise for stores; of the slots' first and last tenants in a
+/// pass, loads may have been before it and stores come after it.
+void PlanRelaxation::add_gradient_slots(Rows& all, const RelaxedNode& node) const {
+  const Job& job = predictor_->job();
+  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
+  const auto weight = [&row](Limit limit) -> double& {
+    return row(limit).weights[static_cast<std::size_t>(Use::streamed_gradients)];
+  };
+  const auto hbm = static_cast<double>(predictor_->machine().hbm.count());
+  for (const Limit limit : {Limit::gradient_slots, Limit::gradients_few, Limit::gradients_many}) {
+    row(limit).constant = -hbm;
+  }
+  if (node.rounds == 1 || job.model.layers == 1) return;
+  const auto layers = static_cast<double>(job.model.layers);
+  const auto slot = static_cast<double>((job.gradient_element() * parameters_[1]).count());
+  const double each = slot * (1 - 1 / layers);  // Of Use::streamed_gradients.
+  const auto least = static_cast<double>(node.gradient_slots.least);
+  if (node.gradient_blocks.least >= node.gradient_slots.least && node.gradient_blocks.least > 0) {
+    row(Limit::gradient_slots).constant = least * slot;
+    row(Limit::gradient_slots).slots = -1;
+    weight(Limit::gradient_slots) = -1 / (layers - 1);
+    row(Limit::gradients_many).constant = static_cast<double>(node.gradient_blocks.least) * each;
+    weight(Limit::gradients_many) = -1;
+  }
+  if (node.gradient_blocks.most < job.model.layers) {
+    row(Limit::gradients_few).constant = -static_cast<double>(node.gradient_blocks.most) * each;
+    weight(Limit::gradients_few) = 1;
+  }
+  if (node.gradient_slots.most >= job.model.layers || node.gradient_slots.most < 1) return;
+  const auto most = static_cast<double>(node.gradient_slots.most);
+  const double copies = (slot / h2d_rate_ + slot / d2h_rate_) / 2;
+  const std::int64_t a_round = job.micro_batches() / node.rounds;
+  const double added = static_cast<double>(a_round) *
+                       predictor_->pass_times().block_backward.count() *
+                       least_share(predictor_->costs().boost());
+  weight(Limit::later_backward_slots) = (copies + added) / (most * each);
+  row(Limit::later_backward_slots).constant = -copies;
+}
+
+}  // namespace sluice::planner

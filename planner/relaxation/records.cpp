@@ -1,0 +1,118 @@
+// What each choice of a block's records uses in a step: columns of the relaxation.
+#include <algorithm>
+
+#include "planner/costs/lane_boost.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
+
+namespace sluice::planner {
+namespace {
+
+Seconds recomputed(Keep keep, const PassTimes& pass) {
+  if (keep == Keep::all) return Seconds(0);
+  return keep == Keep::selective ? pass.recompute_selective : pass.recompute_input;
+}
+
+}  // namespace
+
+double PlanRelaxation::block_passes(std::int64_t rounds) const {
+  const PassTimes& pass = predictor_->pass_times();
+  Seconds most{0};
+  for (const UnitPlan& unit : kept_) most = std::max(most, recomputed(unit.keep, pass));
+  const std::int64_t a_round = predictor_->job().micro_batches() / rounds;
+  return static_cast<double>(a_round) * (pass.block_forward + pass.block_backward + most).count();
+}
+
+/// Between a block's first task forward and its last there are no others', so the records of a
+/// round that have no slot have left by then, behind each other: no slot is used again before. As
+/// they come in backward. What copies slow passes by counts apart, and a slot that is waited for
+/// hides it.
+void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds,
+                               std::int64_t slots) const {
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const BlockRecord record = block_record(job);
+  const std::int64_t micro_batches = job.micro_batches() / rounds;
+  const auto per_round = static_cast<double>(micro_batches);
+  const double without_slot = per_round - static_cast<double>(slots);
+  // The input of the first may have left before: the pass before wrote it. Nothing else of a record
+  // takes a slot before it comes back.
+  const auto kept = static_cast<double>(record.kept(unit.keep).count());
+  const auto input = static_cast<double>(record.input_bytes.count());
+  if (without_slot <= 0 || unit.keep_tier != Tier::host || kept <= input) return;
+  double slowed_by = 0;
+  for (const Slowing& each : slowed("compute")) slowed_by += each.lost;
+  const double left = std::max(0.0, 1 - slowed_by);
+  const double share = least_share(predictor_->costs().boost());
+  const double again = recomputed(unit.keep, pass).count();
+  const auto wait = [&](double copies, double one) {
+    return std::max(0.0, left * (copies + 2 * share * one) - per_round * one);
+  };
+  const auto times = static_cast<double>(rounds);
+  use_of(use, Use::forward_waits) =
+      times * wait((without_slot * kept - input) / d2h_rate_, pass.block_forward.count());
+  use_of(use, Use::backward_waits) =
+      times * wait(without_slot * kept / h2d_rate_, pass.block_backward.count() + again);
+}
+
+/// A block whose records take slots forward has one in each of them; others' come one by one.
+std::int64_t PlanRelaxation::slots_held(Bytes kept, const RelaxedNode& node) const {
+  const Job& job = predictor_->job();
+  if (kept <= block_record(job).input_bytes) return 1;
+  return std::min(node.record_slots.least, job.micro_batches() / node.rounds);
+}
+
+Bytes PlanRelaxation::slot_bytes(const RelaxedNode& node) const {
+  const Bytes largest = node.largest_record.value_or(Bytes(0));
+  // Inputs alone take slots when they come back, which may be later.
+  if (largest <= block_record(predictor_->job()).input_bytes) return Bytes(0);
+  return largest * slots_held(largest, node);
+}
+
+UseSum PlanRelaxation::record_use(const UnitPlan& unit, const RelaxedNode& node) const {
+  const std::int64_t rounds = node.rounds;
+  const Job& job = predictor_->job();
+  const PassTimes& pass = predictor_->pass_times();
+  const BlockRecord record = block_record(job);
+  const auto micro = static_cast<double>(job.micro_batches());
+  const double per_round = micro / static_cast<double>(rounds);
+  const auto layers = static_cast<double>(job.model.layers);
+  UseSum use{};
+  const auto kept = static_cast<double>(record.kept(unit.keep).count());
+  const double again = recomputed(unit.keep, pass).count();
+  use_of(use, Use::compute) = use_of(use, Use::tail) = micro * again;
+  use_of(use, Use::records) = per_round * kept;
+  // The device has one slot for what is rebuilt, as large as the most that any block rebuilds.
+  use_of(use, Use::scratch) = (static_cast<double>(record.all_bytes.count()) - kept) / layers;
+  if (unit.keep_tier == Tier::hbm) {
+    use_of(use, Use::device_records) = per_round * kept;
+  } else {
+    use_of(use, Use::h2d) = use_of(use, Use::d2h) = micro * kept;
+    use_of(use, Use::host_records) = per_round * kept;
+    // Slots are as large as the largest record that leaves.
+    if (!node.largest_record) {
+      const auto held = static_cast<double>(slots_held(record.kept(unit.keep), node));
+      use_of(use, Use::record_slots) = held * kept / layers;
+    }
+    add_waits(use, unit, rounds, node.record_slots.most);
+  }
+  return use;
+}
+
+std::array<Bytes, 3> PlanRelaxation::record_bytes() const {
+  const BlockRecord record = block_record(predictor_->job());
+  return {record.kept(Keep::input), record.kept(Keep::selective), record.kept(Keep::all)};
+}
+
+std::vector<UnitChoice> PlanRelaxation::record_choices(const RelaxedNode& node) const {
+  const BlockRecord record = block_record(predictor_->job());
+  std::vector<UnitChoice> all;
+  for (const UnitPlan& unit : kept_) {
+    const bool leaves = unit.keep_tier == Tier::host;
+    if (leaves && node.largest_record && record.kept(unit.keep) > *node.largest_record) continue;
+    all.push_back({unit, record_use(unit, node)});
+  }
+  return all;
+}
+
+}  // namespace sluice::planner

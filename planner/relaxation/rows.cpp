@@ -1,0 +1,205 @@
+// Rows of the relaxation: what each limit says of sums over units.
+#include <algorithm>
+#include <initializer_list>
+
+#include "planner/costs/lane_boost.hpp"
+#include "planner/graph/record.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
+
+namespace sluice::planner {
+namespace {
+
+double weighed(const UseSum& weights, const UseSum& sum) {
+  double total = 0;
+  for (std::size_t i = 0; i < kUses; ++i) total += weights[i] * sum[i];
+  return total;
+}
+
+/// Rows of a part's passes, which those of its two links follow.
+constexpr std::array kPasses{Limit::first_forward, Limit::later_forward, Limit::first_backward,
+                             Limit::later_backward, Limit::last_backward};
+
+Limit next(Limit limit, std::size_t rows) { return static_cast<Limit>(row_index(limit) + rows); }
+
+}  // namespace
+
+void PlanRelaxation::add_whole_rows(Rows& all, bool proves) const {
+  const ProfileCostModel& costs = predictor_->costs();
+  const MachineProfile& profile = costs.profile();
+  const auto put = [&all](Limit limit, Use use, double weight) {
+    all[row_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
+  };
+  const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
+  const auto add_lane = [&](Limit limit, const char* lane, Use use, double weight) {
+    put(limit, use, weight);
+    const auto slowings = limit == Limit::cpu ? updates_slowed(proves) : slowed(lane);
+    for (const Slowing& each : slowings) {
+      if (each.from == "h2d") put(limit, Use::h2d, each.lost * down);
+      if (each.from == "d2h") put(limit, Use::d2h, each.lost * up);
+      if (each.from == "cpu") put(limit, Use::update, each.lost * update);
+      if (each.from == "compute") put(limit, Use::compute, each.lost);
+    }
+  };
+  add_lane(Limit::compute, "compute", Use::compute, 1);
+  for (const Use use : {Use::forward_waits, Use::backward_waits}) {
+    put(Limit::compute, use, 1 - most_gained(costs.boost()));
+  }
+  add_lane(Limit::h2d, "h2d", Use::h2d, down);
+  add_lane(Limit::d2h, "d2h", Use::d2h, up);
+  add_lane(Limit::cpu, "cpu", Use::update, update);
+  const bool contention = costs.switches().contention;
+  if (contention && profile.dram.value > 0) {
+    put(Limit::dram, Use::h2d, profile.h2d_dram.value / profile.dram.value);
+    put(Limit::dram, Use::d2h, profile.d2h_dram.value / profile.dram.value);
+    put(Limit::dram, Use::update, profile.update_dram.value / profile.dram.value);
+  }
+  if (contention && profile.cores.value > 0) {
+    const double cores = profile.cores.value;
+    put(Limit::cores, Use::update, update_cores_ / cores);
+    put(Limit::cores, Use::h2d, profile.copy_cores.value / cores);
+    put(Limit::cores, Use::d2h, profile.copy_cores.value / cores);
+    if (profile.device == DeviceKind::host) put(Limit::cores, Use::compute, 1 / cores);
+  }
+}
+
+/// The passes of each part, and of the first one what must precede them.
+void PlanRelaxation::add_passes(Rows& all, std::int64_t rounds) const {
+  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
+  const auto put = [&row](Limit limit, Use use, double weight) {
+    row(limit).weights[static_cast<std::size_t>(use)] += weight;
+  };
+  const auto times = static_cast<double>(rounds);
+  const double once = predictor_->pass_times().once.count();
+  for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
+    put(limit, Use::forward, 1 / times);
+    put(limit, Use::forward_waits, 1 / times);
+  }
+  for (const Limit limit : {Limit::first_backward, Limit::later_backward, Limit::last_backward}) {
+    put(limit, Use::tail, 1 / times);
+    put(limit, Use::backward_waits, 1 / times);
+    row(limit).constant = -once / times;  // The norms are in the last.
+  }
+  row(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
+      rounds > 1 ? once * least_share(predictor_->costs().boost()) : once;
+  for (const Slowing& each : slowed("compute")) {
+    for (const Limit limit : kPasses) {
+      if (each.from == "h2d") row(limit).down += each.lost;
+      if (each.from == "d2h") row(limit).up += each.lost;
+    }
+  }
+  if (!predictor_->job().optimizer.clip) return;
+  // The device's own updates are what compute has beside its passes.
+  put(Limit::first_forward, Use::compute, 1);
+  put(Limit::first_forward, Use::forward, -1);
+  put(Limit::first_forward, Use::tail, -1);
+  for (const Limit limit : {Limit::embed_chain, Limit::chain_slowed}) {
+    put(limit, Use::forward, 1 / times);
+    put(limit, Use::forward_waits, 1 / times);
+    put(limit, Use::embed_wait, 1);
+  }
+  put(Limit::block_chain, Use::block_chain, 1);
+  for (const Slowing& each : slowed("compute")) {
+    if (each.from == "cpu") put(Limit::first_forward, Use::update, each.lost / update_rate_);
+    if (each.from != "h2d" && each.from != "d2h") continue;
+    (each.from == "h2d" ? row(Limit::chain_slowed).down : row(Limit::chain_slowed).up) += each.lost;
+    put(Limit::chain_slowed, Use::embed_wait, -each.lost);
+  }
+}
+
+/// Each link in each part, slowed by the other one.
+void PlanRelaxation::add_lanes(Rows& all) const {
+  const bool clip = predictor_->job().optimizer.clip.has_value();
+  for (const Limit passes : kPasses) {
+    Row& down = all[row_index(next(passes, 1))];
+    Row& up = all[row_index(next(passes, 2))];
+    down.down = up.up = 1;
+    const auto add = [&](Row& row, const char* lane, const char* other, double& copies) {
+      for (const Slowing& each : slowed(lane)) {
+        if (each.from == other) copies += each.lost;
+        if (each.from == "cpu" && clip && passes == Limit::first_forward) {
+          row.weights[static_cast<std::size_t>(Use::update)] += each.lost / update_rate_;
+        }
+      }
+    };
+    add(down, "h2d", "d2h", down.up);
+    add(up, "d2h", "h2d", up.down);
+  }
+}
+
+/// With boost, what the lane computes in a part of a step may be as much quicker as any rest makes
+/// it; over the whole step resting does not pay, and all of it counts as sustained in rows of that
+/// (sim/boost.hpp; `gain` is below what interference leaves of the speed).
+void PlanRelaxation::add_rest(Rows& all) const {
+  const double share = least_share(predictor_->costs().boost());
+  for (std::size_t i = 0; i < kTimeLimits; ++i) {
+    const auto limit = static_cast<Limit>(i);
+    if (limit == Limit::compute || is_cycle(limit)) continue;
+    for (const Use use :
+         {Use::compute, Use::forward, Use::tail, Use::block_chain, Use::last_copy}) {
+      all[i].weights[static_cast<std::size_t>(use)] *= share;
+    }
+  }
+}
+
+PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
+  Rows all{};
+  const std::int64_t rounds = node.rounds;
+  add_whole_rows(all, node.proves);
+  add_cycles(all, rounds);
+  add_passes(all, rounds);
+  if (predictor_->job().optimizer.clip) {
+    add_updates(all, node);
+  } else {
+    add_turn(all, node);
+  }
+  add_lanes(all);
+  add_copies(all, rounds, node.reserve);
+  add_memory_rows(all, node);
+  add_gradient_slots(all, node);
+  return all;
+}
+
+Seconds PlanRelaxation::time_of(const UseSum& sum, const RelaxedNode& node, double slots) const {
+  const std::int64_t rounds = node.rounds;
+  auto all = rows(node);
+  add_rest(all);
+  std::array<double, kTimedParts> down{}, up{};
+  for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
+    const CopiedIn copied = copied_in(static_cast<Limit>(i));
+    double& least = (copied.down ? down : up)[static_cast<std::size_t>(copied.part)];
+    least = std::max(least, weighed(all[i].weights, sum) + all[i].constant + all[i].slots * slots);
+  }
+  for (auto* copies : {&down, &up}) {
+    double& turn = (*copies)[part_index(StepPart::turn)];
+    turn = std::max(turn, (*copies)[part_index(StepPart::first_forward)] +
+                              (*copies)[part_index(StepPart::last_backward)]);
+  }
+  std::array<double, kTimedParts> parts{};
+  for (std::size_t i = 0; i < kTimeLimits; ++i) {
+    const std::size_t part = part_index(part_of(static_cast<Limit>(i)));
+    parts[part] = std::max(parts[part], weighed(all[i].weights, sum) + all[i].constant +
+                                            all[i].down * down[part] + all[i].up * up[part]);
+  }
+  double together = 0, in_turn = 0;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    const double time = parts[part] * times_in_step(static_cast<StepPart>(part), rounds);
+    together += time;
+    if (is_in_turn(static_cast<StepPart>(part))) in_turn += time;
+  }
+  together += std::max(0.0, parts[part_index(StepPart::turn)] - in_turn);
+  return Seconds(std::max(parts[part_index(StepPart::whole)], together));
+}
+
+std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
+  const UseSum sum = use_of_plan(plan);
+  const auto all = rows(node_of(plan));
+  const double slots = more_slots(plan);
+  for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
+    // Sums of shares round; a byte is none.
+    const double over = weighed(all[i].weights, sum) + all[i].constant + all[i].slots * slots;
+    if (over > 1) return static_cast<Limit>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice::planner

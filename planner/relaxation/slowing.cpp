@@ -1,0 +1,128 @@
+// What lanes lose to others that run beside them, at least.
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/relaxation/plan_relaxation.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// A lane that others slow works at the product of their factors while they run, so it loses at
+/// least (1 - f1) of the time the first runs, f1 (1 - f2) of the second's and so on.
+template <class Slowing>
+std::vector<Slowing> lost_to_others(const std::vector<CostModel::LaneInterference>& all,
+                                    const std::string& lane) {
+  std::vector<Slowing> slowings;
+  double left = 1;
+  for (const auto& each : all) {
+    if (each.on != lane || each.factor >= 1) continue;
+    slowings.push_back({each.from, left * (1 - each.factor)});
+    left *= each.factor;
+  }
+  return slowings;
+}
+
+}  // namespace
+
+/// What others cost CPU updates of any number of threads, of which `rates` says how fast each is
+/// alone: what is lost is lost of the fastest rate. More threads are faster and suffer more, so
+/// what is left of the fastest counts, whichever of the others run.
+std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
+    const ProfileCostModel& costs, const std::vector<double>& rates) {
+  std::vector<std::vector<Slowing>> by_threads;
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const auto threads = static_cast<std::int64_t>(i) + 1;
+    by_threads.push_back(lost_to_others<Slowing>(costs.interference(threads), "cpu"));
+  }
+  std::vector<Slowing> least = lost_to_others<Slowing>(costs.interference(), "cpu");
+  const double fastest = *std::max_element(rates.begin(), rates.end());
+  if (least.empty() || !(fastest > 0)) return {};
+  const std::size_t others = least.size();
+  for (const auto& each : by_threads) {
+    if (each.size() != others) return least;  // Not all have a part in it: what no count is below.
+  }
+  // The rate left where the first, the first two, ... run; then whether it says too much of others.
+  const auto left_of = [&](const std::vector<Slowing>& each, std::size_t running) {
+    double left = 1, factor = 1;
+    for (std::size_t i = 0; i < others; ++i) {
+      const double own = 1 - each[i].lost / left;
+      left -= each[i].lost;
+      if ((running >> i & 1) != 0) factor *= own;
+    }
+    return factor;
+  };
+  const auto fastest_left = [&](std::size_t running) {
+    double most = 0;
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      most = std::max(most, rates[i] / fastest * left_of(by_threads[i], running));
+    }
+    return most;
+  };
+  double before = 1;
+  for (std::size_t i = 0; i < others; ++i) {
+    const double left = fastest_left((std::size_t{2} << i) - 1);
+    least[i].lost = before - left;
+    before = left;
+  }
+  double sound = 1;
+  for (std::size_t running = 1; running < std::size_t{1} << others; ++running) {
+    double claimed = 0;
+    for (std::size_t i = 0; i < others; ++i) {
+      if ((running >> i & 1) != 0) claimed += least[i].lost;
+    }
+    const double lost = 1 - fastest_left(running);
+    if (claimed > lost) sound = std::min(sound, lost / claimed);
+  }
+  for (Slowing& each : least) each.lost *= sound;
+  return least;
+}
+
+/// More of what copies cost updates, where links that both use take more than interference does: as
+/// much of each second of the fastest copies as holds beside any of them, in whatever mix.
+void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
+                                    std::vector<Slowing>& losses) {
+  const auto lost_to = [&losses](const char* lane) -> double& {
+    const auto found = std::ranges::find(losses, lane, &Slowing::from);
+    if (found != losses.end()) return found->lost;
+    return losses.emplace_back(Slowing{lane, 0}).lost;
+  };
+  const double before_h2d = lost_to("h2d"), before_d2h = lost_to("d2h");
+  double others = 0, of_compute = 0;
+  for (const Slowing& each : losses) {
+    if (each.from == "compute") of_compute = each.lost;
+    if (each.from != "h2d" && each.from != "d2h") others += each.lost;
+  }
+  double h2d = 1, d2h = 1;
+  const auto left = [of_compute](const SharedRates& each) {
+    return 1 - each.update - (each.computes ? of_compute : 0);
+  };
+  for (const SharedRates& each : rates) {
+    if (each.h2d > 0 && each.d2h == 0) h2d = std::min(h2d, left(each) / each.h2d);
+    if (each.d2h > 0 && each.h2d == 0) d2h = std::min(d2h, left(each) / each.d2h);
+  }
+  const double more_h2d = std::max(0.0, h2d - before_h2d);
+  const double more_d2h = std::max(0.0, d2h - before_d2h);
+  // Both together may cost less than one and the other, and more than all is not to be lost.
+  double sound = 1;
+  const auto allow = [&](double more, double room) {
+    if (more > 0) sound = std::min(sound, std::max(0.0, room) / more);
+  };
+  for (const SharedRates& each : rates) {
+    allow(more_h2d * each.h2d + more_d2h * each.d2h,
+          left(each) - before_h2d * each.h2d - before_d2h * each.d2h);
+  }
+  allow(more_h2d + more_d2h, 1 - others - before_h2d - before_d2h);
+  lost_to("h2d") += sound * more_h2d;
+  lost_to("d2h") += sound * more_d2h;
+  std::erase_if(losses, [](const Slowing& each) { return each.lost <= 0; });
+}
+
+std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed(const std::string& lane) const {
+  check(lane != "cpu", "updates are slowed as updates_slowed() says");
+  return lost_to_others<Slowing>(predictor_->costs().interference(), lane);
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,138 @@
+// The choices that the relaxation's units have.
+#include <algorithm>
+
+#include "planner/costs/contended_updates.hpp"
+#include "planner/costs/fastest_rates.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Every combination of a unit's residency, executor and time that validate() knows to run.
+std::vector<UnitPlan> all_placements(const Job& job) {
+  const When first = job.optimizer.clip ? When::forward : When::backward;
+  std::vector<UnitPlan> all;
+  for (const Tier weights : {Tier::host, Tier::hbm}) {
+    for (const Tier gradients : {Tier::host, Tier::hbm}) {
+      UnitPlan unit;
+      unit.weights = weights;
+      unit.gradients = gradients;
+      unit.when = first;
+      all.push_back(unit);
+      unit.when = When::after;
+      all.push_back(unit);
+      if (first == When::backward) {
+        unit.when = When::forward;
+        all.push_back(unit);
+      }
+    }
+    UnitPlan staged;
+    staged.weights = weights;
+    staged.gradients = Tier::hbm;
+    staged.executor = Executor::gpu;
+    staged.when = When::after;
+    all.push_back(staged);
+  }
+  UnitPlan resident;
+  resident.weights = resident.gradients = resident.state = Tier::hbm;
+  resident.executor = Executor::gpu;
+  resident.when = When::after;
+  all.push_back(resident);
+  if (!job.optimizer.clip) {
+    resident.when = When::backward;
+    all.push_back(resident);
+  }
+  return all;
+}
+
+}  // namespace
+
+PlanRelaxation::PlanRelaxation(const Predictor& predictor, const PlanPins& pins)
+    : predictor_(&predictor) {
+  const Job& job = predictor.job();
+  const std::size_t head = unit_count(job.model) - 1;
+  parameters_ = {unit_padded_size(job.model, 0), unit_padded_size(job.model, 1),
+                 unit_padded_size(job.model, head)};
+  const FastestRates fastest = fastest_rates(job, predictor.costs());
+  h2d_rate_ = fastest.h2d;
+  d2h_rate_ = fastest.d2h;
+  update_rate_ = fastest.update;
+  update_cores_ = fastest.update_cores;
+  cpu_slowed_ = slowed_updates(predictor.costs(), fastest.update_of);
+  cpu_contended_ = cpu_slowed_;
+  if (const auto rates = shared_rates(job, predictor.costs(), fastest)) {
+    add_contention(*rates, cpu_contended_);
+  }
+  allow(pins);
+}
+
+/// What the pins leave. They set fields to values, each by itself: a choice that they change is not
+/// theirs.
+void PlanRelaxation::allow(const PlanPins& pins) {
+  const Job& job = predictor_->job();
+  const std::size_t head = unit_count(job.model) - 1;
+  for (std::int64_t rounds = 1; rounds <= job.micro_batches(); ++rounds) {
+    if (job.micro_batches() % rounds != 0) continue;
+    Plan plan = uniform_plan(job, {}, rounds);
+    if (pins) pins(plan);
+    if (plan.rounds == rounds && plan.micro_batches_per_round * rounds == job.micro_batches()) {
+      rounds_.push_back(rounds);
+    }
+  }
+  const auto stays = [&](std::size_t unit, auto same) {
+    // Blocks may be pinned one by one: what any of them may do is allowed for all.
+    const std::size_t last = unit == 1 ? head - 1 : unit;
+    if (!pins) return true;
+    Plan plan = uniform_plan(job, {}, 1);
+    for (std::size_t i = unit; i <= last; ++i) same(plan.units[i], nullptr);
+    pins(plan);
+    for (std::size_t i = unit; i <= last; ++i) {
+      bool kept = false;
+      same(plan.units[i], &kept);
+      if (kept) return true;
+    }
+    return false;
+  };
+  for (const Tier tier : {Tier::hbm, Tier::host}) {
+    for (const Keep keep : {Keep::input, Keep::selective, Keep::all}) {
+      const bool allowed = stays(1, [&](UnitPlan& unit, bool* kept) {
+        if (kept == nullptr) {
+          unit.keep = keep;
+          unit.keep_tier = tier;
+        } else {
+          *kept = unit.keep == keep && unit.keep_tier == tier;
+        }
+      });
+      UnitPlan unit;
+      unit.keep = keep;
+      unit.keep_tier = tier;
+      if (allowed) kept_.push_back(unit);
+    }
+  }
+  const std::size_t units[3] = {0, 1, head};
+  for (std::size_t kind = 0; kind < 3; ++kind) {
+    for (const UnitPlan& placement : all_placements(job)) {
+      if (predictor_->residency() == Residency::host && placement.state == Tier::hbm) continue;
+      const bool allowed = stays(units[kind], [&](UnitPlan& unit, bool* kept) {
+        if (kept == nullptr) {
+          unit = placement;
+        } else {
+          *kept = unit.weights == placement.weights && unit.gradients == placement.gradients &&
+                  unit.state == placement.state && unit.executor == placement.executor &&
+                  unit.when == placement.when;
+        }
+      });
+      if (allowed) placed_[kind].push_back(placement);
+    }
+  }
+  // Resident blocks stand for slots of the weight ring, whatever the pins say of residency.
+  std::vector<UnitPlan>& blocks = placed_[1];
+  const auto streams = [](const UnitPlan& unit) { return unit.weights == Tier::host; };
+  if (!std::all_of(blocks.begin(), blocks.end(), streams)) return;
+  for (std::size_t i = 0, count = blocks.size(); i < count; ++i) {
+    blocks.push_back(blocks[i]);
+    blocks.back().weights = Tier::hbm;
+  }
+}
+
+}  // namespace sluice::planner

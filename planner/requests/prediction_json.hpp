@@ -1,0 +1,37 @@
+// What `predict --json`, `plan --json` and a refusal for memory print.
+#pragma once
+
+#include <string>
+
+#include "planner/predictions/predict.hpp"
+#include "planner/requests/run_needs.hpp"
+#include "planner/search/search.hpp"
+#include "sim/json_object.hpp"
+
+namespace sluice::planner {
+
+/// docs/schemas/predict.schema.json; pretty-printed, one newline at the end. `remedies` are only
+/// for a prediction that does not fit.
+[[nodiscard]] std::string to_json_text(const Prediction& prediction,
+                                       const std::vector<Remedy>& remedies = {});
+
+/// What tokens and prices add to a prediction; absent fields print as null.
+struct RunMoney {
+  std::optional<double> days = {};
+  std::optional<double> buy_usd = {}, rent_usd_per_hour = {}, rent_usd = {};
+  std::string price_date = {};
+};
+[[nodiscard]] std::string to_json_text(const Prediction& prediction,
+                                       const std::vector<Remedy>& remedies, const RunNeeds& needs,
+                                       const RunMoney& money);
+/// The plan file's fields that are the plan's own.
+[[nodiscard]] sim::Json plan_json(const Plan& plan);
+/// All fields of a prediction that fits, as `predict --json` and `plan --json` share them.
+[[nodiscard]] sim::Json prediction_json(const Prediction& prediction);
+/// `fits: false, tier, short_bytes, remedies` (docs/schemas/predict.schema.json).
+[[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
+
+/// The tier that lacks the largest share, if any, with what it lacks.
+[[nodiscard]] std::optional<std::pair<Tier, Bytes>> shortage_of(const Memory& memory);
+
+}  // namespace sluice::planner

@@ -1,0 +1,188 @@
+#include "planner/requests/prices.hpp"
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "planner/catalogue/catalogue.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/files/yaml_document.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
+
+namespace sluice::planner {
+namespace {
+
+[[noreturn]] void fail(const std::string& where, const std::string& reason) {
+  throw BadRequest(where + ": " + reason);
+}
+
+double positive(const YAML::Node& node, const std::string& where) {
+  double value = 0;
+  try {
+    value = node.as<double>();
+  } catch (const YAML::Exception&) {
+    fail(where, "must be a number of US dollars");
+  }
+  if (!std::isfinite(value) || value <= 0) fail(where, "must be above 0");
+  return value;
+}
+
+Price read_price(const YAML::Node& node, const std::string& where) {
+  if (!node.IsMap()) fail(where, "must be a map such as {buy_usd: 32000, date: 2026-01-31}");
+  Price price;
+  for (const auto& entry : node) {
+    const auto key = entry.first.as<std::string>();
+    const std::string field = where + "." + key;
+    if (key == "buy_usd") {
+      price.buy_usd = positive(entry.second, field);
+    } else if (key == "rent_usd_per_hour") {
+      price.rent_usd_per_hour = positive(entry.second, field);
+    } else if (key == "date") {
+      price.date = entry.second.as<std::string>();
+    } else if (key == "source") {
+      price.source = entry.second.as<std::string>();
+    } else {
+      fail(field, "unknown key" +
+                      sim::did_you_mean(key, {"buy_usd", "rent_usd_per_hour", "date", "source"}));
+    }
+  }
+  if (price.date.empty()) fail(where, "date is missing: say when the price was read");
+  return price;
+}
+
+/// A price under a name that nothing has would go unnoticed. Profiles of one's own are files.
+void require_machine(const std::string& name) {
+  if (name.ends_with(".json") || name == "here") return;
+  const std::size_t times = name.find("x-");
+  const bool node =
+      times != std::string::npos && times > 0 && name.find_first_not_of("0123456789") == times;
+  if (node) {
+    (void)find_gpu(name.substr(times + 2));
+  } else {
+    (void)find_machine(name);
+  }
+}
+
+void require_part(const std::string& name) {
+  const std::string kind = name.substr(0, name.find(' '));
+  const std::string what = name.substr(std::min(name.size(), kind.size() + 1));
+  if (kind == "gpu") {
+    (void)find_gpu(what);
+  } else if (kind == "cpu") {
+    (void)find_cpu(what);
+  } else if (kind == "ssd") {
+    (void)find_ssd(what);
+  } else {
+    try {
+      (void)parse_memory_kit("1x" + name);
+    } catch (const BadRequest&) {
+      throw BadRequest(
+          "is no part: write \"gpu NAME\", \"cpu NAME\", \"64 GiB DDR5-5600\" or "
+          "\"ssd NAME\" (sluice machines parts)");
+    }
+  }
+}
+
+std::map<std::string, Price> read_section(const YAML::Node& section, const std::string& where,
+                                          void (*require)(const std::string&)) {
+  if (!section.IsMap()) fail(where, "must be a map of names");
+  std::map<std::string, Price> prices;
+  for (const auto& entry : section) {
+    const auto name = entry.first.as<std::string>();
+    const std::string field = where + "." + name;
+    try {
+      prices[name] = read_price(entry.second, field);
+    } catch (const YAML::Exception& error) {
+      fail(field, error.msg);
+    }
+    try {
+      require(name);
+    } catch (const BadRequest& error) {
+      fail(field, error.what());
+    }
+  }
+  return prices;
+}
+
+PriceList price_list(const YAML::Node& root, const std::string& where) {
+  if (!root.IsMap() || (!root["prices"] && !root["parts"])) {
+    fail(where, "must hold a map \"prices\" of machine names, \"parts\" of part names, or both");
+  }
+  PriceList list;
+  for (const auto& section : root) {
+    const auto name = section.first.as<std::string>();
+    if (name != "prices" && name != "parts") {
+      fail(where, name + ": unknown key" + sim::did_you_mean(name, {"prices", "parts"}));
+    }
+    (name == "prices" ? list.machines : list.parts) = read_section(
+        section.second, where + ": " + name, name == "prices" ? require_machine : require_part);
+  }
+  return list;
+}
+
+/// What a machine is bought as: part names of a price list, and how many.
+std::vector<std::pair<std::string, std::int64_t>> parts_of(const Composition& parts) {
+  return {{"gpu " + parts.gpu, 1},
+          {"cpu " + parts.cpu, 1},
+          {module_text(parts.ram), parts.ram.count},
+          {"ssd " + parts.ssd.kind, parts.ssd.count}};
+}
+
+}  // namespace
+
+std::optional<double> PriceList::buy(const std::string& part, std::int64_t count) const {
+  const auto found = parts.find(part);
+  if (found == parts.end() || !found->second.buy_usd) return std::nullopt;
+  return *found->second.buy_usd * static_cast<double>(count);
+}
+
+Price PriceList::of(const std::string& machine) const {
+  Price price;
+  if (const auto found = machines.find(machine); found != machines.end()) price = found->second;
+  if (price.buy_usd) return price;
+  const std::optional<Composition> composition =
+      machine.ends_with(".json") ? std::nullopt : find_composition(machine);
+  if (!composition) return price;
+  double sum = 0;
+  std::string oldest;
+  for (const auto& [part, count] : parts_of(*composition)) {
+    const auto cost = buy(part, count);
+    if (!cost) return price;
+    sum += *cost;
+    const std::string& date = parts.at(part).date;
+    if (oldest.empty() || date < oldest) oldest = date;
+  }
+  price.buy_usd = sum;
+  if (price.date.empty() || oldest < price.date) price.date = oldest;
+  price.source += price.source.empty() ? "sum of its parts" : "; to buy, the sum of its parts";
+  return price;
+}
+
+std::optional<double> PriceList::change(const Composition& from, const Composition& to) const {
+  double sum = 0;
+  const auto old_parts = parts_of(from);
+  for (const auto& [part, count] : parts_of(to)) {
+    std::int64_t more = count;
+    for (const auto& [had, number] : old_parts) {
+      if (had == part) more = std::max<std::int64_t>(0, count - number);
+    }
+    if (more == 0) continue;
+    const auto cost = buy(part, more);
+    if (!cost) return std::nullopt;
+    sum += *cost;
+  }
+  return sum;
+}
+
+PriceList read_prices(const std::filesystem::path& file) {
+  const std::string where = file.string();
+  PriceList list;
+  read_yaml(read_whole_file(file), where,
+            [&](const YAML::Node& root) { list = price_list(root, where); });
+  return list;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,218 @@
+#include "planner/requests/run_arguments.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "planner/catalogue/composed_machine.hpp"
+#include "planner/policies/policy.hpp"
+#include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
+
+namespace sluice::planner {
+namespace {
+
+struct RunFlag {
+  const char* name;
+  const char* path;
+  const char* value;
+  const char* help;
+};
+
+constexpr std::array kRunFlags = {
+    RunFlag{"--model", "model", "M", "catalogue name, config.json, model folder or cached HF id"},
+    RunFlag{"--data", "data", "FILE", "file, or name in a dataset_info.json, to train on"},
+    RunFlag{"--seq-len", "seq_len", "N", "tokens of a sequence"},
+    RunFlag{"--batch-size", "batch_size", "N", "sequences a step"},
+    RunFlag{"--micro-batch", "micro_batch", "N", "sequences a micro-batch (1)"},
+    RunFlag{"--loss-chunk", "loss_chunk", "N", "tokens whose logits exist at one time (1024)"},
+    RunFlag{"--mlp-chunk", "mlp_chunk", "N", "tokens that pass an MLP at one time (65536)"},
+    RunFlag{"--steps", "steps", "N", "optimizer steps (100)"},
+    RunFlag{"--seed", "seed", "N", "of weights and data order (1)"},
+    RunFlag{"--compute", "compute", "TYPE", "bf16 or fp32 (bf16)"},
+    RunFlag{"--gradient-wire", "gradient_wire", "TYPE", "fp32 or bf16 (fp32)"},
+    RunFlag{"--lr", "optimizer.lr", "X", "learning rate (1e-4)"},
+    RunFlag{"--machine", "machine", "X", "catalogue name, profile file or here (here)"},
+    RunFlag{"--gpu", "part.gpu", "NAME", "a machine of parts: its GPU (sluice machines parts)"},
+    RunFlag{"--cpu", "part.cpu", "NAME",
+            "its CPU and board; each part else the machine's or GPU's usual"},
+    RunFlag{"--ram", "part.ram", "KIT", "its memory, \"4x32 GiB DDR5-5600\""},
+    RunFlag{"--ssd", "part.ssd", "SET", "its drives, \"1x gen4\""},
+    RunFlag{"--hbm", "limits.hbm", "SIZE", "device memory to use, such as \"24 GiB\""},
+    RunFlag{"--host", "limits.host", "SIZE", "host memory to use"},
+    RunFlag{"--disk", "limits.disk", "SIZE", "disk to use"},
+    RunFlag{"--disk-path", "disk_path", "DIR", "folder on the drive to use (the run folder)"},
+    RunFlag{"--ssd-tbw", "machine.disk_endurance", "SIZE",
+            "what its maker rates the drive for in all, such as \"600 TB\""},
+    RunFlag{"--pinned", "limits.pinned", "SIZE", "host memory that can be pinned (all of it)"},
+    RunFlag{"--link", "limits.link", "RATE", "hold copies each way to this, such as \"12 GB/s\""},
+    RunFlag{"--threads", "threads", "N", "threads of the CPU optimizer"},
+    RunFlag{"--residency", "residency", "auto|host",
+            "host keeps master, m and v out of HBM (auto)"},
+    RunFlag{"--backend", "backend", "cuda|host", "what executes"},
+    RunFlag{"--plan", "plan", "FILE", "a plan to use as it is"},
+    RunFlag{"--policy", "policy", "NAME", "a peer's schedule or FILE.yaml (docs/policies.md)"},
+    RunFlag{"--out", "out", "DIR", "run folder"},
+};
+
+bool is_path(const std::string& key) {
+  return !key.empty() && std::ranges::all_of(key, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') || letter == '_' ||
+           letter == '.' || letter == '[' || letter == ']';
+  });
+}
+
+/// One command line, read from left to right.
+class Reader {
+ public:
+  Reader(const std::vector<std::string>& arguments, const std::vector<VerbFlag>& own)
+      : arguments_(arguments), own_(own) {}
+
+  RunArguments read() {
+    // Flags override the file wherever they stand, so the file is found first.
+    while (next_ < arguments_.size()) read_one();
+    if (result_.has("--help")) return std::move(result_);
+    if (result_.run_file) result_.config = read_run(*result_.run_file);
+    for (const auto& [path, value] : overrides_) {
+      apply(path, value);
+      result_.stated.push_back(path);
+    }
+    if (parts_.any()) put_together();
+    settle(result_.config);
+    for (std::string& note : policy_notes(result_.config)) {
+      result_.config.notes.push_back(std::move(note));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void apply(const std::string& path, const std::string& value) {
+    for (const auto& [part, text] : {std::pair{"part.gpu", &parts_.gpu},
+                                     {"part.cpu", &parts_.cpu},
+                                     {"part.ram", &parts_.ram},
+                                     {"part.ssd", &parts_.ssd}}) {
+      if (path == part) {
+        *text = value;
+        return;
+      }
+    }
+    set_path(result_.config, path, value);
+  }
+
+  /// Parts replace those of the machine named, or of the GPU's usual one where only the default
+  /// ("here") stands.
+  void put_together() {
+    RunConfig& config = result_.config;
+    const bool named = config.machine != RunConfig().machine;
+    config.machine = composed_text(named ? std::optional(config.machine) : std::nullopt, parts_);
+  }
+
+  void read_one() {
+    const std::string word = arguments_[next_++];
+    if (word.size() > 1 && word.front() == '-') return read_flag(word);
+    const auto equals = word.find('=');
+    if (equals != std::string::npos && is_path(word.substr(0, equals))) {
+      overrides_.emplace_back(word.substr(0, equals), word.substr(equals + 1));
+    } else if (result_.run_file) {
+      throw BadRequest("\"" + word + "\": one RUN.yaml is given already (" +
+                       result_.run_file->string() + "); overrides are written key=value");
+    } else {
+      result_.run_file = word;
+    }
+  }
+
+  void read_flag(const std::string& word) {
+    const auto equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const std::optional<std::string> attached =
+        equals == std::string::npos ? std::nullopt : std::optional(word.substr(equals + 1));
+    if (name == "--help" || name == "-h") {
+      result_.flags["--help"].emplace_back();
+      return;
+    }
+    if (const VerbFlag* flag = own(name)) {
+      if (flag->takes == VerbFlag::Takes::value) {
+        result_.flags[name].push_back(value_of(name, attached));
+      } else if (attached) {
+        throw BadRequest(name + ": takes no value");
+      } else {
+        result_.flags[name].emplace_back();
+      }
+      return;
+    }
+    if (name == "--set") return read_set(value_of(name, attached));
+    const auto found =
+        std::ranges::find_if(kRunFlags, [&name](const RunFlag& flag) { return name == flag.name; });
+    if (found == kRunFlags.end()) refuse(name);
+    overrides_.emplace_back(found->path, value_of(name, attached));
+  }
+
+  void read_set(const std::string& setting) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos) {
+      throw BadRequest("--set: \"" + setting + "\" must be PATH=VALUE, such as machine.h2d=0.5x");
+    }
+    overrides_.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+  }
+
+  std::string value_of(const std::string& name, const std::optional<std::string>& attached) {
+    if (attached) return *attached;
+    const auto is_flag = [](const std::string& word) { return word.starts_with("--"); };
+    if (next_ == arguments_.size() || is_flag(arguments_[next_])) {
+      throw BadRequest(name + ": a value is missing after it");
+    }
+    return arguments_[next_++];
+  }
+
+  [[nodiscard]] const VerbFlag* own(const std::string& name) const {
+    const auto found =
+        std::ranges::find_if(own_, [&name](const VerbFlag& flag) { return flag.name == name; });
+    return found == own_.end() ? nullptr : &*found;
+  }
+
+  [[noreturn]] void refuse(const std::string& name) const {
+    if (name == "--free") {
+      throw BadRequest(name + ": plan, autotune and init choose sizes; here, state them");
+    }
+    std::vector<std::string> known = {"--set", "--help"};
+    for (const RunFlag& flag : kRunFlags) known.emplace_back(flag.name);
+    for (const VerbFlag& flag : own_) known.push_back(flag.name);
+    throw BadRequest(name + ": unknown flag" + sim::did_you_mean(name, known));
+  }
+
+  const std::vector<std::string>& arguments_;
+  const std::vector<VerbFlag>& own_;
+  std::size_t next_ = 0;
+  std::vector<std::pair<std::string, std::string>> overrides_;
+  PartFlags parts_;
+  RunArguments result_;
+};
+
+}  // namespace
+
+std::optional<std::string> RunArguments::value(const std::string& flag) const {
+  const auto found = flags.find(flag);
+  if (found == flags.end()) return std::nullopt;
+  return found->second.back();
+}
+
+RunArguments parse_run(const std::vector<std::string>& arguments,
+                       const std::vector<VerbFlag>& own) {
+  return Reader(arguments, own).read();
+}
+
+std::string run_flags_help() {
+  static constexpr std::size_t kColumn = 26;
+  std::string text;
+  const auto line = [&text](std::string flag, const char* help) {
+    flag.resize(std::max(kColumn, flag.size() + 1), ' ');
+    text.append("  ").append(flag).append(help).append("\n");
+  };
+  for (const RunFlag& flag : kRunFlags) {
+    line(std::string(flag.name) + " " + flag.value, flag.help);
+  }
+  line("--set PATH=VALUE",
+       "job., machine. (\"12 GB/s\", 0.5x), plan., policy. fields, term.NAME=off");
+  return text;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,32 @@
+#include "planner/requests/run_needs.hpp"
+
+#include "planner/catalogue/composed_machine.hpp"
+#include "planner/catalogue/validated_case.hpp"
+#include "planner/plans/disk_state.hpp"
+
+namespace sluice::planner {
+
+RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
+                   const RunConfig& config) {
+  const Job& job = predictor.job();
+  const std::string& machine = config.machine;
+  const SavingPlan saving = plan_saving(config, job, prediction, predictor.machine());
+  RunNeeds needs{.phases = phase_memory(job, prediction.memory, predictor.machine(), saving),
+                 .checkpoint = checkpoint_bytes(job),
+                 .checkpoint_a_parameter = static_cast<double>(checkpoint_bytes(job).count()) /
+                                           static_cast<double>(parameter_count(job.model)),
+                 .nearest_case = to_text(nearest_case(job, predictor.machine().profile))};
+  const auto parts = machine.ends_with(".json") ? std::nullopt : find_composition(machine);
+  if (!parts) {
+    const double rated = predictor.machine().profile.disk_endurance.value;
+    if (rated > 0 || uses_disk(prediction.plan)) needs.wear = ssd_wear(job, prediction.plan, rated);
+    return needs;
+  }
+  const SsdPart& ssd = find_ssd(parts->ssd.kind);
+  needs.gpus = find_gpu(parts->gpu).node_gpus;
+  needs.wear = ssd_wear(job, prediction.plan,
+                        static_cast<double>(parts->ssd.count * ssd.size.count()) * ssd.endurance);
+  return needs;
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,25 @@
+// What a prediction says of a run beside its step: memory by phase, checkpoints, SSD wear, and the
+// validated case to judge it by.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "planner/predictions/predict.hpp"
+#include "planner/requests/phase_memory.hpp"
+
+namespace sluice::planner {
+
+struct RunNeeds {
+  PhaseMemory phases = {};
+  Bytes checkpoint{0};
+  double checkpoint_a_parameter = 0;  ///< Bytes.
+  std::optional<SsdWear> wear = {};   ///< Where a rating is known, or steps write.
+  std::int64_t gpus = 1;              ///< In the smallest host the GPU is sold in.
+  std::string nearest_case = {};
+};
+
+[[nodiscard]] RunNeeds run_needs(const Prediction& prediction, const Predictor& predictor,
+                                 const RunConfig& config);
+
+}  // namespace sluice::planner

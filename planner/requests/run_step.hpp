@@ -1,0 +1,33 @@
+// The step that a run takes: by its policy's plan, or by the best plan that a search finds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "planner/effort/deadline.hpp"
+#include "planner/requests/run_planning.hpp"
+
+namespace sluice::planner {
+
+/// Of the searches that compare runs with one another: which is faster shows long before which plan
+/// is best.
+inline constexpr std::int64_t kCompareEffort = 150'000;
+/// Of the searches for each machine and order that advice names: of a twentieth of the usual effort
+/// they were 10 and 17 % short of the usual one on two cards, of a fifth 2 and 1 %
+/// (experiments/results/current/buy-advice/efforts.output).
+inline constexpr std::int64_t kAdviceEffort = 600'000;
+
+/// Predicted; none where nothing fits. A search that found a plan ends with the deadline. Throws
+/// BadRequest as planning_of and the policy do.
+[[nodiscard]] std::optional<PredictedStep> step_of_run(const RunConfig& config,
+                                                       std::int64_t effort = kCompareEffort,
+                                                       const Store& store = Store::of_user(),
+                                                       const Deadline& deadline = {});
+
+/// The same for a run that somebody else changed: none also where its pins do not go with its
+/// sizes.
+[[nodiscard]] std::optional<PredictedStep> step_of_changed_run(const RunConfig& config,
+                                                               const Store& store,
+                                                               const Deadline& deadline = {});
+
+}  // namespace sluice::planner

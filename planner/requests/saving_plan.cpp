@@ -1,0 +1,74 @@
+#include "planner/requests/saving_plan.hpp"
+
+#include <algorithm>
+
+#include "planner/requests/phase_memory.hpp"
+
+namespace sluice::planner {
+namespace {
+
+std::int64_t padded_state(const ModelShape& shape) {
+  std::int64_t elements = 0;
+  for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
+    elements += unit_padded_size(shape, unit);
+  }
+  return 12 * elements;
+}
+
+/// State that lives in device memory, from where it crosses the link.
+Bytes state_on_device(const Job& job, const Plan& plan) {
+  std::int64_t elements = 0;
+  for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {
+    if (plan.units[unit].state == Tier::hbm) {
+      elements += unit_padded_size(job.model, unit);
+    }
+  }
+  return Bytes(12 * elements);
+}
+
+}  // namespace
+
+SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction& prediction,
+                       const ResolvedMachine& machine, std::optional<Bytes> host_available) {
+  SavingPlan saving;
+  saving.checkpoint = checkpoint_bytes(job);
+  if (config.save_every > 0) saving.saves = (config.steps - 1) / config.save_every;
+  const std::int64_t all = saving.saves + 1;
+  saving.kept =
+      config.keep_last ? std::min(all, *config.keep_last + (config.keep_best ? 1 : 0)) : all;
+  saving.disk = saving.checkpoint * std::min(all, saving.kept + 1);
+
+  const MachineProfile& profile = machine.profile;
+  const double disk_write = std::max(profile.disk_write.value, 1.0);
+  saving.write = Seconds(static_cast<double>(saving.checkpoint.count()) / disk_write);
+  saving.stall = saving.write;
+  if (saving.saves == 0) return saving;
+
+  const Bytes snapshot(padded_state(job.model));
+  const TierMemory& host = at(prediction.memory, Tier::host);
+  // On the host backend the process holds the device's arena too.
+  const Bytes in_process = profile.device == DeviceKind::host
+                               ? at(prediction.memory, Tier::hbm).peak + host.peak
+                               : host.peak;
+  if (host.peak + snapshot > host.capacity) return saving;
+  if (host_available && in_process + snapshot > *host_available) return saving;
+  saving.snapshot = snapshot;
+  const Bytes crossing =
+      profile.device == DeviceKind::host ? Bytes(0) : state_on_device(job, prediction.plan);
+  const double in_memory = static_cast<double>((snapshot - crossing).count());
+  const Seconds copy(2 * in_memory / std::max(profile.dram.value, 1.0) +
+                     static_cast<double>(crossing.count()) / std::max(profile.d2h.value, 1.0));
+  const Seconds between = to_seconds(prediction.step) * static_cast<double>(config.save_every);
+  saving.write += copy;
+  saving.stall = copy + std::max(Seconds(0), saving.write - between);
+  return saving;
+}
+
+void add_snapshot(Prediction& prediction, const SavingPlan& saving) {
+  if (!saving.background()) return;
+  TierMemory& host = at(prediction.memory, Tier::host);
+  host.parts.emplace_back("snapshot", saving.snapshot);
+  host.peak += saving.snapshot;
+}
+
+}  // namespace sluice::planner

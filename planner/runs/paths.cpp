@@ -1,0 +1,256 @@
+#include "planner/runs/paths.hpp"
+
+#include <array>
+#include <functional>
+
+#include "planner/files/choice.hpp"
+#include "planner/machines/profile_file.hpp"
+#include "planner/plans/plan_overrides.hpp"
+#include "planner/runs/foreign_keys.hpp"
+#include "planner/runs/run_config.hpp"
+#include "planner/runs/values.hpp"
+#include "sim/error.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using Text = const std::string&;
+
+struct RunPath {
+  const char* path;
+  void (*set)(RunConfig&, Text value, Text path);
+};
+
+void set_betas(RunConfig& run, Text value, Text path) {
+  std::string both = value;
+  if (both.size() > 2 && both.front() == '[' && both.back() == ']') {
+    both = both.substr(1, both.size() - 2);
+  }
+  const auto comma = both.find(',');
+  if (comma == std::string::npos || both.find(',', comma + 1) != std::string::npos) {
+    throw BadRequest(path + ": \"" + value + "\" must be two numbers such as [0.9, 0.999]");
+  }
+  run.optimizer.beta1 = parse_number(both.substr(0, comma), path);
+  run.optimizer.beta2 = parse_number(both.substr(comma + 1), path);
+  for (const double beta : {run.optimizer.beta1, run.optimizer.beta2}) {
+    if (beta < 0 || beta >= 1) throw BadRequest(path + ": must be at least 0 and less than 1");
+  }
+}
+
+void set_clip(RunConfig& run, Text value, Text path) {
+  if (says_off(value)) {
+    run.optimizer.clip.reset();
+    return;
+  }
+  const double clip = parse_number(value, path);
+  if (clip <= 0) throw BadRequest(path + ": \"" + value + "\" must be positive, or off");
+  run.optimizer.clip = clip;
+}
+
+void set_backend(RunConfig& run, Text value, Text path) {
+  run.backend.reset();
+  if (!is_none(value))
+    run.backend = parse_choice(value, path, {DeviceKind::host, DeviceKind::cuda});
+}
+
+void set_threads(RunConfig& run, Text value, Text path) {
+  run.threads.reset();
+  if (!is_none(value)) run.threads = parse_positive(value, path);
+}
+
+void set_schedule(RunConfig& run, Text value, Text path) {
+  using Kind = Schedule::Kind;
+  run.schedule.kind =
+      parse_choice(value, path, {Kind::constant, Kind::linear, Kind::cosine, Kind::wsd});
+}
+
+void set_decay_shape(RunConfig& run, Text value, Text path) {
+  using Shape = Schedule::Shape;
+  run.schedule.decay_shape = parse_choice(value, path, {Shape::linear, Shape::cosine, Shape::sqrt});
+}
+
+/// A policy takes the place of a plan that was named before it.
+void set_policy(RunConfig& run, Text value, Text) {
+  run.policy.reset();
+  if (is_none(value)) return;
+  run.policy = value;
+  run.plan.reset();
+}
+
+/// Of steps and epochs, the one that is given later holds.
+void set_steps(RunConfig& run, Text value, Text path) {
+  run.steps = parse_positive(value, path);
+  run.epochs.reset();
+}
+
+void set_epochs(RunConfig& run, Text value, Text path) {
+  run.epochs.reset();
+  if (is_none(value)) return;
+  const double epochs = parse_number(value, path);
+  if (!(epochs > 0)) throw BadRequest(path + ": \"" + value + "\" must be more than 0");
+  run.epochs = epochs;
+}
+
+constexpr std::array kPaths = {
+    RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = parse_name(v, p); }},
+    RunPath{"data", [](RunConfig& run, Text v, Text) { run.data = parse_file(v); }},
+    RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = parse_file(v); }},
+    RunPath{"data_format",
+            [](RunConfig& run, Text v, Text p) {
+              run.data_format = parse_choice(
+                  v, p,
+                  {DataFormat::automatic, DataFormat::text, DataFormat::jsonl, DataFormat::alpaca,
+                   DataFormat::sharegpt, DataFormat::messages});
+            }},
+    RunPath{"template",
+            [](RunConfig& run, Text v, Text) {
+              run.chat_template = is_none(v) ? std::nullopt : std::optional(v);
+            }},
+    RunPath{"date_string",
+            [](RunConfig& run, Text v, Text) {
+              run.date_string = is_none(v) ? std::nullopt : std::optional(v);
+            }},
+    RunPath{"packing",
+            [](RunConfig& run, Text v, Text p) {
+              // LLaMA-Factory has the same key, true or false.
+              const std::string choice = v == "true" ? "documents" : v == "false" ? "off" : v;
+              run.packing = parse_choice(choice, p,
+                                         {Packing::automatic, Packing::stream, Packing::documents,
+                                          Packing::off});
+            }},
+    RunPath{"seq_len", [](RunConfig& run, Text v, Text p) { run.seq_len = parse_positive(v, p); }},
+    RunPath{"batch_size", [](RunConfig& run, Text v, Text p) { run.batch_size = parse_positive(v, p); }},
+    RunPath{"micro_batch",
+            [](RunConfig& run, Text v, Text p) { run.micro_batch = parse_positive(v, p); }},
+    RunPath{"loss_chunk", [](RunConfig& run, Text v, Text p) { run.loss_chunk = parse_positive(v, p); }},
+    RunPath{"mlp_chunk", [](RunConfig& run, Text v, Text p) { run.mlp_chunk = parse_positive(v, p); }},
+    RunPath{"router_aux_loss_coef",
+            [](RunConfig& run, Text v, Text p) {
+              run.router_aux_loss_coef.reset();
+              if (!says_off(v)) run.router_aux_loss_coef = parse_non_negative(v, p);
+            }},
+    RunPath{"gradient_accumulation",
+            [](RunConfig& run, Text v, Text p) { run.gradient_accumulation = parse_positive(v, p); }},
+    RunPath{"steps", set_steps},
+    RunPath{"epochs", set_epochs},
+    RunPath{"seed", [](RunConfig& run, Text v, Text p) { run.seed = parse_count(v, p); }},
+    RunPath{"compute",
+            [](RunConfig& run, Text v, Text p) {
+              run.compute = parse_choice(v, p, {ComputeType::fp32, ComputeType::bf16});
+            }},
+    RunPath{"gradient_wire",
+            [](RunConfig& run, Text v, Text p) {
+              run.gradient_wire = parse_choice(v, p, {GradientWire::fp32, GradientWire::bf16});
+            }},
+    RunPath{"optimizer.lr",
+            [](RunConfig& run, Text v, Text p) { run.optimizer.lr = parse_non_negative(v, p); }},
+    RunPath{"optimizer.betas", set_betas},
+    RunPath{"optimizer.eps",
+            [](RunConfig& run, Text v, Text p) { run.optimizer.eps = parse_non_negative(v, p); }},
+    RunPath{
+        "optimizer.weight_decay",
+        [](RunConfig& run, Text v, Text p) { run.optimizer.weight_decay = parse_non_negative(v, p); }},
+    RunPath{"optimizer.clip", set_clip},
+    RunPath{"optimizer.state",
+            [](RunConfig& run, Text v, Text p) {
+              run.optimizer.state =
+                  parse_choice(v, p, {StateType::fp32, StateType::bf16, StateType::int8});
+            }},
+    RunPath{"schedule", set_schedule},
+    RunPath{"schedule.kind", set_schedule},
+    RunPath{"schedule.warmup_steps",
+            [](RunConfig& run, Text v, Text p) { run.schedule.warmup_steps = parse_count(v, p); }},
+    RunPath{"schedule.final_fraction",
+            [](RunConfig& run, Text v, Text p) {
+              run.schedule.final_fraction = parse_between(v, p, 0, 1);
+            }},
+    RunPath{"schedule.warmup_fraction",
+            [](RunConfig& run, Text v, Text p) {
+              run.schedule.warmup_fraction = parse_between(v, p, 0, 1);
+            }},
+    RunPath{"schedule.decay_steps",
+            [](RunConfig& run, Text v, Text p) { run.schedule.decay_steps = parse_count(v, p); }},
+    RunPath{"schedule.decay_fraction",
+            [](RunConfig& run, Text v, Text p) {
+              run.schedule.decay_fraction = parse_between(v, p, 0, 1);
+            }},
+    RunPath{"schedule.decay_shape", set_decay_shape},
+    RunPath{"evaluate_every",
+            [](RunConfig& run, Text v, Text p) {
+              run.evaluate_every.reset();
+              if (!is_none(v)) run.evaluate_every = parse_count(v, p);
+            }},
+    RunPath{"save_every",
+            [](RunConfig& run, Text v, Text p) {
+              run.save_every = is_none(v) ? 0 : parse_count(v, p);
+            }},
+    RunPath{"keep_last",
+            [](RunConfig& run, Text v, Text p) {
+              run.keep_last.reset();
+              if (!is_none(v) && v != "all") run.keep_last = parse_positive(v, p);
+            }},
+    RunPath{"keep_best",
+            [](RunConfig& run, Text v, Text p) { run.keep_best = parse_yes_or_no(v, p); }},
+    RunPath{"machine", [](RunConfig& run, Text v, Text p) { run.machine = parse_name(v, p); }},
+    RunPath{"limits.hbm", [](RunConfig& run, Text v, Text p) { run.limits.hbm = parse_limit(v, p); }},
+    RunPath{"limits.host", [](RunConfig& run, Text v, Text p) { run.limits.host = parse_limit(v, p); }},
+    RunPath{"limits.disk", [](RunConfig& run, Text v, Text p) { run.limits.disk = parse_limit(v, p); }},
+    RunPath{"limits.pinned",
+            [](RunConfig& run, Text v, Text p) { run.limits.pinned = parse_limit(v, p); }},
+    RunPath{"limits.link",
+            [](RunConfig& run, Text v, Text p) { run.limits.link = parse_rate_limit(v, p); }},
+    RunPath{
+        "residency",
+        [](RunConfig& run, Text v,
+           Text
+               p) { run.residency = parse_choice(v, p, {Residency::automatic, Residency::host}); }},
+    RunPath{"plan", [](RunConfig& run, Text v, Text) { run.plan = parse_file(v); }},
+    RunPath{"policy", set_policy},
+    RunPath{"out", [](RunConfig& run, Text v, Text) { run.out = parse_file(v); }},
+    RunPath{"disk_path", [](RunConfig& run, Text v, Text) { run.disk_path = parse_file(v); }},
+    RunPath{"threads", set_threads},
+    RunPath{"backend", set_backend},
+};
+
+}  // namespace
+
+std::vector<std::string> run_paths() {
+  std::vector<std::string> names;
+  names.reserve(std::size(kPaths));
+  for (const RunPath& path : kPaths) names.emplace_back(path.path);
+  return names;
+}
+
+void set_path(RunConfig& config, const std::string& path, const std::string& value) {
+  if (path.starts_with("job.")) return set_path(config, path.substr(4), value);
+  if (path.starts_with("machine.")) {
+    const std::string fact = path.substr(8);
+    MachineProfile scratch;
+    set_fact(scratch, fact, value);
+    config.machine_overrides[fact] = value;
+    return;
+  }
+  if (path.starts_with("policy.")) {
+    config.policy_overrides[path.substr(7)] = value;
+    return;
+  }
+  if (path.starts_with("term.")) return switch_term(config.terms, path.substr(5), value);
+  if (path.starts_with("plan.")) {
+    check_plan_override(path.substr(5), value);
+    config.plan_overrides[path.substr(5)] = value;
+    return;
+  }
+  for (const RunPath& known : kPaths) {
+    if (path != known.path) continue;
+    known.set(config, value, path);
+    config.stated.insert(path);
+    return;
+  }
+  if (set_foreign_key(config, path, value)) return;
+  std::vector<std::string> known = run_paths();
+  for (std::string& name : foreign_keys()) known.push_back(std::move(name));
+  throw BadRequest(path + ": unknown key" + sim::did_you_mean(path, known));
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,271 @@
+// RUN.yaml <-> RunConfig.
+#include <yaml-cpp/yaml.h>
+
+#include <array>
+#include <charconv>
+#include <set>
+
+#include "planner/catalogue/store.hpp"
+#include "planner/files/choice.hpp"
+#include "planner/files/yaml_document.hpp"
+#include "planner/machines/profile_file.hpp"
+#include "planner/runs/paths.hpp"
+#include "planner/runs/run_config.hpp"
+#include "sim/error.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Walks a YAML document and sets a path of the run for each scalar.
+class RunReader {
+ public:
+  RunReader(RunConfig& run, const std::string& where) : run_(run), where_(where) {}
+
+  void read(const YAML::Node& node) {
+    if (node.IsNull()) return;
+    if (!node.IsMap()) refuse(node, "must hold `key: value` lines");
+    read_map(node, "");
+  }
+
+ private:
+  void read_map(const YAML::Node& map, const std::string& prefix) {
+    std::set<std::string> seen;
+    for (const auto& item : map) {
+      if (!item.first.IsScalar()) refuse(item.first, "a key must be a word");
+      if (item.first.Scalar() == "<<") {
+        refuse(item.first,
+               "<<: merge keys are not read: write the keys out (anchors and aliases are)");
+      }
+      const std::string path = prefix + item.first.Scalar();
+      if (!seen.insert(path).second) refuse(item.first, path + " is given twice");
+      if (!is_last(path)) read_value(item.first, item.second, path);
+    }
+    for (const auto& item : map) {
+      const std::string path = prefix + item.first.Scalar();
+      if (is_last(path)) read_value(item.first, item.second, path);
+    }
+  }
+
+  /// Of one file, a number of steps holds over a number of epochs, and a plan over a policy's,
+  /// wherever they stand.
+  static bool is_last(const std::string& path) {
+    return path == "steps" || path == "max_steps" || path == "plan";
+  }
+
+  void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {
+    if (value.IsMap()) {
+      if (path == "set") return read_map(value, "");
+      if (path != "optimizer" && path != "schedule" && path != "limits") {
+        if (path == "machine" || path == "plan" || path == "policy") {
+          refuse(key, path + ": must be one value; put numbers of it under set: (" + path +
+                          ".NAME: VALUE)");
+        }
+        set(key, path, "a map");  // Refuses unknown keys with the nearest one.
+        return;
+      }
+      return read_map(value, path + ".");
+    }
+    if (path == "set" || path == "optimizer" || path == "limits") {
+      if (value.IsNull()) return;
+      refuse(key, path + ": must be a map of its settings");
+    }
+    if (value.IsSequence()) return set(key, path, joined(value));
+    set(key, path, value.IsNull() ? "null" : value.Scalar());
+  }
+
+  static std::string joined(const YAML::Node& list) {
+    std::string text = "[";
+    for (const auto& item : list) {
+      text.append(text.size() > 1 ? "," : "").append(item.IsScalar() ? item.Scalar() : "?");
+    }
+    return text + "]";
+  }
+
+  void set(const YAML::Node& key, const std::string& path, const std::string& value) {
+    try {
+      set_path(run_, path, value);
+    } catch (const BadRequest& error) {
+      refuse(key, error.what());
+    }
+  }
+
+  [[noreturn]] void refuse(const YAML::Node& node, const std::string& reason) const {
+    throw BadRequest(where_ + ": line " + std::to_string(node.Mark().line + 1) + ": " + reason);
+  }
+
+  RunConfig& run_;
+  const std::string& where_;
+};
+
+/// As YAML 1.1 reads numbers too: "1.0e-04", for to it "1e-04" is a word.
+std::string text_of(double number) {
+  std::array<char, 32> buffer;
+  std::string text = {buffer.data(),
+                      std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr};
+  const auto exponent = text.find('e');
+  if (exponent != std::string::npos && text.find('.') == std::string::npos) {
+    text.insert(exponent, ".0");
+  }
+  return text;
+}
+
+/// `key: value` lines; strings are always quoted, for YAML has many words that are not strings.
+class YamlText {
+ public:
+  YamlText& begin(const std::string& key) {
+    text_ += key + ":\n";
+    indent_ = "  ";
+    return *this;
+  }
+  YamlText& end() {
+    indent_.clear();
+    return *this;
+  }
+  YamlText& bare(const std::string& key, const std::string& value) {
+    text_ += indent_ + key + ": " + value + "\n";
+    return *this;
+  }
+  YamlText& quoted(const std::string& key, const std::string& value) {
+    std::string text = "\"";
+    for (const char letter : value) {
+      const auto byte = static_cast<unsigned char>(letter);
+      if (byte < 0x20 || byte == 0x7F) {
+        constexpr const char* kDigits = "0123456789abcdef";
+        text.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
+        continue;
+      }
+      if (letter == '"' || letter == '\\') text += '\\';
+      text += letter;
+    }
+    return bare(key, text + "\"");
+  }
+  YamlText& number(const std::string& key, std::int64_t value) {
+    return bare(key, std::to_string(value));
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  std::string indent_;
+};
+
+void write_limits(YamlText& yaml, const Limits& limits) {
+  if (limits == Limits{}) return;
+  yaml.begin("limits");
+  if (limits.hbm) yaml.bare("hbm", format_exact(*limits.hbm));
+  if (limits.host) yaml.bare("host", format_exact(*limits.host));
+  if (limits.disk) yaml.bare("disk", format_exact(*limits.disk));
+  if (limits.pinned) yaml.bare("pinned", format_exact(*limits.pinned));
+  if (limits.link) yaml.bare("link", format_rate(*limits.link));
+  yaml.end();
+}
+
+void write_saving(YamlText& yaml, const RunConfig& run) {
+  if (run.evaluate_every) yaml.number("evaluate_every", *run.evaluate_every);
+  yaml.number("save_every", run.save_every);
+  yaml.bare("keep_last", run.keep_last ? std::to_string(*run.keep_last) : "all");
+  yaml.bare("keep_best", run.keep_best ? "true" : "false");
+}
+
+void write_overrides(YamlText& yaml, const RunConfig& run) {
+  const std::vector<std::string> off = terms_off(run.terms);
+  if (run.machine_overrides.empty() && run.plan_overrides.empty() && run.policy_overrides.empty() &&
+      off.empty()) {
+    return;
+  }
+  yaml.begin("set");
+  for (const auto& [name, value] : run.machine_overrides) yaml.quoted("machine." + name, value);
+  for (const auto& [name, value] : run.plan_overrides) {
+    yaml.quoted("\"plan." + name + "\"", value);
+  }
+  for (const auto& [name, value] : run.policy_overrides) yaml.quoted("policy." + name, value);
+  for (const std::string& name : off) yaml.quoted("term." + name, "off");
+  yaml.end();
+}
+
+}  // namespace
+
+RunConfig run_from_yaml(const YAML::Node& map, const std::string& where) {
+  RunConfig run;
+  RunReader(run, where).read(map);
+  return run;
+}
+
+RunConfig run_from_yaml(const std::string& text, const std::string& where) {
+  RunConfig run;
+  read_yaml(text, where, [&](const YAML::Node& map) { RunReader(run, where).read(map); });
+  return run;
+}
+
+RunConfig read_run(const std::filesystem::path& file) {
+  const bool folder = std::filesystem::is_directory(file);
+  const std::filesystem::path path = folder ? file / "run.yaml" : file;
+  return run_from_yaml(read_whole_file(path), path.string());
+}
+
+std::string to_yaml(const RunConfig& run) {
+  YamlText yaml;
+  if (!run.model.empty()) yaml.quoted("model", run.model);
+  if (run.data) yaml.quoted("data", run.data->string());
+  if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
+  yaml.bare("data_format", to_string(run.data_format));
+  if (run.chat_template) yaml.quoted("template", *run.chat_template);
+  if (run.date_string) yaml.quoted("date_string", *run.date_string);
+  yaml.quoted("packing", to_string(run.packing));  // YAML 1.1 reads off as a boolean.
+  if (run.seq_len > 0) yaml.number("seq_len", run.seq_len);
+  if (run.batch_size > 0) yaml.number("batch_size", run.batch_size);
+  yaml.number("micro_batch", run.micro_batch)
+      .number("loss_chunk", run.loss_chunk)
+      .number("mlp_chunk", run.mlp_chunk);
+  if (run.router_aux_loss_coef) {
+    yaml.bare("router_aux_loss_coef", text_of(*run.router_aux_loss_coef));
+  }
+  // Of the two, steps would hold.
+  if (run.epochs) {
+    yaml.bare("epochs", text_of(*run.epochs));
+  } else {
+    yaml.number("steps", run.steps);
+  }
+  if (run.gradient_accumulation) yaml.number("gradient_accumulation", *run.gradient_accumulation);
+  yaml.number("seed", run.seed)
+      .bare("compute", to_string(run.compute))
+      .bare("gradient_wire", to_string(run.gradient_wire));
+  const AdamWSettings& adam = run.optimizer;
+  yaml.begin("optimizer")
+      .bare("lr", text_of(adam.lr))
+      .bare("betas", "[" + text_of(adam.beta1) + ", " + text_of(adam.beta2) + "]")
+      .bare("eps", text_of(adam.eps))
+      .bare("weight_decay", text_of(adam.weight_decay))
+      .bare("clip", adam.clip ? text_of(*adam.clip) : "off")
+      .bare("state", to_string(adam.state))
+      .end();
+  yaml.begin("schedule")
+      .bare("kind", to_string(run.schedule.kind))
+      .number("warmup_steps", run.schedule.warmup_steps)
+      .bare("final_fraction", text_of(run.schedule.final_fraction));
+  const Schedule& schedule = run.schedule;
+  if (schedule.warmup_fraction > 0) {
+    yaml.bare("warmup_fraction", text_of(schedule.warmup_fraction));
+  }
+  if (schedule.kind == Schedule::Kind::wsd) {
+    yaml.number("decay_steps", schedule.decay_steps)
+        .bare("decay_fraction", text_of(schedule.decay_fraction))
+        .bare("decay_shape", to_string(schedule.decay_shape));
+  }
+  yaml.end();
+  write_saving(yaml, run);
+  yaml.quoted("machine", run.machine);
+  write_limits(yaml, run.limits);
+  yaml.bare("residency", to_string(run.residency));
+  if (run.policy) yaml.quoted("policy", *run.policy);
+  if (run.plan) yaml.quoted("plan", run.plan->string());
+  if (run.out) yaml.quoted("out", run.out->string());
+  if (run.disk_path) yaml.quoted("disk_path", run.disk_path->string());
+  if (run.threads) yaml.number("threads", *run.threads);
+  if (run.backend) yaml.bare("backend", to_string(*run.backend));
+  write_overrides(yaml, run);
+  return yaml.text();
+}
+
+}  // namespace sluice::planner

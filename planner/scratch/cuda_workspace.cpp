@@ -1,0 +1,101 @@
+#include "planner/scratch/cuda_workspace.hpp"
+
+#include <algorithm>
+
+namespace sluice::planner {
+namespace {
+
+class WorkspaceOffsets {
+ public:
+  Bytes take(Bytes bytes) {
+    const Bytes start = next_;
+    next_ += Bytes((bytes.count() + 255) / 256 * 256);
+    return start;
+  }
+  Bytes take_bf16(std::int64_t elements) { return take(Bytes(2 * elements)); }
+  [[nodiscard]] Bytes end() const { return next_; }
+  void rewind(Bytes to) { next_ = to; }
+
+ private:
+  Bytes next_{0};
+};
+
+CudaRouteWorkspace route_workspace(const Job& job, WorkspaceOffsets& offsets) {
+  if (!job.model.experts) return {};
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t experts = job.model.experts->count;
+  const std::int64_t routes = tokens * job.model.experts->active;
+  const auto take_words = [&offsets](std::int64_t count) { return offsets.take(Bytes(4 * count)); };
+  CudaRouteWorkspace space{};
+  space.expert = take_words(routes);
+  space.row = take_words(routes);
+  space.token = take_words(routes);
+  space.share = take_words(routes);
+  space.d_share = take_words(routes);
+  space.begin = take_words(experts + 1);
+  space.tiles = take_words(2 * route_tiles(routes, experts));
+  space.counts = take_words(kRouteChunks * experts);
+  space.d_logits = offsets.take_bf16(tokens * router_row(experts));
+  space.rows = offsets.take_bf16(routes * job.model.hidden);
+  return space;
+}
+
+}  // namespace
+
+AttentionShape attention_shape(const Job& job) {
+  const ModelShape& shape = job.model;
+  const bool windowed = shape.sliding_window && *shape.sliding_window < job.seq_len;
+  return {.sequences = job.micro_batch,
+          .length = job.seq_len,
+          .heads = shape.heads,
+          .kv_heads = shape.kv_heads,
+          .head_dim = shape.head_dim,
+          .qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim,
+          .out_row = shape.heads * shape.head_dim,
+          .window = windowed ? shape.sliding_window : std::nullopt,
+          .documents = job.attention == AttentionSpan::document};
+}
+
+CudaWorkspace cuda_workspace(const Job& job) {
+  const ModelShape& shape = job.model;
+  const std::int64_t tokens = job.micro_tokens();
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
+  const std::int64_t chunk = std::min(job.loss_chunk, tokens);
+  WorkspaceOffsets offsets;
+  CudaWorkspace space{};
+  space.normed = offsets.take_bf16(tokens * shape.hidden);
+  space.d_normed = offsets.take_bf16(tokens * shape.hidden);
+  space.rstd = offsets.take(Bytes(4 * tokens));
+  const std::int64_t widest = std::max({qkv, 2 * shape.intermediate, shape.hidden});
+  space.partials = offsets.take(Bytes(4 * std::min(kPartialSums, 64 * tokens) * widest));
+  space.gemm = offsets.take(kGemmWorkspace);
+  const Bytes shared = offsets.end();
+  const std::int64_t wide = job.mlp_tokens() * shape.intermediate;
+  space.gate_up = offsets.take_bf16(job.chunks_mlp() ? 2 * wide : 0);
+  space.activation = offsets.take_bf16(wide);
+  space.d_gate_up = offsets.take_bf16(2 * wide);
+  space.routes = route_workspace(job, offsets);
+  Bytes end = offsets.end();
+  offsets.rewind(shared);
+  space.rotated = offsets.take_bf16(tokens * qkv);
+  space.d_qkv = offsets.take_bf16(tokens * qkv);
+  space.d_attention = offsets.take_bf16(tokens * query);
+  const bool documents = job.attention == AttentionSpan::document;
+  space.starts = offsets.take(Bytes(documents ? 4 * tokens : 0));
+  const bool whole = !job.sequence_chunk;
+  space.attention =
+      offsets.take(whole ? attention_workspace_bound(attention_shape(job)) : Bytes(0));
+  end = std::max(end, offsets.end());
+  offsets.rewind(shared);
+  space.logits = offsets.take(Bytes((whole ? 2 * chunk : 4) * shape.vocab));
+  space.losses = offsets.take(Bytes(4 * tokens));
+  space.total = std::max(end, offsets.end());
+  return space;
+}
+
+Bytes rope_table_bytes(const Job& job) {
+  return Bytes(std::int64_t{2} * 4 * job.seq_len * job.model.head_dim / 2);
+}
+
+}  // namespace sluice::planner

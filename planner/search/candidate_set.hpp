@@ -1,0 +1,34 @@
+// Plans gathered for a search, each once.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "planner/search/plan_space.hpp"
+
+namespace sluice::planner {
+
+class CandidateSet {
+ public:
+  CandidateSet(const PlanEstimator& estimator, const Predictor& predictor, const Pins& pins)
+      : estimator_(estimator), predictor_(predictor), pins_(pins) {}
+
+  /// Adds the plan with its pins, unless it is invalid or is there already.
+  void add(Plan plan);
+  [[nodiscard]] std::vector<Candidate> take() { return std::move(found_); }
+
+ private:
+  [[nodiscard]] bool valid(const Plan& plan) const;
+
+  const PlanEstimator& estimator_;
+  const Predictor& predictor_;
+  const Pins& pins_;
+  std::set<std::string> seen_;
+  std::vector<Candidate> found_;
+};
+
+/// The unit's state is staged: updated on the device, on the host between steps.
+void stage_state(UnitPlan& unit);
+
+}  // namespace sluice::planner

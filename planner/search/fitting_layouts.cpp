@@ -1,0 +1,117 @@
+// What sketched plans take and how long their steps are: by layouts and simulations of few rounds
+// where those are enough.
+#include <algorithm>
+
+#include "planner/effort/interruption.hpp"
+#include "planner/search/fitting_plans.hpp"
+
+namespace sluice::planner {
+namespace {
+
+/// Tasks of a plan that is not laid out as a whole, and of a coarse simulation that is not made.
+constexpr std::int64_t kManyTasks = 60'000, kManyCoarse = 30'000;
+/// What a layout of few rounds does not know, at most.
+constexpr Bytes kLittleLeft{1ll << 20};
+/// Rounds of which a layout knows all that more of them take, but for their tokens.
+constexpr std::int64_t kFewRounds = 3;
+/// Of one token's input and target, on the device and on the host.
+constexpr std::int64_t kTokenBytes = 8;
+
+bool all_fit(const Memory& memory, Bytes left = Bytes(0)) {
+  return std::ranges::all_of(memory, [left](const TierMemory& tier) {
+    return tier.peak == Bytes(0) || tier.peak + left <= tier.capacity;
+  });
+}
+
+Memory layout_memory(const Predictor& predictor, const Plan& plan) {
+  return memory_of(build_timing_graph(predictor.job(), plan, predictor.costs()),
+                   predictor.machine());
+}
+
+}  // namespace
+
+/// A coarse simulation of it has many tasks.
+bool FittingPlans::is_costly(const Plan& plan) const {
+  Plan coarse = plan;
+  coarse.copy_chunk = steps_.chunk(plan);
+  const std::int64_t tasks = estimator_.estimate(coarse).tasks / steps_.times_fewer(plan);
+  return tasks * std::min(plan.rounds, kFewRounds) / plan.rounds > kManyCoarse;
+}
+
+/// Peaks of the coarse plan, of fewer rounds: of more than a few each takes as much as the others.
+void FittingPlans::lay_out_few(FittingPlan& found) const {
+  const std::int64_t rounds = std::min(found.plan.rounds, kFewRounds);
+  const CoarseStep step = of_few_rounds(found.plan, rounds);
+  found.hbm = step.hbm;
+  found.host = step.host;
+  found.step = step.step;
+}
+
+/// Its step, where it was laid out: each further round takes as long as the last of the few.
+void FittingPlans::time(FittingPlan& found) const {
+  if (found.plan.rounds <= kFewRounds) return;
+  const Duration round = found.step - of_few_rounds(found.plan, kFewRounds - 1).step;
+  found.step += round * (found.plan.rounds - kFewRounds);
+}
+
+CoarseStep FittingPlans::of_few_rounds(const Plan& plan, std::int64_t rounds) const {
+  if (plan.rounds == rounds) return steps_.step(plan);
+  const Predictor few =
+      predictor_.with_batch(predictor_.job().micro_batch * rounds * plan.micro_batches_per_round);
+  Plan shorter = plan;
+  shorter.rounds = rounds;
+  CoarseStep step = CoarseSteps(few).step(shorter);
+  const Bytes missing(kTokenBytes * (predictor_.job().tokens() - few.job().tokens()));
+  step.hbm += missing;
+  step.host += missing;
+  return step;
+}
+
+/// By a layout of few of its rounds, of more than those; but for a little at most.
+Memory FittingPlans::memory_of_few(const Plan& plan) const {
+  const Predictor few = predictor_.with_batch(predictor_.job().micro_batch * kFewRounds *
+                                              plan.micro_batches_per_round);
+  Plan shorter = plan;
+  shorter.rounds = kFewRounds;
+  Memory memory = layout_memory(few, shorter);
+  const Bytes missing(kTokenBytes * (predictor_.job().tokens() - few.job().tokens()));
+  for (const Tier tier : {Tier::hbm, Tier::host}) at(memory, tier).peak += missing;
+  return memory;
+}
+
+/// Exactly, but of plans with many tasks, which take no more than that.
+Memory FittingPlans::memory_at_most(const Plan& plan) const {
+  if (plan.rounds <= kFewRounds || estimator_.estimate(plan).tasks <= kManyTasks) {
+    return layout_memory(predictor_, plan);
+  }
+  Memory memory = memory_of_few(plan);
+  bool is_near = false;
+  for (const Tier tier : {Tier::hbm, Tier::host}) {
+    TierMemory& used = at(memory, tier);
+    is_near |= used.fits();
+    used.peak += kLittleLeft;
+    is_near &= !used.fits();
+    if (is_near) return layout_memory(predictor_, plan);
+  }
+  return memory;
+}
+
+/// By a layout of few rounds, and where that leaves little by one of all of them.
+bool FittingPlans::really_fits(FittingPlan& found) const {
+  throw_if_stopped(settings_.stop);
+  if (!is_within(found, all_room())) return false;
+  if (found.plan.rounds > kFewRounds) {
+    found.memory = memory_of_few(found.plan);
+    if (all_fit(found.memory, kLittleLeft)) return true;
+  }
+  found.memory = layout_memory(predictor_, found.plan);
+  return all_fit(found.memory);
+}
+
+/// Its step as it is predicted, where its graph is no large one.
+void FittingPlans::predict(FittingPlan& found) const {
+  if (estimator_.estimate(found.plan).tasks > kManyTasks) return;
+  found.step = predictor_.step(found.plan);
+}
+
+}  // namespace sluice::planner

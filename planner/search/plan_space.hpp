@@ -1,0 +1,43 @@
+// The plans that a search considers: structure first, then the buffers of a structure.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "planner/plans/plan.hpp"
+#include "planner/predictions/plan_estimate.hpp"
+#include "planner/predictions/predict.hpp"
+
+namespace sluice::planner {
+
+struct Candidate {
+  Plan plan;
+  PlanEstimate estimate;
+};
+
+/// Writes what the user fixed into a plan (apply_plan_overrides); may leave it invalid.
+using Pins = std::function<void(Plan&)>;
+
+/// Every combination of rounds, what blocks keep and where, residency, and gradients' tier, with
+/// usual buffers: uniform keep levels in HBM and on the host, mixtures that keep more for as many
+/// of the last blocks as memory allows, weights or all state of as many blocks as fit in HBM, state
+/// of embed, head and the first blocks staged. Only plans that are valid with the pins in, once
+/// each.
+[[nodiscard]] std::vector<Candidate> structures(const PlanEstimator& estimator,
+                                                const Predictor& predictor, const Pins& pins);
+
+/// Variations of `base` in buffer counts, prefetch depth, copy chunk, threads, time of updates and
+/// staged units.
+[[nodiscard]] std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimator,
+                                                const Predictor& predictor, const Pins& pins);
+
+/// The plan of these that takes the least of a tier: one buffer of each kind, one micro-batch a
+/// round, only inputs kept. On the host tier's behalf records stay in HBM.
+[[nodiscard]] std::vector<Candidate> leanest(const PlanEstimator& estimator,
+                                             const Predictor& predictor, const Pins& pins);
+
+/// log10 of the number of plans of this job on this machine, as docs/design/plan-space.md counts
+/// them.
+[[nodiscard]] double space_log10(const Predictor& predictor);
+
+}  // namespace sluice::planner

@@ -1,0 +1,254 @@
+#include "planner/search/remedies.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+
+#include "planner/plans/disk_state.hpp"
+#include "planner/search/disk_search.hpp"
+#include "planner/search/disk_shares.hpp"
+#include "planner/search/fitting_plans.hpp"
+#include "sim/error.hpp"
+#include "sim/units_text.hpp"
+
+namespace sluice::planner {
+namespace {
+
+constexpr std::size_t kRemedies = 3;
+/// Fewer tokens leave a GPU idle while weights and their gradients are read and written.
+constexpr std::int64_t kLeastMlpChunk = 1024;
+/// More than the least that will do, and what makes it worth a word.
+constexpr double kRoomy = 1.1, kMuchFaster = 0.9;
+/// Host memory that no plan fills.
+constexpr Bytes kPlenty{1ll << 58};
+
+/// A changed request.
+struct Change {
+  Job job;
+  ResolvedMachine machine;
+  Bytes on_disk{0};  ///< What the host lacks is to lie there.
+};
+
+/// A plan that fits after a change; none where no sketch does.
+std::optional<FittingPlan> plan_after(const Change& change, const Predictor& predictor,
+                                      const Calibration& calibration,
+                                      const SearchSettings& settings) {
+  try {
+    validate(change.job);
+    const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
+                            predictor.costs().switches());
+    if (change.on_disk.count() > 0) return fitting_on_disk(changed, change.on_disk, settings);
+    const FittingPlans in_memory(changed, settings);
+    auto found = in_memory.any();
+    if (found || !change.machine.state_on_disk) return found;
+    const auto lean = in_memory.leanest(Tier::host);
+    if (lean) return fitting_on_disk(changed, at(lean->memory, Tier::host).missing(), settings);
+  } catch (const BadRequest&) {
+    // The pins do not go with the changed job: no remedy.
+  }
+  return std::nullopt;
+}
+
+/// Divisors of `value` below it, largest first.
+std::vector<std::int64_t> smaller_divisors(std::int64_t value) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t d = value - 1; d >= 1; --d) {
+    if (value % d == 0) all.push_back(d);
+  }
+  return all;
+}
+
+std::vector<std::int64_t> halvings(std::int64_t value, std::int64_t least) {
+  std::vector<std::int64_t> all;
+  for (value /= 2; value >= least; value /= 2) all.push_back(value);
+  return all;
+}
+
+Bytes whole_mib(Bytes bytes) {
+  const std::int64_t mib = 1 << 20;
+  return Bytes((bytes.count() + mib - 1) / mib * mib);
+}
+
+/// `memory` with so much more of each tier that is short.
+Memory with_more(const Memory& memory, double factor) {
+  Memory more = memory;
+  for (TierMemory& tier : more) {
+    if (tier.fits()) continue;
+    tier.peak = Bytes(static_cast<std::int64_t>(factor * static_cast<double>(tier.peak.count())));
+  }
+  return more;
+}
+
+class Remedies {
+ public:
+  Remedies(const Predictor& predictor, const Calibration& calibration,
+           const SearchSettings& settings)
+      : predictor_(predictor), calibration_(calibration), settings_(settings) {}
+
+  /// Adds the first of `values` that fits, as `field` of the job.
+  void try_job(const std::string& field, std::int64_t now, const std::vector<std::int64_t>& values,
+               const std::function<void(Job&, std::int64_t)>& set) {
+    for (const std::int64_t value : values) {
+      if (is_over()) return;
+      Change change{predictor_.job(), predictor_.machine()};
+      set(change.job, value);
+      if (add(change, field + " " + std::to_string(value) + " instead of " + std::to_string(now),
+              field + "=" + std::to_string(value), true)) {
+        return;
+      }
+    }
+  }
+
+  bool add(const Change& change, std::string what, std::string setting, bool changes_bits) {
+    if (full()) return false;
+    const auto best = plan_after(change, predictor_, calibration_, settings_);
+    if (!best) return false;
+    found_.push_back({std::move(what), std::move(setting), changes_bits, best->step});
+    return true;
+  }
+
+  /// What `memory` lacks; and the step with a tenth more, where that is much shorter: with the
+  /// least that will do only slow plans fit.
+  void add_memory(const Memory& memory) {
+    if (!found_.empty() && settings_.is_late()) return;
+    const MoreMemory more = more_memory(predictor_.machine(), memory);
+    if (more.what.empty() || !add({predictor_.job(), more.machine}, more.what, more.setting, false))
+      return;
+    if (settings_.is_late()) return;
+    const MoreMemory roomy = more_memory(predictor_.machine(), with_more(memory, kRoomy));
+    const auto best =
+        plan_after({predictor_.job(), roomy.machine}, predictor_, calibration_, settings_);
+    Remedy& said = found_.back();
+    if (!best || to_seconds(best->step) > kMuchFaster * to_seconds(said.step)) return;
+    said.what += " (" + format_seconds(to_seconds(best->step)) + " with a tenth more)";
+  }
+
+  /// State on the disk instead of what the host lacks; and how much longer a step then takes than
+  /// one with host memory enough.
+  void add_disk(Bytes host_short) {
+    const ResolvedMachine& machine = predictor_.machine();
+    if (is_over() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
+    if (host_short > machine.disk) return;  // What leaves the host takes as much there.
+    Change change{predictor_.job(), machine};
+    change.machine.state_on_disk = true;
+    change.on_disk = host_short;
+    const auto best = plan_after(change, predictor_, calibration_, settings_);
+    if (!best || !uses_disk(best->plan)) return;
+    std::string what = disk_share_text(best->plan);
+    change.machine.host = kPlenty;
+    change.machine.state_on_disk = false;
+    change.on_disk = Bytes(0);
+    if (const auto base = plan_after(change, predictor_, calibration_, settings_)) {
+      const Duration more = best->step - base->step;
+      if (more > Duration(0)) what += ": +" + format_seconds(to_seconds(more)) + " a step";
+    }
+    const std::int64_t gib = 1ll << 30;
+    const std::int64_t needed = (at(best->memory, Tier::disk).peak.count() + gib - 1) / gib;
+    found_.push_back({what, "--disk " + std::to_string(needed) + "GiB", false, best->step});
+  }
+
+  [[nodiscard]] bool full() const { return found_.size() >= kRemedies; }
+  /// Nothing but more memory is tried then.
+  [[nodiscard]] bool is_over() const { return full() || settings_.is_late(); }
+  [[nodiscard]] std::vector<Remedy> take() { return std::move(found_); }
+
+ private:
+  const Predictor& predictor_;
+  const Calibration& calibration_;
+  const SearchSettings& settings_;
+  std::vector<Remedy> found_;
+};
+
+}  // namespace
+
+MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory) {
+  MoreMemory more{machine, {}, {}};
+  for (const Tier tier : {Tier::hbm, Tier::host, Tier::disk}) {
+    const TierMemory& used = at(memory, tier);
+    if (used.fits()) continue;
+    const Bytes needed = whole_mib(used.peak);
+    (tier == Tier::hbm    ? more.machine.hbm
+     : tier == Tier::host ? more.machine.host
+                          : more.machine.disk) = needed;
+    const std::string name = to_string(tier);
+    more.what += (more.what.empty() ? "" : ", ") + name + " " + format_bytes(needed) +
+                 " instead of " + format_bytes(used.capacity);
+    more.setting += (more.setting.empty() ? "--" : " --") + name + " " +
+                    std::to_string(needed.count() >> 20) + "MiB";
+  }
+  return more;
+}
+
+std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& shortage,
+                                 const Calibration& calibration, const SearchSettings& settings) {
+  Remedies remedies(predictor, calibration, settings);
+  const Job& job = predictor.job();
+  if (shortage.tier == Tier::hbm) {
+    remedies.try_job("loss_chunk", job.loss_chunk,
+                     halvings(std::min(job.loss_chunk, job.micro_tokens()), 16),
+                     [](Job& changed, std::int64_t value) { changed.loss_chunk = value; });
+    remedies.try_job("micro_batch", job.micro_batch, smaller_divisors(job.micro_batch),
+                     [](Job& changed, std::int64_t value) { changed.micro_batch = value; });
+    // Fewer sequences at a time would cost less than an MLP that is computed again.
+    if (job.micro_batch == 1 && !job.model.experts) {
+      remedies.try_job("mlp_chunk", job.mlp_chunk, halvings(job.mlp_tokens(), kLeastMlpChunk),
+                       [](Job& changed, std::int64_t value) { changed.mlp_chunk = value; });
+    }
+  }
+  if (shortage.tier == Tier::host) {
+    remedies.add_disk(shortage.short_by);
+  }
+  remedies.add_memory(shortage.memory);
+  if (shortage.tier == Tier::host && job.gradient_wire == GradientWire::fp32 &&
+      !remedies.is_over()) {
+    Change change{job, predictor.machine()};
+    change.job.gradient_wire = GradientWire::bf16;
+    remedies.add(change, "gradients cross the link and wait as bf16", "gradient_wire=bf16", true);
+  }
+  // Weights, state and gradients do not shrink with the sequence.
+  if (shortage.tier != Tier::hbm) return remedies.take();
+  remedies.try_job("seq_len", job.seq_len, halvings(job.seq_len, 16),
+                   [](Job& changed, std::int64_t value) { changed.seq_len = value; });
+  return remedies.take();
+}
+
+std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
+                                       const Predictor& predictor, const Calibration& calibration,
+                                       const SearchSettings& settings) {
+  const std::string without = ", without " + given.flag;
+  const std::string taken_back = given.flag + "=";
+  std::vector<Remedy> remedies;
+  const auto found = search_or_remedy(predictor, calibration, settings);
+  if (const auto* planned = std::get_if<Planned>(&found)) {
+    remedies.push_back({"another plan, found by search" + without, taken_back, false,
+                        planned->best.prediction.step});
+  } else {
+    remedies = std::get<Infeasible>(found).remedies;
+    for (Remedy& remedy : remedies) {
+      remedy.what += without;
+      remedy.setting.insert(0, taken_back + " ");
+    }
+  }
+  const MoreMemory more = more_memory(predictor.machine(), memory);
+  const Prediction as_given = Predictor(predictor.job(), more.machine, calibration,
+                                        predictor.residency(), predictor.costs().switches())
+                                  .predict(given.plan)
+                                  .prediction;
+  if (as_given.fits) {
+    if (remedies.size() == kRemedies) remedies.pop_back();
+    remedies.push_back({more.what, more.setting, false, as_given.step});
+  }
+  return remedies;
+}
+
+std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,
+                                                   const Calibration& calibration,
+                                                   const SearchSettings& settings) {
+  auto found = search(predictor, settings);
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) {
+    infeasible->remedies = remedies_for(predictor, *infeasible, calibration, settings);
+  }
+  return found;
+}
+
+}  // namespace sluice::planner

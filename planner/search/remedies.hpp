@@ -1,0 +1,46 @@
+// What to change so that a request fits.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/search/search.hpp"
+
+namespace sluice::planner {
+
+/// Up to three remedies, smallest first: smaller loss_chunk, smaller micro_batch, of single
+/// sequences smaller mlp_chunk, state on the disk, more memory of the tier (exactly what the
+/// leanest plan lacks, in whole MiB), gradients as bf16, shorter seq_len. Each has a plan that
+/// fits, whose step a search may shorten. Of the settings pins, stop and until count: once it is
+/// late only more memory is tried, and that only where there is no remedy yet.
+[[nodiscard]] std::vector<Remedy> remedies_for(const Predictor& predictor,
+                                               const Infeasible& shortage,
+                                               const Calibration& calibration,
+                                               const SearchSettings& settings);
+
+/// A machine with more of what `memory` lacks on the one given, in whole MiB.
+struct MoreMemory {
+  ResolvedMachine machine;
+  std::string what, setting;  ///< Empty where nothing lacks.
+};
+[[nodiscard]] MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory);
+
+/// A plan that was not searched for, and the flag that gave it.
+struct GivenPlan {
+  Plan plan;
+  std::string flag;  ///< "--plan" or "--policy".
+};
+
+/// Up to three remedies where a given plan needs more than there is (`memory`): what a search finds
+/// without it, or what that lacks; and the memory that it needs.
+[[nodiscard]] std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
+                                                     const Predictor& predictor,
+                                                     const Calibration& calibration,
+                                                     const SearchSettings& settings);
+
+/// search(), with remedies where nothing fits.
+[[nodiscard]] std::variant<Planned, Infeasible> search_or_remedy(const Predictor& predictor,
+                                                                 const Calibration& calibration,
+                                                                 const SearchSettings& settings);
+
+}  // namespace sluice::planner

@@ -1,0 +1,50 @@
+// How much of a step each lane works, and what it copies: measured while a run goes on.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "engine/execution/observer.hpp"
+#include "engine/records/metrics.hpp"
+#include "planner/graph/step_graph.hpp"
+
+namespace sluice::profiler {
+
+/// Sums the spans of tasks by lane, and passes every event on. Lanes write counters of their own.
+class LaneMeter final : public engine::Observer {
+ public:
+  /// `next` must outlive it.
+  LaneMeter(const planner::StepGraph& graph, engine::Observer& next);
+
+  void task_ran(const engine::TaskEvent& event) override;
+  void calls_begin(std::uint32_t task, std::int64_t step) override {
+    next_.calls_begin(task, step);
+  }
+  void calls_end() override { next_.calls_end(); }
+
+  /// Fills in `busy` and the bytes moved of a step that took `line.step_time`, and starts anew. A
+  /// task counts where it ends, and a lane is never busier than all of the time.
+  void read(engine::StepMetrics& line);
+  /// What a lane's tasks have taken since. From any thread.
+  [[nodiscard]] Duration worked(planner::LaneKind lane) const {
+    return Duration(lanes_[static_cast<std::size_t>(lane)].nanoseconds.load());
+  }
+
+ private:
+  struct TaskLane {
+    planner::LaneKind lane;
+    std::int64_t bytes;
+  };
+  struct Counters {
+    bool used = false;
+    std::atomic<std::int64_t> nanoseconds{0};
+    std::atomic<std::int64_t> bytes{0};
+  };
+  std::vector<TaskLane> tasks_;
+  std::array<Counters, planner::kLaneKinds> lanes_;
+  engine::Observer& next_;
+};
+
+}  // namespace sluice::profiler

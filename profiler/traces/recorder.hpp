@@ -1,0 +1,82 @@
+// The measured trace: an observer that keeps the task events of chosen steps in memory it owns
+// before the run starts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/execution/observer.hpp"
+#include "planner/graph/step_graph.hpp"
+#include "sim/simulate.hpp"
+#include "sim/trace.hpp"
+
+namespace sluice::profiler {
+
+/// Steps to record: first .. first + count - 1 of the run, from 1.
+struct StepRange {
+  std::int64_t first = 1;
+  std::int64_t count = 3;
+};
+
+/// Lanes write disjoint slots, so nothing is locked; read it only after the run (or the executor's
+/// `run`) has returned.
+class Recorder final : public engine::Observer {
+ public:
+  /// Span of one task, instants on the run's clock.
+  using Span = sim::Timeline::Span;
+
+  /// `stops`: steps after which the run stands still for something else (an evaluation, a save).
+  Recorder(const planner::StepGraph& graph, StepRange steps, std::vector<std::int64_t> stops = {});
+  void task_ran(const engine::TaskEvent& event) override;
+
+  [[nodiscard]] StepRange steps() const { return steps_; }
+  [[nodiscard]] std::size_t tasks_per_step() const { return tasks_per_step_; }
+  [[nodiscard]] const std::vector<std::int64_t>& stops() const { return stops_; }
+  /// Whether every task of `step` was recorded.
+  [[nodiscard]] bool has(std::int64_t step) const;
+  /// Spans of `step` in template order. Throws std::logic_error unless has(step).
+  [[nodiscard]] std::vector<Span> spans(std::int64_t step) const;
+  /// Forgets everything and records `steps` from now on; the count may not grow.
+  void restart(StepRange steps);
+
+ private:
+  struct Slot {
+    Instant start;
+    Instant end;
+    bool written = false;
+  };
+  [[nodiscard]] std::size_t slot_of(std::int64_t step) const {
+    return static_cast<std::size_t>(step - steps_.first) * tasks_per_step_;
+  }
+  std::size_t tasks_per_step_;
+  StepRange steps_;
+  std::vector<std::int64_t> stops_;
+  std::vector<Slot> slots_;
+};
+
+/// Spans of `count` steps from `first` on, parallel to as many first tasks of a step graph (ids s1
+/// on); the clock starts with the first of them, and stands still while the run does after a step
+/// that it stops at: for the longest time between that step and the next in which no lane works.
+[[nodiscard]] std::vector<Recorder::Span> recorded_steps(const Recorder& recorder,
+                                                         std::int64_t first, std::int64_t count);
+
+/// The same of the three steps that a step graph holds: parallel to all its tasks.
+[[nodiscard]] inline std::vector<Recorder::Span> three_steps(const Recorder& recorder,
+                                                             std::int64_t first) {
+  return recorded_steps(recorder, first, 3);
+}
+
+/// A trace of `graph` with these spans, parallel to its tasks: of all its steps, or of fewer, whole
+/// ones. Where `source` is the device's (event, cupti), tasks that only the CPU can run are
+/// `clock`.
+[[nodiscard]] sim::Trace trace_of(const planner::StepGraph& graph,
+                                  const std::vector<Recorder::Span>& spans, sim::SpanSource source);
+
+/// Lanes that a GPU may run by itself; the others are always the CPU's.
+[[nodiscard]] constexpr bool is_device_lane(planner::LaneKind lane) {
+  return lane == planner::LaneKind::compute || lane == planner::LaneKind::h2d ||
+         lane == planner::LaneKind::d2h;
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,39 @@
+// A run folder's traces as one file for Perfetto, and in words where its step time goes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "planner/graph/step_graph.hpp"
+#include "planner/predictions/stalls.hpp"
+#include "profiler/traces/recorder.hpp"
+#include "sim/trace.hpp"
+#include "sim/trace_file.hpp"
+
+namespace sluice::profiler {
+
+/// Spans of `trace` in the order of `graph`'s tasks. Throws BadRequest naming the first task that
+/// the trace lacks.
+[[nodiscard]] std::vector<Recorder::Span> spans_of(const planner::StepGraph& graph,
+                                                   const sim::Trace& trace,
+                                                   const std::string& where);
+
+/// Tasks from the end of s3/grads back through whatever ended last before each could start, down to
+/// the first: from predicted or measured spans alike.
+[[nodiscard]] std::vector<sim::TaskId> critical_tasks(const planner::StepGraph& graph,
+                                                      const std::vector<Recorder::Span>& spans);
+
+/// The largest stall and what would remove it; "compute" where nothing is waited for.
+[[nodiscard]] std::string dominant_stall(const planner::StallTimes& stalls);
+
+struct TraceExport {
+  std::vector<sim::NamedTrace> traces;  ///< Predicted and measured, each with its critical path.
+  std::string summary;
+};
+
+/// Reads run.yaml, plan.json, predicted.trace and, where the run got that far, measured.trace of a
+/// run folder. Throws BadRequest where one is missing or they do not belong together.
+[[nodiscard]] TraceExport export_run(const std::filesystem::path& folder);
+
+}  // namespace sluice::profiler

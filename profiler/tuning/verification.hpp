@@ -1,0 +1,56 @@
+// Does it predict, or remember? Plans that have never run are promised in the ledger, then run.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "planner/requests/run_planning.hpp"
+#include "profiler/tuning/autotune.hpp"
+
+namespace sluice::profiler {
+
+/// One plan that was predicted before it ever ran.
+struct VerifiedPlan {
+  std::string name;  ///< "best depth", "one buffer"
+  planner::Plan plan;
+  std::string plan_hash;
+  Seconds predicted{0}, low{0}, high{0};
+  Seconds measured{0};  ///< Median.
+  std::int64_t steps = 0;
+  std::string ledger_line;  ///< Hash of the prediction's line.
+  [[nodiscard]] double error() const { return predicted / measured - 1; }
+};
+
+struct Verification {
+  VerifiedPlan best_depth;
+  VerifiedPlan one_buffer;
+  std::vector<std::string> tuned;  ///< Hashes of the plans that calibration was fitted to.
+  planner::Calibration calibration;
+  /// Step time of one buffer over step time of the best depth.
+  [[nodiscard]] double predicted_ratio() const {
+    return one_buffer.predicted / best_depth.predicted;
+  }
+  [[nodiscard]] double measured_ratio() const { return one_buffer.measured / best_depth.measured; }
+  [[nodiscard]] double ratio_error() const { return predicted_ratio() / measured_ratio() - 1; }
+  [[nodiscard]] bool holds(double tolerance) const;
+};
+
+struct VerificationOptions {
+  std::filesystem::path ledger;
+  std::int64_t steps = 12;  ///< Measured of each plan, in `bursts` that take turns.
+  std::int64_t bursts = 3;
+  std::function<void(const std::string& line)> say;
+};
+
+/// Tunes further on streaming plans of other numbers of rounds than those it then verifies, so that
+/// every kind of task has been seen; picks a number of rounds whose plans were never run (the one
+/// where buffering matters most), the best depth for it and the same plan with one buffer; appends
+/// both predictions to the ledger; runs the two by turns; appends the measurements.
+/// Throws BadRequest where the job has fewer than three numbers of rounds to choose from.
+[[nodiscard]] Verification verify_prediction(const planner::RunPlanning& run,
+                                             const TuneOutcome& tuned,
+                                             const VerificationOptions& options);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,37 @@
+// Causal grouped-query attention in double precision, query by query, with what bounds the error of
+// a bf16 implementation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/scratch/attention_shape.hpp"
+
+namespace sluice::engine {
+
+using planner::AttentionShape;
+
+/// Operands by shape, rows as AttentionShape states them: qkv [tokens, qkv_row] holds heads of
+/// query, key and value from columns 0, heads * head_dim and (heads + kv_heads) * head_dim on.
+struct AttentionOperands {
+  std::vector<double> qkv;             ///< [tokens, qkv_row]
+  std::vector<double> d_out;           ///< [tokens, out_row]
+  std::vector<std::int32_t> starts{};  ///< [sequences, length], of documents; empty: none.
+};
+
+/// A result and, element by element, the sum of the magnitudes whose rounding makes its error.
+struct Bounded {
+  std::vector<double> value;
+  std::vector<double> magnitude;
+};
+
+struct AttentionReference {
+  Bounded out;              ///< [tokens, out_row]; magnitude: sum of weight * |v|, plus |out|.
+  Bounded d_qkv;            ///< [tokens, qkv_row]; magnitudes as attention_reference.cpp derives.
+  std::vector<double> lse;  ///< [sequences, heads, length]
+};
+
+[[nodiscard]] AttentionReference reference_attention(const AttentionShape& shape,
+                                                     const AttentionOperands& operands);
+
+}  // namespace sluice::engine

@@ -1,0 +1,153 @@
+#include "planner/buying/buy.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/planner/buying.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::machines_of;
+using test::nodes_of;
+using test::part_prices;
+using test::priced;
+
+class Buy : public test::Buying {};
+
+TEST_F(Buy, RanksByStepTimeAndKeepsWhatDoesNotFitAsARow) {
+  const std::string slow = machine("slow");
+  const std::string fast = machine("fast", 4);
+  const std::string small = machine("small", 8, 4096);
+  config_.machine = slow;
+  BuyRequest request;
+  request.machines = {slow, small, fast};
+  request.tokens = 1e6;
+  request.days = 1e9;
+  request.budget_usd = 10;
+  request.prices.machines[fast] = priced(20, 1);
+  const BuyReport report = buy(config_, request);
+  const std::vector<BuyRow> rows = machines_of(report);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].machine, fast);
+  EXPECT_EQ(rows[1].machine, slow);
+  EXPECT_EQ(rows[2].machine, small);
+  EXPECT_FALSE(rows[2].fits);
+  EXPECT_NE(rows[2].limit.find("hbm"), std::string::npos);
+  EXPECT_NEAR(*rows[0].days, 1e6 / rows[0].tokens_per_s / 86400, 1e-9);
+  EXPECT_LE(*rows[0].days_low, *rows[0].days);
+  EXPECT_GE(*rows[0].days_high, *rows[0].days);
+  EXPECT_EQ(rows[0].cost, 20);
+  EXPECT_EQ(rows[0].within_budget, false);
+  EXPECT_EQ(rows[0].within_days, true);
+  EXPECT_FALSE(rows[1].price.has_value());  // Never guessed.
+  EXPECT_FALSE(rows[0].nearest_case.empty());
+}
+
+TEST_F(Buy, RentIsPriceTimesHours) {
+  const std::string only = machine("only");
+  BuyRequest request = request_of(only);
+  request.tokens = 1e6;
+  request.payment = Payment::rent;
+  request.prices.machines[only] = priced({}, 2);
+  const BuyReport report = buy(config_, request);
+  const std::vector<BuyRow> rows = machines_of(report);
+  EXPECT_NEAR(*rows[0].cost, 2 * 24 * *rows[0].days, 1e-9);
+}
+
+TEST_F(Buy, ElasticityOfAComputeBoundStepIsThatOfCompute) {
+  const BuyRequest request = request_of(machine("only", 0.05));
+  const BuyReport report = buy(config_, request);
+  double compute = 0, h2d = 0;
+  for (const auto& [resource, value] : report.elasticity) {
+    if (resource == "compute") compute = value;
+    if (resource == "h2d") h2d = value;
+  }
+  EXPECT_LT(compute, -0.8);  // 1 % faster products, almost 1 % less time
+  EXPECT_NEAR(h2d, 0, 0.05);
+  EXPECT_EQ(report.upgrades.size(), 3u);
+  for (const Upgrade& upgrade : report.upgrades) {
+    EXPECT_TRUE(upgrade.fits);
+    EXPECT_GE(*upgrade.speedup, 1 - 1e-9) << upgrade.what;
+  }
+}
+
+TEST_F(Buy, AlwaysComparesARentedNodeAndNeverGuessesItsPrice) {
+  const std::string only = machine("only");
+  BuyRequest request = request_of(only);
+  request.tokens = 1e9;
+  request.prices.machines["h100-sxm"] = priced({}, 2);
+  const std::vector<BuyRow> unpriced = nodes_of(buy(config_, request));
+  ASSERT_EQ(unpriced.size(), 1u);
+  EXPECT_EQ(unpriced[0].machine, "8x-h100-sxm");
+  EXPECT_EQ(unpriced[0].gpus, 8);
+  EXPECT_FALSE(unpriced[0].rent_usd.has_value());
+  request.prices.machines["8x-b200"] = priced({}, 40);
+  EXPECT_EQ(nodes_of(buy(config_, request)).size(), 2u);
+}
+
+// One run costs 2 USD/h for some hours; the machine costs 20,000: renting wins until enough runs.
+TEST_F(Buy, VerdictComesFirstAndWeighsRentAgainstPrice) {
+  const std::string only = machine("only");
+  BuyRequest request = request_of(only);
+  request.tokens = 1e6;
+  request.prices.machines[only] = priced(20000, 2);
+  EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Rent, do not buy"));
+  request.prices.machines[only].rent_usd_per_hour = 1e12;
+  EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Buy " + only));
+  request.budget_usd = 5;
+  EXPECT_TRUE(buy(config_, request).verdict.front().starts_with("Nothing that fits"));
+  request.prices.machines.clear();
+  EXPECT_THAT(buy(config_, request).verdict.front(),
+              testing::StartsWith("What is to be had within 5 USD cannot be said"));
+  request.prices = {};
+  request.budget_usd.reset();
+  EXPECT_NE(buy(config_, request).verdict.back().find("No prices were given"), std::string::npos);
+}
+
+TEST_F(Buy, ABudgetIsForTheMachineAndItsOrderUnlessTheMachineIsOwned) {
+  BuyRequest request = request_of("rtx-4090");
+  request.tokens = 1e9;
+  request.prices = part_prices();
+  request.budget_usd = 3200;  // The machine, or the order, but not both.
+  const auto memory = [](const BuyReport& report) {
+    for (const Upgrade& one : report.upgrades) {
+      if (one.what.starts_with("+2 DIMMs")) return one;
+    }
+    return Upgrade{};
+  };
+  const BuyReport both = buy(config_, request);
+  EXPECT_EQ(memory(both).total, 3350);
+  EXPECT_EQ(memory(both).within_budget, false);
+  EXPECT_FALSE(both.rows.front().owned);
+  request.owned = true;
+  const BuyReport mine = buy(config_, request);
+  EXPECT_EQ(memory(mine).within_budget, true);
+  EXPECT_TRUE(mine.verdict.front().starts_with("Use what you have: rtx-4090"));
+  for (const BuyRow& row : machines_of(mine)) {
+    EXPECT_EQ(row.owned, row.machine == "rtx-4090");
+    EXPECT_FALSE(row.owned && (row.cost || row.buy_usd));
+  }
+}
+
+TEST_F(Buy, TheMachineAskedAboutIsARow) {
+  config_.machine = machine("mine");
+  const std::string other = machine("other");
+  BuyRequest request;
+  request.machines = {other};
+  EXPECT_EQ(machines_of(buy(config_, request)).size(), 2u);
+}
+
+TEST_F(Buy, DoesNotDependOnTheThreads) {
+  BuyRequest request;
+  request.machines = {"rtx-4090", "h200", "l40s"};
+  request.tokens = 1e9;
+  config_.machine = "rtx-4090";
+  request.threads = 1;
+  const std::string one = to_json_text(buy(config_, request));
+  request.threads = 3;
+  EXPECT_EQ(to_json_text(buy(config_, request)), one);
+}
+
+}  // namespace
+}  // namespace sluice::planner

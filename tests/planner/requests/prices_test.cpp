@@ -1,0 +1,65 @@
+#include "planner/requests/prices.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/error.hpp"
+#include "tests/planner/buying.hpp"
+
+namespace sluice::planner {
+namespace {
+
+class PriceFile : public test::Buying {};
+
+TEST_F(PriceFile, AMachineIsTheSumOfItsPartsWhereEachHasAPrice) {
+  const auto file = write("parts.yaml", R"(parts:
+  gpu rtx-4090: {buy_usd: 1600, date: 2026-02-01}
+  cpu ryzen-9-9950x: {buy_usd: 1000, date: 2026-01-01}
+  64 GiB DDR5-5600: {buy_usd: 200, date: 2026-02-01}
+  ssd gen4: {buy_usd: 150, date: 2026-02-01}
+)");
+  const PriceList prices = read_prices(file);
+  EXPECT_EQ(prices.of("rtx-4090").buy_usd, 1600 + 1000 + 2 * 200 + 150);
+  EXPECT_EQ(prices.of("rtx-4090").date, "2026-01-01");
+  EXPECT_EQ(prices.of("rtx-4090 + 4x64 GiB DDR5-5600").buy_usd, 1600 + 1000 + 4 * 200 + 150);
+  EXPECT_FALSE(prices.of("rtx-5090").buy_usd.has_value());
+  const Composition now = find_composition("rtx-4090").value();
+  // Two modules more; a whole new kit of another size has no price here.
+  EXPECT_EQ(prices.change(now, find_composition("rtx-4090 + 4x64 GiB DDR5-5600").value()), 400);
+  EXPECT_FALSE(prices.change(now, find_composition("rtx-4090 + 2x48 GiB DDR5-5600").value()));
+  EXPECT_THROW((void)read_prices(write("e.yaml", "part: {x: {buy_usd: 1, date: d}}")), BadRequest);
+  EXPECT_THROW((void)read_prices(write("f.yaml", "prices: {}\n[a, b]: {}\n")), BadRequest);
+  EXPECT_THROW((void)read_prices(write("g.yaml", "prices: {\xff: {}}\n")), BadRequest);
+}
+
+TEST_F(PriceFile, NeedsADateAndKnownKeys) {
+  const auto good =
+      write("good.json", R"({"prices": {"h200": {"buy_usd": 1, "date": "2026-01-31"}}})");
+  EXPECT_EQ(read_prices(good).machines.at("h200").buy_usd, 1);
+  EXPECT_THROW((void)read_prices(write("a.yaml", "prices: {h200: {buy_usd: 1}}")), BadRequest);
+  EXPECT_THROW((void)read_prices(write("b.yaml", "prices: {h200: {buy: 1, date: 2026-01-31}}")),
+               BadRequest);
+  EXPECT_THROW((void)read_prices(write("c.yaml", "prices: {h200: {buy_usd: -1, date: x}}")),
+               BadRequest);
+  EXPECT_THROW((void)read_prices(write("d.yaml", "h200: 1")), BadRequest);
+  const auto refusal = [&](const std::string& text) {
+    try {
+      (void)read_prices(write("names.yaml", text));
+    } catch (const BadRequest& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_THAT(refusal("prices: {rtx-409: {buy_usd: 1, date: d}}"),
+              testing::AllOf(testing::HasSubstr("prices.rtx-409"), testing::HasSubstr("rtx-4090")));
+  EXPECT_THAT(refusal("parts: {gpu rtx-409: {buy_usd: 1, date: d}}"),
+              testing::HasSubstr("did you mean \"rtx-4090\""));
+  EXPECT_THAT(refusal("parts: {64 GB: {buy_usd: 1, date: d}}"), testing::HasSubstr("is no part"));
+  EXPECT_EQ(refusal("prices: {8x-b200: {rent_usd_per_hour: 1, date: d}, mine.json: {buy_usd: 2, "
+                    "date: d}, rtx-4090 + 4x64 GiB DDR5-5600: {buy_usd: 3, date: d}}"),
+            "");
+  EXPECT_THROW((void)read_prices(folder_ / "absent.yaml"), BadRequest);
+}
+
+}  // namespace
+}  // namespace sluice::planner

@@ -1,0 +1,171 @@
+// Search against brute force on spaces small enough to try every plan.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "planner/graph/record.hpp"
+#include "planner/relaxation/plan_relaxation.hpp"
+#include "planner/search/search.hpp"
+#include "sim/error.hpp"
+#include "tests/planner/round_machine.hpp"
+#include "tests/planner/step_jobs.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::round_machine;
+
+/// A reduced problem: a small job, a machine on which something is scarce, most fields pinned.
+struct Problem {
+  Job job;
+  ResolvedMachine machine;
+  Pins pins;
+};
+
+/// Draws without the standard library's distributions.
+struct Draw {
+  std::uint64_t state;
+  std::int64_t below(std::int64_t n) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    return static_cast<std::int64_t>((state >> 33) % static_cast<std::uint64_t>(n));
+  }
+  double between(double low, double high) {
+    return low + (high - low) * static_cast<double>(below(1000)) / 1000;
+  }
+};
+
+Problem problem(std::uint64_t seed) {
+  Draw draw{seed * 77 + 5};
+  Problem made;
+  made.job = test::tiny_job(draw.below(4) == 0);
+  made.job.model.layers = 1 + draw.below(2);
+  made.job.batch_size = 2;
+  if (draw.below(4) == 0) made.job.optimizer.clip.reset();
+  made.machine = round_machine(DeviceKind::cuda);
+  MachineProfile& profile = made.machine.profile;
+  profile.h2d.value *= draw.between(0.3, 3);
+  profile.d2h.value *= draw.between(0.3, 3);
+  for (auto& [threads, rate] : profile.update) rate.value *= draw.between(0.3, 3);
+  made.machine.host = Bytes(8ll << 30);
+  made.machine.hbm = outside_arena_bytes(made.job, profile) +
+                     workspace_bytes(made.job, DeviceKind::cuda) +
+                     Bytes(static_cast<std::int64_t>(draw.between(0.25e6, 2.5e6)));
+  const When when = made.job.optimizer.clip ? When::forward : When::backward;
+  const std::int64_t rounds = draw.below(3);
+  const auto streams = kFewestStreams + static_cast<std::int64_t>(draw.below(2));
+  made.pins = [when, rounds, streams](Plan& plan) {
+    plan.weight_buffers = plan.gradient_buffers = plan.activation_buffers = 2;
+    plan.prefetch_depth = 1;
+    plan.state_buffers = 0;
+    plan.stream_buffers = streams;
+    plan.threads = 1;
+    plan.copy_chunk = Bytes(0);
+    if (rounds > 0) {
+      plan.rounds = rounds;
+      plan.micro_batches_per_round = 2 / rounds;
+    }
+    for (UnitPlan& unit : plan.units) {
+      if (unit.executor == Executor::cpu) unit.when = when;
+      if (unit.executor == Executor::gpu) unit.when = When::after;
+    }
+    // Embedding and head are the CPU's.
+    for (UnitPlan* end : {&plan.units.front(), &plan.units.back()}) {
+      *end = UnitPlan{};
+      end->when = when;
+    }
+  };
+  return made;
+}
+
+std::vector<UnitPlan> block_choices() {
+  std::vector<UnitPlan> all;
+  for (const Keep keep : {Keep::input, Keep::selective, Keep::all}) {
+    for (const Tier keep_tier : {Tier::hbm, Tier::host}) {
+      for (const Tier weights : {Tier::hbm, Tier::host}) {
+        for (const Tier gradients : {Tier::hbm, Tier::host}) {
+          for (const Tier state : {Tier::hbm, Tier::host}) {
+            for (const Executor executor : {Executor::cpu, Executor::gpu}) {
+              UnitPlan unit{weights, gradients, state, keep, keep_tier, executor, When::after};
+              if (stages_state(unit) && gradients == Tier::host) continue;  // Only predicted.
+              all.push_back(unit);
+            }
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
+/// The fastest of every plan that fits, each simulated; zero where none does.
+Duration brute_force(const Predictor& predictor, const Pins& pins, std::int64_t& plans) {
+  const Job& job = predictor.job();
+  const std::vector<UnitPlan> choices = block_choices();
+  Duration best{0};
+  std::set<std::string> seen;
+  const auto blocks = static_cast<std::size_t>(job.model.layers);
+  std::size_t all = 1;
+  for (std::size_t i = 0; i < blocks; ++i) all *= choices.size();
+  for (const std::int64_t rounds : {1, 2}) {
+    for (std::size_t code = 0; code < all; ++code) {
+      Plan plan = uniform_plan(job, {}, rounds);
+      for (std::size_t i = 0, rest = code; i < blocks; ++i, rest /= choices.size()) {
+        plan.units[i + 1] = choices[rest % choices.size()];
+      }
+      pins(plan);
+      try {
+        validate(plan, job);
+      } catch (const BadRequest&) {
+        continue;
+      }
+      if (!seen.insert(plan_hash(plan)).second) continue;
+      ++plans;
+      const PlanScore score = predictor.score(plan);
+      if (score.step.count() > 0 && (best.count() == 0 || score.step < best)) best = score.step;
+    }
+  }
+  return best;
+}
+
+TEST(SearchProof, SearchIsBruteForceOnTwoHundredReducedProblems) {
+  std::vector<double> ratios;
+  int cut_short = 0;
+  std::int64_t plans = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Problem small = problem(seed);
+    // Two blocks only now and then: each of them squares the space.
+    if (seed % 10 != 0) small.job.model.layers = 1;
+    const Predictor predictor(small.job, small.machine, {});
+    const Duration best = brute_force(predictor, small.pins, plans);
+    const auto found = search(
+        predictor, {.pins = small.pins, .effort = 0, .threads = 2, .exhaustive = kSmallSpace});
+    const auto* planned = std::get_if<Planned>(&found);
+    ASSERT_EQ(planned != nullptr, best.count() > 0) << "seed " << seed;
+    if (planned == nullptr) continue;
+    EXPECT_EQ(planned->best.prediction.step, best) << "seed " << seed;
+    EXPECT_EQ(planned->optimality_gap, 0) << "seed " << seed;
+    EXPECT_LE(planned->relaxed_bound.count(), to_seconds(best).count() * (1 + 1e-9)) << seed;
+    ratios.push_back(planned->relaxed_bound.count() / to_seconds(best).count());
+    // Cut short, the gap is honest: nothing is faster than it allows.
+    const auto early =
+        search(predictor, {.pins = small.pins, .effort = 1, .threads = 2, .exhaustive = 0});
+    if (const auto* cut = std::get_if<Planned>(&early)) {
+      const double allowed =
+          to_seconds(cut->best.prediction.step).count() * (1 - cut->optimality_gap);
+      EXPECT_GE(to_seconds(best).count() * (1 + 1e-9), allowed) << "seed " << seed;
+      ++cut_short;
+    }
+  }
+  EXPECT_GT(cut_short, 100);
+  ASSERT_GT(ratios.size(), 100u);
+  std::sort(ratios.begin(), ratios.end());
+  RecordProperty("median_bound_over_best", std::to_string(ratios[ratios.size() / 2]));
+  EXPECT_GT(ratios[ratios.size() / 2], 0.9);
+  EXPECT_GT(plans, 10'000);
+}
+
+}  // namespace
+}  // namespace sluice::planner

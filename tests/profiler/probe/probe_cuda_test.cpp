@@ -1,0 +1,124 @@
+// The probe's loads on a real GPU; skipped, with the reason, where there is none.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "engine/cuda/runtime/device_query.hpp"
+#include "engine/cuda/runtime/usable.hpp"
+#include "profiler/probe/cuda/kernel_timer.hpp"
+#include "profiler/probe/cuda/layer_bench.hpp"
+#include "profiler/probe/cuda/link_bench.hpp"
+#include "profiler/probe/cuda/steady_load.hpp"
+#include "profiler/probe/sampling.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+class ProbeOnGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto reason = engine::cuda::why_unusable(engine::cuda::query_devices())) {
+      GTEST_SKIP() << *reason;
+    }
+  }
+};
+
+TEST_F(ProbeOnGpu, CopiesOfEverySizeHaveARate) {
+  LinkBench link(64_MiB);
+  EXPECT_FALSE(link.refusal());
+  for (const CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h}) {
+    const auto rates = link.by_size(direction, Seconds(0.01));
+    ASSERT_EQ(rates.size(), 8u);  // 4 KiB to 64 MiB by fours
+    EXPECT_EQ(rates.back().size, 64 << 20);
+    for (const SizedRate& rate : rates) {
+      EXPECT_GT(rate.rate.value, 0);
+      EXPECT_GE(rate.rate.count, 3);
+    }
+    EXPECT_GT(rates.back().rate.value, rates.front().rate.value);
+  }
+}
+
+TEST_F(ProbeOnGpu, BetweenCopiesLieMicroseconds) {
+  LinkBench link(64_MiB);
+  for (const CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h}) {
+    const planner::Fact gap = link.gap(direction);
+    EXPECT_GT(gap.value, 0);
+    EXPECT_LT(gap.value, 100e-6);  // 4 MiB take 80 us at the least: a CPU that is late shows.
+    EXPECT_EQ(gap.count, 255);
+  }
+}
+
+TEST_F(ProbeOnGpu, SteadyCopiesGoOnUntilStopped) {
+  LinkBench link(64_MiB);
+  const auto load = link.steady(CopyDirection::d2h);
+  const Seconds from = read(Timer::wall);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const Seconds to = read(Timer::wall);
+  load->stop();
+  EXPECT_GT(load->turns_per_second(from, to), 0);
+  EXPECT_EQ(load->turns_per_second(to + Seconds(100), to + Seconds(200)), 0);
+}
+
+TEST_F(ProbeOnGpu, AnErrorOfALoadIsThrownByStop) {
+  SteadyLoad load([](cudaStream_t, std::int64_t turn) {
+    if (turn == 3) throw std::runtime_error("turn three");
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // Turn three comes within these.
+  EXPECT_THROW(load.stop(), std::runtime_error);
+}
+
+TEST_F(ProbeOnGpu, ARowOfKernelsTakesLongerThanOne) {
+  KernelTimer timer;
+  const DeviceMemory memory = allocate_device(256_MiB);
+  const auto fill = [&](cudaStream_t stream) {
+    cudaMemsetAsync(memory.get(), 1, std::size_t{256} << 20, stream);
+  };
+  const Samples samples = timer.samples(fill, Seconds(0.02));
+  ASSERT_GE(samples.size(), 3u);
+  for (const double seconds : samples) {
+    EXPECT_GT(seconds, 256e6 / 100e12);  // no memory writes 100 TB/s
+    EXPECT_LT(seconds, 1);
+  }
+}
+
+TEST_F(ProbeOnGpu, LayersHaveRatesAndLaunchesACost) {
+  for (const planner::Fact& rate : measure_memory_kernels(Seconds(0.02))) {
+    EXPECT_GT(rate.value, 10e9);
+    EXPECT_LT(rate.value, 100e12);
+  }
+  EXPECT_GT(measure_device_update(Seconds(0.02)).value, 1e8);
+  const LaunchCosts costs = measure_launches(Seconds(0.05));
+  EXPECT_GT(costs.launch.value, 0);
+  EXPECT_GT(costs.kernel.value, 0);
+  EXPECT_LT(costs.kernel.value, 1e-3);
+  EXPECT_GT(costs.event.value, 0);
+}
+
+TEST_F(ProbeOnGpu, AttentionOfEveryShapeHasARate) {
+  const AttentionRates rates = measure_attention(Seconds(0.02), BytesPerSecond(1e12));
+  ASSERT_FALSE(rates.forward.empty());
+  EXPECT_EQ(rates.forward.size(), rates.backward.size());
+  for (const planner::Fact& rate : rates.forward) EXPECT_GT(rate.value, 1e12);
+  ASSERT_GE(rates.points.size(), rates.forward.size());
+  const auto order = [](const planner::AttentionPoint& point) {
+    return std::pair(point.head_dim, point.length);
+  };
+  EXPECT_TRUE(std::ranges::is_sorted(rates.points, {}, order));
+  for (const planner::AttentionPoint& point : rates.points) {
+    EXPECT_GT(point.forward.value, 1e12);
+    EXPECT_GT(point.backward.value, 1e12);
+  }
+}
+
+TEST_F(ProbeOnGpu, StagedCopiesHaveARate) {
+  const planner::Fact rate = staged_copy_rate(64_MiB, Seconds(0.05));
+  EXPECT_GT(rate.value, 1e8);
+  EXPECT_GE(rate.count, 6);
+}
+
+}  // namespace
+}  // namespace sluice::profiler
