@@ -26,8 +26,8 @@ struct RestRule {
 /// time is therefore at least its work at speed 1, which keeps bounds of lanes what they are
 /// without boost.
 ///
-/// Found, and fitted on an H200: experiments/results/2026-11-22-sustained-clocks; what lasts, on
-/// eleven: experiments/results/2026-11-26-prediction-study-parts.
+/// Found, and fitted on an H200: history: 2026-11-22-sustained-clocks; what lasts, on
+/// eleven: experiments/results/current/prediction-study-eleven-hosts.
 class LaneRest {
  public:
   explicit LaneRest(const RestRule& rule) : rule_(rule) {}

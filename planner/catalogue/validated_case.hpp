@@ -11,7 +11,7 @@
 namespace sluice::planner {
 
 struct ValidatedCase {
-  std::string name;  ///< Of the row in its folder under experiments/results.
+  std::string name;  ///< The row's name in the folder of results that `source` cites.
   std::string gpu, architecture, model;
   std::int64_t parameters = 0, seq_len = 0, tokens = 0;  ///< Tokens of a step.
   double measured = 0, predicted = 0;                    ///< Tokens/s.

@@ -31,7 +31,7 @@ struct BoostKeys {
 /// rests: all where products and attention take its time, none where a quarter of it or more goes
 /// to element-wise kernels at the device's bandwidth. Those draw little power, so that the pass
 /// keeps most of its clock anyway. 0 without products. Of passes of 0.5 B to 8 B on three H200
-/// (gains of 1 to 19 %): experiments/results/2026-11-23-prediction-study-even.
+/// (gains of 1 to 19 %): history: 2026-11-23-prediction-study-even.
 [[nodiscard]] double boost_share(const MachineProfile& profile, const Work& work,
                                  Seconds sustained);
 

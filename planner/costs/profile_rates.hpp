@@ -22,13 +22,13 @@ namespace sluice::planner {
 [[nodiscard]] Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm);
 /// Of the library's rate, for full tiles: medians over products of Qwen3-30B-A3B and Mixtral-8x7B
 /// of 256 to 4096 rows an expert on an H200, each within 12 %
-/// (experiments/results/2026-11-23-two-speeds, by tests/bench/experts_cuda_bench.cpp).
+/// (experiments/results/current/two-speed-memory, by tests/bench/experts_cuda_bench.cpp).
 [[nodiscard]] double expert_share(Gemm::Dealt dealt);
 inline constexpr double kExpertShareDeviation = 0.1;
 
 /// What runs of one head take beyond their share of the attention rate: 11.5 ns for each key that
 /// one reads, two runs in flight (an H200 with cuDNN 9.19, 131072 tokens, 28 heads of 128, blocks
-/// of 4096 to 14592 queries: within 5 %; experiments/results/2026-11-22-long-context).
+/// of 4096 to 14592 queries: within 5 %; experiments/results/current/long-context-131k-tokens).
 [[nodiscard]] Seconds narrow_run_time(const AttentionWork& attention);
 inline constexpr double kNarrowRunDeviation = 0.1;
 

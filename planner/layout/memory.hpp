@@ -20,7 +20,8 @@ namespace sluice::planner {
 /// 0.3, one BLAS thread): 13 MiB for a small model, more as matrix products grow.
 inline constexpr Bytes kProcessBaseline = Bytes(32ll << 20);
 /// The same with a CUDA context and its libraries (estimated): runs of 0.5 to 3 B on H200s held
-/// 0.33 to 0.51 GiB besides their arenas (experiments/results: gsm8k-3b, small-llama, rehearsal).
+/// 0.33 to 0.51 GiB besides their arenas (experiments/results/current/train-3b-with-checkpoints,
+/// small-llama and rehearsal-7b beside it).
 inline constexpr Bytes kCudaProcessBaseline = Bytes(1ll << 30);
 /// Of these baselines, what a process that stands between two steps does not use itself.
 inline constexpr Bytes kProcessSpare = Bytes(19ll << 20), kCudaProcessSpare = Bytes(384ll << 20);

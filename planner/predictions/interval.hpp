@@ -40,9 +40,9 @@ struct CriticalCost {
 /// By how much one cost differs from run to run, beyond what its tasks differ by within a run: all
 /// costs of a lane together, for one clock, one host and its neighbours are behind them. Half of
 /// what was seen of updates, passes and copies in 127 runs on three H200 hosts
-/// (experiments/results/2026-11-23-prediction-study-even) since probes survey memory. Updates on
+/// (history: 2026-11-23-prediction-study-even) since probes survey memory. Updates on
 /// the CPU: at least so, and 0.7 of what the probe saw rates differ by from round to round, which
-/// tells a busy host (experiments/results/2026-11-26-prediction-study-family, replayed.output: how
+/// tells a busy host (history: 2026-11-26-prediction-study-family, replayed.output: how
 /// many runs of nine blind studies lie inside).
 [[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane);
 

@@ -14,7 +14,7 @@ namespace sluice::planner {
 inline constexpr std::int64_t kCompareEffort = 150'000;
 /// Of the searches for each machine and order that advice names: of a twentieth of the usual effort
 /// they were 10 and 17 % short of the usual one on two cards, of a fifth 2 and 1 %
-/// (experiments/results/2026-11-23-buy-advice/efforts.output).
+/// (experiments/results/current/buy-advice/efforts.output).
 inline constexpr std::int64_t kAdviceEffort = 600'000;
 
 /// Predicted; none where nothing fits. A search that found a plan ends with the deadline. Throws

@@ -31,7 +31,7 @@ struct BoostFit {
 
 /// Least squares in logarithms over windows of 15 to 120 ms, gains up to 0.8 and speeds up to 1.5
 /// (grids: the residual is flat along gain x window), beside what lasts, which is what eleven H200s
-/// showed (experiments/results/2026-11-26-prediction-study-parts): within the passes that a run
+/// showed (experiments/results/current/prediction-study-eleven-hosts): within the passes that a run
 /// teaches it hides behind their gain and window. Groups as fixed effects by their median,
 /// misses beyond 8 % counted as that (a task that waited for something else). `runs`: each a
 /// stretch of time of its own, whose first four windows only show what rest there was. None where

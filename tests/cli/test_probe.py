@@ -56,7 +56,7 @@ def test_a_kept_grid_is_fitted_again(run_sluice, validate, grid_file):
 
 def test_the_grid_of_a_host_that_scatters_is_within_the_targets(run_sluice, validate):
     """As the probe of an H200 wrote it, every round of every point included."""
-    path = pathlib.Path(__file__).parents[2] / "experiments/results/2026-11-26-prediction-study-sure/grid.json"
+    path = pathlib.Path(__file__).parents[2] / "experiments/results/current/contention-grid/grid.json"
     kept = json.loads(path.read_text())
     validate(kept, "contention")
     assert all(len(rate["rounds"]) == rate["count"] for point in kept["points"] for rate in point.values() if isinstance(rate, dict))

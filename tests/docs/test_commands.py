@@ -1,6 +1,6 @@
 """Every command of the documentation is run, page by page, in a folder of its own.
 
-In README.md and docs/:
+In README.md, CONTRIBUTING.md and docs/:
 
 - ```` ```sh ```` blocks run under `bash -e`, in their order, with `sluice` on the path;
 - ```` ```sh not-run: REASON ```` blocks need what a test has not (a GPU, the network, ten minutes);
@@ -18,7 +18,7 @@ import sys
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [REPOSITORY / "README.md"] + sorted((REPOSITORY / "docs").rglob("*.md"))
+PAGES = [REPOSITORY / "README.md", REPOSITORY / "CONTRIBUTING.md"] + sorted((REPOSITORY / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^```([a-z]+)[ ]?([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^(?: {4,}|\t)(?:\$ )?(?:sluice |scripts/|cmake |ctest |pip |build/|experiments/\S+ |python3? )", re.MULTILINE)
 

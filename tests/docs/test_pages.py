@@ -9,7 +9,7 @@ import sys
 import pytest
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
-PAGES = sorted((REPOSITORY / "docs").rglob("*.md")) + [REPOSITORY / "README.md"]
+PAGES = sorted((REPOSITORY / "docs").rglob("*.md")) + [REPOSITORY / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 

@@ -99,7 +99,7 @@ void GpuProbe::name_machine() {
 }
 
 /// A process that ran 49 plans on an H200, traced some of them, held 220 MiB more than one that ran
-/// one (experiments/results/2026-11-22-prediction-study-probed).
+/// one (history: 2026-11-22-prediction-study-probed).
 constexpr Bytes kLaterCode = 256_MiB;
 
 void GpuProbe::capacities() {
