@@ -9,6 +9,7 @@ endif()
 find_package(yaml-cpp REQUIRED)
 find_package(fmt REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)  # SHA-256; shared, as the other libraries are.
 if(SLUICE_ENGINE)
   find_package(OpenBLAS REQUIRED)
   find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)  # Header only.

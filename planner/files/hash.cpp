@@ -1,18 +1,40 @@
 #include "planner/files/hash.hpp"
 
-#include <algorithm>
-#include <bit>
-#include <charconv>
-#include <cstring>
+#include <openssl/evp.h>
 
-#include "planner/files/hash_blocks.hpp"
+#include <array>
+#include <charconv>
+
+#include "sim/error.hpp"
 
 namespace sluice::planner {
 namespace {
 
-std::uint32_t big_endian(const std::uint8_t* bytes) {
-  return std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
-         std::uint32_t{bytes[2]} << 8 | bytes[3];
+using Digest = std::array<std::uint8_t, 32>;
+
+void require(bool done, std::string_view call) {
+  if (!done) throw EnvironmentError("OpenSSL: " + std::string(call) + " failed");
+}
+
+/// OpenSSL's SHA-256, looked up once: a look-up takes a lock and longer than a short text's hash.
+const EVP_MD* algorithm() {
+  struct Free {
+    void operator()(EVP_MD* md) const { EVP_MD_free(md); }
+  };
+  static const std::unique_ptr<EVP_MD, Free> kFetched(EVP_MD_fetch(nullptr, "SHA256", nullptr));
+  require(kFetched != nullptr, "EVP_MD_fetch(SHA256)");
+  return kFetched.get();
+}
+
+std::string hex_of(const Digest& digest) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * digest.size());
+  for (const std::uint8_t byte : digest) {
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
 }
 
 template <class Number>
@@ -24,63 +46,20 @@ std::string shortest(Number value) {
 
 }  // namespace
 
-void sha256_blocks_portable(std::uint32_t* state, const std::uint8_t* blocks, std::size_t count) {
-  for (; count > 0; --count, blocks += 64) {
-    std::array<std::uint32_t, 64> w;
-    for (std::size_t i = 0; i < 16; ++i) w[i] = big_endian(blocks + 4 * i);
-    for (std::size_t i = 16; i < 64; ++i) {
-      const std::uint32_t s0 =
-          std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
-      const std::uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
-      w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-    }
-    std::array<std::uint32_t, 8> v;
-    std::copy_n(state, v.size(), v.begin());
-    auto& [a, b, c, d, e, f, g, h] = v;
-    for (std::size_t i = 0; i < 64; ++i) {
-      const std::uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-      const std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kSha256Rounds[i] + w[i];
-      const std::uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-      const std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
-      h = g;
-      g = f;
-      f = e;
-      e = d + t1;
-      d = c;
-      c = b;
-      b = a;
-      a = t1 + t2;
-    }
-    for (std::size_t i = 0; i < v.size(); ++i) state[i] += v[i];
-  }
+void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
+
+Sha256::Context Sha256::made() {
+  Context context(EVP_MD_CTX_new());
+  require(context != nullptr, "EVP_MD_CTX_new");
+  return context;
 }
 
-void Sha256::absorb(const std::uint8_t* blocks, std::size_t count) {
-  static const auto kBlocks = has_sha_ni() ? sha256_blocks_ni : sha256_blocks_portable;
-  kBlocks(state_.data(), blocks, count);
+Sha256::Sha256() : context_(made()) {
+  require(EVP_DigestInit_ex2(context_.get(), algorithm(), nullptr) == 1, "EVP_DigestInit_ex2");
 }
 
 Sha256& Sha256::update(std::span<const std::byte> bytes) {
-  const auto* data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  std::size_t left = bytes.size();
-  length_ += left;
-  if (filled_ > 0) {
-    const std::size_t taken = std::min(left, block_.size() - filled_);
-    std::copy_n(data, taken, block_.begin() + static_cast<std::ptrdiff_t>(filled_));
-    filled_ += taken;
-    data += taken;
-    left -= taken;
-    if (filled_ < block_.size()) return *this;
-    absorb(block_.data(), 1);
-    filled_ = 0;
-  }
-  // All whole blocks in one call: the state stays in registers between them.
-  const std::size_t whole = left / block_.size();
-  absorb(data, whole);
-  data += whole * block_.size();
-  left %= block_.size();
-  std::copy_n(data, left, block_.begin());
-  filled_ = left;
+  require(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1, "EVP_DigestUpdate");
   return *this;
 }
 
@@ -89,32 +68,21 @@ Sha256& Sha256::update(std::string_view text) {
 }
 
 std::array<std::uint8_t, 32> Sha256::digest() const {
-  Sha256 last = *this;
-  // One bit, zeros to 56 bytes past a block, the length in bits.
-  std::array<std::uint8_t, 72> padding{0x80};
-  const std::size_t zeros = (119 - last.filled_) % 64;
-  for (std::size_t i = 0; i < 8; ++i) {
-    padding[1 + zeros + i] = static_cast<std::uint8_t>(length_ * 8 >> (56 - 8 * i));
-  }
-  last.update(std::as_bytes(std::span(padding.data(), 1 + zeros + 8)));
-  std::array<std::uint8_t, 32> digest;
-  for (std::size_t i = 0; i < 32; ++i) {
-    digest[i] = static_cast<std::uint8_t>(last.state_[i / 4] >> (24 - 8 * (i % 4)));
-  }
+  const Context last = made();  // Finishing ends a stream, so a copy is finished.
+  require(EVP_MD_CTX_copy_ex(last.get(), context_.get()) == 1, "EVP_MD_CTX_copy_ex");
+  Digest digest;
+  require(EVP_DigestFinal_ex(last.get(), digest.data(), nullptr) == 1, "EVP_DigestFinal_ex");
   return digest;
 }
 
-std::string Sha256::hex() const {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::uint8_t byte : digest()) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
+std::string Sha256::hex() const { return hex_of(digest()); }
 
-std::string sha256_hex(std::string_view text) { return Sha256{}.update(text).hex(); }
+std::string sha256_hex(std::string_view text) {
+  Digest digest;
+  require(EVP_Digest(text.data(), text.size(), digest.data(), nullptr, algorithm(), nullptr) == 1,
+          "EVP_Digest");
+  return hex_of(digest);
+}
 
 CanonicalText::CanonicalText(std::string_view kind) { text_.append(kind).append("\n"); }
 

@@ -4,28 +4,36 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+struct evp_md_ctx_st;  // EVP_MD_CTX of <openssl/evp.h>, which stays out of this header.
+
 namespace sluice::planner {
 
-/// Streaming SHA-256: `Sha256{}.update(bytes).hex()`. `hex` and `digest` may be called at any time
-/// and do not disturb the stream.
+/// Streaming SHA-256, computed by OpenSSL: `Sha256{}.update(bytes).hex()`. `hex` and `digest` may
+/// be called at any time and do not disturb the stream. One object serves one thread at a time.
+/// Throws EnvironmentError where OpenSSL has no SHA-256 or no memory.
 class Sha256 {
  public:
+  Sha256();
   Sha256& update(std::span<const std::byte> bytes);
   Sha256& update(std::string_view text);
   [[nodiscard]] std::array<std::uint8_t, 32> digest() const;
   [[nodiscard]] std::string hex() const;  ///< 64 lower-case digits.
 
  private:
-  void absorb(const std::uint8_t* blocks, std::size_t count);
-  std::array<std::uint32_t, 8> state_{0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                      0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::array<std::uint8_t, 64> block_{};
-  std::size_t filled_ = 0;
-  std::uint64_t length_ = 0;  ///< Bytes absorbed, those waiting in `block_` included.
+  /// Frees OpenSSL's context.
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  using Context = std::unique_ptr<evp_md_ctx_st, Free>;
+
+  [[nodiscard]] static Context made();
+
+  Context context_;
 };
 
 /// `sha256_hex(text)` = Sha256{}.update(text).hex().

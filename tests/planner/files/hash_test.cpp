@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <thread>
 #include <vector>
-
-#include "planner/files/hash_blocks.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -20,15 +19,17 @@ TEST(Sha256, GivesThePublishedDigests) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-TEST(Sha256, EveryPathGivesTheSameDigest) {
-  if (!has_sha_ni()) GTEST_SKIP() << "this processor has no SHA instructions";
-  std::vector<std::uint8_t> blocks(std::size_t{64} * 5);
-  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<std::uint8_t>(i * 37);
-  std::array<std::uint32_t, 8> portable = {1, 2, 3, 4, 5, 6, 7, 8};
-  std::array<std::uint32_t, 8> quick = portable;
-  sha256_blocks_portable(portable.data(), blocks.data(), 5);
-  sha256_blocks_ni(quick.data(), blocks.data(), 5);
-  EXPECT_EQ(quick, portable);
+TEST(Sha256, AgreesWithItselfOnManyThreads) {
+  const std::string text(100000, 'y');
+  const std::string alone = sha256_hex(text);
+  std::array<std::string, 4> together;
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& hex : together) {
+      threads.emplace_back([&] { hex = Sha256{}.update(text).hex(); });
+    }
+  }
+  for (const std::string& hex : together) EXPECT_EQ(hex, alone);
 }
 
 TEST(Sha256, DoesNotDependOnHowTheMessageIsCut) {
