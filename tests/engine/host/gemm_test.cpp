@@ -44,15 +44,22 @@ double bound(std::int64_t k) {
   return static_cast<double>(k) * 6e-8 * std::sqrt(static_cast<double>(k)) + 1e-6;
 }
 
-class GemmShapes : public ::testing::TestWithParam<Matrices> {};
+struct GemmShape {
+  std::int64_t n, rows, cols;
+};
+
+/// The matrices are made in the test: every process of this program registers the parameters.
+class GemmShapes : public ::testing::TestWithParam<GemmShape> {
+ protected:
+  const Matrices m{GetParam().n, GetParam().rows, GetParam().cols};
+};
 
 // One panel; a panel of 16 rows with a short last one; one row.
 INSTANTIATE_TEST_SUITE_P(Gemm, GemmShapes,
-                         ::testing::Values(Matrices(5, 7, 9), Matrices(2, 40, 70000),
-                                           Matrices(1, 1, 3)));
+                         ::testing::Values(GemmShape{5, 7, 9}, GemmShape{2, 40, 70000},
+                                           GemmShape{1, 1, 3}));
 
 TEST_P(GemmShapes, ProductsWithPanelsAgreeWithDouble) {
-  const Matrices& m = GetParam();
   std::vector<float> panel(static_cast<std::size_t>(planner::panel_rows(m.rows, m.cols) * m.cols));
   for (const bool both : {false, true}) {
     std::vector<float> y(static_cast<std::size_t>(m.n * m.rows), NAN);
@@ -84,7 +91,6 @@ TEST_P(GemmShapes, ProductsWithPanelsAgreeWithDouble) {
 }
 
 TEST_P(GemmShapes, OuterProductsAccumulate) {
-  const Matrices& m = GetParam();
   std::vector<float> gradient(m.weight.size(), 1.0f);
   accumulate_outer(m.dy.data(), m.x.data(), m.n, m.rows, m.cols, gradient.data());
   for (std::int64_t r = 0; r < m.rows; ++r) {
