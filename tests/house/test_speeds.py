@@ -1,0 +1,90 @@
+"""Every ctest case has exactly one of the labels quick, usual and slow, and tests/speeds.txt names only tests that exist."""
+
+import fnmatch
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+SPEEDS = {"quick", "usual", "slow"}
+
+
+@pytest.fixture(scope="module")
+def cases():
+    """Labels of every ctest case of the build under test, by name."""
+    build = pathlib.Path(os.environ.get("SLUICE_BUILD", REPOSITORY / "build"))
+    if not (build / "CTestTestfile.cmake").is_file():
+        pytest.skip(f"no tests are built in {build}")
+    listed = subprocess.run(
+        ["ctest", "--test-dir", build, "--show-only=json-v1"], capture_output=True, text=True, check=True
+    ).stdout
+    found = {}
+    for test in json.loads(listed)["tests"]:
+        labels = [each["value"] for each in test.get("properties", []) if each["name"] == "LABELS"]
+        found[test["name"]] = {label for each in labels for label in each}
+    return found
+
+
+def registry():
+    lines = (REPOSITORY / "tests" / "speeds.txt").read_text().splitlines()
+    return [line.split() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def test_every_case_has_one_speed(cases):
+    assert cases, "ctest lists no case"
+    wrong = {name: sorted(labels & SPEEDS) for name, labels in cases.items() if len(labels & SPEEDS) != 1}
+    assert wrong == {}
+
+
+def test_the_registry_says_usual_or_slow_once_a_test():
+    named = [tuple(words[1:]) for words in registry()]
+    assert {words[0] for words in registry()} <= {"usual", "slow"}
+    assert len(named) == len(set(named))
+
+
+def test_python_files_of_the_registry_exist():
+    missing = [words[1] for words in registry() if words[1].endswith(".py") and not (REPOSITORY / "tests" / words[1]).is_file()]
+    assert missing == []
+
+
+def test_patterns_of_the_registry_name_cases_and_label_them(cases):
+    """A pattern that fits no case is a leftover. GoogleTest programs that this build leaves out have no cases to fit."""
+    listings = {}
+    for speed, program, *pattern in registry():
+        if not pattern:
+            continue
+        build = pathlib.Path(os.environ.get("SLUICE_BUILD", REPOSITORY / "build"))
+        path = build / "bin" / program
+        if not path.is_file():
+            continue
+        if program not in listings:
+            said = subprocess.run([path, "--gtest_list_tests"], capture_output=True, text=True, check=True).stdout
+            listings[program] = names_of(said)
+        fitting = [name for name in listings[program] if fnmatch.fnmatchcase(name, pattern[0])]
+        assert fitting, f"{program} has no case {pattern[0]}"
+        listed = [name for name in fitting if name in cases]
+        assert [name for name in listed if speed not in cases[name]] == []
+
+
+def names_of(listing):
+    """Names of cases from --gtest_list_tests: a suite's line, then its cases, indented."""
+    names, suite = [], ""
+    for line in listing.splitlines():
+        word = line.split("#")[0].strip()
+        if line.startswith("  "):
+            names.append(suite + word)
+        elif word.endswith("."):
+            suite = word
+    return names
+
+
+def test_files_that_are_labelled_alike_for_pytest_and_ctest(cases):
+    """tests/conftest.py marks a file as ctest labels it."""
+    named = {words[1]: words[0] for words in registry()}
+    for name, labels in cases.items():
+        if name.startswith("pytest."):
+            _, folder, stem = name.split(".")
+            assert named.get(f"{folder}/{stem}.py", "quick") in labels, name
