@@ -1,10 +1,12 @@
 """Every ctest case has exactly one of the labels quick, usual and slow, and tests/speeds.txt names only tests that exist."""
 
 import fnmatch
+import importlib.util
 import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -24,7 +26,8 @@ def cases():
     found = {}
     for test in json.loads(listed)["tests"]:
         labels = [each["value"] for each in test.get("properties", []) if each["name"] == "LABELS"]
-        found[test["name"]] = {label for each in labels for label in each}
+        if not test["name"].endswith("_NOT_BUILT"):  # A program's cases are known once it is built.
+            found[test["name"]] = {label for each in labels for label in each}
     return found
 
 
@@ -88,3 +91,31 @@ def test_files_that_are_labelled_alike_for_pytest_and_ctest(cases):
         if name.startswith("pytest."):
             _, folder, stem = name.split(".")
             assert named.get(f"{folder}/{stem}.py", "quick") in labels, name
+
+
+@pytest.fixture(scope="module")
+def tool():
+    spec = importlib.util.spec_from_file_location("test_speeds_tool", REPOSITORY / "scripts" / "test_speeds.py")
+    module = importlib.util.module_from_spec(spec)
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    spec.loader.exec_module(module)
+    sys.dont_write_bytecode = before
+    return module
+
+
+def test_a_label_moves_where_the_time_is_far_from_its_band(tool):
+    assert [tool.speed(seconds, "case", "quick") for seconds in (0.1, 2.9, 3.1, 46)] == ["quick", "quick", "usual", "slow"]
+    assert [tool.speed(seconds, "case", "slow") for seconds in (1, 19, 21)] == ["quick", "usual", "slow"]
+
+
+def test_the_registry_follows_what_was_measured_and_keeps_what_did_not_run(tool):
+    commands = {
+        "A.a": ["bin/p_tests", "--gtest_filter=A.a"],
+        "A.b": ["bin/p_tests", "--gtest_filter=A.b"],
+        "B.c": ["bin/p_tests", "--gtest_filter=B.c"],
+        "pytest.cli.test_x": ["python3"],
+    }
+    entries = [["usual", "p_tests", "A.*"], ["slow", "p_tests", "B.c"], ["slow", "q_tests", "C.d"]]
+    kept, changes = tool.proposed({"A.a": 5, "A.b": 7, "B.c": 0.1, "pytest.cli.test_x": 100}, commands, entries)
+    assert kept == {("p_tests", "A.*"): "usual", ("q_tests", "C.d"): "slow", ("cli/test_x.py",): "slow"}
+    assert changes == ["p_tests B.c: 0.1 s, slow -> quick", "cli/test_x.py: 100.0 s, quick -> slow"]
