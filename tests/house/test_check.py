@@ -42,12 +42,14 @@ def test_a_changed_test_runs_its_usual_cases_too(check):
 
 def test_a_verb_brings_the_file_of_its_name(check):
     change = check.Change(["cli/predict.cpp"])
-    assert change.targets == {"sluice"} and change.python == {"tests/cli/test_predict.py"}
+    assert change.targets == {"sluice"} and change.python == {"tests/cli/test_predict.py", check.PAGES}
+    assert "-k" not in dict(check.steps(change))["quick tests of tests/docs"]
 
 
 def test_pages_bring_no_build(check):
     change = check.Change(["README.md", "docs/building.md"])
-    assert not change.targets and change.python == {"tests/docs/test_pages.py"}
+    assert not change.targets and change.python == {check.PAGES}
+    assert "-k" in dict(check.steps(change))["quick tests of tests/docs"]
 
 
 def test_cuda_sources_bring_their_format_alone(check):
