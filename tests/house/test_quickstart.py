@@ -34,7 +34,7 @@ def clone(tmp_path):
     )
     published = tmp_path / "experiments" / "results" / "current" / "quickstart-times"
     published.mkdir(parents=True)
-    (published / "times.tsv").write_text("part\tseconds\tprocessor_seconds\nbuild\t200\t380\ntrain\t60\t70\n")
+    (published / "times.tsv").write_text("part\tseconds\tprocessor_seconds\nbuild\t200\t380\ntrain\t60\t70\nmeasure\t-\t40\ntune\t38\t-\n")
     return tmp_path
 
 
@@ -62,7 +62,15 @@ def test_every_part_is_run_and_its_time_written(clone):
 
 def test_a_part_is_announced_with_what_was_published(clone):
     done = quickstart(clone, FREE="2.0")
-    assert "Building (about 3 min)" in done.stdout and "Training with the tuned plan (about 61 s)" in done.stdout
+    assert "Building (about 3 min)" in done.stdout and "Training with the tuned plan (about 60 s)" in done.stdout
+    assert "measuring this machine (about 20 s)" in done.stdout  # 40 s of processors on two of them
+    assert "here holds (about 38 s)" in done.stdout
+
+
+def test_more_cores_shorten_what_uses_all(clone):
+    done = quickstart(clone, FREE="19.0")
+    assert "Building (about 30 s)" in done.stdout  # 200 - 380 / 2 + 380 / 19
+    assert "Training with the tuned plan (about 60 s)" in done.stdout
 
 
 def test_a_busy_machine_is_named_before_anything_is_built_and_stretches_the_times(clone):
