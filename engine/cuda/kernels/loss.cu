@@ -104,7 +104,7 @@ __device__ void write_vector(std::uint16_t* row, int v, uint4 packed, const Grad
   store(row, v * kVector, x.packed());
 }
 
-/// Writes the gradient. Vectors that are not in shared memory are read again, last ones first,
+/// Writes the gradient. Vectors that are not in shared memory are reloaded, last ones first,
 /// because those are still in the L2 cache.
 __device__ void write_gradient(std::uint16_t* row, int vectors, int cached, const uint4* cache,
                                const Gradient& gradient) {
