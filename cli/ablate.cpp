@@ -52,15 +52,16 @@ AblateRequest request_of(const Arguments& arguments) {
   app.add_option("EXPERIMENT", words, "EXPERIMENT.yaml, then key=value overrides of its baseline")
       ->required();
   app.add_option("-o,--out", request.out, "results folder (ablations/NAME)");
-  app.add_option("--on", request.on, "simulation or device, in place of the file's");
+  app.add_option("--on", request.on, "simulation or device, instead of what the file says");
   app.add_option("--effort", request.effort, "search so many times as long for each plan (1)");
   app.add_option("--cells", request.share, "i/n: every n-th cell, from the i-th");
   app.add_flag("--list", request.list, "list the cells, and do nothing");
-  app.add_flag("--dry-run", request.dry_run, "cells, hours and disk after a quick look at each");
+  app.add_flag("--dry-run", request.dry_run,
+               "show cells, hours and disk space after a quick search for each");
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/ablation.schema.json)");
   parse(app, arguments);
   if (request.list && request.dry_run) {
-    throw BadRequest("--list: goes without --dry-run, which lists the cells too: give one of them");
+    throw BadRequest("--list: cannot be combined with --dry-run, which lists the cells, too");
   }
   request.file = words.front();
   request.overrides.assign(words.begin() + 1, words.end());
@@ -181,7 +182,8 @@ std::string estimate_text(const profiler::Experiment& experiment,
   text += planner::format_bytes(estimate.disk) + " of results\n";
   if (estimate.effort > 1) {
     text += fmt::format(
-        "steps above are of quick searches: the run's go on up to {:.1f} times as long and find "
+        "the steps above are from quick searches: those of the run last up to {:.1f} times as long "
+        "and find "
         "faster plans\n",
         estimate.effort);
   }

@@ -91,8 +91,8 @@ constexpr char kUsage[] =
 std::vector<planner::VerbFlag> autotune_flags() {
   using Takes = planner::VerbFlag::Takes;
   return {
-      {"--minutes", Takes::value, "begin no round after this many minutes (10)"},
-      {"--steps", Takes::value, "steps a round (10)"},
+      {"--minutes", Takes::value, "begin no iteration after this many minutes (10)"},
+      {"--steps", Takes::value, "steps of an iteration (10)"},
       {"--sweep", Takes::value, "then FIELD,...: the tuned plan over that field's values, run"},
       {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
       {"--free", Takes::value, "choose micro_batch,loss_chunk first: they change bits"},
@@ -138,15 +138,15 @@ profiler::TuneOptions options_of(const planner::RunArguments& request, const pla
   if (const auto minutes = request.value("--minutes")) options.budget = budget_of(*minutes);
   if (const auto steps = request.value("--steps")) {
     options.steps = planner::parse_count(*steps, "--steps");
-    if (options.steps < 4) throw BadRequest("--steps: at least 4, of which 2 are neighbours");
+    if (options.steps < 4) throw BadRequest("--steps: must be at least 4");
   }
   if (auto plan = planner::given_plan(request.config, job)) {
     require_executable(*plan);
     options.given = {std::move(*plan), request.config.plan ? "--plan" : "--policy"};
   }
   options.round_done = [&print](const profiler::TuneRound& round) {
-    print(round_line(round) + "       " + planner::describe_plan(round.plan) + "\n");
-    if (!round.refusal.empty()) print("       " + round.refusal + "\n");
+    print(round_line(round) + "           " + planner::describe_plan(round.plan) + "\n");
+    if (!round.refusal.empty()) print("           " + round.refusal + "\n");
   };
   return options;
 }

@@ -165,10 +165,10 @@ int run_buy(const Arguments& arguments) {
   const planner::RunArguments asked = parse_run(
       arguments, "sluice buy RUN [flags]",
       {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
-       {"--tokens", Takes::value, "to train on, such as 10B (billion)"},
-       {"--days", Takes::value, "to train in"},
+       {"--tokens", Takes::value, "number of tokens to train on, such as 10B (billion)"},
+       {"--days", Takes::value, "days in which to train"},
        {"--budget", Takes::value,
-        "US dollars; several, separated by commas, are advised on in turn"},
+        "US dollars; give several, separated by commas, for advice on each"},
        {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
@@ -186,7 +186,7 @@ int run_buy(const Arguments& arguments) {
     request.budget_usd = budgets.front();
   }
   if (budgets.size() > 1 && asked.has("--json")) {
-    throw BadRequest("--budget: with --json, one at a time");
+    throw BadRequest("--budget: give only one with --json");
   }
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
   if (asked.has("--rent")) request.payment = planner::Payment::rent;

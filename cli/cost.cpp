@@ -72,7 +72,7 @@ CostRequest parse_cost(const Arguments& arguments) {
   CLI::App app("What kernels cost on a machine. Usage: sluice " + usage, "cost");
   app.add_option("table", request.table,
                  "CSV of shapes, plain or gzip, columns as sluice fit takes");
-  app.add_option("--csv", request.table, "the same");
+  app.add_option("--csv", request.table, "another name for TABLE");
   app.add_option("--machine", request.machine,
                  "catalogue name, profile file, here, or what sluice fit wrote");
   const auto names = options_of(request.kind);

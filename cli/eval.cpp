@@ -23,14 +23,15 @@ using SteadyClock = std::chrono::steady_clock;
 
 ForwardVerb eval_verb() {
   using Takes = planner::VerbFlag::Takes;
-  return {"eval",
-          "sluice eval MODEL|RUNDIR --data TEXT [--stride N] [--dry-run] [--json] [run flags]",
-          {{"--stride", Takes::value,
-            "tokens from one window's start to the next one's (seq_len): less gives every token "
-            "more before it"},
-           {"--special-tokens", Takes::nothing, "put the tokenizer's own around the text"},
-           {"--dry-run", Takes::nothing, "show plan, memory and time, and read no weights"},
-           {"--json", Takes::nothing, "one JSON object (docs/schemas/eval.schema.json)"}}};
+  return {
+      "eval",
+      "sluice eval MODEL|RUNDIR --data TEXT [--stride N] [--dry-run] [--json] [run flags]",
+      {{"--stride", Takes::value,
+        "tokens from one window's start to the next one's (seq_len): less gives every token "
+        "more before it"},
+       {"--special-tokens", Takes::nothing, "add the tokenizer's special tokens around the text"},
+       {"--dry-run", Takes::nothing, "show plan, memory and time, and read no weights"},
+       {"--json", Takes::nothing, "one JSON object (docs/schemas/eval.schema.json)"}}};
 }
 
 /// Changes that make an evaluation of the same text smaller.

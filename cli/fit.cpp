@@ -46,11 +46,12 @@ FitRequest parse_fit(const Arguments& arguments) {
   app.add_option("--device", request.device, "name of the device, where the table has none");
   app.add_option("--source", request.source, "where the table comes from, and its licence");
   app.add_option("--multiprocessors", request.multiprocessors,
-                 "of the device; left out, as its datasheet says, or inferred");
-  app.add_option("--trees", request.options.correction.trees, "of the correction; 0 for none")
+                 "of the device (as its datasheet says, or inferred)");
+  app.add_option("--trees", request.options.correction.trees,
+                 "number of trees in the correction; 0 for none")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
-  app.add_option("--leaves", request.options.correction.leaves, "of each tree")
+  app.add_option("--leaves", request.options.correction.leaves, "number of leaves of each tree")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/fit.schema.json)");
@@ -155,7 +156,7 @@ int run_fit(const Arguments& arguments) {
   std::printf("%s of %s, %.0f multiprocessors, written to %s\n", to_string(kind), device.c_str(),
               family.multiprocessors, request.output.c_str());
   print_check("fitted to", on_trained);
-  print_check("of these, kept out once", family.check);
+  print_check("of these, held out once", family.check);
   print_check("not fitted to", on_tested);
   print_check(
       kind == KernelKind::gemm ? "  of these, m at least 512" : "  of these, isl at least 512",

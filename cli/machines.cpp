@@ -172,10 +172,11 @@ int run_machines(const Arguments& arguments) {
   if (parts.any() && std::ranges::count_if(words.strings, is_name) == 1) {
     std::erase(words.strings, "show");  // The parts are what is to be shown.
   }
-  Listing listing = parse_listing(words, "machines", "NAME|FILE|here",
-                                  "list, parts (what composed machines take), show NAME (or --gpu, "
-                                  "--cpu, --ram, --ssd, as runs take them) with its calibration, "
-                                  "reset NAME (forget that), or merge NAME FILE (add to it)");
+  Listing listing =
+      parse_listing(words, "machines", "NAME|FILE|here",
+                    "list, parts (of which machines can be composed), show NAME (or --gpu, "
+                    "--cpu, --ram, --ssd, as runs take them) with its calibration, "
+                    "reset NAME (delete the calibration), or merge NAME FILE (add to it)");
   if (parts.any()) listing.shown = composed_text(listing.shown, parts);
   if (listing.shown) {
     const MachineProfile machine = planner::find_machine(*listing.shown);

@@ -56,7 +56,7 @@ void show(const std::string& name) {
                   static_cast<long long>(tensor.rows), static_cast<long long>(tensor.cols));
     }
     if (shape.experts && of_later_expert(unit.tensors.back().name)) {
-      std::printf("    and likewise of %lld experts in all\n",
+      std::printf("    the same for each of %lld experts\n",
                   static_cast<long long>(shape.experts->count));
     }
   }

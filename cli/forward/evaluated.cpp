@@ -67,7 +67,8 @@ Evaluated open_evaluated(ForwardSubject& subject) {
   Evaluated opened;
   if (is_dataset(config)) {
     if (subject.request().has("--stride")) {
-      throw BadRequest("--stride: is of one text; a data set's sequences are as packing cuts them");
+      throw BadRequest(
+          "--stride: applies to a single text; packing sets the sequences of a data set");
     }
     if (config.seq_len == 0) config.seq_len = kUsualSeqLen;
     opened.stride = config.seq_len;

@@ -24,7 +24,7 @@ using std::filesystem::path;
 
 std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
   auto found = engine::newest_checkpoint(run / "checkpoints", [](const std::string& reason) {
-    sim::warn("a checkpoint is torn and left aside: " + reason);
+    sim::warn("skipping a damaged checkpoint: " + reason);
   });
   if (!found) {
     throw BadRequest((run / "checkpoints").string() +

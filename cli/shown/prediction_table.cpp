@@ -125,7 +125,7 @@ std::string remedies_table(const std::vector<planner::Remedy>& remedies) {
 }
 
 std::string infeasible_table(const planner::Infeasible& infeasible) {
-  return fmt::format("does not fit: {} is short by {} even with the leanest plan\n",
+  return fmt::format("does not fit: {} is short by {} even with the plan of least memory\n",
                      to_string(infeasible.tier), planner::format_bytes(infeasible.short_by)) +
          memory_table(infeasible.memory) + remedies_table(infeasible.remedies);
 }

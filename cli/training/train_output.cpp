@@ -170,7 +170,7 @@ std::string result_table(const TrainedRun& run) {
           fmt::format(", validation {:.4f} (at the start {:.4f})",
                       run.result.validation.back().second, run.result.validation.front().second);
     }
-    text += fmt::format("; how often each token occurs, alone, {:.4f}\n", run.unigram_entropy);
+    text += fmt::format("; from token frequencies alone {:.4f}\n", run.unigram_entropy);
   }
   text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
   if (run.checkpoint) text += fmt::format("  checkpoint {}\n", run.checkpoint->string());

@@ -86,7 +86,7 @@ def test_an_override_is_the_baseline_of_levels_that_leave_it_to_it(run_sluice, r
 
 
 def test_an_override_that_changes_nothing_here_says_so(run_sluice, small):
-    assert "flash_attn changes nothing: the plan chooses it" in run_sluice("ablate", small, "flash_attn=fa2", "--list").err
+    assert "flash_attn is ignored: the plan chooses it" in run_sluice("ablate", small, "flash_attn=fa2", "--list").err
 
 
 def test_gradient_accumulation_is_a_batch_size(run_sluice, small):
