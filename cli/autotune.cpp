@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/autotune_report.hpp"
 #include "cli/shown/autotune_output.hpp"
+#include "cli/shown/autotune_report.hpp"
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"

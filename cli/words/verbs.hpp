@@ -24,10 +24,10 @@ struct Verb {
 /// Every verb this build has, in the order `sluice --help` lists them.
 [[nodiscard]] std::span<const Verb> verbs();
 
-// SLUICE_VERB(name, summary): cli/verbs.def lists them; a verb is declared whether or not this
-// build has it.
+// SLUICE_VERB(name, summary): cli/words/verbs.def lists them; a verb is declared whether or not
+// this build has it.
 #define SLUICE_VERB(name, summary) int run_##name(const Arguments& arguments);
-#include "cli/verbs.def"
+#include "cli/words/verbs.def"
 #undef SLUICE_VERB
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-#include "engine/task_ranges.hpp"
+#include "engine/execution/task_ranges.hpp"
 
 namespace sluice::engine {
 

@@ -1,4 +1,4 @@
-#include "cli/autotune_report.hpp"
+#include "cli/shown/autotune_report.hpp"
 
 #include <fmt/format.h>
 

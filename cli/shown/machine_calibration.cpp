@@ -1,4 +1,4 @@
-#include "cli/machine_calibration.hpp"
+#include "cli/shown/machine_calibration.hpp"
 
 #include <fmt/format.h>
 
