@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 
 namespace sluice::planner {
 
