@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "planner/buying/report.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 
