@@ -115,8 +115,8 @@ struct MachineProfile {
   };
   std::vector<Interference> interference;
   /// Boost of a device under a power cap (sim/boost.hpp): the relative gain in speed for each unit
-  /// of rest, the largest relative gain, and the seconds over which rest is averaged. All 0 where
-  /// nobody fitted them: rest then changes nothing.
+  /// of rest, the highest speed after any rest over the sustained speed, and the seconds over which
+  /// rest is averaged. All 0 where nobody fitted them: rest then changes nothing.
   Fact boost_gain = not_fitted(), boost_most = not_fitted(), boost_window = not_fitted();
   std::optional<double> price_usd;  ///< Price in USD, only from a prices file and never guessed.
 };
