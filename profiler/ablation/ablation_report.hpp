@@ -10,7 +10,7 @@
 
 namespace sluice::profiler {
 
-/// A function of the experiment, the cells' records and the program alone.
+/// The report as HTML; depends on the experiment, the cells' results and the program alone.
 [[nodiscard]] std::string ablation_report(const Experiment& experiment,
                                           const std::vector<std::optional<CellRecord>>& cells);
 

@@ -1,4 +1,4 @@
-// What is known of one cell, as a file of the results folder.
+// The result of one cell, as a file of the results folder.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,18 @@
 namespace sluice::profiler {
 
 enum class CellStatus {
-  fits,          ///< Predicted, and run where a device was asked for.
-  does_not_fit,  ///< `tier` lacks `short_by`.
-  refused,       ///< No run can be made of it: `reason`.
+  fits,          ///< Predicted, and run where the experiment is on a device.
+  does_not_fit,  ///< The plan needs `short_by` more of `tier`.
+  refused,       ///< The cell is not a valid run, for `reason`.
 };
 
-/// One repeat on the device.
+/// One repeat of a cell on the device.
 struct CellSample {
-  std::int64_t repeat = 1;                  ///< From 1.
-  std::int64_t order = 0;                   ///< Its place among all that ran, from 1.
-  std::vector<Seconds> steps;               ///< As they ran, the warm-up left out.
-  std::optional<engine::GpuReading> gpu{};  ///< Right after them.
+  std::int64_t repeat = 1;     ///< Number of the repeat, from 1.
+  std::int64_t order = 0;      ///< Position among all runs of the experiment, from 1.
+  std::vector<Seconds> steps;  ///< Step times in the order of running, without the warm-up.
+  /// Temperature, power and clock of the GPU right after the steps.
+  std::optional<engine::GpuReading> gpu{};
 };
 
 /// The numbers of a prediction that tables show.
@@ -39,11 +40,12 @@ struct CellPrediction {
   std::string bound_by;
   Bytes hbm{0}, host{0};
   std::string plan_hash, job_hash, cost_model_hash;
-  std::string json;  ///< All of it, as `predict --json` has it.
+  std::string json;  ///< The whole prediction, as `predict --json` prints it.
 };
 
 struct CellRecord {
-  std::string hash;  ///< Of what the cell is and of the program: an equal one is not done again.
+  /// Hash of the cell's definition and of the program; a cell with an equal hash is not done again.
+  std::string hash;
   std::string name;
   std::vector<std::string> levels;
   CellStatus status = CellStatus::fits;
@@ -51,12 +53,12 @@ struct CellRecord {
   std::optional<planner::Tier> tier;
   Bytes short_by{0};
   std::string machine, profile_hash;
-  std::string plan;  ///< In words.
-  /// How much faster than the plan found any could be, as a share of its step; none where nothing
-  /// was searched for.
+  std::string plan;  ///< The plan in words.
+  /// Optimality gap: by how much the fastest possible plan may be faster, as a share of the step;
+  /// none where nothing was searched for.
   std::optional<double> optimality_gap;
   std::optional<CellPrediction> prediction;
-  std::string ledger_line;  ///< Of the prediction, where it ran.
+  std::string ledger_line;  ///< Hash of the prediction's line in the ledger, where the cell ran.
   std::vector<CellSample> samples;
 
   [[nodiscard]] std::vector<Seconds> all_steps() const;
@@ -64,24 +66,26 @@ struct CellRecord {
   [[nodiscard]] std::string outcome() const;
 };
 
-/// A machine that cells were predicted on: levels of `machine.` numbers make several of one name.
+/// A profile that cells were predicted with. Levels of `machine.` numbers make several profiles of
+/// one machine.
 struct CellProfile {
   std::string machine, hash;
-  std::vector<std::size_t> cells;  ///< By index.
+  std::vector<std::size_t> cells;  ///< Indices of the cells.
 };
 
-/// In the order of the cells that have them first.
+/// Profiles of all cells, in the order of the first cell that uses each.
 [[nodiscard]] std::vector<CellProfile> profiles_of(
     const std::vector<std::optional<CellRecord>>& cells);
 
 [[nodiscard]] CellPrediction to_cell_prediction(const planner::Prediction& prediction);
 
-/// FOLDER/cells/NNNN.json, one of docs/schemas/ablation-cell.schema.json.
+/// Path of a cell's file, FOLDER/cells/NNNN.json (docs/schemas/ablation-cell.schema.json).
 [[nodiscard]] std::filesystem::path cell_file(const std::filesystem::path& folder,
                                               std::size_t index);
 [[nodiscard]] std::string to_json_text(const CellRecord& record);
 void write_cell(const std::filesystem::path& file, const CellRecord& record);
-/// None where there is no such file. Throws BadRequest naming it where it is no record of a cell.
+/// Reads a cell's result; none where there is no such file. Throws BadRequest naming the file where
+/// it is not a cell's result.
 [[nodiscard]] std::optional<CellRecord> read_cell(const std::filesystem::path& file);
 
 const char* to_string(CellStatus status);
