@@ -1,4 +1,4 @@
-// How much one load is slowed by another that runs beside it on its own thread.
+// How much one load is slowed by another that runs on a thread of its own.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,10 @@ namespace sluice::profiler {
 
 using Load = std::function<void()>;
 
-/// Speed of `load` beside `company` over its speed alone, at most 1. Alone and beside take turns,
-/// so that a machine that slows down over time slows both. In processor time of the load's thread:
-/// waiting for a core is the simulator's business (the link `cores`), not interference.
+/// Speed of `load` while `company` runs on another thread, over its speed alone; at most 1. Both
+/// are measured alternately, so that a machine that slows down over time slows both. In processor
+/// time of the load's thread: waiting for a core is modelled by the link `cores`, not by
+/// interference.
 [[nodiscard]] planner::Fact speed_beside(const Load& load, const Load& company, Seconds budget,
                                          const std::string& note);
 

@@ -1,4 +1,4 @@
-// What the probe prints of its parts.
+// Texts that the probe prints of its parts.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 
 namespace sluice::profiler {
 
-/// "4.0 KiB 1.55 GB/s, 64 KiB 17.3 GB/s, ..."
+/// Rates by size, such as "4.0 KiB 1.55 GB/s, 64 KiB 17.3 GB/s, ...".
 [[nodiscard]] std::string sizes_text(const std::vector<SizedRate>& copies);
 
-/// One line a company: what ran, and what each reached.
+/// One line for each load mix: what ran, and the rate that each load reached.
 [[nodiscard]] std::string companies_text(const std::vector<CompanySamples>& samples);
 
-/// "55.4 GB/s +- 0.2"
+/// A rate with its deviation, such as "55.4 GB/s +- 0.2".
 [[nodiscard]] std::string with_deviation(const planner::Fact& rate, const char* unit, double scale);
 
 }  // namespace sluice::profiler

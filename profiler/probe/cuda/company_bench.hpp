@@ -1,4 +1,4 @@
-// Copies, the CPU optimizer and matrix products, alone and in each other's company.
+// Measures copies, the CPU optimizer and matrix products, alone and together.
 #pragma once
 
 #include <vector>
@@ -10,15 +10,15 @@
 
 namespace sluice::profiler {
 
-/// The loads, which must outlive the calls.
+/// The loads of load mixes, which must outlive the calls.
 struct CompanyLoads {
   LinkBench& link;
   ProductBench& products;
   UpdateBench& update;
 };
 
-/// Measures companies in turn, so that what drifts meets all alike. Every load runs before the
-/// window opens and until it has closed.
+/// Measures load mixes one after another, again and again, so that drift affects all alike. Every
+/// load runs before the window opens and until it has closed.
 [[nodiscard]] std::vector<CompanySamples> measure_companies(CompanyLoads loads,
                                                             const std::vector<Company>& companies,
                                                             const CompanyRounds& rounds,
