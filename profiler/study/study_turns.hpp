@@ -1,4 +1,4 @@
-// In what order bursts of runs come: what each takes is to be of all minutes of a study.
+// The schedule of bursts: bursts of one run are spread over the whole time of a study.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace sluice::profiler {
 
-/// Indices of `bursts` (none negative), each as often as it says, spread evenly: of runs with as
-/// many each, all in turn, then again; of one with more, between the others'.
+/// Schedule of bursts as indices of `bursts` (none negative), each as often as its number, spread
+/// evenly: runs with equal numbers alternate, and a run with more comes between the others.
 [[nodiscard]] std::vector<std::size_t> in_turn(const std::vector<std::int64_t>& bursts);
 
 }  // namespace sluice::profiler
