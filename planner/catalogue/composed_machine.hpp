@@ -24,7 +24,7 @@ struct Build {
   /// Name of the measured profile in the catalogue that stands for these parts; none where none
   /// does.
   std::optional<std::string> profile;
-  std::string share;  ///< Which of the parts `profile` was measured with, in words; empty for all.
+  std::string share;  ///< The parts that `profile` was measured with, in words; empty for all.
 };
 /// All machines of the catalogue by their parts, sorted by name.
 [[nodiscard]] const std::vector<Build>& builds();

@@ -8,7 +8,7 @@
 
 namespace sluice::planner {
 
-/// Which terms of the model of time are on (docs/explanation/model-of-time.md).
+/// The terms of the model of time that are on (docs/explanation/model-of-time.md).
 struct CostSwitches {
   bool contention = true;  ///< Tasks share host DRAM and cores.
   bool dispatch = true;    ///< Launching kernels takes the launcher time.

@@ -14,8 +14,8 @@ namespace sluice::planner {
 struct Elasticity {
   std::string resource;  ///< The resource's name in JSON, such as "link".
   std::string meaning;   ///< The resource as people read it, such as "link rate, both ways".
-  /// d ln(step) / d ln(resource): -1 where the step is all of that resource, 0 where it is none of
-  /// it.
+  /// Elasticity d ln(step) / d ln(resource): -1 where the step is all of that resource, 0 where it
+  /// is none of it.
   double value = 0;
 };
 

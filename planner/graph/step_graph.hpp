@@ -35,11 +35,11 @@ enum class TaskKind : std::uint8_t {
   backward,         ///< compute: block or embedding, one micro-batch.
   combine,          ///< compute: adds the tied head's gradient to the embedding's.
   norm,             ///< compute: fixed-block sums of squares of a unit's gradient.
-  grads,            ///< compute, zero length: the step's last gradient and the norm are known.
+  grads,            ///< compute: of zero length; the step's last gradient and the norm are known.
   save_activation,  ///< d2h: a record to be kept on the host.
   store_gradient,   ///< d2h: a gradient, to wait or to be used on the host.
   store_state,      ///< d2h: updated optimizer state, to where it lives on the host.
-  update,           ///< cpu or compute: fused AdamW of a unit, or of a piece of one.
+  update,           ///< cpu, compute: fused AdamW of a unit, or of a piece of one.
   read_state,       ///< disk_read: a piece of state into a host buffer, for its update.
   write_state,      ///< disk_write: an updated piece of state.
   write_gradient,   ///< disk_write: a piece of a gradient, to wait for the norm.
@@ -82,10 +82,10 @@ enum class Role : std::uint8_t {
   /// [T, hidden] of the compute type: d loss / d residual stream of one micro-batch.
   stream_gradient,
   workspace,    ///< Scratch of one compute task.
-  norm_blocks,  ///< double [blocks of the unit]: fixed-block sums of squares, scratch.
-  norm_sum,     ///< double [1]: the sum of a unit's norm_blocks; for `grads` [units].
-  loss_sum,     ///< double [micro_batches]: summed cross-entropy of each micro-batch.
-  /// double [micro_batches]: the balancing loss of each micro-batch's experts times its
+  norm_blocks,  ///< [blocks of the unit] of double: fixed-block sums of squares, scratch.
+  norm_sum,     ///< [1] of double: the sum of a unit's norm_blocks; for `grads` [units].
+  loss_sum,     ///< [micro_batches] of double: summed cross-entropy of each micro-batch.
+  /// [micro_batches] of double: the balancing loss of each micro-batch's experts times its
   /// coefficient; only with a router_aux_loss_coef.
   balance_loss,
   /// A block's rotated keys, then its values: [context, kv_heads x head_dim] each, of the compute

@@ -36,7 +36,7 @@ enum class DataFormat {
 
 /// How documents become sequences.
 enum class Packing {
-  automatic,  ///< stream for text, off for conversations ("auto").
+  automatic,  ///< `stream` for text, `off` for conversations ("auto").
   stream,     ///< Sequences are windows over all documents joined; attention crosses documents.
   documents,  ///< A sequence holds several whole documents; attention stays inside each.
   off,        ///< A sequence holds one document, padded.

@@ -37,7 +37,7 @@ struct AttentionShape {
 /// How the backward pass adds up the gradient of the queries.
 enum class GradientOrder {
   fixed,  ///< In a fixed order: bits repeat; takes scratch in proportion to length squared.
-  any,    ///< By atomic additions: bits differ from run to run.
+  any,    ///< In any order, by atomic additions: bits differ from run to run.
 };
 
 /// Limits by which the backward pass is cut into runs. The default is part of what fixes a job's

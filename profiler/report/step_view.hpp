@@ -42,7 +42,7 @@ struct TierView {
 struct StepView {
   TracedStep predicted;
   TracedStep measured;
-  /// Which steps were measured and how, such as "steps 12 to 14 of the run, timed by the CPU's
+  /// The measured steps and their clock, such as "steps 12 to 14 of the run, timed by the CPU's
   /// clock".
   std::string observed;
   std::unordered_map<std::string, TaskLimit> limits;  ///< Limits by task id.
