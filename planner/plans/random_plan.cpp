@@ -50,7 +50,8 @@ UnitPlan draw_unit(Draw& draw, const Job& job) {
   return unit;
 }
 
-/// Embed and head keep nothing; a tied head's gradient waits where the embedding's does.
+/// Makes the outer units valid: they keep nothing, and a tied head's gradient waits where the
+/// embedding's does.
 void repair_ends(Plan& plan, const Job& job) {
   for (UnitPlan* end : {&plan.units.front(), &plan.units.back()}) {
     end->keep = Keep::input;

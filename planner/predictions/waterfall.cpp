@@ -11,7 +11,7 @@ namespace {
 
 Duration whole_ns(Seconds time) { return std::chrono::round<Duration>(time); }
 
-/// The term that time of the compute lane under a task of this kind belongs to.
+/// The term that the compute lane's time under a task of this kind belongs to.
 WaterfallTerm term_of(TaskKind kind) {
   switch (kind) {
     case TaskKind::recompute:
@@ -69,7 +69,7 @@ const char* label(WaterfallTerm term) {
   return "";
 }
 
-/// Terms that the idle time within a bound is taken off, those first that its resource causes.
+/// Waits that the idle time within a bound is taken off, those that its resource causes first.
 std::vector<WaterfallTerm> waits_within(BoundBy by) {
   using Term = WaterfallTerm;
   switch (by) {
@@ -87,7 +87,7 @@ std::vector<WaterfallTerm> waits_within(BoundBy by) {
   return {Term::updates, Term::weights, Term::gradients, Term::activations};
 }
 
-/// "%-24s" and one cell a column.
+/// A line of the table: the name in 24 columns, then one cell a column.
 std::string line(const std::string& name, const std::vector<std::string>& cells) {
   std::string text(64, '\0');
   text.resize(static_cast<std::size_t>(
