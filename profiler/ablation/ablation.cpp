@@ -30,7 +30,7 @@ struct Turn {
   std::int64_t order;
 };
 
-/// All repeats of all cells, those of a repeat shuffled. Every process draws the same order.
+/// All repeats of all cells, shuffled within each repeat. Every process draws the same order.
 std::vector<Turn> turns_of(std::size_t cells, const Experiment& experiment) {
   std::vector<Turn> turns;
   turns.reserve(cells * static_cast<std::size_t>(experiment.repeats));
@@ -46,7 +46,7 @@ std::vector<Turn> turns_of(std::size_t cells, const Experiment& experiment) {
   return turns;
 }
 
-/// "0 s" of what sums of seconds leave over.
+/// Time left as text; "0 s" for what rounding of sums leaves over.
 std::string time_text(Seconds left) {
   return planner::format_seconds(left < Seconds(1e-6) ? Seconds(0) : left);
 }
@@ -71,7 +71,7 @@ class Ablation {
     try {
       require_a_run();
     } catch (const BadRequest&) {
-      // What is put right is another experiment, which is to find no other's folder.
+      // A corrected experiment is another one, and must not find this one's folder.
       if (fresh) take_back(made);
       throw;
     }
@@ -94,14 +94,14 @@ class Ablation {
     return cell_file(options_.folder, cell.index);
   }
 
-  /// Once it is asked for: of a share, other cells may be many.
+  /// The cell as prepared, on first use: with a share, most cells belong to others.
   [[nodiscard]] const PreparedCell& prepared(const Cell& cell) const {
     std::optional<PreparedCell>& prepared = prepared_[cell.index];
     if (!prepared) prepared = prepare_cell(cell, experiment_);
     return *prepared;
   }
 
-  /// The cell's record where all that was asked for is in it.
+  /// The cell's result where all its runs are done; else none.
   [[nodiscard]] std::optional<CellRecord> done(const Cell& cell) const {
     std::optional<CellRecord> record = read_cell(file(cell));
     if (!record || record->hash != prepared(cell).hash) return std::nullopt;
@@ -114,7 +114,7 @@ class Ablation {
     const PreparedCell& prepared = this->prepared(cell);
     std::optional<CellRecord> before = read_cell(file(cell));
     if (before && before->hash != prepared.hash) before.reset();
-    // A run needs its plan again; otherwise what is known is enough.
+    // A run needs its plan again; otherwise the known result is enough.
     const bool known = before && (experiment_.on == Ground::simulation || done(cell));
     if (known) {
       planned_[cell.index].record = std::move(*before);
@@ -133,7 +133,8 @@ class Ablation {
     say(cell, record.outcome());
   }
 
-  /// Into the ledger, before anything runs; what the engine does not execute is refused here.
+  /// Writes the cell's prediction to the ledger, before anything runs; refuses here what the engine
+  /// does not execute.
   void promise(const Cell& cell) {
     PlannedCell& planned = planned_[cell.index];
     CellRecord& record = planned.record;
@@ -153,7 +154,7 @@ class Ablation {
         .step_high = record.prediction->high});
   }
 
-  /// Of a share none may be one: others have more.
+  /// Throws BadRequest where no cell is a valid run. A share may have none, since others have more.
   void require_a_run() const {
     if (options_.share.parts > 1) return;
     const CellRecord* refused = nullptr;
@@ -166,7 +167,7 @@ class Ablation {
       throw BadRequest("no cell is a run: " + refused->name + ": " + refused->reason);
   }
 
-  /// Folders of the results that are not there yet, the innermost first.
+  /// Folders of the results that do not exist yet, the innermost first.
   [[nodiscard]] std::vector<std::filesystem::path> folders_to_make() const {
     const std::filesystem::path models = options_.folder / "models";
     std::vector<std::filesystem::path> made =
@@ -175,9 +176,9 @@ class Ablation {
     return made;
   }
 
-  /// Removes what was written, and of the folders made for it those that are empty.
+  /// Removes what was written, and those of the folders made for it that are empty.
   void take_back(const std::vector<std::filesystem::path>& made) const {
-    std::error_code ignored;  // What was refused is what is to be said.
+    std::error_code ignored;  // The refusal is the error to report.
     for (const Cell& cell : cells_) {
       std::filesystem::remove(file(cell), ignored);
       if (cell.model_text) std::filesystem::remove(cell.config.model, ignored);
@@ -186,8 +187,8 @@ class Ablation {
     for (const std::filesystem::path& folder : made) std::filesystem::remove(folder, ignored);
   }
 
-  /// Of the cells that run: all of them then use the same memory, which need not be equally quick
-  /// everywhere.
+  /// Largest host arena of the cells that run. All of them use the same memory, since memory may
+  /// not be equally fast everywhere.
   [[nodiscard]] Bytes largest_host_arena(const std::vector<Turn>& turns) const {
     Bytes largest{0};
     for (const Turn& turn : turns) {
@@ -257,7 +258,8 @@ class Ablation {
   const Experiment& experiment_;
   const AblationOptions& options_;
   std::vector<Cell> cells_;
-  mutable std::vector<std::optional<PreparedCell>> prepared_;  ///< By index, as planned_.
+  /// Prepared cells by index, as in planned_.
+  mutable std::vector<std::optional<PreparedCell>> prepared_;
   std::vector<PlannedCell> planned_;
   std::optional<engine::Ledger> ledger_;
   GpuSensors sensors_;
@@ -273,7 +275,7 @@ std::size_t AblationResult::missing() const {
 AblationResult run_ablation(const Experiment& experiment, const AblationOptions& options) {
   if (experiment.baseline.machine == "here" &&
       !planner::Store::of_user().newest_profile(experiment.baseline.backend)) {
-    // Cells are recognised by the profile, and an estimate made anew would be another one.
+    // Cells are recognised by the profile, and a new estimate would be another profile.
     planner::Store::of_user().save(planner::here_estimate());
   }
   return Ablation(experiment, options).run();

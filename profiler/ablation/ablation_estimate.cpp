@@ -17,7 +17,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// A folder that goes when it is left.
+/// A folder that is removed at the end of its scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -45,7 +45,7 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
   const std::vector<Cell> cells = cells_of(experiment, folder.path());
   write_models(cells);
   AblationEstimate estimate;
-  // A look is never longer than what it stands for.
+  // The quick search is never longer than the search that it stands for.
   const std::int64_t asked = planner::search_effort(experiment.effort, "effort");
   const std::int64_t effort = std::min(planner::kQuickEffort, asked);
   estimate.effort = std::max(1.0, static_cast<double>(asked) / static_cast<double>(effort));

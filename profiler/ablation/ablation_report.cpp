@@ -79,7 +79,7 @@ Json experiment_json(const Experiment& experiment) {
           {"factors", std::move(factors)},          {"yaml", to_yaml(experiment)}};
 }
 
-/// ", cell 3" or ", cell 3 and 4 more"; nothing where all cells have it.
+/// The cells of a profile as ", cell 3" or ", cell 3 and 4 more"; empty where all cells use it.
 std::string whose(const CellProfile& profile, std::size_t cells) {
   if (profile.cells.size() == cells) return "";
   const std::string first = fmt::format(", cell {}", profile.cells.front() + 1);

@@ -1,4 +1,4 @@
-// table.md of an experiment.
+// Writes table.md of an experiment.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,17 +12,17 @@ namespace {
 using AllCells = std::vector<std::optional<CellRecord>>;
 using planner::format_seconds;
 
-/// Tokens a second beside the first cell's, "0.690"; empty where one of them has none.
+/// Throughput over the first cell's, such as "0.690"; empty where one of them is unknown.
 std::string ratio_text(std::optional<double> first, std::optional<double> speed) {
   return first && speed ? fmt::format("{:.3f}", *speed / *first) : "";
 }
 
-/// Whole numbers, and two digits of what is below ten.
+/// Whole numbers, and two digits for numbers below ten.
 std::string tflops_text(double tflops) {
   return tflops < 10 ? fmt::format("{:.2g}", tflops) : fmt::format("{:.0f}", tflops);
 }
 
-/// "3.1 %"; empty where nothing was searched for.
+/// The optimality gap, such as "3.1 %"; empty where nothing was searched for.
 std::string gap_text(const CellRecord& cell) {
   return cell.optimality_gap ? fmt::format("{:.1f} %", 100 * *cell.optimality_gap) : "";
 }
@@ -38,7 +38,7 @@ std::optional<double> measured_speed(const CellRecord& cell,
   return cell.prediction->tokens_per_s * cell.prediction->step.count() / measured->median;
 }
 
-/// In a cell of a Markdown table: on one line, without what ends a cell or reads as HTML.
+/// `text` for a cell of a Markdown table: on one line, without what ends a cell or reads as HTML.
 std::string cell_text(const std::string& text) {
   std::string out;
   for (const char letter : text) {
@@ -53,7 +53,7 @@ std::string cell_text(const std::string& text) {
   return out;
 }
 
-/// What speeds are compared with.
+/// The first cell that fits, with which speeds are compared.
 const CellRecord& first_that_fits(const AllCells& cells) {
   for (const auto& cell : cells) {
     if (cell->status == CellStatus::fits) return *cell;

@@ -21,7 +21,7 @@ void lacks(CellRecord& record, planner::Tier tier, Bytes short_by) {
   record.reason = std::string(to_string(tier)) + " is short by " + planner::format_bytes(short_by);
 }
 
-/// The plan and what it comes to with all terms on; none where no plan fits.
+/// The cell's plan and its prediction with all terms on; none where no plan fits.
 std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlanning& run,
                                               std::int64_t effort, CellRecord& record) {
   const planner::Job& job = run.predictor.job();
@@ -73,8 +73,8 @@ std::string hash_of(const Cell& cell, const planner::Predictor& predictor,
   return text.hash();
 }
 
-/// Numbers of a machine that a run on it follows: memory it may take, cores it may plan with, and
-/// copies, which the host backend paces.
+/// Whether a run follows this number of a machine: memory that it may take, cores that it may plan
+/// with, and copies, which the host backend paces.
 bool is_followed(const std::string& fact, planner::DeviceKind device) {
   if (fact == "h2d" || fact == "d2h") return device == planner::DeviceKind::host;
   return fact == "hbm" || fact == "host" || fact == "disk" || fact == "cores";

@@ -34,7 +34,8 @@ class HostProbe {
         disk_{.drive = disk, .file = 1_GiB, .budget = Seconds(1)},
         progress_(progress),
         profile_(planner::here_estimate()) {
-    // A name of its own: the estimate and the measurement are two machines to calibration.
+    // The measured machine has another name than the estimated one: for calibration they are two
+    // machines.
     profile_.name = SystemFiles().cpu_model().value_or("host");
     if (depth == ProbeDepth::quick) {
       disk_.file = 128_MiB;
@@ -68,7 +69,7 @@ class HostProbe {
   void company();
   void disk();
 
-  Seconds unit_;  ///< Time for one number.
+  Seconds unit_;  ///< Time to measure one number.
   DiskBenchOptions disk_;
   ProbeProgress progress_;
   MachineProfile profile_;
@@ -124,7 +125,7 @@ void HostProbe::products() {
                                      planner::format_rate(FlopsPerSecond(best))));
 }
 
-/// Seconds the profile's curve gives the matrix products of `work`.
+/// Seconds of the matrix products of `work` by the profile's curve.
 double product_seconds(const MachineProfile& profile, const planner::Work& work) {
   double seconds = 0;
   for (const planner::Gemm& gemm : work.gemms) {

@@ -12,7 +12,7 @@ namespace {
 
 using sim::Json;
 
-/// Texts written once and referred to by position.
+/// Texts that are written once and referred to by position.
 class Names {
  public:
   std::size_t position(const std::string& name) {
@@ -27,7 +27,7 @@ class Names {
   std::vector<std::string> names_;
 };
 
-/// The window of a trace that is drawn.
+/// The part of a trace that is drawn.
 struct Window {
   Instant zero{};
   Duration period{0};
@@ -49,9 +49,9 @@ Window window_of(const sim::Trace& trace) {
   return window;
 }
 
-/// A task, or tasks of one lane that follow each other.
+/// A task, or several tasks of one lane that follow each other.
 struct Block {
-  const sim::TraceSpan* first;  ///< Names it.
+  const sim::TraceSpan* first;  ///< The task that names the block.
   Instant start, end;
   Duration busy{0};
   std::int64_t tasks = 0;
@@ -75,7 +75,7 @@ struct Block {
   }
 };
 
-/// By lane and start.
+/// Blocks by lane, then by start.
 std::vector<Block> blocks_of(const TracedStep& step, const Window& window, bool sum_up) {
   std::vector<const sim::TraceSpan*> spans;
   for (const sim::TraceSpan& span : step.trace.spans) {
@@ -151,7 +151,7 @@ bool is_summed_up(const sim::Trace& trace) {
 Json timeline_json(const StepView& view) {
   const bool sum_up = is_summed_up(view);
   Tables tables;
-  // In the order of a step's graph, whatever a trace begins with.
+  // In the order of a step's graph, whatever lane a trace begins with.
   for (const char* lane : {"compute", "h2d", "d2h", "cpu", "disk-read", "disk-write", "launch"}) {
     const auto on_lane = [&](const sim::Trace& trace) {
       return std::any_of(trace.spans.begin(), trace.spans.end(),

@@ -63,7 +63,7 @@ Json sweeps_json(const std::vector<SweepCurve>& sweeps) {
   return list;
 }
 
-/// Where the middle three of a run's steps begin.
+/// Index of the first of the middle three steps of a run.
 std::size_t middle_of(const MeasuredRun& run) { return (run.steps.size() - 3) / 2; }
 
 const char* clock_of(const MeasuredRun& run) {
@@ -79,7 +79,7 @@ const char* clock_of(const MeasuredRun& run) {
   return "the CPU's clock";
 }
 
-/// The kept plan's step, or that of the last plan that ran.
+/// View of the kept plan's step, or of the last plan that ran.
 StepView step_view(const TuneReport& report) {
   const planner::PredictedStep& shown = report.last_ran ? *report.last_ran : report.outcome.step;
   const MeasuredRun* ran = shown_run(report.outcome, shown.prediction.plan);

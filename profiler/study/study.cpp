@@ -36,7 +36,7 @@ class Study {
         costs_(settings.replay.empty() ? StudyCosts::Backend::needed : StudyCosts::Backend::unused),
         bursts_(settings, hbm_before) {}
 
-  /// Refuses what no run can be made of, before anything is measured.
+  /// Refuses a run that is not valid, before anything is measured.
   void examine(const StudyRun& run) { static_cast<void>(costs_.planning_of(run)); }
 
   void calibrate(const StudyRun& run) {
@@ -46,21 +46,21 @@ class Study {
     taught_.push_back({&run, std::move(predictor), std::move(planned), {}});
     StudiedRun& taught = taught_.back();
     bursts_.measure(taught, settings_.parts - 1);
-    // The next one is planned with what this one taught.
+    // The next run is planned with the calibration by this one.
     costs_.learn(taught.predictor, taught.bursts);
     say_taught("calibrated on", taught);
   }
 
-  /// All bursts of each but the first `left_out`, in turn; `parts_to_come` of the study follow that
-  /// for which they are.
+  /// Runs all bursts of each calibrating run but the first `left_out`, alternating. `parts_to_come`
+  /// is the number of parts of the study after the one that follows.
   void calibrate_again(std::int64_t left_out, std::int64_t parts_to_come) {
     for (const std::size_t i : turns(taught_, left_out)) {
       if (bursts_.measure(taught_[i], parts_to_come)) say_taught("calibrated again on", taught_[i]);
     }
   }
 
-  /// What rest does to the device's clocks, and how lanes slow each other, shows in all teaching
-  /// runs together; costs are then learnt again.
+  /// Fits boost and interference to all calibrating runs together, where they show; then fits costs
+  /// again.
   void settle() {
     if (taught_.empty()) return;
     std::vector<planner::StepGraph> graphs;
@@ -82,7 +82,8 @@ class Study {
     for (const StudiedRun& taught : taught_) costs_.learn_costs(taught.predictor, taught.bursts);
   }
 
-  /// Plans and predicts all of `runs`, each search on one core, before the first is promised.
+  /// Plans and predicts all of `runs`, each search on one core, before the first prediction is
+  /// written to the ledger.
   void promise(std::span<const StudyRun* const> runs, engine::Ledger* ledger) {
     part_ = promised_.size();
     std::vector<planner::RunPlanning> plannings;
@@ -102,13 +103,13 @@ class Study {
     }
   }
 
-  /// All bursts of each that was promised last, in turn.
+  /// Runs all bursts of the runs that were predicted last, alternating.
   void run_promised(engine::Ledger* ledger) {
     const auto runs = std::span(promised_).subspan(part_);
     for (const std::size_t i : turns(runs, 0)) run_burst(runs[i], ledger);
   }
 
-  /// Of those that ran.
+  /// Results of the runs that ran.
   [[nodiscard]] std::vector<StudyResult> results() const {
     std::vector<StudyResult> results;
     for (const Promised& each : promised_) {
@@ -122,7 +123,8 @@ class Study {
     StudyResult result;
   };
 
-  /// Of a record a run's bursts are there at once, but for those that teach later parts.
+  /// Number of bursts of a run. A recording yields all bursts of a run at once, except those that
+  /// calibrate later parts.
   [[nodiscard]] std::int64_t bursts_of(const StudyRun& run) const {
     if (bursts_.replays()) return 1;
     const std::int64_t usual =
@@ -143,7 +145,7 @@ class Study {
     try {
       bursts_.measure(each);
     } catch (const Error& error) {
-      // The others' predictions are worth their runs.
+      // One failed run must not lose the others' predictions.
       settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
       return;
     }
@@ -221,7 +223,7 @@ class Study {
   StudyBursts bursts_;
   std::vector<StudiedRun> taught_;
   std::vector<Promised> promised_;
-  std::size_t part_ = 0;  ///< Of these, the first that was promised last.
+  std::size_t part_ = 0;  ///< Index in promised_ of the first run that was predicted last.
 };
 
 }  // namespace
@@ -232,7 +234,7 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
                                 [](const StudyRun& run) { return run.config.machine == "here"; });
   const planner::Store store = planner::Store::of_user();
   if (here && !store.newest_profile(planner::DeviceKind::host)) {
-    // What is learnt is keyed by the profile, and an estimate made anew would be another one.
+    // Calibration is keyed by the profile, and a new estimate would be another profile.
     store.save(planner::here_estimate());
   }
   std::optional<engine::Ledger> ledger;

@@ -19,7 +19,7 @@ std::filesystem::path record_of(const std::filesystem::path& folder, const std::
   return folder / (name + ".json");
 }
 
-/// Start since the start of the task before it, and duration, task by task: small numbers, which
+/// Each task's start, relative to that of the task before it, and duration: small numbers, which
 /// compress well. `last` is the start of the task before.
 ordered_json to_json(const Spans& spans, Instant& last) {
   ordered_json numbers = ordered_json::array();

@@ -15,10 +15,11 @@ namespace {
 
 using planner::Planned;
 
-/// Of the usual: beside what a round's steps take, a search that comes from two sides costs little.
+/// Effort of the search over the usual one: a search from two sides costs little beside an
+/// iteration's steps.
 constexpr std::int64_t kTimesEffort = 2;
 
-/// The newest measurement of each plan stands for it: earlier ones were of a colder machine.
+/// Keeps the newest measurement of each plan; earlier ones were of a colder machine.
 void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
   const auto same = std::find_if(runs.begin(), runs.end(),
                                  [&](const MeasuredRun& known) { return known.plan == run.plan; });
@@ -29,8 +30,8 @@ void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
   }
 }
 
-/// The quickest of what the search found and the plans that ran: a search need not find again what
-/// another calibration led it to.
+/// Replaces the found plan by the fastest of those that ran, if that is faster: a search need not
+/// find again what another calibration led it to.
 void keep_quickest(planner::PredictedStep& found, const planner::Predictor& predictor,
                    const std::vector<MeasuredRun>& runs) {
   for (const MeasuredRun& run : runs) {
@@ -44,7 +45,7 @@ planner::Predictor with_calibration(const planner::Predictor& predictor,
   return {predictor.job(), predictor.machine(), calibration, predictor.residency()};
 }
 
-/// The best plan with what is known by now, or the given one with what it takes now.
+/// The best plan by the current calibration, or the given one predicted with it.
 std::variant<Planned, planner::Infeasible> planned_with(const planner::Predictor& predictor,
                                                         const planner::Calibration& calibration,
                                                         const planner::SearchSettings& search,
@@ -125,7 +126,7 @@ std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
     samples.push_back(sample);
     samples.back().profile_hash = hash;
   }
-  // The fit started from what was known, so it replaces it.
+  // The fit started from the known calibration, so it replaces it.
   planner::reset_calibration(store.calibration_file(hash), hash);
   planner::append_calibration(store.calibration_file(hash), samples);
   if (config.plan || config.policy) return std::nullopt;

@@ -33,7 +33,7 @@ void GpuProbe::company() {
   result_.profile.interference = product_interference(samples, most);
 }
 
-/// Thread counts beyond the grid.
+/// Measures the optimizer alone on thread counts beyond the grid.
 void GpuProbe::optimizer_alone() {
   std::string text;
   for (const std::int64_t count : {std::int64_t{1}, cores_ / 2, cores_}) {
@@ -61,7 +61,8 @@ void GpuProbe::fit() {
                     profile.h2d_dram.value, profile.d2h_dram.value));
     return;
   }
-  // Too few cores for a grid: the points themselves, and the triad as the memory's capacity.
+  // With too few cores for a grid, takes the points themselves, and the triad as the memory's
+  // capacity.
   profile = with_lone_rates(std::move(profile), result_.grid);
   for (Fact MachineProfile::*each : {&MachineProfile::h2d_dram, &MachineProfile::d2h_dram}) {
     profile.*each = {.value = 1,

@@ -82,7 +82,7 @@ std::vector<SizedRate> LinkBench::by_size(CopyDirection direction, Seconds budge
 
 planner::Fact LinkBench::gap(CopyDirection direction) const {
   constexpr std::int64_t kCopies = 256;
-  // Long enough that the CPU stays ahead.
+  // Pieces are long enough that the CPU stays ahead.
   const Bytes piece = std::min(4_MiB, buffer_);
   const std::int64_t pieces = buffer_.count() / piece.count();
   const Stream stream = make_stream();

@@ -16,11 +16,11 @@ namespace {
 using engine::GemmKey;
 using engine::GemmProduct;
 
-constexpr double kLoad = 2e12;  ///< FLOPs that a load's product has at most.
+constexpr double kLoad = 2e12;  ///< Largest FLOPs of a load's product.
 
 std::int64_t rounded_up(std::int64_t elements) { return (elements + 127) / 128 * 128; }
 
-/// Elements of bf16 that a product reads, one after the other.
+/// Offsets of a product's bf16 operands, which follow each other.
 struct Places {
   std::int64_t b, bias, addend, end;
 };

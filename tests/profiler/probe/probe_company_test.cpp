@@ -1,4 +1,5 @@
-// What the probe makes of rates measured together: the grid, factors, thread counts. No GPU.
+// Tests of what the probe derives from rates measured together: the grid, factors, thread counts.
+// No GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -47,7 +48,7 @@ TEST(ContentionGrid, HoldsWhatRanWithoutProducts) {
 
 TEST(ContentionGrid, HasTheUsualRateOfItsRoundsAndKeepsThem) {
   CompanySamples each = sample({2, Copies::h2d, Products::none}, 1, 1, 0, 0);
-  each.update = {1.0e9, 1.2e9, 1.0e9, 1.2e9, 0.1e9};  // two speeds, and one round disturbed
+  each.update = {1.0e9, 1.2e9, 1.0e9, 1.2e9, 0.1e9};  // two speeds, and one repetition disturbed
   const ContentionGrid grid = contention_grid({each});
   EXPECT_NEAR(grid[0].update.value, (1.0e9 + 1.0e9 + 1.2e9) / 3, 1);
   EXPECT_EQ(grid[0].update.count, 5);
@@ -91,7 +92,7 @@ TEST(ProductInterference, IsTheSpeedBesideOverTheSpeedAlone) {
 
 TEST(RateWithin, CountsWholeTurnsBetweenFirstAndLastEnd) {
   const std::vector<double> ends = {0.5, 1.0, 1.5, 2.0, 9.0};
-  EXPECT_EQ(rate_within(ends, 0.9, 2.5), 2.0);  // 2 turns in 1 s
+  EXPECT_EQ(rate_within(ends, 0.9, 2.5), 2.0);  // 2 repetitions in 1 s
   EXPECT_EQ(rate_within(ends, 0.0, 2.0), 2.0);
   EXPECT_EQ(rate_within(ends, 3.0, 10.0), 0);
   EXPECT_EQ(rate_within({}, 0.0, 1.0), 0);

@@ -124,7 +124,7 @@ TEST(DiskBench, NamesAFolderThatIsNotThere) {
   }
 }
 
-/// A /sys of one GPU.
+/// A /sys folder of one GPU.
 class FakeSystem {
  public:
   FakeSystem(const char* speed, const char* width, const char* node) {
