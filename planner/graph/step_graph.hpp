@@ -39,7 +39,7 @@ enum class TaskKind : std::uint8_t {
   save_activation,  ///< d2h: a record to be kept on the host.
   store_gradient,   ///< d2h: a gradient, to wait or to be used on the host.
   store_state,      ///< d2h: updated optimizer state, to where it lives on the host.
-  update,           ///< cpu, compute: fused AdamW of a unit, or of a piece of one.
+  update,           ///< cpu/compute: fused AdamW of a unit, or of a piece of one.
   read_state,       ///< disk_read: a piece of state into a host buffer, for its update.
   write_state,      ///< disk_write: an updated piece of state.
   write_gradient,   ///< disk_write: a piece of a gradient, to wait for the norm.

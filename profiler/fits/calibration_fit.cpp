@@ -257,7 +257,7 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
     take_copies_alone(fit.calibration, profile_hash, measured, options.source);
     take_hand_offs(fit.calibration, profile_hash, measured, options.source);
   }
-  constexpr double kSettled = 1e-4;  // of a step
+  constexpr double kSettled = 1e-4;  // Share of a step.
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     graphs = build_graphs(job, profile, fit.calibration, runs);
     if (improve(fit.calibration, profile, graphs, measured, options.source) < kSettled) break;
