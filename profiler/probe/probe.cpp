@@ -14,10 +14,10 @@
 #include "planner/costs/profile_rates.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/probe/block_bench.hpp"
-#include "profiler/probe/company.hpp"
 #include "profiler/probe/disk_bench.hpp"
 #include "profiler/probe/memory_bench.hpp"
 #include "profiler/probe/sampling.hpp"
+#include "profiler/probe/speed_beside.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -51,7 +51,7 @@ class HostProbe {
     block_kernels();
     optimizer();
     hand_off();
-    company();
+    interference();
     disk();
     return profile_;
   }
@@ -66,7 +66,7 @@ class HostProbe {
   void block_kernels();
   void optimizer();
   void hand_off();
-  void company();
+  void interference();
   void disk();
 
   Seconds unit_;  ///< Time to measure one number.
@@ -245,7 +245,7 @@ void HostProbe::hand_off() {
                            planner::format_rate(pace.bandwidth)));
 }
 
-void HostProbe::company() {
+void HostProbe::interference() {
   BlockBench block(block_job({}));
   UpdateBench update(2'000'000, 1);
   CopyBench copy(1_MiB, 1);

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "profiler/probe/company_rates.hpp"
 #include "profiler/probe/curves.hpp"
+#include "profiler/probe/load_mix_rates.hpp"
 
 namespace sluice::profiler {
 
@@ -14,7 +14,7 @@ namespace sluice::profiler {
 [[nodiscard]] std::string sizes_text(const std::vector<SizedRate>& copies);
 
 /// One line for each load mix: what ran, and the rate that each load reached.
-[[nodiscard]] std::string companies_text(const std::vector<CompanySamples>& samples);
+[[nodiscard]] std::string load_mixes_text(const std::vector<LoadMixSamples>& samples);
 
 /// A rate with its deviation, such as "55.4 GB/s +- 0.2".
 [[nodiscard]] std::string with_deviation(const planner::Fact& rate, const char* unit, double scale);

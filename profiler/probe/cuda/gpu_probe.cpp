@@ -173,8 +173,8 @@ CudaProbe GpuProbe::run() {
   memory();
   products();
   layers();
-  company();
-  copies_in_company();
+  load_mixes();
+  copies_beside_loads();
   fit();
   optimizer_alone();
   staged();

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "profiler/probe/cuda/company_bench.hpp"
 #include "profiler/probe/cuda/link_bench.hpp"
+#include "profiler/probe/cuda/load_mix_bench.hpp"
 #include "profiler/probe/cuda/product_bench.hpp"
 #include "profiler/probe/disk_bench.hpp"
 #include "profiler/probe/probe_cuda.hpp"
@@ -20,12 +20,12 @@ struct ProbeBudget {
   Seconds copy_size;  ///< Time for one size of copy in one direction.
   /// Time for one product; and longest time until clocks are those of a long run.
   Seconds product, settle;
-  Seconds kernel;           ///< Time for any other kernel.
-  Seconds window;           ///< Time for one load mix in one repetition.
-  CompanyRounds grid;       ///< How often load mixes of copies and the optimizer are measured.
-  CompanyRounds products;   ///< How often load mixes with products are measured.
-  std::int64_t parameters;  ///< Parameters that the CPU optimizer updates.
-  Bytes dram;               ///< Bytes of one array of the triad.
+  Seconds kernel;             ///< Time for any other kernel.
+  Seconds window;             ///< Time for one load mix in one repetition.
+  RepetitionCounts grid;      ///< How often load mixes of copies and the optimizer are measured.
+  RepetitionCounts products;  ///< How often load mixes with products are measured.
+  std::int64_t parameters;    ///< Parameters that the CPU optimizer updates.
+  Bytes dram;                 ///< Bytes of one array of the triad.
   DiskBenchOptions disk;
 };
 
@@ -45,11 +45,11 @@ class GpuProbe {
   [[nodiscard]] Bytes dram_array() const;
   [[nodiscard]] std::int64_t updated_parameters() const;
   void copies();
-  void copies_in_company();
+  void copies_beside_loads();
   void memory();
   void products();
   void layers();
-  void company();
+  void load_mixes();
   void optimizer_alone();
   void fit();
   void staged();

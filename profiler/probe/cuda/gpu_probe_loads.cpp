@@ -117,12 +117,12 @@ void GpuProbe::copies() {
   busy->stop();
 }
 
-void GpuProbe::copies_in_company() {
+void GpuProbe::copies_beside_loads() {
   if (depth_ == ProbeDepth::quick) return;
   const int most = static_cast<int>(threads_.back());
-  const auto sweep = [&](const std::string& company) {
+  const auto sweep = [&](const std::string& others) {
     for (const CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h}) {
-      say((direction == CopyDirection::h2d ? "h2d " : "d2h ") + company,
+      say((direction == CopyDirection::h2d ? "h2d " : "d2h ") + others,
           sizes_text(link_->by_size(direction, budget_.copy_size / 4)));
     }
   };

@@ -81,7 +81,7 @@ TEST(InterferenceFit, TooFewTasksKeepThePriors) {
   EXPECT_DOUBLE_EQ(estimates[0].factor, 0.7);
 }
 
-TEST(InterferenceFit, NothingRunsFasterForCompany) {
+TEST(InterferenceFit, NothingRunsFasterBesideOtherLoads) {
   auto tasks = made_tasks(1, 1, 0);
   for (auto& task : tasks) task.seconds *= 1 - 0.1 * task.share[0];
   EXPECT_DOUBLE_EQ(fit_factors(tasks, {{1.0, 0.1}, {1.0, 0.1}})[0].factor, 1);

@@ -15,21 +15,21 @@ using planner::Source;
 
 }  // namespace
 
-void GpuProbe::company() {
+void GpuProbe::load_mixes() {
   update_ =
       std::make_unique<UpdateBench>(updated_parameters(), static_cast<int>(cores_), &*memory_);
-  const CompanyLoads loads{*link_, *product_bench_, *update_};
+  const LoadMixBenches loads{*link_, *product_bench_, *update_};
   auto samples =
-      measure_companies(loads, contention_companies(threads_), budget_.grid, budget_.window);
+      measure_load_mixes(loads, contention_load_mixes(threads_), budget_.grid, budget_.window);
   result_.grid = contention_grid(samples);
   const std::int64_t most = threads_.back();
   const std::vector<std::int64_t> beside =
       depth_ == ProbeDepth::quick ? std::vector<std::int64_t>{most}
                                   : std::vector<std::int64_t>{threads_[threads_.size() / 2], most};
   const auto with_products =
-      measure_companies(loads, product_companies(beside), budget_.products, budget_.window);
+      measure_load_mixes(loads, product_load_mixes(beside), budget_.products, budget_.window);
   samples.insert(samples.end(), with_products.begin(), with_products.end());
-  say("in company", companies_text(samples));
+  say("together", load_mixes_text(samples));
   result_.profile.interference = product_interference(samples, most);
 }
 

@@ -3,15 +3,15 @@
 
 #include <vector>
 
-#include "profiler/probe/company_rates.hpp"
 #include "profiler/probe/cuda/link_bench.hpp"
 #include "profiler/probe/cuda/product_bench.hpp"
+#include "profiler/probe/load_mix_rates.hpp"
 #include "profiler/probe/memory_bench.hpp"
 
 namespace sluice::profiler {
 
 /// The loads of load mixes, which must outlive the calls.
-struct CompanyLoads {
+struct LoadMixBenches {
   LinkBench& link;
   ProductBench& products;
   UpdateBench& update;
@@ -19,9 +19,9 @@ struct CompanyLoads {
 
 /// Measures load mixes one after another, again and again, so that drift affects all alike. Every
 /// load runs before the window opens and until it has closed.
-[[nodiscard]] std::vector<CompanySamples> measure_companies(CompanyLoads loads,
-                                                            const std::vector<Company>& companies,
-                                                            const CompanyRounds& rounds,
-                                                            Seconds window);
+[[nodiscard]] std::vector<LoadMixSamples> measure_load_mixes(LoadMixBenches loads,
+                                                             const std::vector<LoadMix>& mixes,
+                                                             const RepetitionCounts& rounds,
+                                                             Seconds window);
 
 }  // namespace sluice::profiler

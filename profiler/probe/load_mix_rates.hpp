@@ -15,22 +15,22 @@ namespace sluice::profiler {
 enum class Products { none, run };
 
 /// A load mix: the loads that run at the same time.
-struct Company {
+struct LoadMix {
   std::int64_t threads = 0;  ///< Threads of the CPU optimizer; 0 where it does not run.
   Copies copies = Copies::none;
   Products products = Products::none;
 };
 
 /// Rates of one load mix, with a sample from each repetition; empty for what did not run.
-struct CompanySamples {
-  Company company;
+struct LoadMixSamples {
+  LoadMix mix;
   Samples update, h2d, d2h;  ///< Parameters/s, bytes/s and bytes/s.
   Samples products;          ///< FLOP/s.
 };
 
 /// How often load mixes are measured: all of them `least` times, then those whose rates are not yet
 /// sure (is_sure), until all are, each was measured `most` times, or `more` time went by.
-struct CompanyRounds {
+struct RepetitionCounts {
   int least = 1, most = 1;
   Seconds more{0};
 };
@@ -39,24 +39,24 @@ struct CompanyRounds {
 [[nodiscard]] double relative_error(const Samples& samples);
 /// Whether the mean of each rate is known to a standard error of 0.7 %, a third of the mean error
 /// that the contention model is to have.
-[[nodiscard]] bool is_sure(const CompanySamples& samples);
+[[nodiscard]] bool is_sure(const LoadMixSamples& samples);
 /// Mean of the middle three fifths of `samples`: a rate over a long time, where short windows see
 /// one or another of its speeds, which a median of few does not average.
 [[nodiscard]] double usual_rate(Samples samples);
 
 /// Rates of the load mixes without products, as the grid of the contention fit.
-[[nodiscard]] ContentionGrid contention_grid(const std::vector<CompanySamples>& samples);
+[[nodiscard]] ContentionGrid contention_grid(const std::vector<LoadMixSamples>& samples);
 
 /// Load mixes of all copies, each with the optimizer on each of `threads`, without products.
-[[nodiscard]] std::vector<Company> contention_companies(const std::vector<std::int64_t>& threads);
+[[nodiscard]] std::vector<LoadMix> contention_load_mixes(const std::vector<std::int64_t>& threads);
 /// Load mixes of all copies with products, without the optimizer and with it on each of `threads`.
-[[nodiscard]] std::vector<Company> product_companies(const std::vector<std::int64_t>& threads);
+[[nodiscard]] std::vector<LoadMix> product_load_mixes(const std::vector<std::int64_t>& threads);
 
 /// Interference between lanes that share no link: of h2d, d2h and cpu on compute, and of compute on
 /// h2d, d2h and cpu; at most 1 each. `threads` are those of the optimizer in the load mixes with
 /// products.
 [[nodiscard]] std::vector<planner::MachineProfile::Interference> product_interference(
-    const std::vector<CompanySamples>& samples, std::int64_t threads);
+    const std::vector<LoadMixSamples>& samples, std::int64_t threads);
 
 /// Numbers of CPU threads in the contention grid on so many cores: even numbers up to 14 that leave
 /// two cores, or every number where cores are few.

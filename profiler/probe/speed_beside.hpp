@@ -10,11 +10,11 @@ namespace sluice::profiler {
 
 using Load = std::function<void()>;
 
-/// Speed of `load` while `company` runs on another thread, over its speed alone; at most 1. Both
+/// Speed of `load` while `other` runs on another thread, over its speed alone; at most 1. Both
 /// are measured alternately, so that a machine that slows down over time slows both. In processor
 /// time of the load's thread: waiting for a core is modelled by the link `cores`, not by
 /// interference.
-[[nodiscard]] planner::Fact speed_beside(const Load& load, const Load& company, Seconds budget,
+[[nodiscard]] planner::Fact speed_beside(const Load& load, const Load& other, Seconds budget,
                                          const std::string& note);
 
 }  // namespace sluice::profiler

@@ -1,4 +1,4 @@
-#include "profiler/probe/company.hpp"
+#include "profiler/probe/speed_beside.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace sluice::profiler {
 
-planner::Fact speed_beside(const Load& load, const Load& company, Seconds budget,
+planner::Fact speed_beside(const Load& load, const Load& other, Seconds budget,
                            const std::string& note) {
   constexpr int kTurns = 5;
   Samples ratios;
@@ -16,7 +16,7 @@ planner::Fact speed_beside(const Load& load, const Load& company, Seconds budget
     const double alone = median(time_repeatedly(Timer::thread, budget / (2 * kTurns), load));
     std::atomic<bool> stop{false};
     std::thread beside([&] {
-      while (!stop.load(std::memory_order_relaxed)) company();
+      while (!stop.load(std::memory_order_relaxed)) other();
     });
     const double together = median(time_repeatedly(Timer::thread, budget / (2 * kTurns), load));
     stop.store(true);
