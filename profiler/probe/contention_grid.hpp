@@ -14,7 +14,7 @@ enum class Copies { none, h2d, d2h, both };
 const char* to_string(Copies copies);
 
 /// A point's rates in each repetition that measured it.
-struct RoundRates {
+struct RepetitionRates {
   std::vector<double> update, h2d, d2h;
 };
 
@@ -22,9 +22,9 @@ struct RoundRates {
 struct ContentionPoint {
   std::int64_t threads = 0;  ///< Threads of the CPU optimizer; 0 where it did not run.
   Copies copies = Copies::none;
-  planner::Fact update;    ///< Parameters/s of the CPU optimizer.
-  planner::Fact h2d, d2h;  ///< Bytes/s of copies.
-  RoundRates rounds{};     ///< The repetitions behind these rates, where they were kept.
+  planner::Fact update;           ///< Parameters/s of the CPU optimizer.
+  planner::Fact h2d, d2h;         ///< Bytes/s of copies.
+  RepetitionRates repetitions{};  ///< The repetitions behind these rates, where they were kept.
 };
 using ContentionGrid = std::vector<ContentionPoint>;
 

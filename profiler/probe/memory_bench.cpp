@@ -144,12 +144,12 @@ void DramBench::triad(int threads) {
 }
 
 std::vector<double> hand_off_times(int count) {
-  std::atomic<int> turn{0};
+  std::atomic<int> signal{0};
   std::thread partner([&] {
     for (int i = 0; i < count; ++i) {
-      turn.wait(2 * i);
-      turn.store(2 * i + 2);
-      turn.notify_one();
+      signal.wait(2 * i);
+      signal.store(2 * i + 2);
+      signal.notify_one();
     }
   });
   std::vector<double> times;
@@ -158,9 +158,9 @@ std::vector<double> hand_off_times(int count) {
     // Both sides must be asleep, as lanes are: the pause lets the partner get there.
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     const auto start = std::chrono::steady_clock::now();
-    turn.store(2 * i + 1);
-    turn.notify_one();
-    turn.wait(2 * i + 1);
+    signal.store(2 * i + 1);
+    signal.notify_one();
+    signal.wait(2 * i + 1);
     const Seconds round_trip = std::chrono::steady_clock::now() - start;
     times.push_back(round_trip.count() / 2);
   }

@@ -158,7 +158,7 @@ void HostProbe::block_kernels() {
     const double flops = attention_flops(work_of(longer.job(), pass, 1)) -
                          attention_flops(work_of(shorter.job(), pass, 1));
     Samples differences;
-    for (int turn = 0; turn < 5; ++turn) {
+    for (int i = 0; i < 5; ++i) {
       const double slow =
           median(time_repeatedly(Timer::thread, unit_ / 8, [&] { (longer.*run)(); }));
       const double fast =

@@ -113,8 +113,8 @@ std::unique_ptr<SteadyLoad> LinkBench::steady(CopyDirection direction) {
   const Bytes piece = std::min(kPiece, buffer_);
   const std::int64_t pieces = buffer_.count() / piece.count();
   return std::make_unique<SteadyLoad>(
-      [this, direction, piece, pieces](cudaStream_t stream, std::int64_t turn) {
-        copy(direction, turn % pieces * piece.count(), piece, stream);
+      [this, direction, piece, pieces](cudaStream_t stream, std::int64_t repetition) {
+        copy(direction, repetition % pieces * piece.count(), piece, stream);
       });
 }
 

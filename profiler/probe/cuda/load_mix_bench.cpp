@@ -39,11 +39,11 @@ void measure_once(LoadMixBenches loads, Seconds window, LoadMixSamples& to) {
   }
   const double piece =
       static_cast<double>(std::min(LinkBench::kPiece, loads.link.buffer()).count());
-  if (down) to.h2d.push_back(piece * down->turns_per_second(from, to_end));
-  if (up) to.d2h.push_back(piece * up->turns_per_second(from, to_end));
+  if (down) to.h2d.push_back(piece * down->repetitions_per_second(from, to_end));
+  if (up) to.d2h.push_back(piece * up->repetitions_per_second(from, to_end));
   if (products) {
     to.products.push_back(loads.products.large_work().count() *
-                          products->turns_per_second(from, to_end));
+                          products->repetitions_per_second(from, to_end));
   }
   if (threads > 0) {
     to.update.push_back(static_cast<double>(updates * loads.update.parameters()) /
@@ -55,15 +55,15 @@ void measure_once(LoadMixBenches loads, Seconds window, LoadMixSamples& to) {
 
 std::vector<LoadMixSamples> measure_load_mixes(LoadMixBenches loads,
                                                const std::vector<LoadMix>& mixes,
-                                               const RepetitionCounts& rounds, Seconds window) {
+                                               const RepetitionCounts& counts, Seconds window) {
   std::vector<LoadMixSamples> samples;
   samples.reserve(mixes.size());
   for (const LoadMix& mix : mixes) samples.push_back({mix, {}, {}, {}, {}});
-  for (int round = 0; round < rounds.least; ++round) {
+  for (int repetition = 0; repetition < counts.least; ++repetition) {
     for (LoadMixSamples& each : samples) measure_once(loads, window, each);
   }
-  const Seconds end = read(Timer::wall) + rounds.more;
-  for (int round = rounds.least; round < rounds.most; ++round) {
+  const Seconds end = read(Timer::wall) + counts.more;
+  for (int repetition = counts.least; repetition < counts.most; ++repetition) {
     bool sure = true;
     for (LoadMixSamples& each : samples) {
       if (is_sure(each)) continue;

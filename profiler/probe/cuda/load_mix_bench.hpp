@@ -21,7 +21,7 @@ struct LoadMixBenches {
 /// load runs before the window opens and until it has closed.
 [[nodiscard]] std::vector<LoadMixSamples> measure_load_mixes(LoadMixBenches loads,
                                                              const std::vector<LoadMix>& mixes,
-                                                             const RepetitionCounts& rounds,
+                                                             const RepetitionCounts& counts,
                                                              Seconds window);
 
 }  // namespace sluice::profiler

@@ -117,7 +117,7 @@ std::vector<ProductBench::Product> ProductBench::sustained(Seconds budget_each, 
 
 planner::Fact ProductBench::burst() {
   Samples samples;
-  for (int turn = 0; turn < 3; ++turn) {
+  for (int i = 0; i < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     samples.push_back(timer_.row([this](cudaStream_t stream) { run_large(stream); }, 4).count());
   }

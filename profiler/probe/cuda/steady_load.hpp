@@ -20,7 +20,7 @@ class SteadyLoad {
  public:
   /// Enqueues one repetition; called on the load's thread with its number, from 0. What it enqueues
   /// must stay valid until the load has stopped.
-  using Enqueue = std::function<void(cudaStream_t stream, std::int64_t turn)>;
+  using Enqueue = std::function<void(cudaStream_t stream, std::int64_t repetition)>;
 
   [[nodiscard]] explicit SteadyLoad(Enqueue enqueue);
   ~SteadyLoad();                           ///< Stops; an error of the load is then lost.
@@ -32,7 +32,7 @@ class SteadyLoad {
 
   /// Repetitions per second that ended within [from, to] of the steady clock (Timer::wall), between
   /// the first and the last end there; 0 where fewer than two ended. Only after stop().
-  [[nodiscard]] double turns_per_second(Seconds from, Seconds to) const;
+  [[nodiscard]] double repetitions_per_second(Seconds from, Seconds to) const;
 
  private:
   void run();

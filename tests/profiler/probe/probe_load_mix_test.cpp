@@ -51,11 +51,11 @@ TEST(ContentionGrid, HasTheUsualRateOfItsRoundsAndKeepsThem) {
   const ContentionGrid grid = contention_grid({each});
   EXPECT_NEAR(grid[0].update.value, (1.0e9 + 1.0e9 + 1.2e9) / 3, 1);
   EXPECT_EQ(grid[0].update.count, 5);
-  EXPECT_EQ(grid[0].rounds.update, each.update);
+  EXPECT_EQ(grid[0].repetitions.update, each.update);
   const ContentionGrid again = contention_grid_from_json(to_json_text(grid), "grid.json");
-  EXPECT_EQ(again[0].rounds.update, each.update);
-  EXPECT_EQ(again[0].rounds.h2d, each.h2d);
-  EXPECT_TRUE(again[0].rounds.d2h.empty());
+  EXPECT_EQ(again[0].repetitions.update, each.update);
+  EXPECT_EQ(again[0].repetitions.h2d, each.h2d);
+  EXPECT_TRUE(again[0].repetitions.d2h.empty());
 }
 
 TEST(RepetitionCounts, GoOnUntilEveryMeanIsSure) {
