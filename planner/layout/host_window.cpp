@@ -10,9 +10,9 @@ namespace sluice::planner {
 namespace {
 
 /// Ring of bytes that the tasks of one lane use one after another.
-class Turns {
+class WindowRing {
  public:
-  explicit Turns(std::int64_t size) : size_(size) {}
+  explicit WindowRing(std::int64_t size) : size_(size) {}
   std::int64_t take(std::int64_t amount) {
     if (at_ + amount > size_) at_ = 0;
     const std::int64_t start = at_;
@@ -74,10 +74,10 @@ void HostWindow::place_parts(const HostTraffic& traffic, double share) {
 }
 
 void HostWindow::place_accesses(const HostTraffic& traffic, std::int64_t elements) {
-  std::map<WindowUse, Turns> turns;
-  for (const WindowUse use : kWindowCopies) turns.emplace(use, part(use).bytes.count());
+  std::map<WindowUse, WindowRing> rings;
+  for (const WindowUse use : kWindowCopies) rings.emplace(use, part(use).bytes.count());
   std::map<TensorIndex, std::int64_t> records;  // Start of the record that is being loaded.
-  Turns element_turns(elements);
+  WindowRing element_ring(elements);
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
     const StepTask& task = traffic.task(i);
     offsets_[i].resize(task.accesses.size());
@@ -90,16 +90,16 @@ void HostWindow::place_accesses(const HostTraffic& traffic, std::int64_t element
         offsets_[i][j] = part(WindowUse::shared).offset + traffic.home(access);
       } else if (*use == WindowUse::loaded_record) {
         if (access.offset == Bytes(0)) {
-          records[access.tensor] = turns.at(*use).take(record_bytes_.count());
+          records[access.tensor] = rings.at(*use).take(record_bytes_.count());
         }
         offsets_[i][j] = part(*use).offset + Bytes(records.at(access.tensor)) + access.offset;
       } else if (*use < WindowUse::high) {
         const std::int64_t size = HostTraffic::size_of(access).count();
-        offsets_[i][j] = part(*use).offset + Bytes(turns.at(*use).take(size));
+        offsets_[i][j] = part(*use).offset + Bytes(rings.at(*use).take(size));
       } else {
         // `high` is the first of an update's operands.
         if (*use == WindowUse::high) {
-          first_element = element_turns.take(HostTraffic::elements_of(access));
+          first_element = element_ring.take(HostTraffic::elements_of(access));
         }
         const std::int64_t element = bytes_of_element(*use, traffic.gradient_element());
         offsets_[i][j] = part(*use).offset + Bytes(first_element * element);

@@ -122,27 +122,27 @@ std::optional<std::string> find_range_fault(const StepGraph& graph, const Placem
 }
 
 /// Orders in which tensors that may share bytes are placed.
-enum class Turn : std::uint8_t {
+enum class PackingOrder : std::uint8_t {
   by_size,           ///< Largest first; of equal sizes the first in the graph first.
   by_size_reversed,  ///< Largest first; of equal sizes the last in the graph first.
   /// Records first, in their order in the graph, since they come and go like a stack; then by size.
   records_first,
   records_last,  ///< Other tensors by size, then records in their order in the graph.
 };
-constexpr std::array kTurns{Turn::by_size, Turn::by_size_reversed, Turn::records_first,
-                            Turn::records_last};
+constexpr std::array kPackingOrders{PackingOrder::by_size, PackingOrder::by_size_reversed,
+                                    PackingOrder::records_first, PackingOrder::records_last};
 
-void put_in_order(std::vector<std::size_t>& tensors, const StepGraph& graph, Turn turn) {
+void put_in_order(std::vector<std::size_t>& tensors, const StepGraph& graph, PackingOrder order) {
   const auto key = [&](std::size_t i) {
     const StepTensor& tensor = graph.tensors[i];
     const auto place = static_cast<std::int64_t>(i), size = tensor.bytes.count();
     const bool record = tensor.part == "activations";
-    switch (turn) {
-      case Turn::by_size_reversed:
+    switch (order) {
+      case PackingOrder::by_size_reversed:
         return std::tuple(0, -size, -place);
-      case Turn::records_first:
+      case PackingOrder::records_first:
         return std::tuple(record ? 0 : 1, record ? 0 : -size, place);
-      case Turn::records_last:
+      case PackingOrder::records_last:
         return std::tuple(record ? 1 : 0, record ? 0 : -size, place);
       default:
         return std::tuple(0, -size, place);
@@ -191,10 +191,10 @@ Layout lay_out(const StepGraph& graph) {
     alone.align_alone(alignment);
     const Bytes enough = alone.alone() + most_in_use(shared, graph, conflicts);
     std::optional<Bytes> least;
-    for (const Turn turn : kTurns) {
+    for (const PackingOrder order : kPackingOrders) {
       if (least && *least <= enough) break;
       ArenaPacker packer = alone;
-      put_in_order(shared, graph, turn);
+      put_in_order(shared, graph, order);
       std::vector<Bytes> offsets(shared.size());
       std::ranges::transform(shared, offsets.begin(),
                              [&packer](std::size_t i) { return packer.alone() + packer.place(i); });
