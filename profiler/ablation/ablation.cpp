@@ -24,26 +24,26 @@ namespace sluice::profiler {
 namespace {
 
 /// A run of a cell that is still to be done.
-struct Turn {
+struct ScheduledRun {
   std::size_t cell;
   std::int64_t repeat;
   std::int64_t order;
 };
 
 /// All repeats of all cells, shuffled within each repeat. Every process draws the same order.
-std::vector<Turn> turns_of(std::size_t cells, const Experiment& experiment) {
-  std::vector<Turn> turns;
-  turns.reserve(cells * static_cast<std::size_t>(experiment.repeats));
+std::vector<ScheduledRun> scheduled_runs(std::size_t cells, const Experiment& experiment) {
+  std::vector<ScheduledRun> runs;
+  runs.reserve(cells * static_cast<std::size_t>(experiment.repeats));
   std::mt19937_64 random(static_cast<std::uint64_t>(experiment.seed));
   for (std::int64_t repeat = 1; repeat <= experiment.repeats; ++repeat) {
     std::vector<std::size_t> order(cells);
     for (std::size_t i = 0; i < cells; ++i) order[i] = i;
     for (std::size_t i = cells; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     for (const std::size_t cell : order) {
-      turns.push_back({cell, repeat, static_cast<std::int64_t>(turns.size()) + 1});
+      runs.push_back({cell, repeat, static_cast<std::int64_t>(runs.size()) + 1});
     }
   }
-  return turns;
+  return runs;
 }
 
 /// Time left as text; "0 s" for what rounding of sums leaves over.
@@ -189,36 +189,37 @@ class Ablation {
 
   /// Largest host arena of the cells that run. All of them use the same memory, since memory may
   /// not be equally fast everywhere.
-  [[nodiscard]] Bytes largest_host_arena(const std::vector<Turn>& turns) const {
+  [[nodiscard]] Bytes largest_host_arena(const std::vector<ScheduledRun>& runs) const {
     Bytes largest{0};
-    for (const Turn& turn : turns) {
-      if (!lacks(turn)) continue;
-      largest = std::max(largest, planned_[turn.cell].step->graph.layout.host_bytes);
+    for (const ScheduledRun& run : runs) {
+      if (!lacks(run)) continue;
+      largest = std::max(largest, planned_[run.cell].step->graph.layout.host_bytes);
     }
     return largest;
   }
 
   void run_cells() {
-    const std::vector<Turn> turns = turns_of(cells_.size(), experiment_);
-    const auto pinned_once = engine::keep_host_memory(largest_host_arena(turns));
+    const std::vector<ScheduledRun> runs = scheduled_runs(cells_.size(), experiment_);
+    const auto pinned_once = engine::keep_host_memory(largest_host_arena(runs));
     Seconds left{0};
-    for (const Turn& turn : turns) left = left + (lacks(turn) ? time_of(turn.cell) : Seconds(0));
-    for (const Turn& turn : turns) {
+    for (const ScheduledRun& run : runs)
+      left = left + (lacks(run) ? time_of(run.cell) : Seconds(0));
+    for (const ScheduledRun& run : runs) {
       if (stopped()) return;
-      if (!lacks(turn)) continue;
-      left = std::max(Seconds(0), left - time_of(turn.cell));
-      PlannedCell& planned = planned_[turn.cell];
+      if (!lacks(run)) continue;
+      left = std::max(Seconds(0), left - time_of(run.cell));
+      PlannedCell& planned = planned_[run.cell];
       CellRecord& record = planned.record;
       CellSample& sample = record.samples.emplace_back(
-          CellSample{turn.repeat, turn.order, run_cell(planned, experiment_)});
+          CellSample{run.repeat, run.order, run_cell(planned, experiment_)});
       sample.gpu = sensors_.read();
       const Seconds took = middle(sample.steps);
-      say(cells_[turn.cell],
-          fmt::format("repeat {}: {} ({:+.1f} %), {} of steps left", turn.repeat,
+      say(cells_[run.cell],
+          fmt::format("repeat {}: {} ({:+.1f} %), {} of steps left", run.repeat,
                       planner::format_seconds(took), 100 * (record.prediction->step / took - 1),
                       time_text(left)));
       if (std::ssize(record.samples) == experiment_.repeats) settle(record);
-      write_cell(file(cells_[turn.cell]), record);
+      write_cell(file(cells_[run.cell]), record);
     }
   }
 
@@ -230,12 +231,12 @@ class Ablation {
                                               .median_step = middle(steps)});
   }
 
-  [[nodiscard]] bool lacks(const Turn& turn) const {
-    const PlannedCell& planned = planned_[turn.cell];
-    if (!options_.share.holds(turn.cell) || !planned.step) return false;
+  [[nodiscard]] bool lacks(const ScheduledRun& run) const {
+    const PlannedCell& planned = planned_[run.cell];
+    if (!options_.share.holds(run.cell) || !planned.step) return false;
     if (planned.record.status != CellStatus::fits) return false;
     return std::none_of(planned.record.samples.begin(), planned.record.samples.end(),
-                        [&turn](const CellSample& s) { return s.repeat == turn.repeat; });
+                        [&run](const CellSample& s) { return s.repeat == run.repeat; });
   }
 
   [[nodiscard]] Seconds time_of(std::size_t cell) const {
