@@ -102,66 +102,66 @@ class Ablation {
   }
 
   /// The cell's result where all its runs are done; else none.
-  [[nodiscard]] std::optional<CellRecord> done(const Cell& cell) const {
-    std::optional<CellRecord> record = read_cell(file(cell));
-    if (!record || record->hash != prepared(cell).hash) return std::nullopt;
-    const bool runs = experiment_.on == Ground::device && record->status == CellStatus::fits;
-    if (runs && std::ssize(record->samples) < experiment_.repeats) return std::nullopt;
-    return record;
+  [[nodiscard]] std::optional<CellResult> done(const Cell& cell) const {
+    std::optional<CellResult> result = read_cell(file(cell));
+    if (!result || result->hash != prepared(cell).hash) return std::nullopt;
+    const bool runs = experiment_.on == Ground::device && result->status == CellStatus::fits;
+    if (runs && std::ssize(result->samples) < experiment_.repeats) return std::nullopt;
+    return result;
   }
 
   void predict(const Cell& cell) {
     const PreparedCell& prepared = this->prepared(cell);
-    std::optional<CellRecord> before = read_cell(file(cell));
+    std::optional<CellResult> before = read_cell(file(cell));
     if (before && before->hash != prepared.hash) before.reset();
     // A run needs its plan again; otherwise the known result is enough.
     const bool known = before && (experiment_.on == Ground::simulation || done(cell));
     if (known) {
-      planned_[cell.index].record = std::move(*before);
-      say(cell, "done before: " + planned_[cell.index].record.outcome());
+      planned_[cell.index].result = std::move(*before);
+      say(cell, "done before: " + planned_[cell.index].result.outcome());
       return;
     }
     planned_[cell.index] = plan_cell(cell, prepared, cell.name(experiment_),
                                      planner::search_effort(experiment_.effort, "effort"));
-    CellRecord& record = planned_[cell.index].record;
+    CellResult& result = planned_[cell.index].result;
     if (before) {
-      record.samples = before->samples;
-      record.ledger_line = before->ledger_line;
+      result.samples = before->samples;
+      result.ledger_line = before->ledger_line;
     }
-    if (experiment_.on == Ground::device && record.status == CellStatus::fits) promise(cell);
-    write_cell(file(cell), record);
-    say(cell, record.outcome());
+    if (experiment_.on == Ground::device && result.status == CellStatus::fits) promise(cell);
+    write_cell(file(cell), result);
+    say(cell, result.outcome());
   }
 
   /// Writes the cell's prediction to the ledger, before anything runs; refuses here what the engine
   /// does not execute.
   void promise(const Cell& cell) {
     PlannedCell& planned = planned_[cell.index];
-    CellRecord& record = planned.record;
+    CellResult& result = planned.result;
     refuse_unrunnable(planned, cell, experiment_);
-    if (record.status != CellStatus::fits) return;
+    if (result.status != CellStatus::fits) return;
     engine::require_backend(planned.predictor->machine().profile.device);
-    if (!record.ledger_line.empty()) return;
+    if (!result.ledger_line.empty()) return;
     if (!ledger_) ledger_.emplace(options_.folder / "ledger.jsonl");
-    record.ledger_line = ledger_->append(engine::LedgerPrediction{
-        .job_hash = record.prediction->job_hash,
-        .plan_hash = record.prediction->plan_hash,
-        .cost_model_hash = record.prediction->cost_model_hash,
+    result.ledger_line = ledger_->append(engine::LedgerPrediction{
+        .job_hash = result.prediction->job_hash,
+        .plan_hash = result.prediction->plan_hash,
+        .cost_model_hash = result.prediction->cost_model_hash,
         .numerics_id = engine::numerics_id(planned.predictor->job(), planned.predictor->machine()),
         .commit = std::string(commit()),
-        .step = record.prediction->step,
-        .step_low = record.prediction->low,
-        .step_high = record.prediction->high});
+        .step = result.prediction->step,
+        .step_low = result.prediction->low,
+        .step_high = result.prediction->high});
   }
 
   /// Throws BadRequest where no cell is a valid run. A share may have none, since others have more.
   void require_a_run() const {
     if (options_.share.parts > 1) return;
-    const CellRecord* refused = nullptr;
+    const CellResult* refused = nullptr;
     for (const Cell& cell : cells_) {
-      const CellRecord& record = planned_[cell.index].record;
-      if (record.status != CellStatus::refused) return;
-      if (refused == nullptr) refused = &record;
+      const CellResult& result = planned_[cell.index].result;
+      if (result.status != CellStatus::refused) return;
+      if (refused == nullptr) refused = &result;
     }
     if (refused != nullptr)
       throw BadRequest("no cell is a run: " + refused->name + ": " + refused->reason);
@@ -209,24 +209,24 @@ class Ablation {
       if (!lacks(run)) continue;
       left = std::max(Seconds(0), left - time_of(run.cell));
       PlannedCell& planned = planned_[run.cell];
-      CellRecord& record = planned.record;
-      CellSample& sample = record.samples.emplace_back(
+      CellResult& result = planned.result;
+      CellSample& sample = result.samples.emplace_back(
           CellSample{run.repeat, run.order, run_cell(planned, experiment_)});
       sample.gpu = sensors_.read();
       const Seconds took = middle(sample.steps);
       say(cells_[run.cell],
           fmt::format("repeat {}: {} ({:+.1f} %), {} of steps left", run.repeat,
-                      planner::format_seconds(took), 100 * (record.prediction->step / took - 1),
+                      planner::format_seconds(took), 100 * (result.prediction->step / took - 1),
                       time_text(left)));
-      if (std::ssize(record.samples) == experiment_.repeats) settle(record);
-      write_cell(file(cells_[run.cell]), record);
+      if (std::ssize(result.samples) == experiment_.repeats) settle(result);
+      write_cell(file(cells_[run.cell]), result);
     }
   }
 
-  void settle(const CellRecord& record) {
+  void settle(const CellResult& result) {
     if (!ledger_) ledger_.emplace(options_.folder / "ledger.jsonl");
-    const std::vector<Seconds> steps = record.all_steps();
-    ledger_->append(engine::LedgerMeasurement{.prediction = record.ledger_line,
+    const std::vector<Seconds> steps = result.all_steps();
+    ledger_->append(engine::LedgerMeasurement{.prediction = result.ledger_line,
                                               .steps = std::ssize(steps),
                                               .median_step = middle(steps)});
   }
@@ -234,13 +234,13 @@ class Ablation {
   [[nodiscard]] bool lacks(const ScheduledRun& run) const {
     const PlannedCell& planned = planned_[run.cell];
     if (!options_.share.holds(run.cell) || !planned.step) return false;
-    if (planned.record.status != CellStatus::fits) return false;
-    return std::none_of(planned.record.samples.begin(), planned.record.samples.end(),
+    if (planned.result.status != CellStatus::fits) return false;
+    return std::none_of(planned.result.samples.begin(), planned.result.samples.end(),
                         [&run](const CellSample& s) { return s.repeat == run.repeat; });
   }
 
   [[nodiscard]] Seconds time_of(std::size_t cell) const {
-    return planned_[cell].record.prediction->step *
+    return planned_[cell].result.prediction->step *
            static_cast<double>(experiment_.warm_up + experiment_.steps + 1);
   }
 

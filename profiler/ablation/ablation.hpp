@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "profiler/ablation/experiment.hpp"
 
@@ -24,7 +24,7 @@ struct AblationOptions {
 
 struct AblationResult {
   /// Results by index of the cell; none where a cell is not done yet.
-  std::vector<std::optional<CellRecord>> cells;
+  std::vector<std::optional<CellResult>> cells;
   bool interrupted = false;
   [[nodiscard]] std::size_t missing() const;
 };

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "profiler/ablation/experiment.hpp"
 
@@ -14,7 +14,7 @@ namespace sluice::profiler {
 
 /// What the cells of a share take.
 struct AblationEstimate {
-  std::vector<CellRecord> cells;  ///< The cells, predicted after a quick search.
+  std::vector<CellResult> cells;  ///< The cells, predicted after a quick search.
   Seconds device{0};              ///< Time on the device: steps of all runs of the share's cells.
   std::int64_t starts = 0;        ///< Number of runs, each of which first makes weights and state.
   Seconds search{0};  ///< Time of all searches on this computer, scaled from the quick ones.

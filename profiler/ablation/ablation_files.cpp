@@ -24,7 +24,7 @@ namespace sluice::profiler {
 namespace {
 
 using sim::Json;
-using Cells = std::vector<std::optional<CellRecord>>;
+using Cells = std::vector<std::optional<CellResult>>;
 
 /// Versions of what the program was compiled with, and of the C library that it runs on.
 Json packages() {
@@ -115,19 +115,19 @@ Bytes bytes_of_results(const Experiment& experiment) {
   return Bytes(kManifest + static_cast<std::int64_t>(texts));
 }
 
-Bytes bytes_of_results(const CellRecord& record, const Experiment& experiment) {
+Bytes bytes_of_results(const CellResult& result, const Experiment& experiment) {
   // Bytes of a cell and of a step in tables, plot and page.
   constexpr std::int64_t kRows = 1600, kStep = 64;
   const std::int64_t steps =
       experiment.on == Ground::device ? experiment.repeats * experiment.steps : 0;
-  return Bytes(kRows + static_cast<std::int64_t>(to_json_text(record).size()) + kStep * steps);
+  return Bytes(kRows + static_cast<std::int64_t>(to_json_text(result).size()) + kStep * steps);
 }
 
-std::optional<MedianInterval> measured_of(const CellRecord& record, const Experiment& experiment) {
-  if (record.samples.empty()) return std::nullopt;
+std::optional<MedianInterval> measured_of(const CellResult& result, const Experiment& experiment) {
+  if (result.samples.empty()) return std::nullopt;
   std::vector<std::vector<double>> groups;
-  groups.reserve(record.samples.size());
-  for (const CellSample& sample : record.samples) {
+  groups.reserve(result.samples.size());
+  for (const CellSample& sample : result.samples) {
     std::vector<double>& group = groups.emplace_back();
     group.reserve(sample.steps.size());
     for (const Seconds step : sample.steps) group.push_back(step.count());
@@ -138,7 +138,7 @@ std::optional<MedianInterval> measured_of(const CellRecord& record, const Experi
 std::string cells_csv(const Experiment& experiment, const Cells& cells) {
   std::string text = cell_header(experiment);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const CellRecord& cell = *cells[i];
+    const CellResult& cell = *cells[i];
     text += std::to_string(i);
     for (const std::string& level : cell.levels) text += "," + csv_field(level);
     text += fmt::format(",{},{},{},{},{}", to_string(cell.status), csv_field(cell.reason),

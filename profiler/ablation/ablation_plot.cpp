@@ -9,7 +9,7 @@
 namespace sluice::profiler {
 namespace {
 
-using AllCells = std::vector<std::optional<CellRecord>>;
+using AllCells = std::vector<std::optional<CellResult>>;
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -93,7 +93,7 @@ std::string ablation_plot(const Experiment& experiment, const AllCells& cells) {
         x(value), kTop - 8, kTop + rows * kRow, kTop + rows * kRow + 16, value);
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const CellRecord& cell = *cells[i];
+    const CellResult& cell = *cells[i];
     const int top = kTop + static_cast<int>(i) * kRow;
     const int middle = top + kRow / 2 - 3;
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{}{}</text>\n",

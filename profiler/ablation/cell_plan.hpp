@@ -8,7 +8,7 @@
 
 #include "planner/predictions/predict.hpp"
 #include "planner/requests/run_planning.hpp"
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 
 namespace sluice::profiler {
 
@@ -26,7 +26,7 @@ struct PreparedCell {
 
 /// A cell with its plan: its results so far, and what runs where it fits.
 struct PlannedCell {
-  CellRecord record;
+  CellResult result;
   std::optional<planner::Predictor> predictor;
   std::optional<planner::PredictedStep> step;  ///< Prediction of `predictor`, with all terms on.
 };

@@ -43,7 +43,7 @@ struct CellPrediction {
   std::string json;  ///< The whole prediction, as `predict --json` prints it.
 };
 
-struct CellRecord {
+struct CellResult {
   /// Hash of the cell's definition and of the program; a cell with an equal hash is not done again.
   std::string hash;
   std::string name;
@@ -75,18 +75,18 @@ struct CellProfile {
 
 /// Profiles of all cells, in the order of the first cell that uses each.
 [[nodiscard]] std::vector<CellProfile> profiles_of(
-    const std::vector<std::optional<CellRecord>>& cells);
+    const std::vector<std::optional<CellResult>>& cells);
 
 [[nodiscard]] CellPrediction to_cell_prediction(const planner::Prediction& prediction);
 
 /// Path of a cell's file, FOLDER/cells/NNNN.json (docs/schemas/ablation-cell.schema.json).
 [[nodiscard]] std::filesystem::path cell_file(const std::filesystem::path& folder,
                                               std::size_t index);
-[[nodiscard]] std::string to_json_text(const CellRecord& record);
-void write_cell(const std::filesystem::path& file, const CellRecord& record);
+[[nodiscard]] std::string to_json_text(const CellResult& result);
+void write_cell(const std::filesystem::path& file, const CellResult& result);
 /// Reads a cell's result; none where there is no such file. Throws BadRequest naming the file where
 /// it is not a cell's result.
-[[nodiscard]] std::optional<CellRecord> read_cell(const std::filesystem::path& file);
+[[nodiscard]] std::optional<CellResult> read_cell(const std::filesystem::path& file);
 
 const char* to_string(CellStatus status);
 
