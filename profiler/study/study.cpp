@@ -15,10 +15,10 @@
 #include "profiler/fits/boost_fit.hpp"
 #include "profiler/fits/calibration_fit.hpp"
 #include "profiler/sensors/driver_memory.hpp"
+#include "profiler/study/recording.hpp"
 #include "profiler/study/study_bursts.hpp"
 #include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_misses.hpp"
-#include "profiler/study/study_record.hpp"
 #include "profiler/study/study_turns.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -239,7 +239,7 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   }
   std::optional<engine::Ledger> ledger;
   if (settings.replay.empty()) ledger.emplace(settings.ledger);
-  if (!settings.record.empty()) std::filesystem::create_directories(settings.record);
+  if (!settings.recording.empty()) std::filesystem::create_directories(settings.recording);
   const auto hbm_before = device_memory_in_use();  // Pinning makes a context.
   const auto pinned_once = engine::keep_host_memory(settings.pin);
   Study study(settings, hbm_before);
@@ -250,7 +250,7 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   std::vector<const StudyRun*> others;
   for (const StudyRun& run : runs) {
     if (run.calibrates) continue;
-    if (!settings.replay.empty() && !has_record(settings.replay, run.name)) {
+    if (!settings.replay.empty() && !has_recording(settings.replay, run.name)) {
       settings.say("not recorded: " + run.name);
       continue;
     }

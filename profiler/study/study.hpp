@@ -67,7 +67,7 @@ struct StudySettings {
   /// first the calibrating runs run again, as often as before the first, and the calibration is
   /// fitted anew.
   std::int64_t parts = 1;
-  std::filesystem::path record = {};  ///< Folder that the recordings go to; empty for none.
+  std::filesystem::path recording = {};  ///< Folder that the recordings go to; empty for none.
   /// Folder of an earlier study's recordings. Where not empty, nothing runs: plans and measurements
   /// are the recorded ones, and the current model is judged by them. No ledger is written.
   std::filesystem::path replay = {};

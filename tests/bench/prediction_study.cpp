@@ -42,7 +42,8 @@ int main(int count, char** words) {
       ->check(CLI::NonNegativeNumber);
   std::string pin;
   app.add_option("--pin", pin, "so much host memory first, for all runs: what the largest takes");
-  auto* record = app.add_option("--record", settings.record, "keep every task's times in a folder");
+  auto* record =
+      app.add_option("--record", settings.recording, "keep every task's times in a folder");
   app.add_option("--replay", settings.replay, "run nothing: judge today's model by such a folder")
       ->excludes(record)
       ->check(CLI::ExistingDirectory);

@@ -13,16 +13,16 @@ namespace sluice::profiler {
 /// Writes FOLDER/NAME.json: the plan that all `bursts` share, and every task's span in nanoseconds
 /// (docs/schemas/measured.schema.json), with the hashes of job and profile. Throws EnvironmentError
 /// when the disk refuses.
-void write_record(const std::filesystem::path& folder, const std::string& name,
-                  const std::string& job_hash, const std::string& profile_hash,
-                  const std::vector<MeasuredRun>& bursts);
+void write_recording(const std::filesystem::path& folder, const std::string& name,
+                     const std::string& job_hash, const std::string& profile_hash,
+                     const std::vector<MeasuredRun>& bursts);
 
-[[nodiscard]] bool has_record(const std::filesystem::path& folder, const std::string& name);
+[[nodiscard]] bool has_recording(const std::filesystem::path& folder, const std::string& name);
 
 /// Reads the bursts of `name`. Throws EnvironmentError where the file is missing, BadRequest naming
 /// it where it is not a recording, or of another job.
-[[nodiscard]] std::vector<MeasuredRun> read_record(const std::filesystem::path& folder,
-                                                   const std::string& name,
-                                                   const std::string& job_hash);
+[[nodiscard]] std::vector<MeasuredRun> read_recording(const std::filesystem::path& folder,
+                                                      const std::string& name,
+                                                      const std::string& job_hash);
 
 }  // namespace sluice::profiler
