@@ -19,7 +19,7 @@
 #include "profiler/study/study_bursts.hpp"
 #include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_misses.hpp"
-#include "profiler/study/study_turns.hpp"
+#include "profiler/study/study_schedule.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -54,7 +54,7 @@ class Study {
   /// Runs all bursts of each calibrating run but the first `left_out`, alternating. `parts_to_come`
   /// is the number of parts of the study after the one that follows.
   void calibrate_again(std::int64_t left_out, std::int64_t parts_to_come) {
-    for (const std::size_t i : turns(taught_, left_out)) {
+    for (const std::size_t i : schedule(taught_, left_out)) {
       if (bursts_.measure(taught_[i], parts_to_come)) say_taught("calibrated again on", taught_[i]);
     }
   }
@@ -106,7 +106,7 @@ class Study {
   /// Runs all bursts of the runs that were predicted last, alternating.
   void run_promised(engine::Ledger* ledger) {
     const auto runs = std::span(promised_).subspan(part_);
-    for (const std::size_t i : turns(runs, 0)) run_burst(runs[i], ledger);
+    for (const std::size_t i : schedule(runs, 0)) run_burst(runs[i], ledger);
   }
 
   /// Results of the runs that ran.
@@ -133,11 +133,11 @@ class Study {
   }
 
   template <typename Runs>
-  [[nodiscard]] std::vector<std::size_t> turns(const Runs& runs, std::int64_t left_out) const {
+  [[nodiscard]] std::vector<std::size_t> schedule(const Runs& runs, std::int64_t left_out) const {
     std::vector<std::int64_t> bursts;
     bursts.reserve(runs.size());
     for (const StudiedRun& each : runs) bursts.push_back(bursts_of(*each.run) - left_out);
-    return in_turn(bursts);
+    return burst_schedule(bursts);
   }
 
   void run_burst(Promised& each, engine::Ledger* ledger) {

@@ -9,6 +9,6 @@ namespace sluice::profiler {
 
 /// Schedule of bursts as indices of `bursts` (none negative), each as often as its number, spread
 /// evenly: runs with equal numbers alternate, and a run with more comes between the others.
-[[nodiscard]] std::vector<std::size_t> in_turn(const std::vector<std::int64_t>& bursts);
+[[nodiscard]] std::vector<std::size_t> burst_schedule(const std::vector<std::int64_t>& bursts);
 
 }  // namespace sluice::profiler
