@@ -52,12 +52,12 @@ TEST(StudyStatistics, PairsAreOfOneJobAndDifferEnough) {
   EXPECT_EQ(s.over_8.right, 2U);
 }
 
-TEST(TurnsOfBursts, RunsWithAsManyComeInTurn) {
+TEST(BurstSchedule, RunsWithEqualNumbersAlternate) {
   EXPECT_EQ(burst_schedule({2, 2, 2}), (std::vector<std::size_t>{0, 1, 2, 0, 1, 2}));
   EXPECT_EQ(burst_schedule({}), std::vector<std::size_t>{});
 }
 
-TEST(TurnsOfBursts, ThoseOfARunWithMoreLieBetweenTheOthers) {
+TEST(BurstSchedule, BurstsOfARunWithMoreLieBetweenTheOthers) {
   EXPECT_EQ(burst_schedule({1, 0, 4, 1}), (std::vector<std::size_t>{0, 2, 2, 2, 3, 2}));
   EXPECT_EQ(burst_schedule({4, 1, 1, 1}), (std::vector<std::size_t>{0, 0, 1, 0, 2, 0, 3}));
 }
