@@ -43,33 +43,34 @@ class Study {
     const planner::RunPlanning planning = costs_.planning_of(run);
     Predictor predictor = costs_.predictor(planning);
     PlannedRun planned = bursts_.plan(run, planning, predictor);
-    taught_.push_back({&run, std::move(predictor), std::move(planned), {}});
-    StudiedRun& taught = taught_.back();
-    bursts_.measure(taught, settings_.parts - 1);
+    calibrating_.push_back({&run, std::move(predictor), std::move(planned), {}});
+    StudiedRun& calibrating = calibrating_.back();
+    bursts_.measure(calibrating, settings_.parts - 1);
     // The next run is planned with the calibration by this one.
-    costs_.learn(taught.predictor, taught.bursts);
-    say_taught("calibrated on", taught);
+    costs_.learn(calibrating.predictor, calibrating.bursts);
+    say_calibrated("calibrated on", calibrating);
   }
 
   /// Runs all bursts of each calibrating run but the first `left_out`, alternating. `parts_to_come`
   /// is the number of parts of the study after the one that follows.
   void calibrate_again(std::int64_t left_out, std::int64_t parts_to_come) {
-    for (const std::size_t i : schedule(taught_, left_out)) {
-      if (bursts_.measure(taught_[i], parts_to_come)) say_taught("calibrated again on", taught_[i]);
+    for (const std::size_t i : schedule(calibrating_, left_out)) {
+      if (bursts_.measure(calibrating_[i], parts_to_come))
+        say_calibrated("calibrated again on", calibrating_[i]);
     }
   }
 
   /// Fits boost and interference to all calibrating runs together, where they show; then fits costs
   /// again.
   void settle() {
-    if (taught_.empty()) return;
+    if (calibrating_.empty()) return;
     std::vector<planner::StepGraph> graphs;
     std::vector<const MeasuredRun*> bursts;
     std::vector<planner::CostKey> groups;
     std::vector<std::vector<ComputeSpan>> spans;
-    for (const StudiedRun& taught : taught_) {
-      const Predictor& predictor = taught.predictor;
-      for (const MeasuredRun& burst : taught.bursts) {
+    for (const StudiedRun& calibrating : calibrating_) {
+      const Predictor& predictor = calibrating.predictor;
+      for (const MeasuredRun& burst : calibrating.bursts) {
         graphs.push_back(planner::build_step_graph(predictor.job(), burst.plan, predictor.costs()));
         bursts.push_back(&burst);
         spans.push_back(compute_spans(graphs.back(), predictor.machine().profile, burst, groups));
@@ -79,7 +80,8 @@ class Study {
     timed.reserve(graphs.size());
     for (std::size_t i = 0; i < graphs.size(); ++i) timed.push_back({graphs[i], *bursts[i]});
     costs_.begin_anew(costs_.lacks_boost() ? boost_of(spans) : std::nullopt, timed);
-    for (const StudiedRun& taught : taught_) costs_.learn_costs(taught.predictor, taught.bursts);
+    for (const StudiedRun& calibrating : calibrating_)
+      costs_.learn_costs(calibrating.predictor, calibrating.bursts);
   }
 
   /// Plans and predicts all of `runs`, each search on one core, before the first prediction is
@@ -128,7 +130,7 @@ class Study {
   [[nodiscard]] std::int64_t bursts_of(const StudyRun& run) const {
     if (bursts_.replays()) return 1;
     const std::int64_t usual =
-        run.calibrates ? settings_.teach_bursts.value_or(settings_.bursts) : settings_.bursts;
+        run.calibrates ? settings_.calibration_bursts.value_or(settings_.bursts) : settings_.bursts;
     return run.bursts.value_or(usual);
   }
 
@@ -180,7 +182,7 @@ class Study {
     return fit;
   }
 
-  void say_taught(const char* done, const StudiedRun& run) const {
+  void say_calibrated(const char* done, const StudiedRun& run) const {
     say_missed(settings_, costs_, done, run, to_seconds(run.planned.step.prediction.step));
   }
 
@@ -221,7 +223,7 @@ class Study {
   const StudySettings& settings_;
   StudyCosts costs_;
   StudyBursts bursts_;
-  std::vector<StudiedRun> taught_;
+  std::vector<StudiedRun> calibrating_;
   std::vector<Promised> promised_;
   std::size_t part_ = 0;  ///< Index in promised_ of the first run that was predicted last.
 };

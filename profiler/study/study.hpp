@@ -61,7 +61,7 @@ struct StudySettings {
   /// medians. Bursts of the calibrating runs alternate, and so do those of the others, since other
   /// users of a host slow it for minutes, not for hours.
   std::int64_t bursts = 1;
-  std::optional<std::int64_t> teach_bursts =
+  std::optional<std::int64_t> calibration_bursts =
       std::nullopt;  ///< Bursts of the calibrating runs; none for as many as the others.
   /// Number of parts that the predicted runs are divided into, in order. Before each part but the
   /// first the calibrating runs run again, as often as before the first, and the calibration is

@@ -28,12 +28,13 @@ int main(int count, char** words) {
   app.add_option("--json", json, "write the results (docs/schemas/study.schema.json)");
   app.add_option("--commit", settings.commit, "of the program");
   app.add_option("--steps", settings.steps, "a burst (8)")->check(CLI::Range(4, 1000));
-  app.add_option("--bursts", settings.bursts, "of each run, all runs in turn (1)")
+  app.add_option("--bursts", settings.bursts, "of each run, all runs alternating (1)")
       ->check(CLI::Range(1, 100));
-  app.add_option("--teach-bursts", settings.teach_bursts, "of each run that teaches (as --bursts)")
+  app.add_option("--teach-bursts", settings.calibration_bursts,
+                 "of each run that calibrates (as --bursts)")
       ->check(CLI::Range(1, 100));
   app.add_option("--parts", settings.parts,
-                 "of the predicted runs; those that teach run again before each (1)")
+                 "of the predicted runs; those that calibrate run again before each (1)")
       ->check(CLI::Range(1, 100));
   double burst = 0, warm_up = 0;
   app.add_option("--burst-seconds", burst, "fewer steps, no fewer than 4, where they take longer")
