@@ -80,23 +80,23 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     outcome.step = std::move(std::get<Planned>(found).best);
     const std::string planned_hash = outcome.step.prediction.plan_hash;
 
-    TuneRound round;
-    round.number = number;
-    round.plan = outcome.step.prediction.plan;
-    round.plan_hash = planned_hash;
-    round.predicted = to_seconds(outcome.step.prediction.step);
+    TuneIteration iteration;
+    iteration.number = number;
+    iteration.plan = outcome.step.prediction.plan;
+    iteration.plan_hash = planned_hash;
+    iteration.predicted = to_seconds(outcome.step.prediction.step);
     {
       const planner::Predictor predictor = with_calibration(run.predictor, outcome.calibration);
       MeasuringSession session(predictor, outcome.step, options.steps, options.collector);
       const Measurement measured = session.measure(options.steps);
-      round.measured = median_step(outcome.step.graph, std::span(&measured.untraced, 1));
-      round.refusal = measured.refusal;
+      iteration.measured = median_step(outcome.step.graph, std::span(&measured.untraced, 1));
+      iteration.refusal = measured.refusal;
       const RunResidual missed = residual(job, profile, outcome.calibration, measured.to_fit());
-      if (!missed.keys.empty()) round.largest_miss = missed.keys.front();
+      if (!missed.keys.empty()) iteration.largest_miss = missed.keys.front();
       replace_run(outcome.runs, measured.to_fit());
     }
-    outcome.rounds.push_back(round);
-    if (options.round_done) options.round_done(round);
+    outcome.iterations.push_back(iteration);
+    if (options.iteration_done) options.iteration_done(iteration);
 
     outcome.calibration =
         fit_calibration(job, profile, outcome.calibration, outcome.runs).calibration;
@@ -105,7 +105,7 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     auto* planned = std::get_if<Planned>(&found);
     if (planned && !options.given) keep_quickest(planned->best, better, outcome.runs);
     const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
-    outcome.holds = unchanged && std::abs(round.error()) <= options.tolerance;
+    outcome.holds = unchanged && std::abs(iteration.error()) <= options.tolerance;
     const bool out_of_time = std::chrono::steady_clock::now() - begin >= options.budget;
     if (outcome.holds || out_of_time) {
       if (planned) outcome.step = std::move(std::get<Planned>(found).best);

@@ -18,7 +18,7 @@
 namespace sluice::profiler {
 
 /// One iteration of autotune: the plan, its prediction and its measurement.
-struct TuneRound {
+struct TuneIteration {
   int number = 1;
   planner::Plan plan;
   std::string plan_hash;
@@ -38,14 +38,14 @@ struct TuneOptions {
   double tolerance = 0.05;
   /// A plan to measure as it is, without a search.
   std::optional<planner::GivenPlan> given = std::nullopt;
-  std::function<void(const TuneRound&)> round_done;
+  std::function<void(const TuneIteration&)> iteration_done;
   /// Times the tasks of a GPU, where there is one; CUDA events do so without it.
   cupti::Collector* collector = nullptr;
 };
 
 struct TuneOutcome {
   bool holds = false;
-  std::vector<TuneRound> rounds;
+  std::vector<TuneIteration> iterations;
   planner::Calibration calibration;  ///< Calibration of the machine as given (overrides included).
   planner::PredictedStep step;       ///< The plan to train with, predicted with `calibration`.
   std::vector<MeasuredRun> runs;     ///< The latest burst of every plan.

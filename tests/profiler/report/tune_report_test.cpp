@@ -39,10 +39,10 @@ MeasuredRun run_of(const planner::PredictedStep& step) {
 sim::Json page_of(const planner::PredictedStep& kept, const planner::PredictedStep& ran) {
   TuneOutcome outcome;
   outcome.step = kept;
-  TuneRound& round = outcome.rounds.emplace_back();
-  round.plan = ran.prediction.plan;
-  round.predicted = to_seconds(ran.prediction.step);
-  round.measured = 2 * round.predicted;
+  TuneIteration& iteration = outcome.iterations.emplace_back();
+  iteration.plan = ran.prediction.plan;
+  iteration.predicted = to_seconds(ran.prediction.step);
+  iteration.measured = 2 * iteration.predicted;
   outcome.runs.push_back(run_of(ran));
   TuneReport report{.title = "tuning", .subtitle = "", .tokens = 128, .outcome = outcome};
   if (shown_run(outcome, kept.prediction.plan) == nullptr) report.last_ran = ran;
