@@ -9,7 +9,7 @@ namespace sluice::profiler {
 
 /// Number of blocks that a lane's step is cut into where a page cannot show every task.
 inline constexpr int kBlocksOfStep = 2000;
-/// Largest number of tasks that a page shows one by one.
+/// Largest number of tasks of a track that a page shows one by one.
 inline constexpr std::size_t kMostTasks = 20'000;
 
 /// Whether the step of `trace` has more tasks than a page shows one by one.
