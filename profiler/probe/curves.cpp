@@ -36,7 +36,7 @@ Fact rate_of_shapes(const std::vector<Fact>& rates, const std::string& note) {
   return fact;
 }
 
-Fact mean_of_ways(const Fact& down, const Fact& up) {
+Fact mean_of_directions(const Fact& down, const Fact& up) {
   Fact both = down;
   both.value = (down.value + up.value) / 2;
   both.deviation = std::hypot(std::max(down.deviation, up.deviation), (down.value - up.value) / 2);

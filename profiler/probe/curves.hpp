@@ -23,7 +23,7 @@ struct SizedRate {
                                                         const std::string& note);
 
 /// One fact for both directions of a link: their mean, with the difference in its deviation.
-[[nodiscard]] planner::Fact mean_of_ways(const planner::Fact& down, const planner::Fact& up);
+[[nodiscard]] planner::Fact mean_of_directions(const planner::Fact& down, const planner::Fact& up);
 
 /// One fact for rates of several shapes: their median, with the deviation among them.
 [[nodiscard]] planner::Fact rate_of_shapes(const std::vector<planner::Fact>& rates,

@@ -103,7 +103,7 @@ void GpuProbe::copies() {
     say("copy latency", planner::format_seconds(Seconds(latency->value)));
   }
   const Fact gap_down = link_->gap(CopyDirection::h2d), gap_up = link_->gap(CopyDirection::d2h);
-  result_.profile.copy_gap = mean_of_ways(gap_down, gap_up);
+  result_.profile.copy_gap = mean_of_directions(gap_down, gap_up);
   say("between copies", planner::format_seconds(Seconds(gap_down.value)) + " to the device, " +
                             planner::format_seconds(Seconds(gap_up.value)) + " from it");
   // Asked while copies run, since an idle GPU lowers its link.

@@ -137,7 +137,7 @@ planner::Fact staged_copy_rate(Bytes bytes, Seconds budget) {
       time_repeatedly(Timer::wall, budget / 2,
                       [&] { copies.to_host(memory, host.as<std::byte>().data(), size); }),
       note);
-  return mean_of_ways(down, up);
+  return mean_of_directions(down, up);
 }
 
 }  // namespace sluice::profiler
