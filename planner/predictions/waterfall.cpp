@@ -19,7 +19,7 @@ WaterfallTerm term_of(TaskKind kind) {
     case TaskKind::update:
       return WaterfallTerm::optimizer;
     case TaskKind::grads:
-      return WaterfallTerm::meeting;
+      return WaterfallTerm::synchronization;
     default:
       return WaterfallTerm::kernels;
   }
@@ -38,7 +38,7 @@ WaterfallTerm term_of(Stall stall) {
     case Stall::launch:
       return WaterfallTerm::launches;
     case Stall::tokens:
-      return WaterfallTerm::meeting;
+      return WaterfallTerm::synchronization;
   }
   return WaterfallTerm::launches;
 }
@@ -63,8 +63,8 @@ const char* label(WaterfallTerm term) {
       return "exposed activations";
     case WaterfallTerm::launches:
       return "launches and gaps";
-    case WaterfallTerm::meeting:
-      return "meeting and tokens";
+    case WaterfallTerm::synchronization:
+      return "step end and tokens";
   }
   return "";
 }
@@ -132,7 +132,7 @@ Waterfall waterfall_above(const StallTimes& stalls, const Bound& bound) {
   Waterfall fall = waterfall(stalls, Ceilings{.bound = bound});
   std::vector<WaterfallTerm> order = waits_within(bound.by);
   for (const WaterfallTerm rest :
-       {WaterfallTerm::launches, WaterfallTerm::meeting, WaterfallTerm::optimizer,
+       {WaterfallTerm::launches, WaterfallTerm::synchronization, WaterfallTerm::optimizer,
         WaterfallTerm::kernels, WaterfallTerm::recomputation}) {
     order.push_back(rest);
   }
@@ -212,7 +212,7 @@ const char* to_string(WaterfallTerm term) {
       return "exposed_activations";
     case WaterfallTerm::launches:
       return "launches";
-    case WaterfallTerm::meeting:
+    case WaterfallTerm::synchronization:
       return "meeting";
   }
   return "";

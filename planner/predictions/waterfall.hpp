@@ -27,7 +27,7 @@ enum class WaterfallTerm : std::uint8_t {
   activations,    ///< The compute lane idle, waiting for kept records.
   /// The compute lane idle with nothing else to wait for: dispatch, and gaps between kernels.
   launches,
-  meeting,  ///< The synchronization of the step at `grads`, and waiting for its tokens.
+  synchronization,  ///< The synchronization of the step at `grads`, and waiting for its tokens.
 };
 inline constexpr std::size_t kWaterfallTerms = 10;
 const char* to_string(WaterfallTerm term);  ///< The term's name in JSON, such as "recomputation".

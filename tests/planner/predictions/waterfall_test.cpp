@@ -66,7 +66,7 @@ TEST(Waterfall, EveryPartOfTheStepHasItsTerm) {
   EXPECT_EQ(fall.at(WaterfallTerm::gradients), nanoseconds(100));
   EXPECT_EQ(fall.at(WaterfallTerm::activations), nanoseconds(50));
   EXPECT_EQ(fall.at(WaterfallTerm::launches), nanoseconds(15));
-  EXPECT_EQ(fall.at(WaterfallTerm::meeting), nanoseconds(45));
+  EXPECT_EQ(fall.at(WaterfallTerm::synchronization), nanoseconds(45));
   EXPECT_EQ(total(fall), fall.step);
   EXPECT_DOUBLE_EQ(fall.bound_ratio(), 1000.0 / 300);
 }
