@@ -25,7 +25,7 @@ constexpr double kLearningRate = 1e-5;
 [[noreturn]] void refuse(const planner::Tier tier, Bytes missing) {
   throw Error(ExitCode::does_not_fit, std::string("does not fit: ") + to_string(tier) +
                                           " is short by " + planner::format_bytes(missing) +
-                                          " even with the leanest plan: raise --" +
+                                          " even with the plan of least memory: raise --" +
                                           to_string(tier) + " or lower --micro-batch");
 }
 
