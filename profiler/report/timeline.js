@@ -1,4 +1,4 @@
-// The timeline: what the reader does with it.
+// The timeline's controls: pointers, keys, search.
 function drawTimeline() {
   const line = data.timeline;
   if (!line || !line.rows.length) return;
@@ -30,7 +30,7 @@ function drawTimeline() {
     const start = Math.min(Math.max(from, limits[0]), limits[1] - wide);
     shown.view = [start, start + wide];
     canvas.dataset.view = shown.view.join(" ");
-    hideTip();  // What it is about is elsewhere now.
+    hideTip();  // Its task has moved.
     draw();
   };
   const zoom = (factor, at = (shown.view[0] + shown.view[1]) / 2) => look(at - (at - shown.view[0]) * factor, at + (shown.view[1] - at) * factor);
@@ -68,7 +68,7 @@ function drawTimeline() {
     list = found ? found.flatMap((positions, track) => positions.map((index) => model.lookUp(model.tracks[track], index))) : [];
     list.sort((a, b) => a.start - b.start);
     const first = Math.max(0, list.findIndex((task) => task.end > Math.max(0, shown.view[0])));
-    list = [...list.slice(first), ...list.slice(0, first)];  // From what is shown of this step on.
+    list = [...list.slice(first), ...list.slice(0, first)];  // Begins with the part of the step that is shown.
     next = 0;
     hits.textContent = text ? (list.length ? `${count(list.length)} found` : "none found") : "";
     draw();
@@ -91,7 +91,7 @@ function drawTimeline() {
 }
 
 function startPointers(canvas, model, shown, to) {
-  const down = new Map();  // Pointers that touch, by id: their x.
+  const down = new Map();  // The x of each pointer that touches, by id.
   let moved = false, before = null;
   const under = (event) => {
     const box = canvas.getBoundingClientRect(), layout = timelineLayout(model, box.width);

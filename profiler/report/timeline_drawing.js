@@ -71,7 +71,7 @@ function paintLane(pen, model, layout, shown, track, number, index) {
   const {view, found, criticalOnly} = shown;
   const list = track.lanes[index], top = layout.trackTop(index, number), high = kTimeline.track - 2;
   const ink = css("--ink"), faint = css("--faint");
-  let painted = -1;  // Pixels up to here hold something: a task inside them needs no paint of its own.
+  let painted = -1;  // Pixels up to here are painted; a task inside them needs no paint of its own.
   for (let i = model.firstEndingAfter(track, index, view[0]); i < list.length; ++i) {
     const task = list[i], start = track.start_ns[task] / 1e9;
     if (start > view[1]) break;
@@ -91,7 +91,7 @@ function paintLane(pen, model, layout, shown, track, number, index) {
     if (wide > 40 && plain) label(pen, nameWithin(model.line.ids[track.id[task]], words(model.line.kinds[track.kind[task]])), inkOn(color), x + 4, top + 8.5, wide - 8);
   }
 }
-/** What tells a task from its neighbours: its name without step and round. */
+/** The part of a task's name that tells it from its neighbours: without step and round. */
 const nameWithin = (id, kind) => id.replace(/^s\d+\//, "").replace(/^r0\//, "") || kind;
 function label(pen, text, color, x, y, wide) {
   pen.font = "11px " + css("--font");

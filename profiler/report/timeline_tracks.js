@@ -3,7 +3,7 @@ function timelineTracks(line) {
   const tracks = line.rows.map((track) => {
     const lanes = line.lanes.map(() => []);
     track.start_ns.forEach((start, index) => lanes[track.lane[index]].push(index));
-    const position = new Map();  // Of each id, where its task lies in the track's columns.
+    const position = new Map();  // The place of each id's task in the track's columns.
     track.id.forEach((id, index) => position.set(id, index));
     return {...track, lanes, position};
   });
@@ -17,13 +17,13 @@ function timelineTracks(line) {
   return {
     line, tracks, lookUp,
     period: Math.max(1e-9, ...tracks.map((track) => track.period_s)),
-    /** The same task in the other track, if it is there. */
+    /** The same task in the other track; null where it is not there. */
     other(task) {
       const track = tracks.find((each) => each !== task.track);
       const index = track && task.tasks === 1 ? track.position.get(task.track.id[task.index]) : undefined;
       return index === undefined ? null : lookUp(track, index);
     },
-    /** First place of a lane's list whose task ends after `time`. */
+    /** Index in a lane's list of the first task that ends after `time`. */
     firstEndingAfter(track, lane, time) {
       const list = track.lanes[lane];
       let low = 0, high = list.length;
@@ -51,7 +51,7 @@ function timelineTracks(line) {
   };
 }
 
-/** What there is to say of a task, the name first. */
+/** Lines that describe a task, its name first. */
 function taskLines(model, task) {
   const lines = [task.name + (task.tasks > 1 ? ` and ${count(task.tasks - 1)} more` : ""), `${words(task.kind)} on ${task.lane}`];
   const other = model.other(task);
