@@ -15,7 +15,7 @@
 namespace sluice::planner {
 namespace {
 
-/// What a policy may state of the job: how it is computed, not what is trained.
+/// Paths of the job that a policy may state: how it is computed, not what is trained.
 constexpr std::array kJobPaths = {"micro_batch",   "loss_chunk",      "mlp_chunk",     "compute",
                                   "gradient_wire", "optimizer.state", "optimizer.clip"};
 
@@ -28,7 +28,7 @@ void check_job_field(const std::string& path, const std::string& value) {
   throw BadRequest("job." + path + ": is the run's to state; a policy may state " + all);
 }
 
-/// Of embedding and head: fields that a layer has.
+/// Checks a field of embedding and head, which must be one that a layer has.
 void check_end_field(const std::string& name, const std::string& value) {
   const std::string layer = "layers[0].";
   try {
