@@ -21,10 +21,10 @@ MlDataflowSizes::MlDataflowSizes(const Job& job, std::int64_t chunks_a_round)
   least = 2 * c * (d + 2 * kv);
   with_attention = least + 2 * c * q;
   const double workspace = kWorkspaceBytes + 4 * c * d + 2 * s * d;
-  const double ends = (2 * v + 1) * d;
-  sticky = workspace + 8 * std::max(c, s) * kv + 8 * ends + 4 * n * c * d + 2 * c * v +
+  const double outer_units = (2 * v + 1) * d;
+  sticky = workspace + 8 * std::max(c, s) * kv + 8 * outer_units + 4 * n * c * d + 2 * c * v +
            2 * c * (d + v) + 4 * c + 4 * c * d + record + 2 * c * (d + f);
-  host = 2 * ends + 4 * l * block + 12 * n * c + 4 * n * c * d;
+  host = 2 * outer_units + 4 * l * block + 12 * n * c + 4 * n * c * d;
 }
 
 MlDataflowSlots device_slots(const MlDataflowSizes& sizes, double device) {

@@ -29,7 +29,7 @@ void check_job_field(const std::string& path, const std::string& value) {
 }
 
 /// Checks a field of embedding and head, which must be one that a layer has.
-void check_end_field(const std::string& name, const std::string& value) {
+void check_outer_unit_field(const std::string& name, const std::string& value) {
   const std::string layer = "layers[0].";
   try {
     check_plan_override(layer + name, value);
@@ -58,7 +58,7 @@ class PolicyReader {
       } else if (key == "plan") {
         read_map(item.second, "", policy.plan, check_plan_override);
       } else if (key == "ends") {
-        read_map(item.second, "", policy.ends, check_end_field);
+        read_map(item.second, "", policy.outer_units, check_outer_unit_field);
       } else {
         refuse(item.first, key + ": unknown key" +
                                sim::did_you_mean(key, {"name", "summary", "job", "plan", "ends"}));
@@ -114,7 +114,7 @@ PolicyFile policy_from_yaml(const std::string& text, const std::string& where) {
 Plan plan_of(const PolicyFile& policy, const Job& job) {
   Plan plan = uniform_plan(job, UnitPlan{}, job.micro_batches());
   std::map<std::string, std::string> fields = policy.plan;
-  for (const auto& [name, value] : policy.ends) {
+  for (const auto& [name, value] : policy.outer_units) {
     fields["layers[0]." + name] = value;
     fields["layers[" + std::to_string(plan.units.size() - 1) + "]." + name] = value;
   }

@@ -15,7 +15,7 @@ struct PolicyFile {
   /// Plan fields, which hold for every layer, with their values.
   std::map<std::string, std::string> plan;
   /// Plan fields of embedding and head where they differ, with their values.
-  std::map<std::string, std::string> ends;
+  std::map<std::string, std::string> outer_units;
 };
 
 /// Parses a policy. Throws BadRequest naming the line, and the nearest known key.
