@@ -10,7 +10,7 @@ namespace sluice::planner {
 
 /// One use of a block's weights by a compute pass, in the order of the compute lane.
 struct WeightUse {
-  std::int64_t block;  ///< Any integer id of the weights.
+  std::int64_t block;  ///< The block whose weights are used: any integer id.
 };
 
 struct SlotAssignment {

@@ -11,33 +11,42 @@
 
 namespace sluice::planner {
 
-/// Byte offsets of a block's intermediates in its record, each a multiple of 256. T = micro_tokens;
-/// elements are of the compute type unless said. The tensors that a level keeps come first, so that
+/// Byte offsets of a block's intermediates in its record, each a multiple of 256; elements
+/// are of the compute type unless said. The tensors that a level keeps come first, so that
 /// a level is a prefix: [x | q k v attention lse | residual gate up router]. Where blocks have
 /// experts, gate and up have a row for every route, that is for every one of a token's `active`
-/// experts, grouped by expert, and [T, intermediate] is [T * active, an expert's intermediate].
+/// experts, grouped by expert, and [tokens, intermediate] is [tokens x active, an expert's
+/// intermediate].
 struct BlockRecord {
-  Bytes x;  ///< [T, hidden]: block input (residual stream).
-  /// fp32 [experts], behind x and part of it: routes to each expert in the blocks before this one.
-  /// Empty without a router_aux_loss_coef.
+  Bytes x;  ///< Offset of [tokens, hidden]: block input (residual stream).
+  /// Offset of fp32 [experts], behind x and part of it: routes to each expert in the blocks before
+  /// this one. Empty without a router_aux_loss_coef.
   Bytes counts;
-  /// fp32 [experts], right behind the counts: sum of each expert's probabilities in the blocks
-  /// before this one.
+  /// Offset of fp32 [experts], right behind the counts: sum of each expert's probabilities in the
+  /// blocks before this one.
   Bytes probabilities;
-  Bytes q;  ///< [T, heads * head_dim]: q projection; q-norm and RoPE are applied when it is read.
-  /// [T, kv_heads * head_dim]: k projection; k-norm and RoPE are applied when it is read.
+  /// Offset of [tokens, heads * head_dim]: q projection; q-norm and RoPE are applied when it is
+  /// read.
+  Bytes q;
+  /// Offset of [tokens, kv_heads * head_dim]: k projection; k-norm and RoPE are applied when it is
+  /// read.
   Bytes k;
-  Bytes v;       ///< [T, kv_heads * head_dim]: v projection.
-  Bytes q_rstd;  ///< fp32 [T, heads]: reciprocal RMS of the q-norm; present only with qk_norm.
-  Bytes k_rstd;  ///< fp32 [T, kv_heads]: reciprocal RMS of the k-norm; present only with qk_norm.
-  Bytes attention;  ///< [T, heads * head_dim]: attention output before the o projection.
-  Bytes lse;        ///< fp32 [T, heads]: log-sum-exp of the scaled scores.
-  Bytes residual;   ///< [T, hidden]: x + o projection.
-  /// [T, intermediate]: gate before SiLU; absent where the job computes its MLPs in chunks.
+  Bytes v;  ///< Offset of [tokens, kv_heads * head_dim]: v projection.
+  /// Offset of fp32 [tokens, heads]: reciprocal RMS of the q-norm; present only with qk_norm.
+  Bytes q_rstd;
+  /// Offset of fp32 [tokens, kv_heads]: reciprocal RMS of the k-norm; present only with qk_norm.
+  Bytes k_rstd;
+  /// Offset of [tokens, heads * head_dim]: attention output before the o projection.
+  Bytes attention;
+  Bytes lse;       ///< Offset of fp32 [tokens, heads]: log-sum-exp of the scaled scores.
+  Bytes residual;  ///< Offset of [tokens, hidden]: x + o projection.
+  /// Offset of [tokens, intermediate]: gate before SiLU; absent where the job computes its MLPs in
+  /// chunks.
   Bytes gate;
-  /// [T, intermediate]: up projection; absent where the job computes its MLPs in chunks.
+  /// Offset of [tokens, intermediate]: up projection; absent where the job computes its MLPs in
+  /// chunks.
   Bytes up;
-  Bytes router;           ///< fp32 [T, experts]: the router's logits.
+  Bytes router;           ///< Offset of fp32 [tokens, experts]: the router's logits.
   Bytes input_bytes;      ///< Size of the prefix kept at Keep::input: x, counts and probabilities.
   Bytes selective_bytes;  ///< Size of the prefix kept at Keep::selective: x to lse.
   Bytes all_bytes;        ///< Size of the whole record.

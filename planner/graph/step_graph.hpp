@@ -73,13 +73,14 @@ enum class Role : std::uint8_t {
   /// fp32 [padded of embed]: lm_head's gradient of a tied head, a running sum of its own; written
   /// by `loss`, added by `combine` onto the embedding's.
   tied_gradient,
-  input,  ///< [T, hidden]: x, the unit's input stream, inside its record or in a stream buffer.
+  input,  ///< [tokens, hidden]: x, the unit's input stream, inside its record or in a stream
+          ///< buffer.
   /// What the block's activation record keeps beyond x: begins at input_bytes of the record
   /// (planner/graph/record.hpp); absent where only x is kept.
   record,
   next_input,   ///< Residual stream written for the following unit: its record's x.
   full_record,  ///< Where recomputation rebuilds the record, and where the backward pass reads it.
-  /// [T, hidden] of the compute type: d loss / d residual stream of one micro-batch.
+  /// [tokens, hidden] of the compute type: d loss / d residual stream of one micro-batch.
   stream_gradient,
   workspace,    ///< Scratch of one compute task.
   norm_blocks,  ///< [blocks of the unit] of double: fixed-block sums of squares, scratch.

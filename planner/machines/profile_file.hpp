@@ -12,12 +12,12 @@ namespace sluice::planner {
 
 /// The unit of a Fact. It decides how the number is printed and which suffix its JSON key has.
 enum class FactUnit {
-  bytes,             ///< JSON keys end in "_bytes".
-  bytes_per_second,  ///< JSON keys end in "_bytes_per_s".
-  flops_per_second,  ///< JSON keys end in "_flop_per_s".
-  seconds,           ///< JSON keys end in "_s".
-  per_second,        ///< JSON keys end in "_per_s".
-  number,            ///< JSON keys have no suffix.
+  bytes,             ///< Bytes; JSON keys end in "_bytes".
+  bytes_per_second,  ///< Bytes per second; JSON keys end in "_bytes_per_s".
+  flops_per_second,  ///< FLOP per second; JSON keys end in "_flop_per_s".
+  seconds,           ///< Seconds; JSON keys end in "_s".
+  per_second,        ///< Events or parameters per second; JSON keys end in "_per_s".
+  number,            ///< A number without unit; JSON keys have no suffix.
 };
 
 /// A scalar Fact of the profile: its name, unit, member and meaning.

@@ -7,43 +7,52 @@
 
 namespace sluice::planner {
 
-/// Byte offsets of the scratch of a mixture of experts (engine/cuda/kernels/routes.hpp): T tokens,
-/// R = T * active routes in rows grouped by expert, E experts. All empty without experts.
+/// Byte offsets of the scratch of a mixture of experts (engine/cuda/kernels/routes.hpp). A
+/// micro-batch has tokens x active routes, each with a row; rows are grouped by expert. All empty
+/// without experts.
 struct CudaRouteWorkspace {
-  Bytes expert;    ///< int32 [T, active]: the experts of each token.
-  Bytes row;       ///< int32 [T, active]: the row of each route.
-  Bytes token;     ///< int32 [R]: the token of each row.
-  Bytes share;     ///< fp32 [R]: the weight of each row in its token's sum.
-  Bytes d_share;   ///< fp32 [R]: gradient of `share`.
-  Bytes begin;     ///< int32 [E + 1]: first row of each expert.
-  Bytes tiles;     ///< int32 [route_tiles, 2]: the tiles of rows that products work on.
-  Bytes counts;    ///< int32 or fp32 [kRouteChunks, E]: counts or sums by chunk of tokens.
-  Bytes d_logits;  ///< bf16 [T, router_row(E)]: gradient of the router's logits.
-  Bytes rows;      ///< bf16 [R, hidden]: outputs of experts, or gradients of their inputs.
+  Bytes expert;   ///< Offset of int32 [tokens, active]: the experts of each token.
+  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each route.
+  Bytes token;    ///< Offset of int32 [routes]: the token of each row.
+  Bytes share;    ///< Offset of fp32 [routes]: the weight of each row in its token's sum.
+  Bytes d_share;  ///< Offset of fp32 [routes]: gradient of `share`.
+  Bytes begin;    ///< Offset of int32 [experts + 1]: first row of each expert.
+  Bytes tiles;    ///< Offset of int32 [route_tiles, 2]: the tiles of rows that products work on.
+  /// Offset of int32 or fp32 [kRouteChunks, experts]: counts or sums by chunk of tokens.
+  Bytes counts;
+  /// Offset of bf16 [tokens, router_row(experts)]: gradient of the router's logits.
+  Bytes d_logits;
+  /// Offset of bf16 [routes, hidden]: outputs of experts, or gradients of their inputs.
+  Bytes rows;
 };
 
-/// Byte offsets of a CUDA task's scratch, each a multiple of 256. T = micro_tokens, C = tokens of a
-/// loss chunk, M = tokens in an MLP at one time; elements are bf16 unless said. The regions of the
-/// MLP and of attention overlap: no kernel needs both.
+/// Byte offsets of a CUDA task's scratch, each a multiple of 256; elements are bf16 unless said.
+/// Sizes count the tokens of a micro-batch, chunk tokens (of a loss chunk) or MLP tokens (in an MLP
+/// at one time). The regions of the MLP and of attention overlap: no kernel needs both.
 struct CudaWorkspace {
-  Bytes normed;    ///< [T, hidden]: norm output, then its gradient.
-  Bytes d_normed;  ///< [T, hidden]: gradient of the norm output.
-  Bytes rstd;      ///< fp32 [T]: reciprocal RMS of each token.
-  Bytes partials;  ///< fp32: partial sums of column sums over tokens, in a fixed order.
-  Bytes gemm;      ///< Scratch of matrix products, kGemmWorkspace bytes.
-  /// [M, 2 intermediate]: gate and up of an MLP in chunks; other MLPs have them in the record.
+  Bytes normed;    ///< Offset of [tokens, hidden]: norm output, then its gradient.
+  Bytes d_normed;  ///< Offset of [tokens, hidden]: gradient of the norm output.
+  Bytes rstd;      ///< Offset of fp32 [tokens]: reciprocal RMS of each token.
+  Bytes partials;  ///< Offset of partial column sums over tokens in fp32, in a fixed order.
+  Bytes gemm;      ///< Offset of the scratch of matrix products, kGemmWorkspace bytes.
+  /// Offset of [MLP tokens, 2 intermediate]: gate and up of an MLP in chunks; other MLPs have them
+  /// in the record.
   Bytes gate_up;
-  Bytes activation;  ///< [M, intermediate]: silu(gate) * up, or its gradient.
-  Bytes d_gate_up;   ///< [M, 2 intermediate]: gradients of gate and up.
+  Bytes activation;  ///< Offset of [MLP tokens, intermediate]: silu(gate) * up, or its gradient.
+  Bytes d_gate_up;   ///< Offset of [MLP tokens, 2 intermediate]: gradients of gate and up.
   CudaRouteWorkspace routes;
-  Bytes rotated;      ///< [T, (heads + 2 kv_heads) head_dim]: q and k after norm and RoPE, and v.
-  Bytes d_qkv;        ///< [T, (heads + 2 kv_heads) head_dim]: gradients of q, k and v.
-  Bytes d_attention;  ///< [T, heads * head_dim]: gradient of the attention output.
-  /// int32 [T]: where each token's document begins; empty where attention ignores documents.
+  /// Offset of [tokens, (heads + 2 kv_heads) head_dim]: q and k after norm and RoPE, and v.
+  Bytes rotated;
+  Bytes d_qkv;  ///< Offset of [tokens, (heads + 2 kv_heads) head_dim]: gradients of q, k and v.
+  Bytes d_attention;  ///< Offset of [tokens, heads * head_dim]: gradient of the attention output.
+  /// Offset of int32 [tokens]: where each token's document begins; empty where attention ignores
+  /// documents.
   Bytes starts;
-  Bytes attention;  ///< Scratch of cuDNN's attention; empty where sequences are split.
-  Bytes logits;     ///< [C, vocab]: logits of a loss chunk; fp32 [vocab] where sequences are split.
-  Bytes losses;     ///< fp32 [T]: loss of each token.
+  Bytes attention;  ///< Offset of cuDNN's scratch; empty where sequences are split.
+  /// Offset of [chunk tokens, vocab]: logits of a loss chunk; fp32 [vocab] where sequences are
+  /// split.
+  Bytes logits;
+  Bytes losses;  ///< Offset of fp32 [tokens]: loss of each token.
   Bytes total;
 };
 

@@ -21,62 +21,72 @@ inline constexpr std::int64_t kWeightPanel = std::int64_t{1} << 20;
 /// Rows of a [rows, cols] weight that are in fp32 at one time: a multiple of 16, or all rows.
 [[nodiscard]] std::int64_t panel_rows(std::int64_t rows, std::int64_t cols);
 
-/// Byte offsets of the routes of tokens to experts: T tokens, R = T * active routes in rows grouped
-/// by expert, and in each group ordered by token. All empty without experts.
+/// Byte offsets of the routes of tokens to experts. A micro-batch has tokens x active routes, each
+/// with a row; rows are grouped by expert, and in each group ordered by token. All empty without
+/// experts.
 struct RouteWorkspace {
-  Bytes mixed;  ///< fp32 [T, hidden]: sum over a token's experts, of outputs or of input gradients.
-  Bytes expert;   ///< int32 [T, active]: a token's experts in ascending order.
-  Bytes row;      ///< int32 [T, active]: the row of each route.
-  Bytes token;    ///< int32 [R]: a row's token.
-  Bytes share;    ///< fp32 [R]: a row's weight in its token's sum.
-  Bytes d_share;  ///< fp32 [R]: gradient of `share`.
-  Bytes begin;    ///< int32 [experts + 1]: first row of each expert.
+  /// Offset of fp32 [tokens, hidden]: sum over a token's experts, of outputs or of input gradients.
+  Bytes mixed;
+  Bytes expert;   ///< Offset of int32 [tokens, active]: a token's experts in ascending order.
+  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each route.
+  Bytes token;    ///< Offset of int32 [routes]: a row's token.
+  Bytes share;    ///< Offset of fp32 [routes]: a row's weight in its token's sum.
+  Bytes d_share;  ///< Offset of fp32 [routes]: gradient of `share`.
+  Bytes begin;    ///< Offset of int32 [experts + 1]: first row of each expert.
   Bytes end;
 };
 
-/// Byte offsets of a block task's scratch, each a multiple of 256; elements are fp32 unless said. N
-/// = token tile, S = seq_len, T = micro_tokens. Regions marked (bf16) are empty for fp32 compute,
-/// whose operands are read in place. The tile regions and the attention regions overlap: no task
-/// needs both at once.
+/// Byte offsets of a block task's scratch, each a multiple of 256; elements are fp32 unless said.
+/// Sizes count the tokens of a micro-batch or tile tokens (kTokenTile). Regions marked (bf16) are
+/// empty for fp32 compute, whose operands are read in place. The tile regions and the attention
+/// regions overlap: no task needs both at once.
 struct BlockWorkspace {
-  Bytes panel;            ///< Rows of one weight matrix in fp32.
-  Bytes vector;           ///< One norm weight or bias in fp32.
-  Bytes d_query;          ///< [T, heads * head_dim]: gradient of the attention output, then of q.
-  Bytes d_key;            ///< [T, kv_heads * head_dim]: gradient of k.
-  Bytes d_value;          ///< [T, kv_heads * head_dim]: gradient of v.
+  Bytes panel;   ///< Offset of rows of one weight matrix in fp32.
+  Bytes vector;  ///< Offset of one norm weight or bias in fp32.
+  /// Offset of [tokens, heads * head_dim]: gradient of the attention output, then of q.
+  Bytes d_query;
+  Bytes d_key;            ///< Offset of [tokens, kv_heads * head_dim]: gradient of k.
+  Bytes d_value;          ///< Offset of [tokens, kv_heads * head_dim]: gradient of v.
   RouteWorkspace routes;  ///< Routes to experts; shares memory with d_query, d_key and d_value.
-  Bytes rstd;             ///< [N]: reciprocal RMS of a tile's tokens.
-  Bytes input;     ///< (bf16, experts) [N, max(hidden, heads * head_dim)]: copy of an operand.
-  Bytes incoming;  ///< (bf16, experts) [N, hidden]: copy of the stream gradient.
-  Bytes normed;    ///< [N, hidden]: norm output, or the result of a product.
-  Bytes d_normed;  ///< [N, hidden]: gradient of the norm output.
-  /// [N, max(W, heads * head_dim, hidden)]: a product, then its gradient; W = intermediate, or the
-  /// larger of an expert's intermediate and the number of experts.
+  Bytes rstd;             ///< Offset of [tile tokens]: reciprocal RMS of a tile's tokens.
+  /// Offset of [tile tokens, max(hidden, heads * head_dim)]: copy of an operand (bf16, experts).
+  Bytes input;
+  /// Offset of [tile tokens, hidden]: copy of the stream gradient (bf16, experts).
+  Bytes incoming;
+  Bytes normed;    ///< Offset of [tile tokens, hidden]: norm output, or the result of a product.
+  Bytes d_normed;  ///< Offset of [tile tokens, hidden]: gradient of the norm output.
+  /// Offset of [tile tokens, max(W, heads * head_dim, hidden)]: a product, then its gradient; W =
+  /// intermediate, or the larger of an expert's intermediate and the number of experts.
   Bytes wide;
-  Bytes d_wide;  ///< [N, W]: gradient of an intermediate tensor of the MLP or router.
-  /// [min(N, mlp_chunk), intermediate] of the compute type: gate of an MLP in chunks; else empty.
+  /// Offset of [tile tokens, W as for `wide`]: gradient of an intermediate tensor of the MLP or
+  /// router.
+  Bytes d_wide;
+  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: gate of an MLP in
+  /// chunks; else empty.
   Bytes gate;
-  /// [min(N, mlp_chunk), intermediate] of the compute type: up of an MLP in chunks; else empty.
+  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: up of an MLP in
+  /// chunks; else empty.
   Bytes up;
-  Bytes keys;      ///< [S, head_dim]: keys of one head.
-  Bytes values;    ///< [S, head_dim]: values of one head.
-  Bytes query;     ///< [query tile, head_dim]: queries of one head.
-  Bytes output;    ///< [query tile, head_dim]: attention output of one head.
-  Bytes scores;    ///< [query tile, S]: attention scores.
-  Bytes d_scores;  ///< [query tile, S]: gradient of the attention scores.
+  Bytes keys;      ///< Offset of [seq_len, head_dim]: keys of one head.
+  Bytes values;    ///< Offset of [seq_len, head_dim]: values of one head.
+  Bytes query;     ///< Offset of [query tile, head_dim]: queries of one head.
+  Bytes output;    ///< Offset of [query tile, head_dim]: attention output of one head.
+  Bytes scores;    ///< Offset of [query tile, seq_len]: attention scores.
+  Bytes d_scores;  ///< Offset of [query tile, seq_len]: gradient of the attention scores.
   Bytes total;
 };
 
-/// Byte offsets of a loss task's scratch, each a multiple of 256; elements are fp32. C = tokens of
-/// a loss chunk, at most micro_tokens.
+/// Byte offsets of a loss task's scratch, each a multiple of 256; elements are fp32.
+/// Sizes count the tokens of a loss chunk, at most those of a micro-batch. Regions marked (bf16)
+/// are empty for fp32 compute.
 struct HeadWorkspace {
   Bytes panel;
   Bytes vector;
-  Bytes rstd;      ///< [C]: reciprocal RMS of each token.
-  Bytes input;     ///< (bf16) [C, hidden]: copy of the head's input.
-  Bytes normed;    ///< [C, hidden]: norm output.
-  Bytes d_normed;  ///< [C, hidden]: gradient of the norm output.
-  Bytes logits;    ///< [C, vocab]: logits, then their gradient.
+  Bytes rstd;      ///< Offset of [chunk tokens]: reciprocal RMS of each token.
+  Bytes input;     ///< Offset of [chunk tokens, hidden]: copy of the head's input (bf16).
+  Bytes normed;    ///< Offset of [chunk tokens, hidden]: norm output.
+  Bytes d_normed;  ///< Offset of [chunk tokens, hidden]: gradient of the norm output.
+  Bytes logits;    ///< Offset of [chunk tokens, vocab]: logits, then their gradient.
   Bytes total;
 };
 
