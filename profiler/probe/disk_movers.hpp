@@ -17,7 +17,8 @@ namespace sluice::profiler {
 /// file system allows it.
 class ScratchFile {
  public:
-  /// Throws EnvironmentError naming the folder and what the system said.
+  /// Creates a file of `size` in `folder` and writes it once. Throws EnvironmentError naming the
+  /// folder and what the system said.
   ScratchFile(const std::filesystem::path& folder, Bytes size);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;  // Owns the descriptor.

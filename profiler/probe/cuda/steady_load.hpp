@@ -23,7 +23,7 @@ class SteadyLoad {
   using Enqueue = std::function<void(cudaStream_t stream, std::int64_t repetition)>;
 
   [[nodiscard]] explicit SteadyLoad(Enqueue enqueue);
-  ~SteadyLoad();                           ///< Stops; an error of the load is then lost.
+  ~SteadyLoad();                           ///< Stops the load; an error that it threw is lost.
   SteadyLoad(const SteadyLoad&) = delete;  // The load's thread holds `this`.
   SteadyLoad& operator=(const SteadyLoad&) = delete;
 
