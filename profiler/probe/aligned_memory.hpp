@@ -31,8 +31,8 @@ class ProbeMemory {
 /// node. Memory taken from a `supply` is already present, and the supply must outlive it.
 class AlignedMemory {
  public:
-  /// Takes `bytes` from `supply` or maps them. Throws EnvironmentError naming the size where the
-  /// system refuses.
+  /// Takes `bytes` from `supply`, or maps them where it has too little. Throws EnvironmentError
+  /// naming the size where the system refuses.
   explicit AlignedMemory(Bytes bytes, ProbeMemory* supply = nullptr);
   ~AlignedMemory();
   AlignedMemory(const AlignedMemory&) = delete;  // One mapping has one owner.
