@@ -37,7 +37,7 @@ namespace {
 using planner::format_seconds;
 
 /// What a round that failed says: the cost that the model cannot hold.
-[[noreturn]] void refuse(const profiler::TuneRound& last) {
+[[noreturn]] void refuse(const profiler::TuneIteration& last) {
   throw Error(
       ExitCode::not_converged,
       fmt::format("the prediction does not hold: {} predicted, {} measured ({:+.1f} %); "
@@ -143,9 +143,9 @@ profiler::TuneOptions options_of(const planner::RunArguments& request, const pla
     require_executable(*plan);
     options.given = {std::move(*plan), request.config.plan ? "--plan" : "--policy"};
   }
-  options.round_done = [&print](const profiler::TuneRound& round) {
-    print(round_line(round) + "       " + planner::describe_plan(round.plan) + "\n");
-    if (!round.refusal.empty()) print("       " + round.refusal + "\n");
+  options.iteration_done = [&print](const profiler::TuneIteration& iteration) {
+    print(iteration_line(iteration) + "       " + planner::describe_plan(iteration.plan) + "\n");
+    if (!iteration.refusal.empty()) print("       " + iteration.refusal + "\n");
   };
   return options;
 }
@@ -237,7 +237,7 @@ int run_autotune(const Arguments& arguments) {
     out["report_file"] = page.string();
     std::cout << out.dump(2) << '\n';
   }
-  if (!outcome.holds) refuse(outcome.rounds.back());
+  if (!outcome.holds) refuse(outcome.iterations.back());
   if (verification && !verification->holds(kTuneTolerance)) {
     throw Error(ExitCode::not_converged,
                 "a plan that had never run missed its prediction by more than 5 % (table above)");

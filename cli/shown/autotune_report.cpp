@@ -26,13 +26,13 @@ profiler::TuneReport report_of(const planner::RunPlanning& run,
                                  run.predictor.residency());
   std::optional<planner::PredictedStep> last_ran;
   if (profiler::shown_run(outcome, prediction.plan) == nullptr) {
-    last_ran = tuned.predict(outcome.rounds.back().plan);
+    last_ran = tuned.predict(outcome.iterations.back().plan);
   }
   const planner::Plan shown = last_ran ? last_ran->prediction.plan : prediction.plan;
   return {.title = "Tuning " + job.model.name + " on " + run.predictor.machine().profile.name,
           .subtitle = fmt::format(
-              "{} sequences of {} tokens a step, {} round{}; {}", job.batch_size, job.seq_len,
-              outcome.rounds.size(), outcome.rounds.size() == 1 ? "" : "s",
+              "{} sequences of {} tokens a step, {} iteration{}; {}", job.batch_size, job.seq_len,
+              outcome.iterations.size(), outcome.iterations.size() == 1 ? "" : "s",
               outcome.holds ? "the prediction holds" : "the prediction does not hold yet"),
           .tokens = job.tokens(),
           .outcome = outcome,

@@ -8,12 +8,12 @@
 
 namespace sluice::planner {
 
-/// `config.machine` is the base of upgrades and elasticity, and a row; where it is the default
-/// ("here") and not owned, the machine the verdict is about. Throws BadRequest for an unknown
-/// machine.
+/// Compares machines for a job. `config.machine` is a row and the base of upgrades and elasticity;
+/// where it is the default ("here") and not owned, the base is the machine that the verdict is
+/// about. Throws BadRequest for an unknown machine.
 [[nodiscard]] BuyReport buy(const RunConfig& config, const BuyRequest& request);
 
-/// The rows of an earlier report under another budget or number of days.
+/// The report on the rows of an earlier report, for another budget or number of days.
 [[nodiscard]] BuyReport advise(const RunConfig& config, const BuyRequest& request,
                                std::vector<BuyRow> rows);
 

@@ -8,8 +8,8 @@
 
 namespace sluice::planner {
 
-/// Of the request's machines, those that need more memory with it, and resident nodes; fitting ones
-/// first, fastest first.
+/// Rows of the request's machines, of those that need more memory with it added, and of resident
+/// nodes; those that fit first, fastest first.
 [[nodiscard]] std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request);
 
 }  // namespace sluice::planner

@@ -1,12 +1,12 @@
-#include "profiler/study/study_turns.hpp"
+#include "profiler/study/study_schedule.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace sluice::profiler {
 
-std::vector<std::size_t> in_turn(const std::vector<std::int64_t>& bursts) {
-  // Of all the time, 0 to 1, run i has the middle of its share of each of its equal parts.
+std::vector<std::size_t> burst_schedule(const std::vector<std::int64_t>& bursts) {
+  // Run i gets the moment at its share of each of its equal parts of the time, 0 to 1.
   std::vector<std::pair<double, std::size_t>> moments;
   for (std::size_t i = 0; i < bursts.size(); ++i) {
     const double within = (static_cast<double>(i) + 0.5) / static_cast<double>(bursts.size());

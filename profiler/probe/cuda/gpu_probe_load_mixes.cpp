@@ -15,25 +15,25 @@ using planner::Source;
 
 }  // namespace
 
-void GpuProbe::company() {
+void GpuProbe::load_mixes() {
   update_ =
       std::make_unique<UpdateBench>(updated_parameters(), static_cast<int>(cores_), &*memory_);
-  const CompanyLoads loads{*link_, *product_bench_, *update_};
+  const LoadMixBenches loads{*link_, *product_bench_, *update_};
   auto samples =
-      measure_companies(loads, contention_companies(threads_), budget_.grid, budget_.window);
+      measure_load_mixes(loads, contention_load_mixes(threads_), budget_.grid, budget_.window);
   result_.grid = contention_grid(samples);
   const std::int64_t most = threads_.back();
   const std::vector<std::int64_t> beside =
       depth_ == ProbeDepth::quick ? std::vector<std::int64_t>{most}
                                   : std::vector<std::int64_t>{threads_[threads_.size() / 2], most};
   const auto with_products =
-      measure_companies(loads, product_companies(beside), budget_.products, budget_.window);
+      measure_load_mixes(loads, product_load_mixes(beside), budget_.products, budget_.window);
   samples.insert(samples.end(), with_products.begin(), with_products.end());
-  say("in company", companies_text(samples));
+  say("together", load_mixes_text(samples));
   result_.profile.interference = product_interference(samples, most);
 }
 
-/// Thread counts beyond the grid.
+/// Measures the optimizer alone on thread counts beyond the grid.
 void GpuProbe::optimizer_alone() {
   std::string text;
   for (const std::int64_t count : {std::int64_t{1}, cores_ / 2, cores_}) {
@@ -61,7 +61,8 @@ void GpuProbe::fit() {
                     profile.h2d_dram.value, profile.d2h_dram.value));
     return;
   }
-  // Too few cores for a grid: the points themselves, and the triad as the memory's capacity.
+  // With too few cores for a grid, takes the points themselves, and the triad as the memory's
+  // capacity.
   profile = with_lone_rates(std::move(profile), result_.grid);
   for (Fact MachineProfile::*each : {&MachineProfile::h2d_dram, &MachineProfile::d2h_dram}) {
     profile.*each = {.value = 1,

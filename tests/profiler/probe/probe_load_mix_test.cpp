@@ -1,27 +1,27 @@
-// What the probe makes of rates measured together: the grid, factors, thread counts. No GPU.
+// Tests of what the probe derives from rates measured together: the grid, factors, thread counts.
+// No GPU.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "profiler/probe/company_rates.hpp"
 #include "profiler/probe/curves.hpp"
+#include "profiler/probe/load_mix_rates.hpp"
 
 namespace sluice::profiler {
 namespace {
 
-CompanySamples sample(const Company& company, double update, double h2d, double d2h,
-                      double products) {
+LoadMixSamples sample(const LoadMix& mix, double update, double h2d, double d2h, double products) {
   const auto samples = [](double value) { return value > 0 ? Samples{value} : Samples{}; };
-  return {company, samples(update), samples(h2d), samples(d2h), samples(products)};
+  return {mix, samples(update), samples(h2d), samples(d2h), samples(products)};
 }
 
-TEST(Companies, OfTheGridAreAllCopiesOnAllThreadsAndCopiesAlone) {
-  const auto companies = contention_companies({2, 4, 6});
-  EXPECT_EQ(companies.size(), 3u + 3u * 4u);
-  EXPECT_EQ(product_companies({14}).size(), 4u + 4u);
-  for (const Company& company : companies) {
-    EXPECT_TRUE(company.threads > 0 || company.copies != Copies::none);
-    EXPECT_EQ(company.products, Products::none);
+TEST(LoadMixes, OfTheGridAreAllCopiesOnAllThreadsAndCopiesAlone) {
+  const auto mixes = contention_load_mixes({2, 4, 6});
+  EXPECT_EQ(mixes.size(), 3u + 3u * 4u);
+  EXPECT_EQ(product_load_mixes({14}).size(), 4u + 4u);
+  for (const LoadMix& mix : mixes) {
+    EXPECT_TRUE(mix.threads > 0 || mix.copies != Copies::none);
+    EXPECT_EQ(mix.products, Products::none);
   }
 }
 
@@ -46,24 +46,24 @@ TEST(ContentionGrid, HoldsWhatRanWithoutProducts) {
 }
 
 TEST(ContentionGrid, HasTheUsualRateOfItsRoundsAndKeepsThem) {
-  CompanySamples each = sample({2, Copies::h2d, Products::none}, 1, 1, 0, 0);
-  each.update = {1.0e9, 1.2e9, 1.0e9, 1.2e9, 0.1e9};  // two speeds, and one round disturbed
+  LoadMixSamples each = sample({2, Copies::h2d, Products::none}, 1, 1, 0, 0);
+  each.update = {1.0e9, 1.2e9, 1.0e9, 1.2e9, 0.1e9};  // two speeds, and one repetition disturbed
   const ContentionGrid grid = contention_grid({each});
   EXPECT_NEAR(grid[0].update.value, (1.0e9 + 1.0e9 + 1.2e9) / 3, 1);
   EXPECT_EQ(grid[0].update.count, 5);
-  EXPECT_EQ(grid[0].rounds.update, each.update);
+  EXPECT_EQ(grid[0].repetitions.update, each.update);
   const ContentionGrid again = contention_grid_from_json(to_json_text(grid), "grid.json");
-  EXPECT_EQ(again[0].rounds.update, each.update);
-  EXPECT_EQ(again[0].rounds.h2d, each.h2d);
-  EXPECT_TRUE(again[0].rounds.d2h.empty());
+  EXPECT_EQ(again[0].repetitions.update, each.update);
+  EXPECT_EQ(again[0].repetitions.h2d, each.h2d);
+  EXPECT_TRUE(again[0].repetitions.d2h.empty());
 }
 
-TEST(CompanyRounds, GoOnUntilEveryMeanIsSure) {
+TEST(RepetitionCounts, GoOnUntilEveryMeanIsSure) {
   EXPECT_EQ(relative_error({}), 1);
   EXPECT_EQ(relative_error({7}), 1);  // once says nothing of the next time
   EXPECT_NEAR(relative_error({0.9, 1.1}), 0.1, 1e-12);
   EXPECT_NEAR(relative_error({0.9, 1.1, 0.9, 1.1}), 0.1 / std::sqrt(3), 1e-12);
-  CompanySamples each = sample({2, Copies::h2d, Products::none}, 1, 1, 0, 0);
+  LoadMixSamples each = sample({2, Copies::h2d, Products::none}, 1, 1, 0, 0);
   EXPECT_FALSE(is_sure(each));
   each.update = {1.0, 1.01, 1.0, 1.01};
   each.h2d = {1.0, 1.0, 1.0, 1.0};
@@ -91,7 +91,7 @@ TEST(ProductInterference, IsTheSpeedBesideOverTheSpeedAlone) {
 
 TEST(RateWithin, CountsWholeTurnsBetweenFirstAndLastEnd) {
   const std::vector<double> ends = {0.5, 1.0, 1.5, 2.0, 9.0};
-  EXPECT_EQ(rate_within(ends, 0.9, 2.5), 2.0);  // 2 turns in 1 s
+  EXPECT_EQ(rate_within(ends, 0.9, 2.5), 2.0);  // 2 repetitions in 1 s
   EXPECT_EQ(rate_within(ends, 0.0, 2.0), 2.0);
   EXPECT_EQ(rate_within(ends, 3.0, 10.0), 0);
   EXPECT_EQ(rate_within({}, 0.0, 1.0), 0);

@@ -1,4 +1,4 @@
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 
 #include <fmt/format.h>
 
@@ -62,40 +62,40 @@ CellPrediction prediction_from(const JsonObject& json) {
           .json = json.json().dump()};
 }
 
-CellRecord record_of(const Json& json, const std::string& where) {
+CellResult result_of(const Json& json, const std::string& where) {
   const JsonObject cell(json, where);
   if (cell.text("schema") != kCellSchema) {
     throw BadRequest(where + ": schema: is not " + kCellSchema);
   }
-  CellRecord record;
-  record.hash = cell.text("hash");
-  record.name = cell.text("name");
-  record.levels = cell.texts("levels");
-  record.status =
+  CellResult result;
+  result.hash = cell.text("hash");
+  result.name = cell.text("name");
+  result.levels = cell.texts("levels");
+  result.status =
       planner::parse_choice(cell.text("status"), where + ": status",
                             {CellStatus::fits, CellStatus::does_not_fit, CellStatus::refused});
-  record.reason = cell.text("reason");
+  result.reason = cell.text("reason");
   if (const auto tier = cell.find_text("tier")) {
-    record.tier = planner::parse_tier(*tier, where + ": tier");
+    result.tier = planner::parse_tier(*tier, where + ": tier");
   }
-  record.short_by = Bytes(cell.integer("short_bytes"));
-  record.machine = cell.text("machine");
-  record.profile_hash = cell.text("profile_hash");
-  record.plan = cell.text("plan");
-  record.optimality_gap = cell.find_number("optimality_gap");
+  result.short_by = Bytes(cell.integer("short_bytes"));
+  result.machine = cell.text("machine");
+  result.profile_hash = cell.text("profile_hash");
+  result.plan = cell.text("plan");
+  result.optimality_gap = cell.find_number("optimality_gap");
   if (const auto prediction = cell.find_object("prediction")) {
-    record.prediction = prediction_from(*prediction);
+    result.prediction = prediction_from(*prediction);
   }
-  record.ledger_line = cell.text("ledger_line");
+  result.ledger_line = cell.text("ledger_line");
   for (const JsonObject& sample : cell.objects("samples")) {
-    record.samples.push_back(sample_from(sample));
+    result.samples.push_back(sample_from(sample));
   }
-  return record;
+  return result;
 }
 
 }  // namespace
 
-std::vector<Seconds> CellRecord::all_steps() const {
+std::vector<Seconds> CellResult::all_steps() const {
   std::vector<Seconds> all;
   for (const CellSample& sample : samples) {
     all.insert(all.end(), sample.steps.begin(), sample.steps.end());
@@ -103,7 +103,7 @@ std::vector<Seconds> CellRecord::all_steps() const {
   return all;
 }
 
-std::string CellRecord::outcome() const {
+std::string CellResult::outcome() const {
   if (status != CellStatus::fits) return reason;
   return "predicted " + planner::format_seconds(prediction->step);
 }
@@ -113,10 +113,10 @@ CellPrediction to_cell_prediction(const planner::Prediction& prediction) {
   return prediction_from(JsonObject(json, "prediction"));
 }
 
-std::vector<CellProfile> profiles_of(const std::vector<std::optional<CellRecord>>& cells) {
+std::vector<CellProfile> profiles_of(const std::vector<std::optional<CellResult>>& cells) {
   std::vector<CellProfile> profiles;
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const CellRecord& cell = *cells[i];
+    const CellResult& cell = *cells[i];
     if (cell.machine.empty()) continue;
     auto known = std::ranges::find_if(profiles, [&cell](const CellProfile& profile) {
       return profile.machine == cell.machine && profile.hash == cell.profile_hash;
@@ -133,35 +133,35 @@ std::filesystem::path cell_file(const std::filesystem::path& folder, std::size_t
   return folder / "cells" / fmt::format("{:04}.json", index);
 }
 
-std::string to_json_text(const CellRecord& record) {
+std::string to_json_text(const CellResult& result) {
   Json json = {{"schema", kCellSchema},
-               {"hash", record.hash},
-               {"name", record.name},
-               {"levels", record.levels},
-               {"status", to_string(record.status)},
-               {"reason", record.reason},
-               {"tier", record.tier ? Json(to_string(*record.tier)) : Json()},
-               {"short_bytes", record.short_by.count()},
-               {"machine", record.machine},
-               {"profile_hash", record.profile_hash},
-               {"plan", record.plan},
-               {"optimality_gap", record.optimality_gap ? Json(*record.optimality_gap) : Json()},
-               {"prediction", record.prediction ? Json::parse(record.prediction->json) : Json()},
-               {"ledger_line", record.ledger_line},
+               {"hash", result.hash},
+               {"name", result.name},
+               {"levels", result.levels},
+               {"status", to_string(result.status)},
+               {"reason", result.reason},
+               {"tier", result.tier ? Json(to_string(*result.tier)) : Json()},
+               {"short_bytes", result.short_by.count()},
+               {"machine", result.machine},
+               {"profile_hash", result.profile_hash},
+               {"plan", result.plan},
+               {"optimality_gap", result.optimality_gap ? Json(*result.optimality_gap) : Json()},
+               {"prediction", result.prediction ? Json::parse(result.prediction->json) : Json()},
+               {"ledger_line", result.ledger_line},
                {"samples", Json::array()}};
-  for (const CellSample& sample : record.samples) json["samples"].push_back(sample_json(sample));
+  for (const CellSample& sample : result.samples) json["samples"].push_back(sample_json(sample));
   return json.dump(1) + "\n";
 }
 
-void write_cell(const std::filesystem::path& file, const CellRecord& record) {
-  planner::write_whole_file(file, to_json_text(record));
+void write_cell(const std::filesystem::path& file, const CellResult& result) {
+  planner::write_whole_file(file, to_json_text(result));
 }
 
-std::optional<CellRecord> read_cell(const std::filesystem::path& file) {
+std::optional<CellResult> read_cell(const std::filesystem::path& file) {
   if (!std::filesystem::exists(file)) return std::nullopt;
   const std::string text = planner::read_whole_file(file);
   try {
-    return record_of(sim::parse_json(text, file.string()), file.string());
+    return result_of(sim::parse_json(text, file.string()), file.string());
   } catch (const BadRequest& error) {
     throw BadRequest(std::string(error.what()) + ": remove the file, and its cell is done again");
   }

@@ -1,4 +1,4 @@
-#include "profiler/probe/company_rates.hpp"
+#include "profiler/probe/load_mix_rates.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,24 +14,23 @@ namespace {
 
 constexpr std::array kAllCopies = {Copies::none, Copies::h2d, Copies::d2h, Copies::both};
 
-planner::Fact rate_fact(const Samples& samples, const Company& company) {
+planner::Fact rate_fact(const Samples& samples, const LoadMix& mix) {
   if (samples.empty()) {
     return {
         .value = 0, .deviation = 0, .count = 0, .source = planner::Source::measured, .note = {}};
   }
   const std::string threads =
-      company.threads > 0 ? "AdamW on " + std::to_string(company.threads) + " threads" : "no AdamW";
+      mix.threads > 0 ? "AdamW on " + std::to_string(mix.threads) + " threads" : "no AdamW";
   planner::Fact fact =
-      measured_fact(samples, "sustained; " + threads + ", copies " + to_string(company.copies));
+      measured_fact(samples, "sustained; " + threads + ", copies " + to_string(mix.copies));
   fact.value = usual_rate(samples);
   return fact;
 }
 
-const CompanySamples* find(const std::vector<CompanySamples>& samples, std::int64_t threads,
+const LoadMixSamples* find(const std::vector<LoadMixSamples>& samples, std::int64_t threads,
                            Copies copies, Products products) {
-  for (const CompanySamples& each : samples) {
-    if (each.company.threads == threads && each.company.copies == copies &&
-        each.company.products == products) {
+  for (const LoadMixSamples& each : samples) {
+    if (each.mix.threads == threads && each.mix.copies == copies && each.mix.products == products) {
       return &each;
     }
   }
@@ -49,7 +48,7 @@ double relative_error(const Samples& samples) {
   return std::sqrt(squares / (count - 1) / count) / mean;
 }
 
-bool is_sure(const CompanySamples& samples) {
+bool is_sure(const LoadMixSamples& samples) {
   constexpr double kSure = 0.007;
   for (const Samples* rate : {&samples.update, &samples.h2d, &samples.d2h, &samples.products}) {
     if (!rate->empty() && relative_error(*rate) > kSure) return false;
@@ -64,53 +63,53 @@ double usual_rate(Samples samples) {
   return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
 }
 
-ContentionGrid contention_grid(const std::vector<CompanySamples>& samples) {
+ContentionGrid contention_grid(const std::vector<LoadMixSamples>& samples) {
   ContentionGrid grid;
-  for (const CompanySamples& each : samples) {
-    if (each.company.products == Products::run) continue;
-    grid.push_back({each.company.threads,
-                    each.company.copies,
-                    rate_fact(each.update, each.company),
-                    rate_fact(each.h2d, each.company),
-                    rate_fact(each.d2h, each.company),
+  for (const LoadMixSamples& each : samples) {
+    if (each.mix.products == Products::run) continue;
+    grid.push_back({each.mix.threads,
+                    each.mix.copies,
+                    rate_fact(each.update, each.mix),
+                    rate_fact(each.h2d, each.mix),
+                    rate_fact(each.d2h, each.mix),
                     {each.update, each.h2d, each.d2h}});
   }
   return grid;
 }
 
-std::vector<Company> contention_companies(const std::vector<std::int64_t>& threads) {
-  std::vector<Company> companies;
+std::vector<LoadMix> contention_load_mixes(const std::vector<std::int64_t>& threads) {
+  std::vector<LoadMix> mixes;
   for (const Copies copies : {Copies::h2d, Copies::d2h, Copies::both}) {
-    companies.push_back({.threads = 0, .copies = copies});
+    mixes.push_back({.threads = 0, .copies = copies});
   }
   for (const std::int64_t count : threads) {
-    for (const Copies copies : kAllCopies) companies.push_back({count, copies, Products::none});
+    for (const Copies copies : kAllCopies) mixes.push_back({count, copies, Products::none});
   }
-  return companies;
+  return mixes;
 }
 
-std::vector<Company> product_companies(const std::vector<std::int64_t>& threads) {
-  std::vector<Company> companies;
-  companies.reserve((threads.size() + 1) * kAllCopies.size());
-  for (const Copies copies : kAllCopies) companies.push_back({0, copies, Products::run});
+std::vector<LoadMix> product_load_mixes(const std::vector<std::int64_t>& threads) {
+  std::vector<LoadMix> mixes;
+  mixes.reserve((threads.size() + 1) * kAllCopies.size());
+  for (const Copies copies : kAllCopies) mixes.push_back({0, copies, Products::run});
   for (const std::int64_t count : threads) {
-    for (const Copies copies : kAllCopies) companies.push_back({count, copies, Products::run});
+    for (const Copies copies : kAllCopies) mixes.push_back({count, copies, Products::run});
   }
-  return companies;
+  return mixes;
 }
 
 std::vector<planner::MachineProfile::Interference> product_interference(
-    const std::vector<CompanySamples>& samples, std::int64_t threads) {
+    const std::vector<LoadMixSamples>& samples, std::int64_t threads) {
   struct Side {
     std::int64_t threads;
     Copies copies;
     Products products;
   };
   std::vector<planner::MachineProfile::Interference> pairs;
-  const auto add = [&](const char* on, const char* from, Samples CompanySamples::*rate,
+  const auto add = [&](const char* on, const char* from, Samples LoadMixSamples::*rate,
                        const Side& alone, const Side& together) {
-    const CompanySamples* base = find(samples, alone.threads, alone.copies, alone.products);
-    const CompanySamples* beside =
+    const LoadMixSamples* base = find(samples, alone.threads, alone.copies, alone.products);
+    const LoadMixSamples* beside =
         find(samples, together.threads, together.copies, together.products);
     if (base == nullptr || beside == nullptr) return;
     if (!(median(base->*rate) > 0) || !(median(beside->*rate) > 0)) return;
@@ -118,13 +117,13 @@ std::vector<planner::MachineProfile::Interference> product_interference(
         {on, from, speed_ratio(base->*rate, beside->*rate, std::string(on) + " beside " + from)});
   };
   constexpr auto kNone = Products::none, kRun = Products::run;
-  add("compute", "h2d", &CompanySamples::products, {0, Copies::none, kRun}, {0, Copies::h2d, kRun});
-  add("compute", "d2h", &CompanySamples::products, {0, Copies::none, kRun}, {0, Copies::d2h, kRun});
-  add("compute", "cpu", &CompanySamples::products, {0, Copies::none, kRun},
+  add("compute", "h2d", &LoadMixSamples::products, {0, Copies::none, kRun}, {0, Copies::h2d, kRun});
+  add("compute", "d2h", &LoadMixSamples::products, {0, Copies::none, kRun}, {0, Copies::d2h, kRun});
+  add("compute", "cpu", &LoadMixSamples::products, {0, Copies::none, kRun},
       {threads, Copies::none, kRun});
-  add("h2d", "compute", &CompanySamples::h2d, {0, Copies::h2d, kNone}, {0, Copies::h2d, kRun});
-  add("d2h", "compute", &CompanySamples::d2h, {0, Copies::d2h, kNone}, {0, Copies::d2h, kRun});
-  add("cpu", "compute", &CompanySamples::update, {threads, Copies::none, kNone},
+  add("h2d", "compute", &LoadMixSamples::h2d, {0, Copies::h2d, kNone}, {0, Copies::h2d, kRun});
+  add("d2h", "compute", &LoadMixSamples::d2h, {0, Copies::d2h, kNone}, {0, Copies::d2h, kRun});
+  add("cpu", "compute", &LoadMixSamples::update, {threads, Copies::none, kNone},
       {threads, Copies::none, kRun});
   return pairs;
 }

@@ -1,4 +1,4 @@
-#include "profiler/probe/cuda/company_bench.hpp"
+#include "profiler/probe/cuda/load_mix_bench.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -11,17 +11,17 @@ namespace {
 
 constexpr Seconds kWarmUp{0.05};
 
-/// One round of one company; adds to `to`.
-void measure_once(CompanyLoads loads, Seconds window, CompanySamples& to) {
-  const Company& company = to.company;
+/// Measures one load mix once and adds its rates to `to`.
+void measure_once(LoadMixBenches loads, Seconds window, LoadMixSamples& to) {
+  const LoadMix& mix = to.mix;
   std::unique_ptr<SteadyLoad> down, up, products;
-  if (copies_down(company.copies)) down = loads.link.steady(CopyDirection::h2d);
-  if (copies_up(company.copies)) up = loads.link.steady(CopyDirection::d2h);
-  if (company.products == Products::run) {
+  if (copies_down(mix.copies)) down = loads.link.steady(CopyDirection::h2d);
+  if (copies_up(mix.copies)) up = loads.link.steady(CopyDirection::d2h);
+  if (mix.products == Products::run) {
     products = std::make_unique<SteadyLoad>(
         [&loads](cudaStream_t stream, std::int64_t) { loads.products.run_large(stream); });
   }
-  const auto threads = static_cast<int>(company.threads);
+  const auto threads = static_cast<int>(mix.threads);
   std::this_thread::sleep_for(kWarmUp);
   if (threads > 0) loads.update.update(threads);
   const Seconds from = read(Timer::wall);
@@ -39,11 +39,11 @@ void measure_once(CompanyLoads loads, Seconds window, CompanySamples& to) {
   }
   const double piece =
       static_cast<double>(std::min(LinkBench::kPiece, loads.link.buffer()).count());
-  if (down) to.h2d.push_back(piece * down->turns_per_second(from, to_end));
-  if (up) to.d2h.push_back(piece * up->turns_per_second(from, to_end));
+  if (down) to.h2d.push_back(piece * down->repetitions_per_second(from, to_end));
+  if (up) to.d2h.push_back(piece * up->repetitions_per_second(from, to_end));
   if (products) {
     to.products.push_back(loads.products.large_work().count() *
-                          products->turns_per_second(from, to_end));
+                          products->repetitions_per_second(from, to_end));
   }
   if (threads > 0) {
     to.update.push_back(static_cast<double>(updates * loads.update.parameters()) /
@@ -53,19 +53,19 @@ void measure_once(CompanyLoads loads, Seconds window, CompanySamples& to) {
 
 }  // namespace
 
-std::vector<CompanySamples> measure_companies(CompanyLoads loads,
-                                              const std::vector<Company>& companies,
-                                              const CompanyRounds& rounds, Seconds window) {
-  std::vector<CompanySamples> samples;
-  samples.reserve(companies.size());
-  for (const Company& company : companies) samples.push_back({company, {}, {}, {}, {}});
-  for (int round = 0; round < rounds.least; ++round) {
-    for (CompanySamples& each : samples) measure_once(loads, window, each);
+std::vector<LoadMixSamples> measure_load_mixes(LoadMixBenches loads,
+                                               const std::vector<LoadMix>& mixes,
+                                               const RepetitionCounts& counts, Seconds window) {
+  std::vector<LoadMixSamples> samples;
+  samples.reserve(mixes.size());
+  for (const LoadMix& mix : mixes) samples.push_back({mix, {}, {}, {}, {}});
+  for (int repetition = 0; repetition < counts.least; ++repetition) {
+    for (LoadMixSamples& each : samples) measure_once(loads, window, each);
   }
-  const Seconds end = read(Timer::wall) + rounds.more;
-  for (int round = rounds.least; round < rounds.most; ++round) {
+  const Seconds end = read(Timer::wall) + counts.more;
+  for (int repetition = counts.least; repetition < counts.most; ++repetition) {
     bool sure = true;
-    for (CompanySamples& each : samples) {
+    for (LoadMixSamples& each : samples) {
       if (is_sure(each)) continue;
       if (read(Timer::wall) >= end) return samples;
       measure_once(loads, window, each);

@@ -1,4 +1,4 @@
-#include "profiler/study/study_record.hpp"
+#include "profiler/study/recording.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -19,7 +19,7 @@ std::filesystem::path record_of(const std::filesystem::path& folder, const std::
   return folder / (name + ".json");
 }
 
-/// Start since the start of the task before it, and duration, task by task: small numbers, which
+/// Each task's start, relative to that of the task before it, and duration: small numbers, which
 /// compress well. `last` is the start of the task before.
 ordered_json to_json(const Spans& spans, Instant& last) {
   ordered_json numbers = ordered_json::array();
@@ -42,9 +42,9 @@ Spans to_spans(const ordered_json& numbers, Instant& last) {
 
 }  // namespace
 
-void write_record(const std::filesystem::path& folder, const std::string& name,
-                  const std::string& job_hash, const std::string& profile_hash,
-                  const std::vector<MeasuredRun>& bursts) {
+void write_recording(const std::filesystem::path& folder, const std::string& name,
+                     const std::string& job_hash, const std::string& profile_hash,
+                     const std::vector<MeasuredRun>& bursts) {
   check(!bursts.empty(), "a run has a burst");
   planner::PlanFile plan;
   plan.job_hash = job_hash;
@@ -63,12 +63,12 @@ void write_record(const std::filesystem::path& folder, const std::string& name,
   planner::write_whole_file(record_of(folder, name), json.dump() + "\n");
 }
 
-bool has_record(const std::filesystem::path& folder, const std::string& name) {
+bool has_recording(const std::filesystem::path& folder, const std::string& name) {
   return std::filesystem::exists(record_of(folder, name));
 }
 
-std::vector<MeasuredRun> read_record(const std::filesystem::path& folder, const std::string& name,
-                                     const std::string& job_hash) {
+std::vector<MeasuredRun> read_recording(const std::filesystem::path& folder,
+                                        const std::string& name, const std::string& job_hash) {
   const std::filesystem::path path = record_of(folder, name);
   const std::string text = planner::read_whole_file(path);
   try {
@@ -92,7 +92,7 @@ std::vector<MeasuredRun> read_record(const std::filesystem::path& folder, const 
     }
     return bursts;
   } catch (const nlohmann::json::exception& error) {
-    throw BadRequest(path.string() + ": no record of a measured run: " + error.what());
+    throw BadRequest(path.string() + ": not a recording of a measured run: " + error.what());
   }
 }
 
