@@ -32,10 +32,10 @@ using Json = nlohmann::ordered_json;
 
 struct AblateRequest {
   std::string file;
-  std::vector<std::string> overrides;  ///< key=value of the baseline.
+  std::vector<std::string> overrides;  ///< Settings key=value of the baseline.
   std::string out, on;
   std::optional<std::string> share;
-  std::optional<double> effort;  ///< In place of the file's.
+  std::optional<double> effort;  ///< Search effort that replaces the file's.
   bool list = false, dry_run = false, json = false;
 };
 
@@ -86,7 +86,7 @@ profiler::Experiment experiment_of(const AblateRequest& request) {
   return experiment;
 }
 
-/// As a POSIX shell reads one word.
+/// Quotes a word for a POSIX shell.
 std::string shell_word(const std::string& word) {
   const auto plain = [](char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
@@ -98,7 +98,7 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-/// The one command that repeats all of it, whichever share of the cells was the last.
+/// The command that repeats the whole experiment, whichever part of the cells ran last.
 std::string command_of(const Arguments& arguments) {
   std::string command = "sluice ablate";
   bool is_share = false;
@@ -147,7 +147,7 @@ int list_cells(const profiler::Experiment& experiment, const profiler::CellShare
                bool json) {
   Json names = Json::array();
   std::string text;
-  // Models are only named: nothing is written.
+  // Models are only named here; nothing is written.
   for (const profiler::Cell& cell : cells_of(experiment, "models")) {
     if (!share.holds(cell.index)) continue;
     names.push_back(cell.name(experiment));
@@ -159,7 +159,7 @@ int list_cells(const profiler::Experiment& experiment, const profiler::CellShare
   return static_cast<int>(ExitCode::done);
 }
 
-/// "8.2 s", "1.3 minutes", "1.25 hours".
+/// Text of a time: "8.2 s", "1.3 minutes", "1.25 hours".
 std::string hours_text(Seconds time) {
   const double minutes = time.count() / 60;
   if (minutes < 1) return planner::format_seconds(time);
@@ -167,10 +167,10 @@ std::string hours_text(Seconds time) {
                       : fmt::format("{:.2f} hours", minutes / 60);
 }
 
-/// What all of it takes, and what the steps above it are worth.
+/// Estimate of the experiment's duration, and of how much its steps add to it.
 std::string estimate_text(const profiler::Experiment& experiment,
                           const profiler::AblationEstimate& estimate) {
-  // Of longer searches many end early, for nothing is left to look at.
+  // Many longer searches end early, when no candidates are left.
   std::string text =
       fmt::format("\n{} cells, {} {} of searching for plans, ", estimate.cells.size(),
                   estimate.effort > 1 ? "at most about" : "about", hours_text(estimate.search));
@@ -230,7 +230,7 @@ int run_ablate(const Arguments& arguments) {
         {.runs = folder.parent_path(), .store = planner::Store::of_user().root()}));
   }
   const InterruptFlag interrupt;
-  interrupt.will_save();  // Each cell that is done.
+  interrupt.will_save();  // Each finished cell is saved.
   profiler::AblationOptions options{
       .folder = folder, .share = share, .command = command_of(arguments)};
   options.interrupted = &interrupt.flag();

@@ -135,7 +135,7 @@ std::string verdict_text(const BuyReport& report) {
   return text;
 }
 
-/// Of one more budget: the rows stand above.
+/// Advice for one more budget; the table stands above.
 std::string advice_text(const BuyReport& report, double budget) {
   return fmt::format("\nOn {:.0f} USD\n", budget) + verdict_text(report) + base_needs(report) +
          upgrades_table(report);
@@ -146,7 +146,7 @@ std::string report_text(const BuyReport& report) {
          upgrades_table(report);
 }
 
-/// One line on a terminal, overwritten; nothing elsewhere.
+/// Progress line, overwritten in place on a terminal; nothing elsewhere.
 void show_progress(std::size_t done, std::size_t of, const std::string& machine) {
   if (isatty(STDERR_FILENO) == 0) return;
   if (done == of) {
@@ -195,7 +195,7 @@ int run_buy(const Arguments& arguments) {
   request.progress = show_progress;
   BuyReport report = planner::buy(asked.config, request);
   if (budgets.size() > 1) {
-    // The rows are those of all budgets.
+    // These rows are the same for all budgets.
     for (BuyRow& row : report.rows) row.within_budget.reset();
     std::fputs(fmt::format("On {:.0f} USD\n", budgets.front()).c_str(), stdout);
   }

@@ -1,4 +1,4 @@
-// `sluice eval MODEL|RUNDIR --data TEXT`: the perplexity of a text, forward passes alone.
+// `sluice eval MODEL|RUNDIR --data TEXT`: the perplexity of a text, by forward passes only.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -33,7 +33,7 @@ ForwardVerb eval_verb() {
            {"--json", Takes::nothing, "one JSON object (docs/schemas/eval.schema.json)"}}};
 }
 
-/// What a smaller evaluation of the same text would be.
+/// Changes that make an evaluation of the same text smaller.
 std::vector<planner::ForwardChange> smaller(const planner::Job& job) {
   std::vector<planner::ForwardChange> changes;
   const auto change = [&](const char* field, std::int64_t value, std::int64_t instead,
@@ -73,7 +73,7 @@ sim::Json sizes_json(const planner::Job& job, const Evaluated& evaluated) {
           {"tokens", evaluated.tokens}};
 }
 
-/// What came of it, as JSON fields.
+/// Results as JSON fields.
 sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, Seconds took) {
   const auto predicted = static_cast<double>(loss.predicted());
   const double mean = loss.nats() / predicted;
@@ -87,7 +87,7 @@ sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, 
           {"tokens_per_s", predicted / took.count()}};
 }
 
-/// What is about to be done, for people.
+/// Text about the evaluation that is about to begin.
 std::string beginning_text(const planner::RunPlanning& planning, const planner::RunConfig& config,
                            const Evaluated& evaluated, const engine::TextLoss& loss,
                            const planner::ForwardPrediction& prediction) {
@@ -107,7 +107,7 @@ std::string beginning_text(const planner::RunPlanning& planning, const planner::
                      planner::format_seconds(prediction.pass_high));
 }
 
-/// All passes, with a bar; what they took.
+/// Runs all passes, showing a bar; returns the time they took.
 Seconds evaluate(engine::ForwardSession& session, const engine::TextLoss& loss) {
   const auto began = SteadyClock::now();
   AmountBar bar("evaluating");

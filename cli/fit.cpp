@@ -71,7 +71,8 @@ KernelKind kind_of(const std::string& name) {
   throw BadRequest("--kind: \"" + name + "\" must be gemm or attention");
 }
 
-/// Rows of a training step's sizes: products of at least 512 rows, sequences of at least 512.
+/// Rows with the sizes of a training step: products of at least 512 rows, sequences of at least
+/// 512.
 std::vector<MeasuredKernel> large(KernelKind kind, const std::vector<MeasuredKernel>& rows) {
   constexpr double kLarge = 512;
   std::vector<MeasuredKernel> kept;
@@ -93,7 +94,8 @@ void print_check(const char* name, const KernelCheck& check) {
               static_cast<long long>(check.rows), 100 * check.median_error, 100 * check.p90_error);
 }
 
-/// The model in `path` where it is of the same device, so that its other kind is kept.
+/// The model in `path` if it is of the same device, so that its fit of the other kind of kernel is
+/// kept.
 planner::KernelModel existing(const std::string& path, const std::string& device) {
   if (std::filesystem::is_regular_file(path)) {
     const std::string text = planner::read_whole_file(path);

@@ -31,7 +31,7 @@ void list() {
       "qwen3_moe or mixtral config.json is a model too.\n");
 }
 
-/// The first expert's tensors stand for those of all.
+/// Whether a tensor belongs to an expert after the first, whose tensors stand for all.
 bool of_later_expert(const std::string& tensor) {
   const std::size_t found = tensor.find(".experts.");
   if (found == std::string::npos) return false;

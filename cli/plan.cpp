@@ -1,5 +1,5 @@
-// `sluice plan RUN [-o plan.json]`: searches for the fastest plan that fits, says why it takes what
-// it takes, and keeps it.
+// `sluice plan RUN [-o plan.json]`: searches for the fastest plan that fits, explains its step
+// time, and stores it.
 #include <fmt/format.h>
 
 #include "cli/shown/plan_choices_table.hpp"
@@ -53,7 +53,8 @@ void write_files(const planner::RunArguments& request, const Planned& planned) {
   }
 }
 
-/// From which batch on another resource than the link sets the bound, where copies are waited for.
+/// Text about the batch size from which another resource than the link sets the bound, if copies
+/// are waited for.
 std::string batch_line(const PlanReport& report, const planner::RunConfig& config) {
   const planner::Relief* first = report.explanation.first();
   if (report.link || first == nullptr || first->resource != "link") return "";

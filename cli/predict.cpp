@@ -1,4 +1,4 @@
-// `sluice predict RUN`: what the best plan found (or a given one) does.
+// `sluice predict RUN`: predicts the step of the best plan found (or of a given one).
 #include <cstdio>
 
 #include "cli/shown/needs_table.hpp"

@@ -1,4 +1,4 @@
-// Everything that CONTRACTS (docs/contracts.md) refuses in a graph before it runs.
+// Checks of a graph before it runs, as listed in CONTRACTS (docs/contracts.md).
 #include <cmath>
 #include <string>
 #include <unordered_set>
@@ -123,7 +123,8 @@ void validate_holds(const TaskGraph& graph, const Task& task, const std::string&
   }
 }
 
-/// More released than is ever acquired; releases that come too early are found when they run.
+/// Refuses a graph that releases more than it ever acquires; releases that come too early are found
+/// when they run.
 void validate_balance(const TaskGraph& graph, const std::vector<double>& acquired,
                       const std::vector<double>& released) {
   for (std::size_t pool = 0; pool < acquired.size(); ++pool) {

@@ -51,7 +51,7 @@ std::int64_t stride_of(const planner::RunArguments& request, std::int64_t seq_le
   return stride;
 }
 
-/// Whether `data` is records, or a name in a dataset_info.json, rather than one text.
+/// Whether `data` holds examples, or is a name in a dataset_info.json, rather than one text.
 bool is_dataset(const planner::RunConfig& config) {
   using planner::DataFormat;
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;

@@ -34,7 +34,8 @@ std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
   return found;
 }
 
-/// What a run folder's run.yaml says of its training step's plan is passed over; words are not.
+/// Refuses a plan given on the command line; a plan in a run folder's run.yaml is for training and
+/// is ignored.
 void refuse_plans(const planner::RunArguments& request, const std::string& verb) {
   for (const std::string& path : request.stated) {
     const std::string first = path.substr(0, path.find('.'));

@@ -30,7 +30,7 @@ std::int64_t count_of(const RunArguments& arguments, const char* flag, std::int6
   return given ? planner::parse_count(*given, flag) : usual;
 }
 
-/// `eos_token_id`: a number, a list of them, or absent.
+/// Token ids in the field `eos_token_id`, which is a number, a list of numbers, or absent.
 std::vector<std::int32_t> ids_in(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return {};
   const sim::Json json = sim::parse_json(planner::read_whole_file(file), file.string());

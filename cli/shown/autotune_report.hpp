@@ -10,11 +10,11 @@
 
 namespace sluice::cli {
 
-/// Where it lies, unless another file is named.
+/// Path of the page unless another file is named.
 [[nodiscard]] std::filesystem::path report_file(const planner::Store& store,
                                                 const planner::Prediction& of);
 
-/// What it shows.
+/// Contents of the page.
 [[nodiscard]] profiler::TuneReport report_of(const planner::RunPlanning& run,
                                              const profiler::TuneOutcome& outcome,
                                              std::optional<profiler::Verification> verification,

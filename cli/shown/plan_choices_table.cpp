@@ -19,7 +19,7 @@ std::string batch_text(const BatchPoint& point) {
                      point.tokens_per_s);
 }
 
-/// Said of whatever the time was over for.
+/// Line about anything that was cut short because time was up.
 std::string cut_short_line(const char* what) {
   return fmt::format("             cut short: there was no time for {}\n", what);
 }

@@ -61,7 +61,7 @@ std::string relief_text(const Relief& relief, Duration step) {
 }
 
 std::string others_text(const PlanExplanation& e, const Relief& first) {
-  constexpr double kShown = 0.05;  // Of a percent, as it is rounded.
+  constexpr double kShown = 0.05;  // Smallest share shown, in percent; smaller ones round to zero.
   std::string felt, rest;
   for (const Relief& relief : e.reliefs) {
     if (&relief == &first) continue;

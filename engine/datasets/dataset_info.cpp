@@ -20,7 +20,7 @@ using std::filesystem::path;
 constexpr int kMostRegistryLevels = 16;
 constexpr const char* kRegistryName = "dataset_info.json";
 
-/// One entry; every refusal names the file, the entry and the field.
+/// An entry of a registry; every refusal names the file, the entry and the field.
 class RegistryEntry {
  public:
   RegistryEntry(const json& entry, std::string where) : entry_(entry), where_(std::move(where)) {
@@ -47,7 +47,7 @@ class RegistryEntry {
     return *name;
   }
 
-  /// None where the entry says nothing of its records.
+  /// Format that the entry states; none if it says nothing about its examples.
   [[nodiscard]] std::optional<RecordFormat> format() const {
     const auto formatting = text(entry_, "formatting", "formatting");
     const bool described = formatting || entry_.contains("columns") || entry_.contains("tags");
@@ -63,7 +63,8 @@ class RegistryEntry {
   [[nodiscard]] RecordFormat alpaca() const {
     RecordFormat format = record_format(DataFormat::alpaca);
     if (!entry_.contains("columns")) return format;
-    // As LLaMA-Factory: what the columns leave out, but for the first three, is not there.
+    // As in LLaMA-Factory, fields that the columns leave out, except for the first three, do not
+    // exist.
     format.system.clear();
     format.history.clear();
     const bool answers = entry_["columns"].is_object() && entry_["columns"].contains("response");
@@ -73,7 +74,7 @@ class RegistryEntry {
                           {"system", &format.system},
                           {"history", &format.history}});
     if (answers || !entry_["columns"].contains("prompt")) return format;
-    RecordFormat text = record_format(DataFormat::jsonl);  // A prompt alone: text to continue.
+    RecordFormat text = record_format(DataFormat::jsonl);  // A prompt alone is a text to continue.
     text.text = format.prompt;
     return text;
   }
@@ -142,7 +143,7 @@ json read_registry(const path& registry) {
   return document;
 }
 
-/// The entry of a registry whose file this is, if any.
+/// Format of the registry's entry for this file, if any.
 std::optional<RecordFormat> stated_format(const path& file) {
   const path registry = file.parent_path() / kRegistryName;
   if (!std::filesystem::exists(registry)) return std::nullopt;
@@ -191,7 +192,7 @@ Dataset find_dataset(const path& data, const std::optional<path>& folder) {
   const bool is_name = data.string() == data.filename().string();
   const auto registry =
       is_name && !std::filesystem::exists(data) ? find_registry(folder) : std::nullopt;
-  if (!registry) return {data, std::nullopt};  // For whoever reads it to refuse.
+  if (!registry) return {data, std::nullopt};  // Left to the reader of the file to refuse.
   return registered_dataset(*registry, data.string());
 }
 

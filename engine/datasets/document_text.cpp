@@ -15,7 +15,7 @@ namespace {
 
 using planner::Packing;
 
-/// Moves whenever equal files would give other tokens.
+/// Version of the cache's contents: to be increased whenever equal files would give other tokens.
 constexpr std::int64_t kDocumentVersion = 1;
 
 std::string tokens_hash(const DocumentText::Source& source) {
@@ -29,7 +29,7 @@ std::string tokens_hash(const DocumentText::Source& source) {
       .hash();
 }
 
-/// Reads the records and hands on the tokens of each.
+/// Reads the examples and passes on the tokens of each.
 void make_documents(const DocumentText::Source& source, const DocumentCache::AddDocument& add,
                     const TextProgress& progress) {
   Tokenizer tokenizer = Tokenizer::from_file(source.tokenizer);
@@ -172,7 +172,7 @@ void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::i
   }
   std::int64_t at = 0;
   const auto begin_document = [&] {
-    // Attention and positions start anew behind this mark (planner::Role::tokens).
+    // Attention and positions start again at this mark (planner::Role::tokens).
     if (packing_ == Packing::documents) inputs[at] = ~inputs[at];
   };
   const auto sequence = static_cast<std::size_t>(window);

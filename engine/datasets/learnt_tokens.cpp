@@ -8,7 +8,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Bytes [begin, end) of the text as the tokenizer cuts it.
+/// A learnt range of bytes [begin, end) of the text as the tokenizer cuts it.
 struct LearntRange {
   std::size_t begin, end;
 };

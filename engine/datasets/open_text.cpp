@@ -25,7 +25,7 @@ const json* first_of_list(const json& record, const char* field) {
   return found->front().is_object() ? &found->front() : nullptr;
 }
 
-/// The format that a record looks like.
+/// Format that an example appears to have, if any.
 std::optional<RecordFormat> looks_like(const json& record) {
   for (const char* field : {"messages", "conversations"}) {
     const json* message = first_of_list(record, field);

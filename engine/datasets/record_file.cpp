@@ -14,7 +14,8 @@ namespace {
 constexpr int kMostRecordLevels = 32;
 constexpr std::string_view kJsonSpace = " \t\r\n";
 
-/// The elements of an array are found by their brackets, so that only one at a time is parsed.
+/// Scanner that finds the elements of an array by their brackets, so that only one at a time is
+/// parsed.
 class RecordScan {
  public:
   RecordScan(std::string_view text, std::string file, const RecordVisitor& visit,
@@ -62,7 +63,7 @@ class RecordScan {
     }
   }
 
-  /// One behind the bracket that closes the object at the current place.
+  /// Index after the bracket that closes the object at the current place.
   [[nodiscard]] std::size_t object_end() const {
     std::int64_t depth = 0;
     bool quoted = false;

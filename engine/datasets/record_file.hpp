@@ -1,4 +1,4 @@
-// Files of JSON records: one a line, or one array of them.
+// Data files of JSON examples: one object per line, or one array of objects.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,16 @@ namespace sluice::engine {
 
 enum class Reading { goes_on, stops };
 
-/// Gets an object of the file and "FILE:LINE", the line where it begins.
+/// Called with one object of the file and "FILE:LINE", the line where the object begins.
 using RecordVisitor =
     std::function<Reading(const nlohmann::json& record, const std::string& where)>;
 
 using RecordProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
-/// Visits the records of a file in order: of a JSON array, else of lines that are not blank. Throws
-/// BadRequest `FILE:LINE: ...` where one is no JSON object, and what the visitor throws. After each
-/// tells `progress`, if any, bytes of the file so far and of all.
+/// Visits the examples of a file in order: the elements of a JSON array, or the non-blank lines.
+/// Calls `progress`, if any, after each with the bytes read so far and the file's size. Throws
+/// BadRequest `FILE:LINE: ...` for an example that is no JSON object, and whatever the visitor
+/// throws.
 void read_records(const std::filesystem::path& file, const RecordVisitor& visit,
                   const RecordProgress& progress = nullptr);
 

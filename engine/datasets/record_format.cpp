@@ -11,7 +11,7 @@ namespace {
 using nlohmann::json;
 using planner::DataFormat;
 
-/// Roles of ShareGPT's and OpenAI's messages that go with tools.
+/// Whether a role of ShareGPT's or OpenAI's messages belongs to tools.
 bool is_of_tools(const std::string& role) {
   for (const char* each : {"tool", "function", "function_call", "observation", "ipython"}) {
     if (role == each) return true;
@@ -19,7 +19,7 @@ bool is_of_tools(const std::string& role) {
   return false;
 }
 
-/// Reads the fields of one record; every refusal names the place and the field.
+/// Reads the fields of one example; every refusal names the place and the field.
 class RecordFields {
  public:
   RecordFields(const json& record, const RecordFormat& format, const std::string& where)

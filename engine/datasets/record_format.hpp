@@ -1,4 +1,4 @@
-// What the fields of a data set's records mean.
+// Meaning of the fields of a data set's examples.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,31 +12,32 @@
 
 namespace sluice::engine {
 
-/// The fields of one record, with the names that dataset_info.json gives them as `columns` and
-/// `tags`; an empty name is a field that the records do not have.
+/// Names of the fields of an example, called as in the `columns` and `tags` of dataset_info.json.
+/// An empty name is a field that the examples do not have.
 struct RecordFormat {
-  planner::DataFormat kind = planner::DataFormat::text;  ///< Not automatic.
-  std::string text = "text";                             ///< jsonl
+  planner::DataFormat kind = planner::DataFormat::text;  ///< Kind of the data; never automatic.
+  std::string text = "text";                             ///< Field of the text, in jsonl.
   std::string prompt = "instruction", query = "input", response = "output", history = "history";
-  std::string system = "system";  ///< Of alpaca, and beside the messages.
+  std::string system = "system";  ///< Field of the system message, in alpaca and beside messages.
   std::string messages = "messages";
   std::string role = "role", content = "content";
-  std::vector<std::pair<std::string, Speaker>> speakers;  ///< By the value of `role`.
+  std::vector<std::pair<std::string, Speaker>> speakers;  ///< Speaker for each value of `role`.
 
   [[nodiscard]] bool conversations() const {
     return kind != planner::DataFormat::text && kind != planner::DataFormat::jsonl;
   }
-  /// Equal texts read equal records alike: for hashes.
+  /// The format as text that is equal for formats that read examples alike; used for hashes.
   [[nodiscard]] std::string canonical() const;
 };
 
-/// The format's usual names.
+/// The usual field names of a kind of data.
 [[nodiscard]] RecordFormat record_format(planner::DataFormat kind);
 
-/// A text to continue, or a conversation.
+/// One item of a data file: a text to continue, or a conversation.
 using Example = std::variant<std::string, Conversation>;
 
-/// Throws BadRequest `WHERE: FIELD: ...` where a field is missing or is not what the format says.
+/// Reads one example. Throws BadRequest `WHERE: FIELD: ...` if a field is missing or not what the
+/// format says.
 [[nodiscard]] Example read_example(const nlohmann::json& record, const RecordFormat& format,
                                    const std::string& where);
 

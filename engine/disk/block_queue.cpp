@@ -15,7 +15,7 @@
 namespace sluice::engine {
 namespace {
 
-/// One of them is the caller's.
+/// Number of threads, the caller's included.
 constexpr int kThreads = 4;
 
 class ThreadQueue : public BlockQueue {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kBlock = planner::kDiskBlock.count();
 
-/// Memory of blocks for direct transfers.
+/// Aligned memory for direct transfers of blocks.
 class BlockMemory {
  public:
   explicit BlockMemory(std::int64_t blocks = 1)
@@ -40,7 +40,7 @@ class BlockMemory {
 
 }  // namespace
 
-/// Signs blocks that go, verifies blocks that come.
+/// Signs blocks before they are written, verifies blocks that were read.
 class DiskStore::Check : public BlockWork {
  public:
   Check(DiskStore& store, Way way, std::int64_t first, std::int64_t step)
@@ -94,7 +94,8 @@ void DiskStore::open(const std::filesystem::path& folder) {
     throw EnvironmentError("disk at " + folder.string() + ": cannot keep " +
                            planner::format_bytes(Bytes(bytes_)) + " there: " + why + ": " + fix);
   };
-  // Asked first: reserving room to the last byte would leave others none for a moment.
+  // Free space is checked first: reserving up to the last byte would leave others none for a
+  // moment.
   std::error_code unknown;
   const auto space = std::filesystem::space(folder, unknown);
   if (!unknown && space.available < static_cast<std::uintmax_t>(bytes_)) {
@@ -119,7 +120,7 @@ void DiskStore::verify(std::int64_t block, std::span<const std::byte> bytes) con
   const Block& known = blocks_[static_cast<std::size_t>(block)];
   if (known.step < 0) return;
   const bool same = block_checksum(block, known.step, bytes) == known.checksum;
-  // Pieces that share room come back otherwise.
+  // Blocks of overlapping pieces are expected to differ.
   if (same || use_ == DiskUse::rehearsal) return;
   fail(block, "comes back otherwise than step " + std::to_string(known.step) + " wrote it");
 }
@@ -225,7 +226,7 @@ void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
 }
 
 void DiskStore::clear(std::size_t unit, DiskPlane plane, std::int64_t bytes) {
-  constexpr std::int64_t kAtOnce = 32;  // Blocks of one transfer.
+  constexpr std::int64_t kAtOnce = 32;  // Number of blocks in one transfer.
   const BlockMemory memory(kAtOnce);
   std::ranges::fill(memory.first(kAtOnce * kBlock), std::byte{0});
   const auto part_at = [&](std::int64_t offset) {
@@ -259,7 +260,7 @@ void DiskStore::clear_blocks(std::int64_t first, std::span<std::byte> zeros) {
   write_whole(first, zeros);
 }
 
-/// Blocks from `block` on, which are signed.
+/// Writes whole blocks from `block` on, and signs them.
 void DiskStore::write_whole(std::int64_t block, std::span<std::byte> bytes) {
   try {
     move_whole(Way::write, descriptor_, block * kBlock, bytes);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kExit = -1;
 
-/// Signals belong to the thread that runs the program's main loop.
+/// Leaves signals to the thread that runs the program's main loop.
 void block_signals() {
   sigset_t all;
   sigfillset(&all);
@@ -173,7 +173,7 @@ bool Executor::wait_for(std::uint32_t task, std::int64_t step) const {
 
 void Executor::publish(Turn turn) {
   auto before = static_cast<std::int32_t>(turn.step - 1);
-  // Fails only where `fail` has already stored kRunFailed, which must stay.
+  // Fails only if `fail` has already stored kRunFailed, which must stay.
   ended_[turn.task].compare_exchange_strong(before, static_cast<std::int32_t>(turn.step));
   ended_[turn.task].notify_all();
 }

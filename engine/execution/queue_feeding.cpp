@@ -1,4 +1,4 @@
-// The executor's part for lanes that the device takes: handing tasks over ahead of time.
+// The executor's part for lanes that the device runs: enqueueing tasks ahead of time.
 #include <algorithm>
 #include <array>
 
@@ -8,14 +8,15 @@
 namespace sluice::engine {
 namespace {
 
-/// Tasks of one lane that the device may have before it: enough that handing over is never waited
-/// for, few enough that its command queues never fill and block the caller.
+/// Largest number of a lane's tasks enqueued on the device: enough that enqueueing never delays it,
+/// few enough that its command queues never fill and block the caller.
 constexpr std::size_t kAhead = 24;
-/// Copies, while they are small: 24 of 8 MiB last less than a thread may wait for a core where the
-/// optimizer has them all (docs/design/cuda-queues.md).
+/// Largest number of small copies enqueued: 24 copies of 8 MiB last less than a thread may wait for
+/// a core while the optimizer occupies all of them (docs/design/cuda-queues.md).
 constexpr std::size_t kCopiesAhead = 64;
 constexpr Bytes kEnoughAhead = 512_MiB;
-/// Seen to end before a lane goes on handing over, so that its thread wakes rarely.
+/// Number of tasks that must have ended before a lane enqueues more, so that its thread wakes
+/// rarely.
 constexpr std::size_t kAtOnce = 12;
 
 constexpr std::size_t kMostWaits = planner::kLaneKinds;
@@ -37,11 +38,11 @@ void raise(EndFlag& flag, std::int64_t step) {
 
 }  // namespace
 
-/// Tasks of a lane that were handed over and have not been seen to end, oldest first.
+/// Tasks of a lane that were enqueued and have not been seen to end, oldest first.
 class Executor::InFlight {
  public:
   [[nodiscard]] std::size_t size() const { return count_; }
-  /// Whether the device has as much before it as the lane may hand over.
+  /// Whether the lane has enqueued as much as it may.
   [[nodiscard]] bool full() const {
     const bool small_copies = bytes_ > Bytes(0) && bytes_ < kEnoughAhead;
     return count_ >= (small_copies ? kCopiesAhead : kAhead);
@@ -66,7 +67,7 @@ class Executor::InFlight {
  private:
   struct Task {
     Turn turn;
-    Bytes bytes;  ///< Copied; zero of compute.
+    Bytes bytes;  ///< Bytes copied; zero for compute.
   };
   [[nodiscard]] const Turn& turn(std::size_t i) const {
     return tasks_[(first_ + i) % tasks_.size()].turn;
@@ -113,8 +114,8 @@ bool Executor::hand_over(Turn turn, const Turn* meeting) {
   std::size_t count = 0;
   const auto wait = [&](std::uint32_t task, std::int64_t step) {
     if (step < 1 || ended_[task].load(std::memory_order_acquire) >= step) return true;
-    // No queue waits for the CPU: queues may share a channel of the device, where one that waits
-    // for a CPU task could hold up what that task waits for.
+    // No queue waits for the CPU: queues may share a channel of the device, where a wait for a CPU
+    // task could block the very work that this task waits for.
     if (!queued(task)) return wait_for(task, step);
     check(count < kMostWaits, "a task waits for at most one task of each lane");
     waits[count++] = {task, step};
@@ -133,7 +134,7 @@ bool Executor::hand_over(Turn turn, const Turn* meeting) {
   return true;
 }
 
-/// Waits until only `left` tasks are in flight; false where the run has failed.
+/// Waits until only `left` tasks are in flight; returns false if the run has failed.
 bool Executor::retire(InFlight& flight, std::size_t left) {
   while (flight.size() > left) {
     const Turn turn = flight.pop();
@@ -146,8 +147,8 @@ bool Executor::retire(InFlight& flight, std::size_t left) {
   return true;
 }
 
-/// Waits until the step's last gradient is known. A queued lane cannot run what the CPU does there:
-/// the calling thread does.
+/// Waits until the step's last gradient is known. A queued lane cannot run the CPU's task there, so
+/// the calling thread runs it.
 bool Executor::meet(std::int64_t step) {
   const std::uint32_t grads = program_.grads();
   if (!takes(program_.task(grads).lane)) return wait_for(grads, step);

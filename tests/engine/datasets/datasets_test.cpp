@@ -24,7 +24,7 @@ std::filesystem::path write_file(const ScratchFolder& folder, const std::string&
   return folder.path() / name;
 }
 
-/// The message of the BadRequest that `call` throws, behind the folder's path.
+/// Message of the BadRequest that `call` throws, without the folder's path.
 std::string refused_with(const std::function<void()>& call) {
   try {
     call();
@@ -34,7 +34,7 @@ std::string refused_with(const std::function<void()>& call) {
   return "nothing was refused";
 }
 
-/// "NAME:LINE" and text of each record.
+/// "NAME:LINE" and text of each example.
 std::vector<std::string> records_of(const std::filesystem::path& file) {
   std::vector<std::string> found;
   read_records(file, [&](const nlohmann::json& record, const std::string& where) {

@@ -1,4 +1,5 @@
-// Blocks between memory and a file: every one visited once, in time, whatever is in flight.
+// Transfers of blocks between memory and a file: each block is visited once, at the right time,
+// whatever is in flight.
 #include "engine/disk/block_queue.hpp"
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 4096;
 constexpr std::int64_t kBlocks = 37;
-constexpr std::int64_t kBytes = kBlocks * kBlock - 512;  // The last is shorter.
+constexpr std::int64_t kBytes = kBlocks * kBlock - 512;  // The last block is shorter.
 
 class Scratch {
  public:
@@ -34,8 +35,8 @@ class Scratch {
   int descriptor_;
 };
 
-/// Adds one to every byte of a block that it sees, so that whoever sees a block early, late, twice
-/// or never is found out.
+/// Adds one to every byte of a block that it visits, so that a visit too early, too late, twice or
+/// never is detected.
 class AddOne : public BlockWork {
  public:
   void visit(std::int64_t number, std::span<std::byte> block) override {

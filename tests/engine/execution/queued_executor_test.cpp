@@ -1,5 +1,5 @@
-// The executor with a device that takes lanes: threads of its own that start tasks when their turn
-// has come, as streams do.
+// The executor with a device that runs lanes itself: threads of its own start tasks when their
+// predecessors have ended, as streams do.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,9 +19,9 @@
 namespace sluice::engine::test {
 namespace {
 
-using Turn = std::pair<std::int64_t, std::uint32_t>;  ///< step, task
+using Turn = std::pair<std::int64_t, std::uint32_t>;  ///< Pairs of step and task.
 
-/// What ended, in order, of CPU and device alike.
+/// Tasks of CPU and device that have ended, in order.
 class Log {
  public:
   void add(std::uint32_t task, std::int64_t step) {
@@ -38,7 +38,7 @@ class Log {
   std::vector<Turn> turns_;
 };
 
-/// A thread a lane, working off what was handed over.
+/// Queues with one thread per lane, which runs enqueued tasks in order.
 class ThreadQueues : public DeviceQueues {
  public:
   ThreadQueues(const Program& program, Log& log)
@@ -82,7 +82,7 @@ class ThreadQueues : public DeviceQueues {
   std::function<bool(std::uint32_t, std::int64_t)> refuse;
   std::function<void(std::uint32_t, std::int64_t)> action;
   std::atomic<std::size_t> most_ahead{
-      0};  ///< Of one lane; lanes are handed over by threads of their own.
+      0};  ///< Tasks enqueued on one lane; each lane's are enqueued by a thread of its own.
 
  private:
   struct Item {
@@ -170,7 +170,7 @@ struct QueuedRun {
   Executor executor;
 };
 
-/// Every task after its predecessors, and after the one before it on its lane.
+/// Expects every task after its predecessors, and after the previous one on its lane.
 void expect_in_order(const Program& program, const std::vector<Turn>& turns, std::int64_t steps) {
   std::map<Turn, std::size_t> place;
   for (std::size_t i = 0; i < turns.size(); ++i) {
@@ -196,8 +196,9 @@ void expect_in_order(const Program& program, const std::vector<Turn>& turns, std
   }
 }
 
-/// load -> forward -> grads (on the compute lane, run by the CPU) -> update; the next load waits
-/// for the update, and a GPU update follows the meeting on its own lane without an edge.
+/// A step load -> forward -> grads (on the compute lane, run by the CPU) -> update. The next load
+/// waits for the update, and a GPU update follows the synchronization on its own lane without an
+/// edge.
 const std::vector<FakeTask> kQueuedStep = {
     {LaneKind::h2d, TaskKind::load_weights, {}, {4}}, {LaneKind::compute, TaskKind::forward, {0}},
     {LaneKind::compute, TaskKind::grads, {}},         {LaneKind::compute, TaskKind::update, {}},
@@ -224,7 +225,7 @@ TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
     for (std::uint32_t i = 0; i < tasks; ++i) {
       FakeTask task{.lane = static_cast<LaneKind>(pick(planner::kLaneKinds))};
       if (i == grads) task = {LaneKind::compute, TaskKind::grads};
-      // At most one predecessor of a lane, as step graphs have.
+      // At most one predecessor per lane, as in step graphs.
       std::map<LaneKind, std::uint32_t> before;
       for (std::uint32_t n = 0; i > 0 && n < pick(4); ++n) {
         const std::uint32_t other = pick(i);
@@ -243,7 +244,7 @@ TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
   }
 }
 
-/// Knows, by thread, for which task the device is being asked.
+/// Records, by thread, for which task the device is called.
 class Callers : public Observer {
  public:
   void task_ran(const TaskEvent&) override {}
@@ -274,7 +275,7 @@ TEST(QueuedExecutor, WhatAThreadAsksOfTheDeviceIsForTheTaskTheObserverWasToldOf)
 }
 
 TEST(QueuedExecutor, TasksAreHandedOverBeforeWhatTheyWaitForHasEnded) {
-  // The load holds until the backward pass has been handed over, which waits for it.
+  // The load lasts until the backward pass, which waits for it, has been enqueued.
   const std::vector<FakeTask> step = {{LaneKind::h2d, TaskKind::load_weights},
                                       {LaneKind::compute, TaskKind::forward, {0}},
                                       {LaneKind::compute, TaskKind::backward},
@@ -292,8 +293,8 @@ TEST(QueuedExecutor, TasksAreHandedOverBeforeWhatTheyWaitForHasEnded) {
   EXPECT_TRUE(handed);
 }
 
-/// Of a hundred such tasks a step, the most that a queue has before it. The first of them waits
-/// until that many were handed over.
+/// Largest number of tasks enqueued on one lane, in a step of a hundred tasks like `task`, the
+/// first of which lasts until `expected` were enqueued.
 std::size_t most_ahead(const FakeTask& task, std::size_t expected) {
   std::vector<FakeTask> step(100, task);
   step.push_back({LaneKind::compute, TaskKind::grads});
@@ -342,7 +343,7 @@ TEST(QueuedExecutor, AStopEndsEveryLaneAtTheSameStep) {
     if (step == 9) run.executor.request_stop();
   });
   EXPECT_GE(last, 9);
-  EXPECT_LE(last, 9 + kStepsQueued + 1);  // Begun while the ninth was being reported.
+  EXPECT_LE(last, 9 + kStepsQueued + 1);  // This step began while the ninth was being reported.
   expect_in_order(run.program, run.log.turns(), last);
   EXPECT_EQ(run.executor.run(last + 1, last + 3), last + 3);
 }
