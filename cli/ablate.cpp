@@ -111,7 +111,7 @@ std::string command_of(const Arguments& arguments) {
   return command;
 }
 
-Json to_json(const profiler::CellRecord& cell, const profiler::Experiment& experiment) {
+Json to_json(const profiler::CellResult& cell, const profiler::Experiment& experiment) {
   Json json = {{"name", cell.name},
                {"levels", cell.levels},
                {"status", to_string(cell.status)},

@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/autotune_report.hpp"
 #include "cli/shown/autotune_output.hpp"
+#include "cli/shown/autotune_report.hpp"
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
@@ -37,7 +37,7 @@ namespace {
 using planner::format_seconds;
 
 /// Refuses with the cost that the model could not predict, after an iteration that failed.
-[[noreturn]] void refuse(const profiler::TuneRound& last) {
+[[noreturn]] void refuse(const profiler::TuneIteration& last) {
   throw Error(
       ExitCode::not_converged,
       fmt::format("the prediction does not hold: {} predicted, {} measured ({:+.1f} %); "
@@ -144,9 +144,10 @@ profiler::TuneOptions options_of(const planner::RunArguments& request, const pla
     require_executable(*plan);
     options.given = {std::move(*plan), request.config.plan ? "--plan" : "--policy"};
   }
-  options.round_done = [&print](const profiler::TuneRound& round) {
-    print(round_line(round) + "           " + planner::describe_plan(round.plan) + "\n");
-    if (!round.refusal.empty()) print("           " + round.refusal + "\n");
+  options.iteration_done = [&print](const profiler::TuneIteration& iteration) {
+    print(iteration_line(iteration) + "           " + planner::describe_plan(iteration.plan) +
+          "\n");
+    if (!iteration.refusal.empty()) print("           " + iteration.refusal + "\n");
   };
   return options;
 }
@@ -239,7 +240,7 @@ int run_autotune(const Arguments& arguments) {
     out["report_file"] = page.string();
     std::cout << out.dump(2) << '\n';
   }
-  if (!outcome.holds) refuse(outcome.rounds.back());
+  if (!outcome.holds) refuse(outcome.iterations.back());
   if (verification && !verification->holds(kTuneTolerance)) {
     throw Error(ExitCode::not_converged,
                 "a plan that had never run missed its prediction by more than 5 % (table above)");

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <map>
 
-#include "cli/machine_calibration.hpp"
+#include "cli/shown/machine_calibration.hpp"
 #include "cli/words/listing.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"

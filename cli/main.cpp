@@ -23,7 +23,7 @@ namespace sluice::cli {
 std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
 #define SLUICE_VERB(name, summary) {#name, summary, &run_##name},
-#include "cli/verbs.def"
+#include "cli/words/verbs.def"
 #undef SLUICE_VERB
       {nullptr, nullptr, nullptr}};
   return std::span(kVerbs, std::size(kVerbs) - 1);

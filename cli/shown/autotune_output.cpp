@@ -17,24 +17,25 @@ std::string round_head() {
                      "measured", "error", "largest miss per step");
 }
 
-std::string round_line(const profiler::TuneRound& round) {
-  return fmt::format("{:>9}  {:<10}{:>12}{:>12}{:>9}  {}\n", round.number,
-                     round.plan_hash.substr(0, 8), format_seconds(round.predicted),
-                     format_seconds(round.measured), fmt::format("{:+.1f} %", 100 * round.error()),
-                     fmt::format("{} {:+.3f} ms", round.largest_miss.key.name,
-                                 1e3 * round.largest_miss.miss().count()));
+std::string iteration_line(const profiler::TuneIteration& iteration) {
+  return fmt::format("{:>9}  {:<10}{:>12}{:>12}{:>9}  {}\n", iteration.number,
+                     iteration.plan_hash.substr(0, 8), format_seconds(iteration.predicted),
+                     format_seconds(iteration.measured),
+                     fmt::format("{:+.1f} %", 100 * iteration.error()),
+                     fmt::format("{} {:+.3f} ms", iteration.largest_miss.key.name,
+                                 1e3 * iteration.largest_miss.miss().count()));
 }
 
-Json to_json(const profiler::TuneRound& round) {
-  return {{"round", round.number},
-          {"plan_hash", round.plan_hash},
-          {"predicted_s", round.predicted.count()},
-          {"measured_s", round.measured.count()},
-          {"error", round.error()},
+Json to_json(const profiler::TuneIteration& iteration) {
+  return {{"round", iteration.number},
+          {"plan_hash", iteration.plan_hash},
+          {"predicted_s", iteration.predicted.count()},
+          {"measured_s", iteration.measured.count()},
+          {"error", iteration.error()},
           {"largest_miss",
-           {{"key", round.largest_miss.key.name},
-            {"predicted_s", round.largest_miss.predicted.count()},
-            {"measured_s", round.largest_miss.measured.count()}}}};
+           {{"key", iteration.largest_miss.key.name},
+            {"predicted_s", iteration.largest_miss.predicted.count()},
+            {"measured_s", iteration.largest_miss.measured.count()}}}};
 }
 
 namespace {
@@ -123,7 +124,7 @@ Json tuned_json(const profiler::TuneOutcome& outcome,
   json["version"] = 1;
   json["holds"] = outcome.holds;
   if (sizes) json["free"] = planner::sizes_json(*sizes);
-  for (const auto& round : outcome.rounds) json["rounds"].push_back(to_json(round));
+  for (const auto& iteration : outcome.iterations) json["rounds"].push_back(to_json(iteration));
   json["verification"] = verification ? to_json(*verification) : Json(nullptr);
   json["sweep"] = Json::array();
   for (const profiler::SweepCurve& curve : curves) json["sweep"].push_back(to_json(curve));

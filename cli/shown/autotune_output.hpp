@@ -17,13 +17,13 @@ namespace sluice::cli {
 inline constexpr double kTuneTolerance = 0.05;
 
 [[nodiscard]] std::string round_head();
-[[nodiscard]] std::string round_line(const profiler::TuneRound& round);
+[[nodiscard]] std::string iteration_line(const profiler::TuneIteration& iteration);
 [[nodiscard]] std::string sweep_head(const profiler::SweepCurve& curve);
 [[nodiscard]] std::string sweep_line(const profiler::SweepPoint& point);
 [[nodiscard]] std::string sweep_end(const profiler::SweepCurve& curve);
 [[nodiscard]] std::string verification_table(const profiler::Verification& verification);
 
-[[nodiscard]] sim::Json to_json(const profiler::TuneRound& round);
+[[nodiscard]] sim::Json to_json(const profiler::TuneIteration& iteration);
 [[nodiscard]] sim::Json to_json(const profiler::Verification& verification);
 [[nodiscard]] sim::Json to_json(const profiler::SweepCurve& curve);
 

@@ -24,9 +24,10 @@ struct Verb {
 /// Every verb this build has, in the order `sluice --help` lists them.
 [[nodiscard]] std::span<const Verb> verbs();
 
-// Declares the function of every verb that cli/verbs.def lists, whether or not this build has it.
+// Declares the function of every verb that cli/words/verbs.def lists, whether or not this build has
+// it.
 #define SLUICE_VERB(name, summary) int run_##name(const Arguments& arguments);
-#include "cli/verbs.def"
+#include "cli/words/verbs.def"
 #undef SLUICE_VERB
 
 }  // namespace sluice::cli

@@ -17,7 +17,7 @@
 #include "engine/execution/device_queues.hpp"
 #include "engine/execution/observer.hpp"
 #include "engine/execution/program.hpp"
-#include "engine/task_ranges.hpp"
+#include "engine/execution/task_ranges.hpp"
 
 namespace sluice::engine {
 

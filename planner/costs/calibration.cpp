@@ -71,8 +71,8 @@ CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b) 
   const double apart = b.value - a.value;
   CalibrationSample merged = a;
   merged.value = a.value + apart * n_b / n;
-  // Of two groups with variances about their own means: within plus between (Chan et al. 1979,
-  // eq. 2.1, for population variances).
+  // The deviation of two groups with variances about their own means is within plus between (Chan
+  // et al. 1979, eq. 2.1, for population variances).
   merged.deviation =
       std::sqrt((n_a * a.deviation * a.deviation + n_b * b.deviation * b.deviation) / n +
                 apart * apart * n_a * n_b / (n * n));

@@ -1,4 +1,5 @@
-// SHA-256 with the x86 SHA extensions: several times as fast, for checkpoints are hashed whole.
+// SHA-256 with the x86 SHA extensions, which are several times as fast; whole checkpoints are
+// hashed.
 #include "planner/files/hash_blocks.hpp"
 
 #if defined(__x86_64__)
@@ -17,8 +18,8 @@ bool has_sha_ni() {
          __builtin_cpu_supports("sse4.1") != 0;
 }
 
-/// Intel's "New Instructions Supporting the Secure Hash Algorithm" (2013): the state as two vectors
-/// of A, B, E, F and C, D, G, H; four rounds at a time.
+/// Compression by Intel's "New Instructions Supporting the Secure Hash Algorithm" (2013): the state
+/// as two vectors of A, B, E, F and C, D, G, H; four rounds at a time.
 __attribute__((target("sha,sse4.1"))) void sha256_blocks_ni(std::uint32_t* state,
                                                             const std::uint8_t* blocks,
                                                             std::size_t count) {

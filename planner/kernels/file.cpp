@@ -17,7 +17,8 @@ using Node = KernelCorrection::Node;
 
 constexpr const char* kKernelsSchema = "sluice/kernels/1";
 
-/// One tree a line: feature and value of each node in preorder, feature -1 for a leaf.
+/// Text of the trees, one a line: feature and value of each node in preorder, feature -1 for a
+/// leaf.
 std::string trees_text(const KernelCorrection& correction) {
   std::string text = "[";
   char number[40];
@@ -33,7 +34,7 @@ std::string trees_text(const KernelCorrection& correction) {
   return text + "]";
 }
 
-/// Reads the subtree that begins at `tree`'s end.
+/// Reads the subtree that begins at `numbers[at]` and appends it to `tree`.
 void read_subtree(const std::vector<double>& numbers, std::size_t& at, std::size_t features,
                   KernelCorrection::Tree& tree, const std::string& where) {
   const auto refuse = [&](const char* why) { throw BadRequest(where + ": correction: " + why); };

@@ -63,7 +63,7 @@ Fact to_fact(const JsonObject& json) {
 }
 
 void read_facts(const JsonObject& facts, MachineProfile& profile) {
-  // Younger than some files: absent where nobody fitted them.
+  // Added later: absent in older files and where nobody fitted them.
   for (Fact* weight : {&profile.h2d_weight, &profile.d2h_weight}) {
     *weight = {.value = 0,
                .deviation = 0,
@@ -92,7 +92,7 @@ void read_facts(const JsonObject& facts, MachineProfile& profile) {
 
 constexpr char kForward[] = "forward_flop_per_s", kBackward[] = "backward_flop_per_s";
 
-/// The point after those that are known.
+/// Reads an attention point, which must come after the `known` ones.
 AttentionPoint attention_point(const JsonObject& json, std::span<const AttentionPoint> known) {
   json.refuse_unknown({"head_dim", "length", kForward, kBackward});
   AttentionPoint point{.head_dim = json.integer("head_dim"),

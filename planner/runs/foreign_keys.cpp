@@ -13,7 +13,7 @@ namespace {
 
 using Text = const std::string&;
 
-/// Another name for one of our paths.
+/// A key that is another name for one of our paths.
 struct Alias {
   const char* key;
   const char* path;
@@ -37,7 +37,7 @@ constexpr std::array kAliases = {
     Alias{"output_dir", "out"},
 };
 
-/// Accepted, and why it changes nothing.
+/// A key that is accepted but changes nothing, and why.
 struct Moot {
   const char* key;
   const char* note;
@@ -73,7 +73,7 @@ constexpr std::array kMoot = {
     Moot{"data_seed", "seed sets weights and data order"},
 };
 
-/// Refused unless it is switched off.
+/// A key that is refused unless it is switched off.
 struct Refused {
   const char* key;
   const char* fix;
@@ -122,7 +122,7 @@ void set_per_device(RunConfig& run, Text value, Text) {
   if (!run.gradient_accumulation && run.batch_size == 0) run.gradient_accumulation = 1;
 }
 
-/// -1 is how transformers says that epochs decide.
+/// Sets max_steps; -1 is how transformers states that epochs decide.
 void set_max_steps(RunConfig& run, Text value, Text) {
   if (parse_number(value, "max_steps") > 0) set_path(run, "steps", value);
 }
@@ -177,7 +177,7 @@ void set_eval_strategy(RunConfig& run, Text value, Text key) {
   if (value == "no") run.evaluate_every = 0;
 }
 
-/// What needs more than another name.
+/// A key that needs more than another name.
 struct Rule {
   const char* key;
   void (*set)(RunConfig&, Text value, Text key);

@@ -21,10 +21,11 @@ using engine::Way;
 constexpr int kSlices = 6;
 constexpr int kLastingSlices = 60;
 constexpr std::array kDepths = {4U, 8U, 16U, 32U, 64U, 128U};
-/// A depth that reaches so much of the best is enough: less is in flight when something fails.
+/// Share of the best rate at which a smaller depth is enough: less is in flight when something
+/// fails.
 constexpr double kEnoughOfBest = 0.97;
 
-/// The fewest blocks in flight that move about as much, both ways at once, as any.
+/// The fewest blocks in flight that move about as much, in both directions at once, as any number.
 unsigned best_depth(const ScratchFile& file, Seconds budget) {
   std::array<double, kDepths.size()> together{};
   for (std::size_t i = 0; i < kDepths.size(); ++i) {
@@ -39,7 +40,8 @@ unsigned best_depth(const ScratchFile& file, Seconds budget) {
   return kDepths[static_cast<std::size_t>(enough - together.begin())];
 }
 
-/// "went on at 2.45 GB/s together for 180 s", or when that fell and to what.
+/// The lasting rate as text, such as "went on at 2.45 GB/s together for 180 s", or when it fell and
+/// to what.
 std::string lasting_text(const LastingRate& together, std::size_t slices, Seconds lasting) {
   const double now = median(together.lasting) / 1e9;
   if (!together.first) {
@@ -59,7 +61,7 @@ void require_room(const std::filesystem::path& folder, Bytes size, Bytes availab
                          " are free: state less, or probe another drive (--disk-path)");
 }
 
-/// Both ways at once for so long, and from what they fell to on.
+/// Measures both directions at once for `lasting`, and takes the rates after a fall.
 void measure_lasting(const ScratchFile& file, unsigned depth, Seconds lasting,
                      const std::string& how, DiskRates& found) {
   std::vector<Samples> each =

@@ -24,14 +24,14 @@ namespace {
 using engine::BlockQueue;
 using engine::Way;
 
-/// What one call of a queue moves: long against what is in flight.
+/// Bytes moved by one call of a queue: long compared with what is in flight.
 constexpr std::int64_t kPiece = std::int64_t{64} << 20;
-/// How long a block may take before it counts as none, and how often that is looked at.
+/// Time after which a block counts as lost, and interval at which progress is checked.
 constexpr Seconds kLongestBlock{10};
 constexpr Seconds kLook{1e-3};
 
-/// A lane: one thread that moves piece after piece through a queue of its own until it is told to
-/// stop, as those of a run do.
+/// A lane: one thread that moves piece after piece through a queue of its own until it is stopped,
+/// as those of a run do.
 class Mover : private engine::BlockWork {
  public:
   Mover(const ScratchFile& file, Way way, unsigned depth) : memory_(Bytes(kPiece)) {
@@ -69,7 +69,7 @@ class Mover : private engine::BlockWork {
  private:
   struct Stopped {};
 
-  /// As in a run, whose lanes take the checksum of every block.
+  /// Takes the checksum of every block, as a run's lanes do.
   void visit(std::int64_t number, std::span<std::byte> block) override {
     sums_ ^= engine::block_checksum(number, 0, block);
     moved_.fetch_add(std::ssize(block), std::memory_order_relaxed);
@@ -91,7 +91,7 @@ class Mover : private engine::BlockWork {
 
   AlignedMemory memory_;
   std::unique_ptr<BlockQueue> queue_;
-  std::atomic<std::uint64_t> sums_{0};  ///< Nobody reads it. Threads of the queue write it.
+  std::atomic<std::uint64_t> sums_{0};  ///< Written by threads of the queue; nobody reads it.
   std::atomic<bool> stop_{false}, failed_{false};
   std::atomic<std::int64_t> moved_{0};
   std::exception_ptr error_;
@@ -129,7 +129,7 @@ void ScratchFile::fail(const std::string& what) const {
                          ": probe a folder with free space (--disk-path)");
 }
 
-/// Every piece once: what was never written reads as zeros without touching the disk.
+/// Writes every piece once: what was never written reads as zeros without touching the disk.
 void ScratchFile::fill() {
   const AlignedMemory memory{Bytes(kPiece)};
   std::uint64_t counter = 1;
