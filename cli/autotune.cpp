@@ -212,7 +212,7 @@ int run_autotune(const Arguments& arguments) {
   const Tracing tracing(run.predictor.machine().profile.device);
   options.collector = tracing.collector();
   const auto pinned_once = engine::keep_host_memory();
-  print(round_head());
+  print(iteration_head());
   const auto result = profiler::autotune(run, options);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&result)) {
     std::fputs((json ? to_json_text(*infeasible) : infeasible_table(*infeasible)).c_str(), stdout);

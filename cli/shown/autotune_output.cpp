@@ -12,7 +12,7 @@ namespace sluice::cli {
 using planner::format_seconds;
 using Json = sim::Json;
 
-std::string round_head() {
+std::string iteration_head() {
   return fmt::format("{:>9}  {:<10}{:>12}{:>12}{:>9}  {}\n", "iteration", "plan", "predicted",
                      "measured", "error", "largest miss per step");
 }

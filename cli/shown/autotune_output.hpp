@@ -16,7 +16,7 @@ namespace sluice::cli {
 /// A prediction counts as right if the measurement is within this share of it.
 inline constexpr double kTuneTolerance = 0.05;
 
-[[nodiscard]] std::string round_head();
+[[nodiscard]] std::string iteration_head();
 [[nodiscard]] std::string iteration_line(const profiler::TuneIteration& iteration);
 [[nodiscard]] std::string sweep_head(const profiler::SweepCurve& curve);
 [[nodiscard]] std::string sweep_line(const profiler::SweepPoint& point);
