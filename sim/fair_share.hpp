@@ -55,7 +55,7 @@ class FairShare {
     std::vector<Member> members;
   };
   struct Ceiling {
-    double level;  ///< cap / weight.
+    double level;  ///< Level at which the flow reaches its cap: cap / weight.
     std::uint32_t slot;
   };
 

@@ -24,7 +24,7 @@ class InterruptFlag {
   /// Names files, and folders that are removed if empty, which a signal before `will_save` removes
   /// in this order. Call it once.
   void will_take_back(const std::vector<std::filesystem::path>& paths);
-  /// From now on a signal sets the flag; its reader saves and stops.
+  /// Makes signals set the flag from now on; the reader of the flag saves and stops.
   void will_save() const;
   [[nodiscard]] const std::atomic<bool>& flag() const;
 

@@ -61,7 +61,7 @@ inline DeviceMemory random_bf16(std::int64_t count) {
   return repeated(pattern, count);
 }
 
-/// Of one pass: on the device, and of the host to issue it.
+/// Times of one pass: on the device, and on the host to enqueue it.
 struct Times {
   Seconds device, host;
 };

@@ -8,7 +8,7 @@
 namespace sluice::engine::cuda {
 namespace {
 
-/// x / sqrt(mean(x^2) + eps) * weight, rounded; `scale` becomes the reciprocal root.
+/// RMSNorm x / sqrt(mean(x^2) + eps) * weight, rounded; `scale` becomes the reciprocal root.
 __device__ Pair normed(const Pair& x, const Pair& weight, float eps, int parts, float& scale) {
   float squares = 0;
 #pragma unroll

@@ -67,7 +67,7 @@ __device__ inline std::int64_t angles_of(const RopeSizes& sizes, unsigned token)
   return static_cast<std::int64_t>(position) * sizes.half;
 }
 
-/// q or k of all tokens, with the operands of its norm's backward pass.
+/// Heads of q or k of all tokens, with the operands of the backward pass of their norm.
 struct NormedHeads {
   const std::uint16_t* projected;
   std::uint16_t* gradient;

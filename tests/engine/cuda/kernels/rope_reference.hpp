@@ -17,7 +17,7 @@ struct Angles {
   explicit Angles(const RopeShape& shape);
 };
 
-/// q or k, which begins at `offset` in packed rows of `stride` elements.
+/// Heads of q or k, which begin at `offset` in packed rows of `stride` elements.
 struct RopePart {
   std::int64_t heads, offset, stride;
   const Halves* norm;  ///< Null if there is no norm.

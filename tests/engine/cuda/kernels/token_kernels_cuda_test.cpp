@@ -55,8 +55,8 @@ TEST_F(SwigluKernel, BothPassesAgreeWithDoubleAndShareTheActivation) {
   }
 }
 
-/// gate and up of 2^31 elements and more: rows on both sides of element 2^31 must hold what a row
-/// alone gives.
+/// Arrays gate and up of 2^31 elements and more: rows on both sides of element 2^31 must hold what
+/// a row alone gives.
 TEST_F(SwigluKernel, RowsBeyondElement2To31AreComputedLikeOthers) {
   constexpr std::int64_t kWidth = 18944, kTokens = (std::int64_t{1} << 31) / (2 * kWidth) + 3;
   static_assert(kTokens * 2 * kWidth > (std::int64_t{1} << 31));
