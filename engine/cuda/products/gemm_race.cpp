@@ -16,10 +16,10 @@ constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
 constexpr Seconds kWarmUp{0.3};         ///< Time after which clocks have settled under load.
 constexpr Seconds kTimedAtLeast{2e-3};  ///< Shortest GPU time of one sample.
 constexpr int kMostRepeats = 50;
-constexpr int kRounds = 7;
+constexpr int kRepetitions = 7;
 /// Products that take at least this long get fewer repetitions; launches and clocks matter little.
 constexpr Seconds kLong{20e-3};
-constexpr int kRoundsOfLong = 3;  ///< Repetitions of long products.
+constexpr int kRepetitionsOfLong = 3;  ///< Repetitions of long products.
 constexpr std::int64_t kSampledBytes = std::int64_t{4} << 20;
 /// Number of values that are drawn; odd, so that the rows of a matrix filled with repetitions of
 /// them differ.
@@ -198,8 +198,8 @@ GemmEntry GemmRace::run(const GemmKey& key) {
   for (const Entrant& entrant : entrants) times.push_back(time(entrant, repeats));
   const std::vector<std::size_t> remaining = finalists(times);
   std::vector<std::vector<Seconds>> samples(times.size());
-  const int rounds = *std::ranges::min_element(times) < kLong ? kRounds : kRoundsOfLong;
-  for (int round = 0; round < rounds; ++round) {
+  const int repetitions = *std::ranges::min_element(times) < kLong ? kRepetitions : kRepetitionsOfLong;
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
     for (const std::size_t i : remaining) {
       samples[i].push_back(time(entrants[i], repeats, repeats > 1 ? 1 : 0));
     }
