@@ -67,19 +67,19 @@ class Executor {
 
  private:
   class InFlight;
-  struct Turn {
+  struct Instance {
     std::uint32_t task;
     std::int64_t step;
   };
 
   void lane_main(planner::LaneKind lane);
   void walk(planner::LaneKind lane, std::int64_t first, std::int64_t last);
-  void run_here(Turn turn);
+  void run_here(Instance instance);
   /// Enqueues the tasks of a lane that the device runs; returns false if the run has failed.
   bool feed(planner::LaneKind lane, std::int64_t first, std::int64_t last);
-  bool hand_over(Turn turn, const Turn* meeting);
+  bool hand_over(Instance instance, const Instance* synchronization);
   bool retire(InFlight& flight, std::size_t left);
-  bool meet(std::int64_t step);
+  bool synchronize(std::int64_t step);
 
   bool begin_step(std::int64_t step);
   bool wait_for(std::uint32_t task, std::int64_t step) const;
@@ -89,8 +89,8 @@ class Executor {
   [[nodiscard]] bool queued(std::uint32_t task) const {
     return task != program_.grads() && takes(program_.task(task).lane);
   }
-  void publish(Turn turn);
-  void tell(Turn turn, Instant start, Instant end);
+  void publish(Instance instance);
+  void tell(Instance instance, Instant start, Instant end);
   void fail(std::exception_ptr error);
 
   const Program& program_;

@@ -49,28 +49,28 @@ class Executor::InFlight {
   }
   [[nodiscard]] std::size_t before(std::int64_t step) const {
     std::size_t older = 0;
-    while (older < count_ && turn(older).step < step) ++older;
+    while (older < count_ && instance(older).step < step) ++older;
     return older;
   }
-  void push(Turn turn, Bytes bytes) {
-    tasks_[(first_ + count_++) % tasks_.size()] = {turn, bytes};
+  void push(Instance instance, Bytes bytes) {
+    tasks_[(first_ + count_++) % tasks_.size()] = {instance, bytes};
     bytes_ += bytes;
   }
-  Turn pop() {
-    const auto [turn, bytes] = tasks_[first_];
+  Instance pop() {
+    const auto [instance, bytes] = tasks_[first_];
     first_ = (first_ + 1) % tasks_.size();
     --count_;
     bytes_ -= bytes;
-    return turn;
+    return instance;
   }
 
  private:
   struct Task {
-    Turn turn;
+    Instance instance;
     Bytes bytes;  ///< Bytes copied; zero for compute.
   };
-  [[nodiscard]] const Turn& turn(std::size_t i) const {
-    return tasks_[(first_ + i) % tasks_.size()].turn;
+  [[nodiscard]] const Instance& instance(std::size_t i) const {
+    return tasks_[(first_ + i) % tasks_.size()].instance;
   }
 
   std::array<Task, kCopiesAhead> tasks_{};
@@ -80,9 +80,9 @@ class Executor::InFlight {
 
 bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t last) {
   InFlight flight;
-  // A lane is serial: what follows the meeting waits for it, also in the next step.
-  Turn meeting{};
-  const Turn* met = nullptr;
+  // A lane is serial: what follows the synchronization waits for it, also in the next step.
+  Instance synchronization{};
+  const Instance* met = nullptr;
   EndFlag& fed = fed_[static_cast<std::size_t>(lane)];
   for (std::int64_t step = first; step <= last; ++step) {
     if (!begin_step(step)) break;
@@ -94,8 +94,8 @@ bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t las
     if (!retire(flight, flight.size() - flight.before(step - kStepsQueued + 1))) return false;
     for (const std::uint32_t task : program_.lane(lane)) {
       if (task == program_.grads()) {
-        meeting = {task, step};
-        met = &meeting;
+        synchronization = {task, step};
+        met = &synchronization;
         continue;
       }
       if (flight.full() && !retire(flight, flight.size() - kAtOnce)) return false;
@@ -109,7 +109,7 @@ bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t las
   return retire(flight, 0);
 }
 
-bool Executor::hand_over(Turn turn, const Turn* meeting) {
+bool Executor::hand_over(Instance instance, const Instance* synchronization) {
   std::array<QueueWait, kMostWaits> waits{};
   std::size_t count = 0;
   const auto wait = [&](std::uint32_t task, std::int64_t step) {
@@ -121,35 +121,36 @@ bool Executor::hand_over(Turn turn, const Turn* meeting) {
     waits[count++] = {task, step};
     return wait_until(handed_over_[task], step);
   };
-  if (meeting != nullptr && !wait(meeting->task, meeting->step)) return false;
-  for (const Dependency& dependency : program_.after(turn.task)) {
-    if (!wait(dependency.task, turn.step - dependency.distance)) return false;
+  if (synchronization != nullptr && !wait(synchronization->task, synchronization->step))
+    return false;
+  for (const Dependency& dependency : program_.after(instance.task)) {
+    if (!wait(dependency.task, instance.step - dependency.distance)) return false;
   }
   {
-    const TaskRanges::Scope range(ranges_, turn.task);
-    const TaskCalls calls(observer_, turn.task, turn.step);
-    queues_->enqueue(turn.task, turn.step, std::span(waits).first(count));
+    const TaskRanges::Scope range(ranges_, instance.task);
+    const TaskCalls calls(observer_, instance.task, instance.step);
+    queues_->enqueue(instance.task, instance.step, std::span(waits).first(count));
   }
-  raise(handed_over_[turn.task], turn.step);
+  raise(handed_over_[instance.task], instance.step);
   return true;
 }
 
 /// Waits until only `left` tasks are in flight; returns false if the run has failed.
 bool Executor::retire(InFlight& flight, std::size_t left) {
   while (flight.size() > left) {
-    const Turn turn = flight.pop();
-    queues_->wait(turn.task, turn.step);
+    const Instance instance = flight.pop();
+    queues_->wait(instance.task, instance.step);
     if (failed_.load(std::memory_order_relaxed)) return false;
     if (observer_ == nullptr) continue;
-    const QueueSpan span = queues_->span(turn.task, turn.step);
-    tell(turn, instant(span.start), instant(span.end));
+    const QueueSpan span = queues_->span(instance.task, instance.step);
+    tell(instance, instant(span.start), instant(span.end));
   }
   return true;
 }
 
 /// Waits until the step's last gradient is known. A queued lane cannot run the CPU's task there, so
 /// the calling thread runs it.
-bool Executor::meet(std::int64_t step) {
+bool Executor::synchronize(std::int64_t step) {
   const std::uint32_t grads = program_.grads();
   if (!takes(program_.task(grads).lane)) return wait_for(grads, step);
   const auto& lane = program_.lane(program_.task(grads).lane);

@@ -198,7 +198,8 @@ GemmEntry GemmRace::run(const GemmKey& key) {
   for (const Entrant& entrant : entrants) times.push_back(time(entrant, repeats));
   const std::vector<std::size_t> remaining = finalists(times);
   std::vector<std::vector<Seconds>> samples(times.size());
-  const int repetitions = *std::ranges::min_element(times) < kLong ? kRepetitions : kRepetitionsOfLong;
+  const int repetitions =
+      *std::ranges::min_element(times) < kLong ? kRepetitions : kRepetitionsOfLong;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
     for (const std::size_t i : remaining) {
       samples[i].push_back(time(entrants[i], repeats, repeats > 1 ? 1 : 0));

@@ -19,23 +19,23 @@
 namespace sluice::engine::test {
 namespace {
 
-using Turn = std::pair<std::int64_t, std::uint32_t>;  ///< Pairs of step and task.
+using Instance = std::pair<std::int64_t, std::uint32_t>;  ///< Pairs of step and task.
 
 /// Tasks of CPU and device that have ended, in order.
 class Log {
  public:
   void add(std::uint32_t task, std::int64_t step) {
     const std::lock_guard lock(mutex_);
-    turns_.emplace_back(step, task);
+    ended_.emplace_back(step, task);
   }
-  [[nodiscard]] std::vector<Turn> turns() const {
+  [[nodiscard]] std::vector<Instance> instances() const {
     const std::lock_guard lock(mutex_);
-    return turns_;
+    return ended_;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::vector<Turn> turns_;
+  std::vector<Instance> ended_;
 };
 
 /// Queues with one thread per lane, which runs enqueued tasks in order.
@@ -126,7 +126,7 @@ class ThreadQueues : public DeviceQueues {
   std::array<AdamWStep, kStepsQueued> constants_{};
   std::array<Lane, planner::kLaneKinds> lanes_;
   std::mutex times_mutex_;
-  std::map<Turn, QueueSpan> times_;
+  std::map<Instance, QueueSpan> times_;
 };
 
 class CpuTasks : public TaskRunner {
@@ -147,9 +147,9 @@ class Spans : public Observer {
  public:
   void task_ran(const TaskEvent& event) override {
     const std::lock_guard lock(mutex_);
-    EXPECT_TRUE(seen.emplace(Turn{event.step, event.task}, event).second);
+    EXPECT_TRUE(seen.emplace(Instance{event.step, event.task}, event).second);
   }
-  std::map<Turn, TaskEvent> seen;
+  std::map<Instance, TaskEvent> seen;
 
  private:
   std::mutex mutex_;
@@ -171,15 +171,16 @@ struct QueuedRun {
 };
 
 /// Expects every task after its predecessors, and after the previous one on its lane.
-void expect_in_order(const Program& program, const std::vector<Turn>& turns, std::int64_t steps) {
-  std::map<Turn, std::size_t> place;
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    EXPECT_TRUE(place.emplace(turns[i], i).second) << "a task ran twice";
+void expect_in_order(const Program& program, const std::vector<Instance>& instances,
+                     std::int64_t steps) {
+  std::map<Instance, std::size_t> place;
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    EXPECT_TRUE(place.emplace(instances[i], i).second) << "a task ran twice";
   }
-  ASSERT_EQ(turns.size(), program.size() * static_cast<std::size_t>(steps));
-  for (const auto& [turn, at] : place) {
-    for (const Dependency& dependency : program.after(turn.second)) {
-      const std::int64_t step = turn.first - dependency.distance;
+  ASSERT_EQ(instances.size(), program.size() * static_cast<std::size_t>(steps));
+  for (const auto& [instance, at] : place) {
+    for (const Dependency& dependency : program.after(instance.second)) {
+      const std::int64_t step = instance.first - dependency.distance;
       if (step >= 1) {
         EXPECT_LT(place.at({step, dependency.task}), at);
       }
@@ -209,7 +210,7 @@ TEST(QueuedExecutor, TasksOfCpuAndDeviceKeepEdgesAndLaneOrder) {
   QueuedRun run(kQueuedStep);
   EXPECT_EQ(run.executor.run(1, 40), 40);
   EXPECT_EQ(run.executor.run(41, 50), 50);
-  expect_in_order(run.program, run.log.turns(), 50);
+  expect_in_order(run.program, run.log.instances(), 50);
   EXPECT_EQ(run.spans.seen.size(), 50 * kQueuedStep.size());
 }
 
@@ -240,7 +241,7 @@ TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
     if (step.front().lane != step[later].lane) step.front().after_previous.push_back(later);
     QueuedRun run(step);
     EXPECT_EQ(run.executor.run(1, 20), 20);
-    expect_in_order(run.program, run.log.turns(), 20);
+    expect_in_order(run.program, run.log.instances(), 20);
   }
 }
 
@@ -250,9 +251,9 @@ class Callers : public Observer {
   void task_ran(const TaskEvent&) override {}
   void calls_begin(std::uint32_t task, std::int64_t step) override { now() = {step, task}; }
   void calls_end() override { now() = {0, 0}; }
-  static Turn& now() {
-    thread_local Turn turn{0, 0};
-    return turn;
+  static Instance& now() {
+    thread_local Instance instance{0, 0};
+    return instance;
   }
 };
 
@@ -262,12 +263,12 @@ TEST(QueuedExecutor, WhatAThreadAsksOfTheDeviceIsForTheTaskTheObserverWasToldOf)
   run.executor.observe(&callers);
   std::atomic<std::size_t> told{0};
   run.queues.refuse = [&](std::uint32_t task, std::int64_t step) {
-    EXPECT_EQ(Callers::now(), Turn(step, task));
+    EXPECT_EQ(Callers::now(), Instance(step, task));
     ++told;
     return false;
   };
   run.cpu.action = [&](std::uint32_t task, std::int64_t step) {
-    EXPECT_EQ(Callers::now(), Turn(step, task));
+    EXPECT_EQ(Callers::now(), Instance(step, task));
     ++told;
   };
   run.executor.run(1, 5);
@@ -303,7 +304,7 @@ std::size_t most_ahead(const FakeTask& task, std::size_t expected) {
     if (index == 0 && number == 1) poll([&] { return run.queues.most_ahead + 1 >= expected; });
   };
   EXPECT_EQ(run.executor.run(1, 3), 3);
-  expect_in_order(run.program, run.log.turns(), 3);
+  expect_in_order(run.program, run.log.instances(), 3);
   return run.queues.most_ahead;
 }
 
@@ -344,7 +345,7 @@ TEST(QueuedExecutor, AStopEndsEveryLaneAtTheSameStep) {
   });
   EXPECT_GE(last, 9);
   EXPECT_LE(last, 9 + kStepsQueued + 1);  // This step began while the ninth was being reported.
-  expect_in_order(run.program, run.log.turns(), last);
+  expect_in_order(run.program, run.log.instances(), last);
   EXPECT_EQ(run.executor.run(last + 1, last + 3), last + 3);
 }
 
