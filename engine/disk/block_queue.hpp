@@ -9,7 +9,7 @@
 
 namespace sluice::engine {
 
-enum class Way { read, write };
+enum class Direction { read, write };
 
 /// How blocks are moved. `best`: through io_uring where both the build and the system have it,
 /// otherwise as `threads`: a few threads that each move one block at a time.
@@ -55,7 +55,7 @@ class BlockQueue {
 
   /// Moves all blocks of `range` and returns once no transfer is in flight. Throws EnvironmentError
   /// with the system's message, or whatever `work` throws.
-  virtual void move(Way way, const BlockRange& range, BlockWork& work) = 0;
+  virtual void move(Direction direction, const BlockRange& range, BlockWork& work) = 0;
 };
 
 /// Blocks in flight when the drive's best number has not been measured: with blocks of 256 KiB
@@ -74,11 +74,12 @@ inline constexpr unsigned kMostDepth = 1024;
 [[nodiscard]] bool has_io_uring();
 
 /// Moves all of `memory` to or from the file on the calling thread. Throws EnvironmentError.
-void move_whole(Way way, int descriptor, std::int64_t offset, std::span<std::byte> memory);
+void move_whole(Direction direction, int descriptor, std::int64_t offset,
+                std::span<std::byte> memory);
 
 /// Moves block `number` of `range` on the calling thread, skipping its first `done` bytes. Throws
 /// EnvironmentError unless `work.refused` handles the failure.
-void move_or_refuse(Way way, int descriptor, const BlockRange& range, std::int64_t number,
-                    std::size_t done, BlockWork& work);
+void move_or_refuse(Direction direction, int descriptor, const BlockRange& range,
+                    std::int64_t number, std::size_t done, BlockWork& work);
 
 }  // namespace sluice::engine

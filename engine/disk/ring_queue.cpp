@@ -33,9 +33,10 @@ class RingQueue : public BlockQueue {
   }
   ~RingQueue() override { io_uring_queue_exit(&ring_); }
 
-  void move(Way way, const BlockRange& range, BlockWork& work) override {
+  void move(Direction direction, const BlockRange& range, BlockWork& work) override {
     if (broken_) throw EnvironmentError("io_uring takes no more transfers");
-    Move move{.way = way, .range = range, .work = work, .registered = registered_as(range)};
+    Move move{
+        .direction = direction, .range = range, .work = work, .registered = registered_as(range)};
     ended_.clear();
     while (move.goes_on() || move.in_flight > 0 || !ended_.empty()) {
       refill(move);
@@ -68,7 +69,7 @@ class RingQueue : public BlockQueue {
   /// before there is room to submit them, and room is refilled before blocks that were read are
   /// verified.
   struct Move {
-    Way way;
+    Direction direction;
     const BlockRange& range;
     BlockWork& work;
     int registered;
@@ -111,7 +112,7 @@ class RingQueue : public BlockQueue {
 
   static void prepare(Move& move) {
     const std::int64_t number = move.prepared++;
-    if (move.way == Way::write) move.work.visit(number, block_of(move.range, number));
+    if (move.direction == Direction::write) move.work.visit(number, block_of(move.range, number));
   }
 
   /// Prepares the blocks to be written next, as long as no transfer has ended.
@@ -174,9 +175,9 @@ class RingQueue : public BlockQueue {
     const auto bytes = static_cast<unsigned>(block.size());
     const auto at = static_cast<std::uint64_t>(move.range.offset + move.range.begin(move.next));
     const int registered = move.registered;
-    if (move.way == Way::read && registered >= 0) {
+    if (move.direction == Direction::read && registered >= 0) {
       io_uring_prep_read_fixed(entry, descriptor_, block.data(), bytes, at, registered);
-    } else if (move.way == Way::read) {
+    } else if (move.direction == Direction::read) {
       io_uring_prep_read(entry, descriptor_, block.data(), bytes, at);
     } else if (registered >= 0) {
       io_uring_prep_write_fixed(entry, descriptor_, block.data(), bytes, at, registered);
@@ -191,9 +192,9 @@ class RingQueue : public BlockQueue {
     const std::size_t moved = ended.result > 0 ? static_cast<std::size_t>(ended.result) : 0;
     // A failed transfer is repeated once; a short one is continued.
     if (moved < block.size()) {
-      move_or_refuse(move.way, descriptor_, move.range, ended.number, moved, move.work);
+      move_or_refuse(move.direction, descriptor_, move.range, ended.number, moved, move.work);
     }
-    if (move.way == Way::read) move.work.visit(ended.number, block);
+    if (move.direction == Direction::read) move.work.visit(ended.number, block);
   }
 
   io_uring ring_;

@@ -75,10 +75,10 @@ class DiskSession {
   std::unique_ptr<Session> session_;
 };
 
-/// Both kinds of disk I/O; disk_way_name names them in test names.
-inline auto disk_ways() { return testing::Values(DiskIo::best, DiskIo::threads); }
-inline std::string disk_way_name(const testing::TestParamInfo<DiskIo>& way) {
-  return way.param == DiskIo::best ? "ring" : "threads";
+/// Both kinds of disk I/O; disk_kind_name names them in test names.
+inline auto disk_kinds() { return testing::Values(DiskIo::best, DiskIo::threads); }
+inline std::string disk_kind_name(const testing::TestParamInfo<DiskIo>& kind) {
+  return kind.param == DiskIo::best ? "ring" : "threads";
 }
 
 }  // namespace sluice::engine::test

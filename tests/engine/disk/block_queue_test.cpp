@@ -87,13 +87,14 @@ class BlockQueueTest : public testing::TestWithParam<Kind> {
   BlockQueueTest()
       : queue_(open_block_queue(GetParam().io, file_.descriptor(), {}, GetParam().depth)) {}
 
-  void move(Way way, std::vector<std::byte>& memory, BlockWork& work) {
-    queue_->move(way, {.offset = kBlock, .memory = memory.data(), .bytes = kBytes, .block = kBlock},
+  void move(Direction direction, std::vector<std::byte>& memory, BlockWork& work) {
+    queue_->move(direction,
+                 {.offset = kBlock, .memory = memory.data(), .bytes = kBytes, .block = kBlock},
                  work);
   }
   [[nodiscard]] std::vector<std::byte> on_disk() const {
     std::vector<std::byte> bytes(kBytes);
-    move_whole(Way::read, file_.descriptor(), kBlock, bytes);
+    move_whole(Direction::read, file_.descriptor(), kBlock, bytes);
     return bytes;
   }
 
@@ -104,30 +105,30 @@ class BlockQueueTest : public testing::TestWithParam<Kind> {
 TEST_P(BlockQueueTest, WritesBlocksAsTheyAreOnceVisited) {
   std::vector<std::byte> memory = pattern(0);
   AddOne work;
-  move(Way::write, memory, work);
+  move(Direction::write, memory, work);
   EXPECT_EQ(work.in_order(), all_blocks());
   EXPECT_EQ(on_disk(), pattern(1));
 }
 
 TEST_P(BlockQueueTest, VisitsBlocksOnceTheyAreRead) {
   std::vector<std::byte> memory = pattern(5);
-  move_whole(Way::write, file_.descriptor(), kBlock, memory);
+  move_whole(Direction::write, file_.descriptor(), kBlock, memory);
   std::ranges::fill(memory, std::byte{0});
   AddOne work;
-  move(Way::read, memory, work);
+  move(Direction::read, memory, work);
   EXPECT_EQ(work.in_order(), all_blocks());
   EXPECT_EQ(memory, pattern(6));
 }
 
 TEST_P(BlockQueueTest, GoesOnAfterAMoveThatFailed) {
-  for (const Way way : {Way::write, Way::read}) {
+  for (const Direction direction : {Direction::write, Direction::read}) {
     std::vector<std::byte> memory = pattern(0);
     AddOne stops;
     stops.fails_at = 11;
-    EXPECT_THROW(move(way, memory, stops), EnvironmentError);
+    EXPECT_THROW(move(direction, memory, stops), EnvironmentError);
     memory = pattern(0);
     AddOne work;
-    move(Way::write, memory, work);
+    move(Direction::write, memory, work);
     EXPECT_EQ(work.in_order(), all_blocks());
     EXPECT_EQ(on_disk(), pattern(1));
   }
@@ -136,7 +137,7 @@ TEST_P(BlockQueueTest, GoesOnAfterAMoveThatFailed) {
 TEST_P(BlockQueueTest, WhatTheFileDoesNotHoldIsSaid) {
   std::vector<std::byte> memory = pattern(0);
   AddOne work;
-  EXPECT_THROW(move(Way::read, memory, work), EnvironmentError);
+  EXPECT_THROW(move(Direction::read, memory, work), EnvironmentError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Queues, BlockQueueTest,

@@ -155,7 +155,7 @@ TEST_P(DiskDamage, DamageIsNoticedWhenAStateIsSaved) {
   EXPECT_THROW(snapshot.take(session->state()), EnvironmentError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Io, DiskDamage, test::disk_ways(), test::disk_way_name);
+INSTANTIATE_TEST_SUITE_P(Io, DiskDamage, test::disk_kinds(), test::disk_kind_name);
 
 TEST(DiskStore, AFullDiskIsRefusedBeforeTheFirstStepAndLeavesNothing) {
   const planner::Job job = pieced_job();

@@ -111,7 +111,7 @@ TEST_P(DiskState, ARunGoesOnUnderAnotherShare) {
   EXPECT_EQ(back->state().state_sha256(), whole->state().state_sha256());
 }
 
-INSTANTIATE_TEST_SUITE_P(Io, DiskState, test::disk_ways(), test::disk_way_name);
+INSTANTIATE_TEST_SUITE_P(Io, DiskState, test::disk_kinds(), test::disk_kind_name);
 
 }  // namespace
 }  // namespace sluice::engine
