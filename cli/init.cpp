@@ -25,7 +25,7 @@ struct Comment {
 };
 constexpr Comment kComments[] = {
     {"model", "A catalogue name (sluice models), a config.json, a model folder or a cached HF id."},
-    {"data", "Text, or JSONL records, to train on; the last part is kept for validation."},
+    {"data", "Text, or JSONL examples, to train on; the last part is kept for validation."},
     {"data_format", "auto, text, jsonl, alpaca, sharegpt or messages."},
     {"packing", "How documents become sequences: auto, stream, documents or off."},
     {"seq_len", "Tokens of a sequence, and sequences of an optimizer step."},

@@ -48,7 +48,7 @@ class RegistryEntry {
   }
 
   /// Format that the entry states; none if it says nothing about its examples.
-  [[nodiscard]] std::optional<RecordFormat> format() const {
+  [[nodiscard]] std::optional<ExampleFormat> format() const {
     const auto formatting = text(entry_, "formatting", "formatting");
     const bool described = formatting || entry_.contains("columns") || entry_.contains("tags");
     if (!described) return std::nullopt;
@@ -60,8 +60,8 @@ class RegistryEntry {
  private:
   using Names = std::initializer_list<std::pair<const char*, std::string*>>;
 
-  [[nodiscard]] RecordFormat alpaca() const {
-    RecordFormat format = record_format(DataFormat::alpaca);
+  [[nodiscard]] ExampleFormat alpaca() const {
+    ExampleFormat format = example_format(DataFormat::alpaca);
     if (!entry_.contains("columns")) return format;
     // As in LLaMA-Factory, fields that the columns leave out, except for the first three, do not
     // exist.
@@ -74,14 +74,15 @@ class RegistryEntry {
                           {"system", &format.system},
                           {"history", &format.history}});
     if (answers || !entry_["columns"].contains("prompt")) return format;
-    RecordFormat text = record_format(DataFormat::jsonl);  // A prompt alone is a text to continue.
+    ExampleFormat text =
+        example_format(DataFormat::jsonl);  // A prompt alone is a text to continue.
     text.text = format.prompt;
     return text;
   }
 
-  [[nodiscard]] RecordFormat messages(const std::string& formatting) const {
+  [[nodiscard]] ExampleFormat messages(const std::string& formatting) const {
     const bool openai = formatting == "openai";
-    RecordFormat format = record_format(openai ? DataFormat::messages : DataFormat::sharegpt);
+    ExampleFormat format = example_format(openai ? DataFormat::messages : DataFormat::sharegpt);
     set_names("columns", {{"messages", &format.messages}, {"system", &format.system}});
     std::string user = openai ? "user" : "human";
     std::string assistant = openai ? "assistant" : "gpt";
@@ -144,7 +145,7 @@ json read_registry(const path& registry) {
 }
 
 /// Format of the registry's entry for this file, if any.
-std::optional<RecordFormat> stated_format(const path& file) {
+std::optional<ExampleFormat> stated_format(const path& file) {
   const path registry = file.parent_path() / kRegistryName;
   if (!std::filesystem::exists(registry)) return std::nullopt;
   const json document = read_registry(registry);

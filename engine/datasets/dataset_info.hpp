@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/datasets/record_format.hpp"
+#include "engine/datasets/example_format.hpp"
 
 namespace sluice::engine {
 
@@ -13,7 +13,7 @@ namespace sluice::engine {
 /// first example decide.
 struct Dataset {
   std::filesystem::path file;
-  std::optional<RecordFormat> format;
+  std::optional<ExampleFormat> format;
 };
 
 /// The entry `name` of a registry: file_name (beside the registry), formatting (alpaca, sharegpt),

@@ -8,7 +8,7 @@
 #include "engine/datasets/chat_template.hpp"
 #include "engine/datasets/data.hpp"
 #include "engine/datasets/document_cache.hpp"
-#include "engine/datasets/record_format.hpp"
+#include "engine/datasets/example_format.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
 namespace sluice::engine {
@@ -24,8 +24,8 @@ namespace sluice::engine {
 class DocumentText : public WindowedText {
  public:
   struct Source {
-    std::filesystem::path records;
-    RecordFormat format;
+    std::filesystem::path examples;
+    ExampleFormat format;
     std::filesystem::path tokenizer;  ///< Path of tokenizer.json.
     std::filesystem::path cache;      ///< Folder for cut tokens; created if absent.
     ChatTemplate chat = {};           ///< Template for conversations.

@@ -14,7 +14,7 @@ namespace sluice::engine {
 
 /// Names of the fields of an example, called as in the `columns` and `tags` of dataset_info.json.
 /// An empty name is a field that the examples do not have.
-struct RecordFormat {
+struct ExampleFormat {
   planner::DataFormat kind = planner::DataFormat::text;  ///< Kind of the data; never automatic.
   std::string text = "text";                             ///< Field of the text, in jsonl.
   std::string prompt = "instruction", query = "input", response = "output", history = "history";
@@ -31,14 +31,14 @@ struct RecordFormat {
 };
 
 /// The usual field names of a kind of data.
-[[nodiscard]] RecordFormat record_format(planner::DataFormat kind);
+[[nodiscard]] ExampleFormat example_format(planner::DataFormat kind);
 
 /// One item of a data file: a text to continue, or a conversation.
 using Example = std::variant<std::string, Conversation>;
 
 /// Reads one example. Throws BadRequest `WHERE: FIELD: ...` if a field is missing or not what the
 /// format says.
-[[nodiscard]] Example read_example(const nlohmann::json& record, const RecordFormat& format,
+[[nodiscard]] Example read_example(const nlohmann::json& object, const ExampleFormat& format,
                                    const std::string& where);
 
 }  // namespace sluice::engine

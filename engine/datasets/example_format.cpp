@@ -1,4 +1,4 @@
-#include "engine/datasets/record_format.hpp"
+#include "engine/datasets/example_format.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -20,22 +20,22 @@ bool is_of_tools(const std::string& role) {
 }
 
 /// Reads the fields of one example; every refusal names the place and the field.
-class RecordFields {
+class ExampleFields {
  public:
-  RecordFields(const json& record, const RecordFormat& format, const std::string& where)
-      : record_(record), format_(format), where_(where) {}
+  ExampleFields(const json& object, const ExampleFormat& format, const std::string& where)
+      : object_(object), format_(format), where_(where) {}
 
-  [[nodiscard]] std::string text() const { return required(record_, format_.text, format_.text); }
+  [[nodiscard]] std::string text() const { return required(object_, format_.text, format_.text); }
 
   [[nodiscard]] Conversation alpaca() const {
     Conversation out = system_message();
     if (const json* turns = present(format_.history)) append_history(*turns, out);
-    std::string prompt = required(record_, format_.prompt, format_.prompt);
+    std::string prompt = required(object_, format_.prompt, format_.prompt);
     const std::string query = optional(format_.query);
     if (!query.empty()) prompt.append(prompt.empty() ? "" : "\n").append(query);
     if (prompt.empty()) refuse(format_.prompt, "is empty");
     out.push_back({Speaker::user, std::move(prompt)});
-    out.push_back({Speaker::assistant, answer(record_, format_.response, format_.response)});
+    out.push_back({Speaker::assistant, answer(object_, format_.response, format_.response)});
     return out;
   }
 
@@ -59,8 +59,8 @@ class RecordFields {
  private:
   [[nodiscard]] const json* present(const std::string& field) const {
     if (field.empty()) return nullptr;
-    const auto found = record_.find(field);
-    return found == record_.end() || found->is_null() ? nullptr : &*found;
+    const auto found = object_.find(field);
+    return found == object_.end() || found->is_null() ? nullptr : &*found;
   }
 
   [[nodiscard]] std::string optional(const std::string& field) const {
@@ -114,7 +114,7 @@ class RecordFields {
     if (known == format_.speakers.end() && is_of_tools(role)) {
       refuse(role_field, "\"" + role +
                              "\": calls of tools and what they returned are not supported: leave "
-                             "the record out");
+                             "the example out");
     }
     if (known == format_.speakers.end()) {
       refuse(role_field, "\"" + role + "\" is not one of " + role_names());
@@ -125,7 +125,7 @@ class RecordFields {
     const auto calls = message.find("tool_calls");
     if (calls != message.end() && !calls->is_null() && !calls->empty()) {
       refuse(field + ".tool_calls",
-             "calls of tools and what they returned are not supported: leave the record out");
+             "calls of tools and what they returned are not supported: leave the example out");
     }
     const std::string content_field = field + "." + format_.content;
     const bool learnt = known->second == Speaker::assistant;
@@ -145,8 +145,8 @@ class RecordFields {
     throw BadRequest(where_ + ": " + field + ": " + reason);
   }
 
-  const json& record_;
-  const RecordFormat& format_;
+  const json& object_;
+  const ExampleFormat& format_;
   const std::string& where_;
 };
 
@@ -164,7 +164,7 @@ const char* to_string(Speaker speaker) {
   return "";
 }
 
-std::string RecordFormat::canonical() const {
+std::string ExampleFormat::canonical() const {
   std::string out = planner::to_string(kind);
   for (const std::string* name :
        {&text, &prompt, &query, &response, &history, &system, &messages, &role, &content}) {
@@ -176,8 +176,8 @@ std::string RecordFormat::canonical() const {
   return out;
 }
 
-RecordFormat record_format(DataFormat kind) {
-  RecordFormat format;
+ExampleFormat example_format(DataFormat kind) {
+  ExampleFormat format;
   format.kind = kind;
   if (kind == DataFormat::sharegpt) {
     format.messages = "conversations";
@@ -195,8 +195,8 @@ RecordFormat record_format(DataFormat kind) {
   return format;
 }
 
-Example read_example(const json& record, const RecordFormat& format, const std::string& where) {
-  const RecordFields fields(record, format, where);
+Example read_example(const json& object, const ExampleFormat& format, const std::string& where) {
+  const ExampleFields fields(object, format, where);
   switch (format.kind) {
     case DataFormat::jsonl:
       return fields.text();
@@ -209,7 +209,7 @@ Example read_example(const json& record, const RecordFormat& format, const std::
     case DataFormat::text:
       break;
   }
-  throw BadRequest(where + ": the format has no records");
+  throw BadRequest(where + ": the format has no examples");
 }
 
 }  // namespace sluice::engine

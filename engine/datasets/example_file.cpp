@@ -1,4 +1,4 @@
-#include "engine/datasets/record_file.hpp"
+#include "engine/datasets/example_file.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,15 +11,15 @@
 namespace sluice::engine {
 namespace {
 
-constexpr int kMostRecordLevels = 32;
+constexpr int kMostExampleLevels = 32;
 constexpr std::string_view kJsonSpace = " \t\r\n";
 
 /// Scanner that finds the elements of an array by their brackets, so that only one at a time is
 /// parsed.
-class RecordScan {
+class ExampleScan {
  public:
-  RecordScan(std::string_view text, std::string file, const RecordVisitor& visit,
-             const RecordProgress& progress)
+  ExampleScan(std::string_view text, std::string file, const ExampleVisitor& visit,
+              const ExampleProgress& progress)
       : text_(text), file_(std::move(file)), visit_(visit), progress_(progress) {}
 
   void lines() {
@@ -41,7 +41,7 @@ class RecordScan {
     if (next() == ']') return;
     for (;;) {
       skip_space();
-      if (next() != '{') refuse("a record must be an object { ... }");
+      if (next() != '{') refuse("an example must be an object { ... }");
       const std::size_t end = object_end();
       if (give(text_.substr(at_, end - at_)) == Reading::stops) return;
       line_ += std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
@@ -49,7 +49,7 @@ class RecordScan {
       at_ = end;
       skip_space();
       if (next() == ']') return;
-      if (next() != ',') refuse("after a record there must be a comma, or the array's end");
+      if (next() != ',') refuse("after an example there must be a comma, or the array's end");
       ++at_;
     }
   }
@@ -80,14 +80,14 @@ class RecordScan {
         return i + 1;
       }
     }
-    refuse("the record is not closed");
+    refuse("the example is not closed");
   }
 
-  Reading give(std::string_view record) const {
-    const nlohmann::json parsed = parse_strict_json(record, where(), kMostRecordLevels);
-    if (!parsed.is_object()) refuse("a record must be an object { ... }");
+  Reading give(std::string_view object) const {
+    const nlohmann::json parsed = parse_strict_json(object, where(), kMostExampleLevels);
+    if (!parsed.is_object()) refuse("an example must be an object { ... }");
     const Reading reading = visit_(parsed, where());
-    if (progress_) progress_(static_cast<std::int64_t>(at_ + record.size()), std::ssize(text_));
+    if (progress_) progress_(static_cast<std::int64_t>(at_ + object.size()), std::ssize(text_));
     return reading;
   }
 
@@ -96,23 +96,23 @@ class RecordScan {
 
   std::string_view text_;
   std::string file_;
-  const RecordVisitor& visit_;
-  const RecordProgress& progress_;
+  const ExampleVisitor& visit_;
+  const ExampleProgress& progress_;
   std::size_t at_ = 0;
   std::int64_t line_ = 1;
 };
 
 }  // namespace
 
-void read_records(const std::filesystem::path& file, const RecordVisitor& visit,
-                  const RecordProgress& progress) {
+void read_examples(const std::filesystem::path& file, const ExampleVisitor& visit,
+                   const ExampleProgress& progress) {
   const MappedFile mapped(file);
   std::string_view text(reinterpret_cast<const char*>(mapped.bytes().data()),
                         mapped.bytes().size());
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   const std::size_t first = text.find_first_not_of(kJsonSpace);
-  RecordScan scan(text, file.string(), visit, progress);
+  ExampleScan scan(text, file.string(), visit, progress);
   if (first != std::string_view::npos && text[first] == '[') return scan.array();
   scan.lines();
 }
