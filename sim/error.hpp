@@ -9,7 +9,7 @@ namespace sluice {
 
 enum class ExitCode : int {
   done = 0,
-  bad_request = 2,  ///< The message names the field, file or task, and the fix.
+  bad_request = 2,  ///< Wrong request; the message names the field, file or task, and the fix.
   does_not_fit = 3,
   environment = 4,    ///< Disk full, no GPU, missing permission.
   not_converged = 5,  ///< Autotune ended without the prediction holding.

@@ -10,11 +10,11 @@
 
 namespace sluice::cli {
 
-/// Path of the page unless another file is named.
+/// Path of the HTML page of an `autotune` run, unless another file is named.
 [[nodiscard]] std::filesystem::path report_file(const planner::Store& store,
                                                 const planner::Prediction& of);
 
-/// Contents of the page.
+/// Contents of the HTML page of an `autotune` run.
 [[nodiscard]] profiler::TuneReport report_of(const planner::RunPlanning& run,
                                              const profiler::TuneOutcome& outcome,
                                              std::optional<profiler::Verification> verification,

@@ -32,7 +32,7 @@ enum class SystemPlace { nowhere, first_question, last_question };
 /// Renders a conversation as transformers' apply_chat_template does without tools and without a
 /// generation prompt.
 struct ChatTemplate {
-  std::string name;  ///< Name shown to people.
+  std::string name;  ///< Name of the template, for messages.
   ChatFamily family = ChatFamily::chatml;
   /// chatml: system message for conversations without one.
   std::optional<std::string> default_system = {};

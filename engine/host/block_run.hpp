@@ -20,15 +20,15 @@ class BlockRun {
   BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,
            std::int64_t tokens);
 
-  void project_qkv();       ///< x -> q, k, v
-  void attend();            ///< q, k, v -> attention, lse
-  void project_residual();  ///< x, attention -> residual
+  void project_qkv();       ///< Computes x -> q, k, v.
+  void attend();            ///< Computes q, k, v -> attention, lse.
+  void project_residual();  ///< Computes x, attention -> residual.
   /// Attention and output projection of tokens that continue a sequence: x -> their keys and
   /// values, residual.
   void extend(const KeptKeys& kept);
-  void rebuild_mlp();                        ///< residual -> gate, up, if the record holds them
-  void feed_forward(std::byte* next_input);  ///< residual -> gate, up, next_input
-  void project_router();                     ///< residual -> router logits
+  void rebuild_mlp();  ///< Recomputes residual -> gate, up, if the record holds them.
+  void feed_forward(std::byte* next_input);  ///< Computes residual -> gate, up, next_input.
+  void project_router();                     ///< Computes residual -> router logits.
   /// router logits -> `begins`, int32 [experts + 1]: the number of rows before each expert's, and
   /// of all rows.
   void number_routes(std::int32_t* begins) const;

@@ -13,9 +13,9 @@ namespace sluice::engine {
 
 /// One head's rotary and norm parameters at one position. `norm` is null without q/k norms.
 struct RotaryRow {
-  const float* cos;  ///< [head_dim / 2]
+  const float* cos;  ///< Cosines at the position, [head_dim / 2]; `sin` has the sines.
   const float* sin;
-  const float* norm;  ///< [head_dim]
+  const float* norm;  ///< Norm weight, [head_dim].
   float eps;
 };
 

@@ -141,7 +141,7 @@ class HostTemplates {
   planner::HeadWorkspace head_space_;
   BlockSlots slots_;
   EndSlots ends_;
-  std::vector<float> cos_, sin_;  ///< [seq_len, head_dim / 2]
+  std::vector<float> cos_, sin_;  ///< RoPE tables, [seq_len, head_dim / 2] each.
 
   friend class BlockRun;
   friend class HeadRun;

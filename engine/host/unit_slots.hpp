@@ -25,7 +25,7 @@ struct Projection {
 /// Places of a block's experts, if it has any: expert i's tensors lie i * stride elements behind
 /// the first expert's.
 struct ExpertSlots {
-  Slot router;  ///< [experts, hidden]
+  Slot router;  ///< Router weights, [experts, hidden].
   Slot gate, up, down;
   std::int64_t stride = 0;
   /// Place of expert `index`'s tensor, given the first expert's.

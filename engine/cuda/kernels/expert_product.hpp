@@ -21,7 +21,8 @@ struct IndexedRows {
 
 /// Groups of rows as `route` numbers them; for a single group, `begin` and `tiles` are null.
 struct RowGroups {
-  const std::int32_t* begin = nullptr;  ///< [groups + 1]
+  const std::int32_t* begin =
+      nullptr;  ///< First row of each group, and the number of rows: [groups + 1].
   const std::int32_t* tiles = nullptr;  ///< Pairs [route_tiles(rows, groups)].
   std::int64_t groups = 1;
   std::int64_t rows = 0;  ///< Number of rows of all groups.

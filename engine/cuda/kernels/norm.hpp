@@ -29,7 +29,7 @@ void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* 
 struct NormGradients {
   std::uint16_t* d_x = nullptr;  ///< bf16 [tokens, hidden]; may be the incoming d_out.
   Into d_x_into = Into::accumulate;
-  float* d_weight = nullptr;  ///< [hidden]
+  float* d_weight = nullptr;  ///< Gradient of the norm's weight, fp32 [hidden].
   Into d_weight_into = Into::accumulate;
 };
 

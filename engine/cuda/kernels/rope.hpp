@@ -78,8 +78,8 @@ void rope_forward(CUstream_st* stream, const RopeShape& shape, const RopeTables&
 struct HeadNormGradients {
   ConstQueryKey projected;    ///< Input of rope_forward.
   HeadScales scales;          ///< Reciprocal RMS values that rope_forward wrote.
-  float* d_q_norm = nullptr;  ///< [head_dim]
-  float* d_k_norm = nullptr;  ///< [head_dim]
+  float* d_q_norm = nullptr;  ///< Gradient of the q norm's weight, fp32 [head_dim].
+  float* d_k_norm = nullptr;  ///< Gradient of the k norm's weight, fp32 [head_dim].
   Into into = Into::accumulate;
   void* workspace = nullptr;  ///< Scratch of rope_backward_workspace(shape) bytes.
 };

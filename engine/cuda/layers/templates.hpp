@@ -54,7 +54,7 @@ struct CudaLossArguments {
   const std::int32_t* targets;
   float scale;
   float* gradient;          ///< Gradient of the head unit, fp32.
-  float* lm_head_gradient;  ///< fp32 [vocab, hidden]
+  float* lm_head_gradient;  ///< Gradient of the output matrix, fp32 [vocab, hidden].
   cuda::Into into;
   std::byte* stream_gradient;
   double* loss_sum;
