@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "sim/json_object.hpp"
 #include "sim/nearest_name.hpp"
 #include "tests/sim/random_graph.hpp"
@@ -84,7 +82,7 @@ TEST(NearestName, CountsSwapsAndIgnoresCase) {
 }
 
 TEST(JsonObject, RefusesTheWrongType) {
-  const Json json = parse_json(R"({"n": 1.5, "s": "x", "l": [1], "none": null})", "f");
+  const JsonDocument json = parse_json(R"({"n": 1.5, "s": "x", "l": [1], "none": null})", "f");
   const JsonObject object(json, "f");
   EXPECT_EQ(object.number("n"), 1.5);
   EXPECT_FALSE(object.has("none"));
