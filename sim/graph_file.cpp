@@ -6,6 +6,7 @@
 
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
+#include "sim/name_index.hpp"
 #include "sim/nearest_name.hpp"
 #include "sim/simulate.hpp"
 
@@ -17,16 +18,26 @@ template <class Id>
 using Names = std::unordered_map<std::string_view, Id>;
 
 /// Throws BadRequest `WHERE FIELD: unknown NOUN ...`.
+[[noreturn]] void refuse_unknown_name(std::vector<std::string> known, std::string_view name,
+                                      const char* noun, const std::string& where) {
+  std::sort(known.begin(), known.end());
+  throw BadRequest(where + ": unknown " + noun + " \"" + std::string(name) + "\"" +
+                   (known.empty() ? "; the graph has none" : did_you_mean(name, known)));
+}
+
 template <class Id>
 Id look_up(const Names<Id>& names, std::string_view name, const char* noun,
            const std::string& where, const char* field = "") {
   if (const auto found = names.find(name); found != names.end()) return found->second;
   std::vector<std::string> known;
-  known.reserve(names.size());
   for (const auto& entry : names) known.emplace_back(entry.first);
-  std::sort(known.begin(), known.end());
-  throw BadRequest(where + field + ": unknown " + noun + " \"" + std::string(name) + "\"" +
-                   (known.empty() ? "; the graph has none" : did_you_mean(name, known)));
+  refuse_unknown_name(std::move(known), name, noun, where + field);
+}
+
+TaskId look_up(const NameIndex& tasks, std::string_view name, const std::string& where,
+               const char* field) {
+  if (const auto found = tasks.find(name)) return TaskId(*found);
+  refuse_unknown_name({tasks.names().begin(), tasks.names().end()}, name, "task", where + field);
 }
 
 class GraphReader {
@@ -101,12 +112,11 @@ class GraphReader {
   /// Ids first, because `after` may name tasks that come later.
   void name_tasks() {
     const JsonObjects tasks = file_.objects("tasks");
-    tasks_.reserve(tasks.size());
+    tasks_ = NameIndex(tasks.size());
     graph_.reserve_tasks(tasks.size());
-    std::uint32_t index = 0;
     for (const JsonObject& task : tasks) {
       const std::string_view id = task.text_view("id");
-      if (!tasks_.emplace(id, TaskId(index++)).second) {
+      if (!tasks_.add(id)) {
         throw BadRequest(task_name(id) + ": this id is given twice; rename one");
       }
     }
@@ -122,7 +132,7 @@ class GraphReader {
       const std::vector<std::string_view> after = json.text_views("after");
       task.after.reserve(after.size());
       for (const std::string_view before : after) {
-        task.after.push_back(look_up(tasks_, before, "task", json.where(), ": after"));
+        task.after.push_back(look_up(tasks_, before, json.where(), ": after"));
       }
     }
     task.latency = Seconds(json.find_number("latency").value_or(0));
@@ -187,8 +197,8 @@ class GraphReader {
     if (ids.size() != 2) {
       file_.fail("period", "must name two tasks, [first, last], not " + std::to_string(ids.size()));
     }
-    graph_.set_period({look_up(tasks_, ids[0], "task", where_, ": period"),
-                       look_up(tasks_, ids[1], "task", where_, ": period")});
+    graph_.set_period(
+        {look_up(tasks_, ids[0], where_, ": period"), look_up(tasks_, ids[1], where_, ": period")});
   }
 
   JsonObject file_;
@@ -197,7 +207,7 @@ class GraphReader {
   Names<LaneId> lanes_;
   Names<LinkId> links_;
   Names<PoolId> pools_;
-  Names<TaskId> tasks_;
+  NameIndex tasks_{0};
 };
 
 }  // namespace

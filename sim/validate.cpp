@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "sim/error.hpp"
+#include "sim/name_index.hpp"
 #include "sim/simulate.hpp"
 #include "sim/topology.hpp"
 
@@ -163,12 +164,11 @@ void validate_balance(const TaskGraph& graph, const std::vector<double>& acquire
 void validate(const TaskGraph& graph) {
   validate_resources(graph);
   validate_boosts(graph);
-  std::unordered_set<std::string_view> ids;
-  ids.reserve(graph.tasks().size());
+  NameIndex ids(graph.tasks().size());
   std::vector<double> acquired(graph.pools().size());
   std::vector<double> released(graph.pools().size());
   for (const Task& task : graph.tasks()) {
-    if (!ids.insert(task.id).second)
+    if (!ids.add(task.id))
       refuse(std::string(TaskPart{task}), "this id is given twice; rename one");
     check(index(task.lane) < graph.lanes().size(), "tasks name lanes of their graph");
     for (const TaskId before : task.after) {

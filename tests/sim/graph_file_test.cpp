@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/json_object.hpp"
+#include "sim/name_index.hpp"
 #include "sim/nearest_name.hpp"
 #include "tests/sim/random_graph.hpp"
 #include "tests/sim/system.hpp"
@@ -79,6 +80,19 @@ TEST(NearestName, CountsSwapsAndIgnoresCase) {
   const std::vector<std::string> keys{"do_eval", "seq_len"};
   EXPECT_EQ(did_you_mean("foo.bar", keys), "");
   EXPECT_EQ(did_you_mean("sqe_len", keys), "; did you mean \"seq_len\"?");
+}
+
+TEST(NameIndex, FindsEachNameAtItsPositionAndNoOther) {
+  std::vector<std::string> names{""};
+  for (int i = 1; i < 20000; ++i) names.push_back("task" + std::to_string(i));
+  NameIndex index(names.size());
+  for (const std::string& name : names) EXPECT_TRUE(index.add(name));
+  for (std::uint32_t i = 0; i < names.size(); ++i) EXPECT_EQ(index.find(names[i]), i);
+  EXPECT_FALSE(index.add("task19999"));
+  EXPECT_FALSE(index.add(""));
+  EXPECT_EQ(index.find("task20000"), std::nullopt);
+  EXPECT_EQ(index.names().size(), names.size());
+  EXPECT_EQ(NameIndex(0).find("a"), std::nullopt);
 }
 
 TEST(JsonObject, RefusesTheWrongType) {
