@@ -99,6 +99,8 @@ class TaskGraph {
   void add_interference(Interference interference);
   void add_boost(Boost boost);
   TaskId add_task(Task task);
+  /// Makes room for `count` tasks, so that adding them moves none.
+  void reserve_tasks(std::size_t count) { tasks_.reserve(count); }
   void set_period(Period period) { period_ = period; }
   void set_capacity(LinkId link, Rate capacity) { links_[index(link)].capacity = capacity; }
   void set_capacity(PoolId pool, Amount capacity) { pools_[index(pool)].capacity = capacity; }

@@ -33,21 +33,21 @@ std::int64_t count_of(const RunArguments& arguments, const char* flag, std::int6
 /// Token ids in the field `eos_token_id`, which is a number, a list of numbers, or absent.
 std::vector<std::int32_t> ids_in(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return {};
-  const sim::Json json = sim::parse_json(planner::read_whole_file(file), file.string());
-  if (!json.is_object() || !json.contains("eos_token_id")) return {};
-  const sim::Json& value = json.at("eos_token_id");
+  const sim::JsonDocument json = sim::parse_json(planner::read_whole_file(file), file.string());
+  const std::optional<sim::JsonValue> value = json.root().find("eos_token_id");
+  if (!value) return {};
   std::vector<std::int32_t> ids;
-  const auto add = [&](const sim::Json& id) {
-    if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
-        id.get<std::int64_t>() > std::numeric_limits<std::int32_t>::max()) {
+  const auto add = [&](const sim::JsonValue& id) {
+    if (!id.is_whole() || id.integer() < 0 ||
+        id.integer() > std::numeric_limits<std::int32_t>::max()) {
       throw BadRequest(file.string() + ": eos_token_id: must be a token's id or a list of ids");
     }
-    ids.push_back(id.get<std::int32_t>());
+    ids.push_back(static_cast<std::int32_t>(id.integer()));
   };
-  if (value.is_array()) {
-    for (const sim::Json& id : value) add(id);
-  } else if (!value.is_null()) {
-    add(value);
+  if (value->is_list()) {
+    for (const sim::JsonValue id : *value) add(id);
+  } else if (!value->is_null()) {
+    add(*value);
   }
   return ids;
 }

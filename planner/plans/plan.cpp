@@ -1,5 +1,7 @@
 #include "planner/plans/plan.hpp"
 
+#include <algorithm>
+
 #include "planner/files/hash.hpp"
 #include "planner/plans/disk_block.hpp"
 #include "sim/error.hpp"

@@ -98,7 +98,7 @@ void read_entry(const JsonObject& json, GemmTable& table) {
 }
 
 GemmTable read(const std::string& text, const std::string& where, const GemmTableId& id) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kSchema) {
     json.fail("schema", std::string("must be \"") + kSchema + "\"");
