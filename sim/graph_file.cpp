@@ -13,7 +13,7 @@
 namespace sluice::sim {
 namespace {
 
-/// Ids by names that live in the document.
+/// Index of ids by name; the names are views of the document.
 template <class Id>
 using Names = std::unordered_map<std::string_view, Id>;
 
@@ -109,7 +109,7 @@ class GraphReader {
     return where_ + ": task \"" + std::string(id) + "\"";
   }
 
-  /// Ids first, because `after` may name tasks that come later.
+  /// Registers the ids of all tasks first, because `after` may name tasks that come later.
   void name_tasks() {
     const JsonObjects tasks = file_.objects("tasks");
     tasks_ = NameIndex(tasks.size());
@@ -143,7 +143,7 @@ class GraphReader {
     graph_.add_task(std::move(task));
   }
 
-  /// A share, or whether it has all of it.
+  /// Share in `boosts`: a number, or true for all of it.
   static double read_boosts(const JsonObject& json) {
     if (!json.has("boosts")) return 0;
     if (!json.value("boosts").is_boolean()) return *json.find_number("boosts");

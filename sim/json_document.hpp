@@ -19,7 +19,7 @@ class JsonDocument;
 /// View of one value of a document, which must outlive it and stay where it is.
 class JsonValue {
  public:
-  /// Walks the items of a list or the members of an object in file order.
+  /// Iterator over the items of a list or the members of an object, in file order.
   class Iterator {
    public:
     Iterator(const JsonDocument* document, std::size_t node) : document_(document), node_(node) {}
@@ -40,25 +40,26 @@ class JsonValue {
   [[nodiscard]] bool is_text() const { return kind() == JsonKind::text; }
   [[nodiscard]] bool is_list() const { return kind() == JsonKind::list; }
   [[nodiscard]] bool is_object() const { return kind() == JsonKind::object; }
-  /// True for `integer` and `natural`: "3.0" is no whole number here.
+  /// Whether the value is an `integer` or a `natural`; "3.0" is not whole here.
   [[nodiscard]] bool is_whole() const;
   [[nodiscard]] bool is_number() const { return is_whole() || kind() == JsonKind::real; }
 
   /// Name of a member of an object; empty for any other value.
   [[nodiscard]] std::string_view key() const;
 
-  // Each of these is called on a value of its kind only.
+  // Each of these may be called only on a value of its kind.
   [[nodiscard]] bool boolean() const;
-  [[nodiscard]] double number() const;          ///< Any number, rounded to double.
-  [[nodiscard]] std::int64_t integer() const;   ///< Whole numbers; wraps beyond 2^63 - 1.
-  [[nodiscard]] std::uint64_t natural() const;  ///< Whole numbers; wraps below 0.
+  [[nodiscard]] double number() const;          ///< Value of any number, rounded to double.
+  [[nodiscard]] std::int64_t integer() const;   ///< Value of a whole number; wraps beyond 2^63 - 1.
+  [[nodiscard]] std::uint64_t natural() const;  ///< Value of a whole number; wraps below 0.
   [[nodiscard]] std::string_view text() const;
 
-  /// Number of items or members; 0 for a value that holds none.
+  /// Number of items or members; 0 for other values.
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] Iterator begin() const;
   [[nodiscard]] Iterator end() const;
-  /// Member of that name; none also where this is no object. Looks at each member in turn.
+  /// Member with that name; none if there is none or the value is no object. Looks at each member
+  /// in turn.
   [[nodiscard]] std::optional<JsonValue> find(std::string_view key) const;
   [[nodiscard]] bool contains(std::string_view key) const { return find(key).has_value(); }
 
@@ -79,22 +80,26 @@ class JsonDocument {
 
   [[nodiscard]] JsonValue root() const { return {*this, 0}; }
   [[nodiscard]] std::size_t value_count() const { return nodes_.size(); }
-  /// Steps that reading took: one for each value written and one for each member looked at again.
-  /// Linear reading keeps them below a fixed multiple of the values.
+  /// Number of steps that reading took: one for each value written and one for each member looked
+  /// at again. Linear reading keeps it below a fixed multiple of the number of values.
   [[nodiscard]] std::size_t reading_steps() const { return reading_steps_; }
 
  private:
   friend class JsonValue;
   friend class JsonBuilder;
 
-  static constexpr std::uint32_t kNoName = (1U << 28U) - 1;  ///< The root and items of lists.
+  /// Name index of the root and of items of lists, which have no name.
+  static constexpr std::uint32_t kNoName = (1U << 28U) - 1;
 
-  /// One value; what a list or an object holds follows it, and `bits` is where that ends.
+  /// One value. The contents of a list or an object follow it, and `bits` is the index at which
+  /// they end.
   struct Node {
     std::uint32_t name : 28;  ///< Index of the member's name, or kNoName.
     std::uint32_t kind : 4;
-    std::uint32_t size = 0;  ///< Letters of a text, items of a list or members of an object.
-    std::uint64_t bits = 0;  ///< The number, the offset of the text's first letter, or the end.
+    /// Number of letters of a text, items of a list or members of an object.
+    std::uint32_t size = 0;
+    /// Value of a number, offset of a text's first letter, or index at which a list or object ends.
+    std::uint64_t bits = 0;
   };
   static_assert(sizeof(Node) == 16);
 

@@ -18,10 +18,10 @@ namespace sluice::sim {
 /// JsonObject refuses, so that the error names the field.
 [[nodiscard]] JsonDocument parse_json(std::string_view text, std::string_view where);
 
-/// The whole file (`-` is standard input). Throws BadRequest naming the file and the reason.
+/// Contents of a file (`-` is standard input). Throws BadRequest naming the file and the reason.
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
-/// `value` for a message: short, on one line.
+/// Short text of `value` on one line, for messages.
 [[nodiscard]] std::string describe(const JsonValue& value);
 
 class JsonObjects;
@@ -30,7 +30,7 @@ class JsonObjects;
 /// begins with `WHERE: FIELD`. A field that is null counts as absent.
 class JsonObject {
  public:
-  /// `where` is the file, or the file and an object in it ("g.json: task \"load0\""). Throws where
+  /// `where` names the file, or the file and an object in it ("g.json: task \"load0\""). Throws if
   /// `value` is no object.
   JsonObject(const JsonValue& value, std::string where);
   JsonObject(const JsonDocument& document, std::string where)
@@ -40,19 +40,20 @@ class JsonObject {
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> keys() const;
 
-  [[nodiscard]] double number(std::string_view key) const;  ///< Finite.
+  [[nodiscard]] double number(std::string_view key) const;  ///< A number, which must be finite.
   [[nodiscard]] std::int64_t integer(std::string_view key) const;
   [[nodiscard]] bool boolean(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
-  [[nodiscard]] std::string_view text_view(std::string_view key) const;  ///< Lives in the document.
+  /// A text as a view that lives as long as the document.
+  [[nodiscard]] std::string_view text_view(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
   [[nodiscard]] std::vector<std::string_view> text_views(std::string_view key) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key) const;
   [[nodiscard]] JsonObject object(std::string_view key) const;
-  /// Throws where one item is no object, before any is read.
+  /// The objects of a list. Throws if one item is no object, before any is read.
   [[nodiscard]] JsonObjects objects(std::string_view key) const;
 
-  /// Value of `member`, which is one of json()'s, as number() would give it by name.
+  /// Value of `member`, which must be one of json()'s, as number() would give it by name.
   [[nodiscard]] double number_of(const JsonValue& member) const;
 
   [[nodiscard]] std::optional<double> find_number(std::string_view key) const;
@@ -61,7 +62,7 @@ class JsonObject {
   [[nodiscard]] std::optional<std::string> find_text(std::string_view key) const;
   [[nodiscard]] std::optional<JsonObject> find_object(std::string_view key) const;
 
-  /// The value itself; throws where absent.
+  /// The untyped value of a field; throws if it is absent.
   [[nodiscard]] JsonValue value(std::string_view key) const;
   [[nodiscard]] const JsonValue& json() const { return value_; }
 
@@ -99,9 +100,9 @@ class JsonObjects {
     std::size_t index_;
   };
 
-  /// No objects.
+  /// Makes an empty list.
   JsonObjects() = default;
-  /// Throws where `list` holds anything but objects. Item 3 is called `where` and "[3]".
+  /// Throws if `list` holds anything but objects. Item i (from 0) is called `where[i]`.
   JsonObjects(const JsonValue& list, std::string where);
 
   [[nodiscard]] std::size_t size() const { return list_ ? list_->size() : 0; }

@@ -93,7 +93,7 @@ std::string with_marks(std::string_view text) {
   return marked;
 }
 
-/// Everything that is left in `in`, which is about `expected` bytes.
+/// Rest of `in`, which is about `expected` bytes.
 std::string whole(std::istream& in, std::size_t expected) {
   std::string text;
   for (std::size_t room = expected + 1; in; room = std::max<std::size_t>(1 << 16, text.size())) {

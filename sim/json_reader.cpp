@@ -135,8 +135,9 @@ class JsonBuilder {
   JsonRules rules_;
   JsonDocument document_;
   std::unordered_map<std::string_view, std::uint32_t> indices_;
-  std::vector<std::size_t> owners_;                           ///< By name.
-  std::vector<std::pair<std::uint32_t, std::size_t>> taken_;  ///< A name and its owner before.
+  std::vector<std::size_t> owners_;  ///< Open object that gave each name last.
+  std::vector<std::pair<std::uint32_t, std::size_t>>
+      taken_;  ///< Names that changed their owner, with the owner before.
   std::vector<Open> open_;
   std::uint32_t next_name_ = JsonDocument::kNoName;
   std::optional<JsonFault> repeated_;

@@ -1,4 +1,4 @@
-// The one reader of JSON texts: linear in the text, whatever it nests.
+// Reader of JSON texts, linear in the length of the text whatever it nests.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace sluice::sim {
 
-/// When a name that an object gives twice is a fault: as soon as it is read, or only once the whole
-/// text has proved to be JSON.
+/// When a name that an object gives twice is reported: as soon as it is read, or only once the
+/// whole text has proved to be JSON.
 enum class RepeatedKey : std::uint8_t { at_once, at_the_end };
 
-/// What a reader refuses beyond what is no JSON.
+/// Additional conditions under which a reader refuses a text.
 struct JsonRules {
   RepeatedKey repeated_key = RepeatedKey::at_the_end;
-  /// A value inside more lists and objects than this is a fault; none: any depth is read.
+  /// Largest number of lists and objects around a value; none for no limit.
   std::optional<std::size_t> most_levels = std::nullopt;
 };
 
@@ -27,17 +27,18 @@ struct JsonRules {
 struct JsonFault {
   enum class Kind : std::uint8_t { syntax, number_beyond_double, repeated_key, depth, size };
   Kind kind;
-  std::size_t byte = 0;     ///< Bytes read up to and with the fault, for `syntax`; 0 for others.
+  /// Number of bytes read up to and including the fault, for `syntax`; 0 for others.
+  std::size_t byte = 0;
   std::string detail = {};  ///< The JSON library's message, or the repeated name.
 
-  /// True where the text might be JSON but for NaN, Infinity or a number that no double holds.
+  /// Whether the text might be JSON except for NaN, Infinity or a number that no double holds.
   [[nodiscard]] bool may_be_mended() const {
     return kind == Kind::syntax || kind == Kind::number_beyond_double;
   }
 };
 
-/// Reads a text of less than 4 GiB. The document takes 16 bytes a value and a byte for each letter
-/// of a text, beside the names of members, each kept once.
+/// Reads a text of less than 4 GiB. The document takes 16 bytes per value and a byte for each
+/// letter of a text, and stores each name of members once.
 [[nodiscard]] std::variant<JsonDocument, JsonFault> read_json(std::string_view text,
                                                               const JsonRules& rules = {});
 

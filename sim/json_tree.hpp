@@ -1,4 +1,5 @@
-// A document's values as a tree of nlohmann's, for what is changed or written again.
+// Conversion of a document's values to a tree of nlohmann's library, which can be changed and
+// written.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,15 +11,15 @@
 
 namespace sluice::sim {
 
-/// Keys keep their file order.
+/// Tree whose keys keep their file order.
 using Json = nlohmann::ordered_json;
 
-/// Copies of values one after the other, each with its members. `Tree` is nlohmann's json or
-/// ordered_json; a file that calls it includes <nlohmann/json.hpp>.
+/// Builds trees from values. `Tree` is nlohmann's json or ordered_json; a file that uses this class
+/// must include <nlohmann/json.hpp>.
 template <class Tree>
 class JsonTreeBuilder {
  public:
-  /// `value` and all it holds, in time linear in their number and at any depth.
+  /// Copies `value` and everything in it, in linear time and at any depth.
   static Tree build(const JsonValue& value) {
     Tree root;
     std::vector<Open> open;
@@ -37,7 +38,7 @@ class JsonTreeBuilder {
   }
 
  private:
-  /// A list or object of which some items are still to come.
+  /// A list or object of which some items are not copied yet.
   struct Open {
     Tree* tree;
     JsonValue::Iterator next;
@@ -56,13 +57,14 @@ class JsonTreeBuilder {
     open.push_back({&tree, value.begin(), value.end()});
   }
 
-  /// A new null in `tree`. Lists and objects in file order have room for all, so that none moves.
+  /// Appends a null to `tree` and returns it. Lists, and objects in file order, have reserved room
+  /// for all items, so that none moves.
   static Tree& added(Tree& tree, const JsonValue& child) {
     if (tree.is_array()) {
       return tree.template get_ref<typename Tree::array_t&>().emplace_back();
     }
     auto& members = tree.template get_ref<typename Tree::object_t&>();
-    if constexpr (kInFileOrder) {  // Its emplace() would look for the name among all members.
+    if constexpr (kInFileOrder) {  // emplace() would look for the name among all members.
       return members.emplace_back(std::string(child.key()), Tree()).second;
     } else {
       return members.emplace(std::string(child.key()), Tree()).first->second;
@@ -96,7 +98,7 @@ class JsonTreeBuilder {
   };
 };
 
-/// `value` as a tree that can be changed and written.
+/// Converts `value` to a tree that can be changed and written.
 [[nodiscard]] Json json_tree(const JsonValue& value);
 
 }  // namespace sluice::sim

@@ -1,4 +1,4 @@
-// Positions by name, for the hundreds of thousands of tasks that a graph may have.
+// Index of positions by name, fast for the hundreds of thousands of tasks that a graph may have.
 #pragma once
 
 #include <bit>
@@ -10,8 +10,8 @@
 
 namespace sluice::sim {
 
-/// A hash table in two flat arrays: a name that is absent costs one look at a slot, a name that is
-/// present one comparison more. The names live elsewhere, as long as the index.
+/// A hash table in two flat arrays: looking up an absent name reads one slot, a present one needs
+/// one more comparison. The names must outlive the index.
 class NameIndex {
  public:
   /// An index of at most `most` names, each given to add() once.
@@ -19,7 +19,7 @@ class NameIndex {
     names_.reserve(most);
   }
 
-  /// Adds `name` at the position behind the last one; false, and nothing added, where it is known.
+  /// Adds `name` at the next position; returns false, and adds nothing, if the name is known.
   bool add(std::string_view name) {
     const std::size_t hash = std::hash<std::string_view>{}(name);
     Slot& slot = slots_[slot_of(name, hash)];
@@ -45,7 +45,7 @@ class NameIndex {
 
   static std::uint32_t tag_of(std::size_t hash) { return static_cast<std::uint32_t>(hash >> 32U); }
 
-  /// The name's slot, or the empty one where it belongs: at most half of them are full.
+  /// Slot of the name, or the empty slot where it belongs; at most half of the slots are full.
   [[nodiscard]] std::size_t slot_of(std::string_view name, std::size_t hash) const {
     std::size_t at = hash & (slots_.size() - 1);
     while (slots_[at].position != kEmpty &&
