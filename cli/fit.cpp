@@ -46,7 +46,7 @@ FitRequest parse_fit(const Arguments& arguments) {
   app.add_option("--device", request.device, "name of the device, where the table has none");
   app.add_option("--source", request.source, "where the table comes from, and its licence");
   app.add_option("--multiprocessors", request.multiprocessors,
-                 "of the device (as its datasheet says, or inferred)");
+                 "number on the device (as its datasheet says, or inferred)");
   app.add_option("--trees", request.options.correction.trees,
                  "number of trees in the correction; 0 for none")
       ->check(CLI::Range(0, 10000))
