@@ -1,9 +1,10 @@
+#include "engine/execution/task_ranges.hpp"
+
 #include <nvtx3/nvToolsExt.h>
 
 #include <vector>
 
 #include "engine/execution/program.hpp"
-#include "engine/execution/task_ranges.hpp"
 
 namespace sluice::engine {
 
