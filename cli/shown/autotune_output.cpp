@@ -12,29 +12,30 @@ namespace sluice::cli {
 using planner::format_seconds;
 using Json = sim::Json;
 
-std::string round_head() {
-  return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", "round", "plan", "predicted",
-                     "measured", "error", "largest miss, a step");
+std::string iteration_head() {
+  return fmt::format("{:>9}  {:<10}{:>12}{:>12}{:>9}  {}\n", "iteration", "plan", "predicted",
+                     "measured", "error", "largest miss per step");
 }
 
-std::string round_line(const profiler::TuneRound& round) {
-  return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", round.number,
-                     round.plan_hash.substr(0, 8), format_seconds(round.predicted),
-                     format_seconds(round.measured), fmt::format("{:+.1f} %", 100 * round.error()),
-                     fmt::format("{} {:+.3f} ms", round.largest_miss.key.name,
-                                 1e3 * round.largest_miss.miss().count()));
+std::string iteration_line(const profiler::TuneIteration& iteration) {
+  return fmt::format("{:>9}  {:<10}{:>12}{:>12}{:>9}  {}\n", iteration.number,
+                     iteration.plan_hash.substr(0, 8), format_seconds(iteration.predicted),
+                     format_seconds(iteration.measured),
+                     fmt::format("{:+.1f} %", 100 * iteration.error()),
+                     fmt::format("{} {:+.3f} ms", iteration.largest_miss.key.name,
+                                 1e3 * iteration.largest_miss.miss().count()));
 }
 
-Json to_json(const profiler::TuneRound& round) {
-  return {{"round", round.number},
-          {"plan_hash", round.plan_hash},
-          {"predicted_s", round.predicted.count()},
-          {"measured_s", round.measured.count()},
-          {"error", round.error()},
+Json to_json(const profiler::TuneIteration& iteration) {
+  return {{"round", iteration.number},
+          {"plan_hash", iteration.plan_hash},
+          {"predicted_s", iteration.predicted.count()},
+          {"measured_s", iteration.measured.count()},
+          {"error", iteration.error()},
           {"largest_miss",
-           {{"key", round.largest_miss.key.name},
-            {"predicted_s", round.largest_miss.predicted.count()},
-            {"measured_s", round.largest_miss.measured.count()}}}};
+           {{"key", iteration.largest_miss.key.name},
+            {"predicted_s", iteration.largest_miss.predicted.count()},
+            {"measured_s", iteration.largest_miss.measured.count()}}}};
 }
 
 namespace {
@@ -110,7 +111,7 @@ std::string verification_table(const profiler::Verification& verification) {
                         format_seconds(plan->predicted), format_seconds(plan->measured),
                         fmt::format("{:+.1f} %", 100 * plan->error()), plan->steps);
   }
-  return text + fmt::format("{:<24}{:>12.3f}{:>12.3f}{:>9}\n", "one buffer : best depth",
+  return text + fmt::format("{:<24}{:>12.3f}{:>12.3f}{:>9}\n", "one buffer / best depth",
                             verification.predicted_ratio(), verification.measured_ratio(),
                             fmt::format("{:+.1f} %", 100 * verification.ratio_error()));
 }
@@ -123,7 +124,7 @@ Json tuned_json(const profiler::TuneOutcome& outcome,
   json["version"] = 1;
   json["holds"] = outcome.holds;
   if (sizes) json["free"] = planner::sizes_json(*sizes);
-  for (const auto& round : outcome.rounds) json["rounds"].push_back(to_json(round));
+  for (const auto& iteration : outcome.iterations) json["rounds"].push_back(to_json(iteration));
   json["verification"] = verification ? to_json(*verification) : Json(nullptr);
   json["sweep"] = Json::array();
   for (const profiler::SweepCurve& curve : curves) json["sweep"].push_back(to_json(curve));

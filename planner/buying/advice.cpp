@@ -55,7 +55,7 @@ std::string plain(const std::string& resource) {
   return resource;
 }
 
-/// "10 % more link rate takes 3.1 % off the step".
+/// One elasticity in words, such as "10 % more link rate takes 3.1 % off the step".
 std::string felt_text(const std::pair<std::string, double>& one) {
   return "10 % more " + plain(one.first) + " takes " +
          decimal(100 * (1 - std::pow(1.1, one.second)), 1) + " % off the step";
@@ -80,7 +80,7 @@ void say_what_binds(std::vector<std::string>& said, const BuyReport& report) {
   said.push_back(text + ".");
 }
 
-/// "+4 DIMMs: ...: -0.9 days for 614 USD more (5,115 USD in all)".
+/// One upgrade in words, such as "+4 DIMMs: ...: -0.9 days for 614 USD more (5,115 USD in all)".
 std::string order_text(const Upgrade& upgrade) {
   std::string text = upgrade.what;
   if (upgrade.days_saved) {
@@ -106,7 +106,7 @@ void say_what_to_add(std::vector<std::string>& said, const BuyReport& report,
   if (report.upgrades.empty()) return;
   std::string text;
   int count = 0;
-  const Upgrade* dear = nullptr;  // The least dear of what is beyond the budget.
+  const Upgrade* dear = nullptr;  // The cheapest upgrade beyond the budget.
   auto upgrades = report.upgrades;
   std::stable_partition(upgrades.begin(), upgrades.end(),
                         [](const Upgrade& one) { return one.price.has_value(); });

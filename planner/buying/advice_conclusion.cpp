@@ -16,7 +16,7 @@ std::string limits_text(const BuyRequest& request) {
   return text;
 }
 
-/// What is better for the money than the cheapest, if anything is.
+/// A machine that gives more for the money than the cheapest; empty where there is none.
 std::string better_text(const BuyReport& report, const BuyRequest& request,
                         const BuyRow& cheapest) {
   const BuyRow* better = best_for_the_money(report.rows, request);
@@ -24,14 +24,15 @@ std::string better_text(const BuyReport& report, const BuyRequest& request,
   return "; the best for the money is " + buy_text(*better);
 }
 
-/// Nothing that fits has a rent: the cheapest whose GPU has one on a host with less memory, and on
-/// what condition; empty where there is none.
+/// Where nothing that fits has a rent: the cheapest machine whose GPU can be rented on a host with
+/// less memory, and the condition for it; empty where there is none.
 std::string conditional_rent(const BuyReport& report, const BuyRequest& request) {
   const BuyRow* best = nullptr;
   double least = 0, rate = 0;
   for (const BuyRow& row : report.rows) {
     if (!row.fits || row.kind != RowKind::more_memory || !row.days || !row.phases) continue;
-    if (row.gpus == 1) continue;  // Hosts of nodes have memory to give; a card's have not.
+    // Hosts of nodes have memory to give; hosts of single cards have not.
+    if (row.gpus == 1) continue;
     if (request.days && *row.days > *request.days) continue;
     const auto known = request.prices.machines.find(row.machine.substr(0, row.machine.find(" + ")));
     if (known == request.prices.machines.end() || !known->second.rent_usd_per_hour) continue;
@@ -49,7 +50,8 @@ std::string conditional_rent(const BuyReport& report, const BuyRequest& request)
          " USD an hour that it costs with less.";
 }
 
-/// What the user's own machine does. True where that is all there is to it: it fits, in the days.
+/// Adds what the user's own machine does. Returns true where no more is to be said: it fits, within
+/// the days.
 bool say_owned(std::vector<std::string>& said, const BuyRow& own) {
   if (!own.fits) {
     said.push_back("Yours, " + own.machine + ", does not fit this job: " + own.limit +
@@ -64,7 +66,7 @@ bool say_owned(std::vector<std::string>& said, const BuyRow& own) {
   return true;
 }
 
-/// What is worth money to who has a machine that does: rented, at least twice as fast.
+/// Adds what is worth renting for a user whose own machine fits: one at least twice as fast.
 void say_sooner(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
                 const BuyRow& own) {
   constexpr double kSooner = 0.5;
@@ -79,7 +81,7 @@ void say_sooner(std::vector<std::string>& said, const BuyReport& report, const B
   if (buy != nullptr && buy->buy_usd) said.push_back("Sooner, bought: " + buy_text(*buy) + ".");
 }
 
-/// Renting is the answer; what would have to be so for buying.
+/// Adds the advice to rent, and under which conditions buying would pay.
 void say_rent(std::vector<std::string>& said, const BuyReport& report, const BuyRequest& request,
               const BuyRow& rent) {
   said.push_back("Rent, do not buy, for one such run: " + rent_text(rent) + ".");

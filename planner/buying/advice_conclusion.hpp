@@ -1,10 +1,10 @@
-// The conclusion of `sluice buy`: keep, rent or buy, and which.
+// The conclusion of `sluice buy`: keep, rent or buy, and which machine.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 
 namespace sluice::planner {
 
@@ -12,7 +12,7 @@ namespace sluice::planner {
 [[nodiscard]] std::vector<std::string> conclusion(const BuyReport& report,
                                                   const BuyRequest& request);
 
-/// The row of a machine as its catalogue or file has it; null where there is none.
+/// The row of a machine as its catalogue entry or file states it; null where there is none.
 [[nodiscard]] const BuyRow* find_row(const std::vector<BuyRow>& rows, const std::string& machine);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// Upgrades of one machine, and what its step depends on.
+// Upgrades of one machine, and the elasticities of its step.
 #include "planner/buying/buy.hpp"
 
 #include <algorithm>
@@ -22,13 +22,14 @@
 namespace sluice::planner {
 namespace {
 
-constexpr double kNudge = 1.1;  ///< Elasticities compare with this much more of a resource.
+constexpr double kNudge = 1.1;  ///< Multiple of a resource that elasticities compare with.
 
 /// A change of the base machine's numbers.
 struct Variant {
   std::string what = {};
   std::string setting = {};
-  std::vector<std::pair<std::string, std::string>> facts = {};  ///< machine.NAME = VALUE.
+  /// Values of `machine.NAME` by NAME.
+  std::vector<std::pair<std::string, std::string>> facts = {};
   std::optional<Bytes> hbm = {}, host = {};
 };
 
@@ -40,7 +41,7 @@ ResolvedMachine changed(const ResolvedMachine& machine, const Variant& variant) 
   return result;
 }
 
-/// Of a machine whose parts are unknown: what if.
+/// Hypothetical changes of a machine whose parts are unknown.
 std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
   std::vector<Variant> all;
   const auto memory = format_bytes(machine.host * 2);
@@ -62,8 +63,8 @@ std::vector<Variant> what_ifs(const ResolvedMachine& machine) {
   return all;
 }
 
-/// Rates by the name elasticities go by, each with the facts that scale together: those of
-/// machine_resources, but the link each way by itself.
+/// Names of elasticities with the facts that scale together: those of machine_resources, but with
+/// each direction of the link by itself.
 std::vector<std::pair<std::string, std::vector<std::string>>> rates(const Plan& plan) {
   std::vector<std::pair<std::string, std::vector<std::string>>> all;
   for (const MachineResource& resource : resources_of(plan)) {
@@ -88,7 +89,8 @@ class BaseMachine {
   BaseMachine(const RunConfig& config, const RunPlanning& run, const Planned* planned)
       : config_(config), run_(run), planned_(planned) {}
 
-  /// The faster of the base's own plan there and the best a quick search finds.
+  /// Step on the changed machine: the faster of the base's own plan and the best that a quick
+  /// search finds.
   [[nodiscard]] std::optional<Duration> step_of(const Variant& variant, bool search_again) const {
     const ResolvedMachine machine = changed(run_.predictor.machine(), variant);
     const Predictor predictor(
@@ -124,10 +126,10 @@ class BaseMachine {
   const Planned* planned_;
 };
 
-/// The base machine with one order more.
+/// The base machine with one more order.
 struct Ordered {
   Upgrade upgrade;
-  std::optional<Plan> plan;  ///< The best found for it.
+  std::optional<Plan> plan;  ///< The best plan found for it.
 };
 
 RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
@@ -136,7 +138,8 @@ RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
   return planning_of(other);
 }
 
-/// The faster of the base's plan there and the best a quick search finds.
+/// The upgrade by `change`, with the faster of the base's plan and the best that a quick search
+/// finds.
 Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base,
                 const std::stop_token& stop) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
@@ -159,8 +162,9 @@ Ordered ordered(const RunConfig& config, const PartChange& change, const Planned
   return result;
 }
 
-/// Returns the base machine's step: its own plan's, or that of a plan found for an upgrade where it
-/// is faster here too; a longer search would have found it, and no upgrade may take credit for it.
+/// Adds the upgrades and returns the base machine's step: that of its own plan, or of a plan found
+/// for an upgrade where that is faster on the base too. A longer search would have found it, and no
+/// upgrade may take credit for it.
 std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
                                      const BuyRequest& request, const BaseMachine& base,
                                      const Predictor& predictor, const Planned* planned) {
@@ -175,7 +179,7 @@ std::optional<Duration> add_upgrades(BuyReport& report, const RunConfig& config,
       found[i] = ordered(config, changes[i], planned, request.stop);
       add_price(found[i].upgrade, *parts, changes[i].parts, request);
     });
-    // The best plan found for any of them, on the base and on each.
+    // The best plan found for any of the upgrades is tried on the base and on each.
     const Plan* best = nullptr;
     for (const Ordered& one : found) {
       if (!before || !one.plan) continue;

@@ -3,7 +3,8 @@
 namespace sluice::planner {
 namespace {
 
-constexpr double kSameSpeed = 1.1;  ///< Longer by less is not worth money.
+/// Ratio of steps within which less time is not worth more money.
+constexpr double kSameSpeed = 1.1;
 
 bool buyable(const BuyRow& row, const BuyRequest& request, bool within) {
   if (!row.fits || row.owned || row.kind == RowKind::resident_node) return false;

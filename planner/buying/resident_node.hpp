@@ -11,26 +11,27 @@
 
 namespace sluice::planner {
 
-/// Fully sharded over the node's GPUs: master, m, v and gradients 16 bytes a parameter, and the
-/// bf16 working copy 2, divided by eight; two gathered blocks; block inputs of a micro-batch (the
-/// rest recomputed where it must be); the context.
+/// A node of GPUs that holds the model, fully sharded. Memory of one GPU: master, m, v and
+/// gradients, 16 bytes a parameter, and the bf16 working copy, 2 bytes, divided by eight; two
+/// gathered blocks; block inputs of a micro-batch (the rest recomputed where it must be); the
+/// context.
 ///
 ///   step = max(compute of one GPU's sequences with every kernel at its ceiling,
-///              3 x 2 bytes a parameter over NVLink each way)
+///              3 x 2 bytes a parameter over NVLink in each direction)
 ///
 /// A bound, not a plan: no schedule on that node is faster, and real ones reach 0.5 to 0.8 of it.
 struct ResidentNode {
-  std::string name;  ///< "8x-h100-sxm", as price files name it.
+  std::string name;  ///< Name in price files, such as "8x-h100-sxm".
   std::string gpu;
   bool fits = false;
-  Bytes needed{0}, capacity{0};  ///< Of one GPU.
+  Bytes needed{0}, capacity{0};  ///< Memory that one GPU needs, and that it has.
   Seconds step{0};
   double tokens_per_s = 0;
   std::string limit = {};  ///< "compute" or "nvlink".
 };
 
-/// One for each GPU of the catalogue that is sold in nodes of eight. Priced only by its own entry
-/// of a price file.
+/// One node for each GPU of the catalogue that is sold in nodes of eight. A node is priced only by
+/// its own entry of a price file.
 [[nodiscard]] std::vector<ResidentNode> resident_nodes(const Job& job);
 
 }  // namespace sluice::planner

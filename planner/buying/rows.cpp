@@ -56,7 +56,7 @@ std::string percent(double share) {
   return std::to_string(static_cast<int>(std::lround(100 * share))) + " %";
 }
 
-/// The largest bound but `by`, as a share of the step.
+/// The largest bound other than `by`, as a share of the step.
 std::string next_limit(const Bound& bound, Duration step) {
   std::size_t next = kBounds;
   for (std::size_t i = 0; i < kBounds; ++i) {
@@ -74,7 +74,7 @@ class RowMaker {
   RowMaker(const RunConfig& config, const BuyRequest& request)
       : config_(config), request_(request) {}
 
-  /// The machine, and where it lacks host memory its smallest sufficient kit.
+  /// The row of a machine, and where it lacks host memory that of its smallest sufficient kit.
   [[nodiscard]] std::vector<BuyRow> rows_of(const std::string& machine) const {
     std::vector<BuyRow> rows;
     std::optional<Infeasible> shortage;
@@ -107,8 +107,8 @@ class RowMaker {
     const Job job = to_job(config_);
     std::vector<BuyRow> rows;
     const std::vector<ResidentNode> nodes = resident_nodes(job);
-    // The one everybody can rent; where it does not hold the model, the smallest that does; and
-    // those the user has a price of.
+    // The node that everybody can rent; where it does not hold the model, the smallest that does;
+    // and those that the user has a price of.
     const auto usual = std::ranges::find(nodes, "8x-h100-sxm", &ResidentNode::name);
     const bool holds = usual != nodes.end() && usual->fits;
     std::string smallest;
@@ -201,7 +201,7 @@ std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request)
   if (machines.empty()) {
     for (const CatalogueMachine& machine : catalogue_machines()) machines.push_back(machine.name);
   }
-  // The machine that is asked about is a row, too.
+  // The machine that the request is about is a row too.
   const bool named = request.owned || config.machine != RunConfig().machine;
   if (named && std::ranges::find(machines, config.machine) == machines.end()) {
     machines.push_back(config.machine);

@@ -3,12 +3,13 @@
 
 #include <vector>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 
-/// Of the request's machines, those that need more memory with it, and resident nodes; fitting ones
-/// first, fastest first.
+/// Rows of the request's machines, of those that need more memory with it added, and of resident
+/// nodes; those that fit first, fastest first.
 [[nodiscard]] std::vector<BuyRow> buy_rows(const RunConfig& config, const BuyRequest& request);
 
 }  // namespace sluice::planner

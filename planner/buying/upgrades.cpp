@@ -7,7 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-/// The next larger member of an ascending list.
+/// The next larger member of an ascending list; none behind the last.
 std::optional<std::int64_t> next_of(const std::vector<std::int64_t>& numbers, std::int64_t now) {
   const auto found = std::ranges::upper_bound(numbers, now);
   return found == numbers.end() ? std::nullopt : std::optional(*found);
@@ -47,7 +47,7 @@ void add_memory(std::vector<PartChange>& changes, const Composition& parts) {
   }
 }
 
-/// Of the boards whose memory is at least 1.3 times as fast, the slowest.
+/// Adds the slowest of the boards whose memory is at least 1.3 times as fast.
 void add_board(std::vector<PartChange>& changes, const Composition& parts) {
   const CpuPart& now = find_cpu(parts.cpu);
   const double rate = memory_peak(now, parts.ram).count();
@@ -89,7 +89,7 @@ void add_gpus(std::vector<PartChange>& changes, const Composition& parts) {
       faster.push_back(&gpu);
   }
   std::ranges::sort(faster, {}, [](const GpuPart* gpu) { return product_rate(*gpu).count(); });
-  // A step up, and a large one.
+  // One step up, and a large step.
   const GpuPart* last = nullptr;
   for (const double times : {1.25, 1.9}) {
     const auto found = std::ranges::find_if(faster, [&](const GpuPart* gpu) {
@@ -135,7 +135,7 @@ std::vector<PartChange> part_changes(const Composition& parts) {
 }
 
 std::optional<Composition> with_memory_for(const Composition& parts, Bytes needed) {
-  constexpr double kUsable = 0.98;  // As compose() has it.
+  constexpr double kUsable = 0.98;  // The share that compose() uses.
   const CpuPart& cpu = find_cpu(parts.cpu);
   std::optional<Composition> best;
   for (const std::int64_t count : cpu.counts) {
@@ -147,7 +147,7 @@ std::optional<Composition> with_memory_for(const Composition& parts, Bytes neede
           static_cast<double>(needed.count())) {
         continue;
       }
-      // The least memory; of equal amounts the one that runs fastest.
+      // The least memory, and of equal amounts the one that runs fastest.
       const bool less = !best || kit.total() < best->ram.total();
       const bool faster = best && kit.total() == best->ram.total() &&
                           memory_peak(cpu, kit) > memory_peak(cpu, best->ram);

@@ -1,4 +1,4 @@
-// The JSON files of planner/catalogue as the build wrote them into the program.
+// The JSON files of planner/catalogue, as the build embeds them in the program.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ struct CatalogueFile {
 };
 
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_models_files();
-/// Whole machines that were measured.
+/// Profiles of whole machines that were measured.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_machines_files();
-/// Profiles of machines whose GPU was measured and whose host was not: what parts refer to.
+/// Profiles of machines whose GPU was measured and whose host was not; parts refer to them.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_gpus_files();
-/// gpus, cpus, ssds, builds (planner/catalogue/parts.hpp), cases
+/// Files gpus, cpus, ssds and builds (planner/catalogue/parts.hpp) and cases
 /// (planner/catalogue/validated_case.hpp).
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_parts_files();
-/// Named as the machine whose kernels they are.
+/// Kernel models, each named as the machine whose kernels it describes.
 [[nodiscard]] const std::vector<CatalogueFile>& catalogue_kernels_files();
 
 }  // namespace sluice::planner

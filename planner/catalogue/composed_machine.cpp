@@ -1,7 +1,6 @@
 #include "planner/catalogue/composed_machine.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "planner/catalogue/catalogue_files.hpp"
 #include "sim/error.hpp"
@@ -14,7 +13,7 @@ std::vector<Build> read_builds() {
   std::vector<Build> all;
   for (const CatalogueFile& file : catalogue_parts_files()) {
     if (file.name != "builds") continue;
-    const sim::Json parsed = sim::parse_json(file.text, "catalogue builds");
+    const sim::JsonDocument parsed = sim::parse_json(file.text, "catalogue builds");
     for (const auto& json : sim::JsonObject(parsed, "catalogue builds").objects("builds")) {
       all.push_back({.name = json.text("name"),
                      .parts = {.gpu = json.text("gpu"),
@@ -66,7 +65,8 @@ bool needs_c2c(const GpuPart& gpu) {
   return gpu.link == HostLink::c2c || gpu.link == HostLink::c2c_shared;
 }
 
-/// Boards that hold eight GPUs are servers'.
+/// Throws BadRequest where the board cannot hold the GPU: boards for eight GPUs are those of
+/// servers.
 void check_board(const GpuPart& gpu, const CpuPart& cpu) {
   if (!goes_with(gpu, cpu)) {
     std::string servers;
@@ -106,7 +106,8 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-/// "4x32 GiB ...": two numbers around an x, then a unit.
+/// Whether `word` states a memory kit, such as "4x32 GiB ...": two numbers around an x, then a
+/// unit.
 bool is_memory(const std::string& word) { return word.find("GiB") != std::string::npos; }
 bool is_ssd(const std::string& word) {
   const auto x = word.find('x');
@@ -125,7 +126,7 @@ void replace(Composition& parts, const std::string& word) {
   }
 }
 
-/// The build a GPU is found in: of its own name, else the first.
+/// The build that a GPU is found in: the one of its own name, else the first.
 const Build* build_of_gpu(const std::string& gpu) {
   if (const Build* own = find_build(gpu); own != nullptr && own->parts.gpu == gpu) return own;
   const auto found =
@@ -214,7 +215,7 @@ std::string composed_text(const std::optional<std::string>& base, const PartFlag
   if (flags.cpu) parts->cpu = find_cpu(*flags.cpu, "--cpu").name;
   if (flags.ram) parts->ram = parse_memory_kit(*flags.ram, "--ram");
   if (flags.ssd) parts->ssd = parse_ssd_set(*flags.ssd, "--ssd");
-  // Another CPU without its memory: as much of the kind that goes into it, one module a channel.
+  // A new CPU without a stated memory gets as much of the kind that fits it, one module a channel.
   if (flags.cpu && !flags.ram) {
     const CpuPart& cpu = find_cpu(parts->cpu);
     const std::int64_t wanted = parts->ram.total().count() >> 30;

@@ -1,4 +1,4 @@
-// Machines put together from parts: those of the catalogue, and those a user names.
+// Machines put together from parts: those of the catalogue, and those that a user names.
 #pragma once
 
 #include <optional>
@@ -21,32 +21,35 @@ struct Composition {
 struct Build {
   std::string name;
   Composition parts;
-  /// The measured profile of the catalogue that stands for these parts, where there is one.
+  /// Name of the measured profile in the catalogue that stands for these parts; none where none
+  /// does.
   std::optional<std::string> profile;
-  std::string share;  ///< What of the parts `profile` saw; empty: all.
+  std::string share;  ///< The parts that `profile` was measured with, in words; empty for all.
 };
-[[nodiscard]] const std::vector<Build>& builds();  ///< Sorted by name.
+/// All machines of the catalogue by their parts, sorted by name.
+[[nodiscard]] const std::vector<Build>& builds();
 [[nodiscard]] const Build* find_build(const std::string& name);
 
-/// Parts that replace those of a machine: `--gpu --cpu --ram --ssd`.
+/// Parts that replace those of a machine (`--gpu --cpu --ram --ssd`).
 struct PartFlags {
   std::optional<std::string> gpu, cpu, ram, ssd;
   [[nodiscard]] bool any() const { return gpu || cpu || ram || ssd; }
 };
-/// The machine `base` (a build, or composed text; none: the build of `flags.gpu`) with parts
+/// The machine `base` (a build or composed text; none for the build of `flags.gpu`) with parts
 /// replaced, as text that find_machine takes. Throws BadRequest naming the flag.
 [[nodiscard]] std::string composed_text(const std::optional<std::string>& base,
                                         const PartFlags& flags);
 
-/// "rtx-4090" (a build or a GPU), then " + PART" for each part that differs from the build's: a
-/// CPU, "4x64 GiB DDR5-5600", "2x gen4". None where the first word is no build and no GPU. Throws
-/// BadRequest for a part that is unknown, or parts that do not go together.
+/// Parses "rtx-4090" (a build or a GPU), followed by " + PART" for each part that differs from the
+/// build's: a CPU, "4x64 GiB DDR5-5600", "2x gen4". None where the first word is neither a build
+/// nor a GPU. Throws BadRequest for a part that is unknown, or parts that do not go together.
 [[nodiscard]] std::optional<Composition> find_composition(const std::string& text);
 
-/// The shortest text that find_composition reads back.
+/// The shortest text that find_composition parses as `parts`.
 [[nodiscard]] std::string to_text(const Composition& parts);
 
-/// Is there a board for both? Superchips have their own CPU, GPUs sold in nodes a server's.
+/// Whether there is a board for both. Superchips have their own CPU; GPUs sold in nodes need a
+/// server's.
 [[nodiscard]] bool goes_with(const GpuPart& gpu, const CpuPart& cpu);
 
 /// Throws BadRequest naming what does not go together, with the valid values: modules of another
@@ -54,14 +57,14 @@ struct PartFlags {
 /// than the CPU has, a GPU that needs another CPU.
 void check_parts(const Composition& parts);
 
-/// MT/s at which the CPU runs the kit: the module's, at most what it does with one or two modules a
-/// channel.
+/// MT/s at which the CPU runs the kit: the module's speed, at most what the CPU does with one or
+/// two modules a channel.
 [[nodiscard]] std::int64_t memory_speed(const CpuPart& cpu, const MemoryKit& kit);
-/// Channels x 8 bytes x MT/s.
+/// Peak rate of the host memory: channels x 8 bytes x MT/s.
 [[nodiscard]] BytesPerSecond memory_peak(const CpuPart& cpu, const MemoryKit& kit);
 
-/// The profile of checked parts: every number from a part's datasheet, or by the rule its note
-/// states.
+/// The profile of parts that check_parts accepts: every number comes from a part's datasheet, or by
+/// the rule in its note.
 [[nodiscard]] MachineProfile compose(const Composition& parts);
 
 }  // namespace sluice::planner

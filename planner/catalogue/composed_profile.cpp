@@ -1,4 +1,4 @@
-// The numbers of a machine put together from parts, each with its rule.
+// The profile of a machine put together from parts, each number with its rule.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -60,10 +60,11 @@ void set_memory(MachineProfile& machine, const GpuPart& gpu) {
                                     "0.85 of the memory bandwidth over 28 bytes a parameter");
 }
 
-/// A product that was faster where its model throttles less is not faster than the peak here.
+/// Limit of a product's rate over the peak, for a GPU whose reference throttled less than it does.
 constexpr double kMostOfPeak = 0.95;
 
-/// Curves of the measured GPU that this one is like, scaled to its own large products.
+/// Sets the kernel curves: those of the measured GPU that this one is like, scaled to its own large
+/// products.
 void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
   const MachineProfile like = reference(gpu.like);
   machine.peak_bf16 = gpu.peak_deviation > 0
@@ -105,7 +106,7 @@ void set_kernels(MachineProfile& machine, const GpuPart& gpu) {
 }
 
 struct LinkRates {
-  double h2d, d2h, h2d_duplex, d2h_duplex;  ///< Bytes/s.
+  double h2d, d2h, h2d_duplex, d2h_duplex;  ///< Bytes/s in each direction, alone and together.
   const char* source;
 };
 
@@ -130,7 +131,7 @@ LinkRates rates_of(HostLink link) {
   throw std::logic_error("no such link");
 }
 
-/// The slower end decides.
+/// The slower of the GPU's link and the CPU's PCIe generation.
 HostLink slower(HostLink gpu, int cpu_generation) {
   constexpr std::array kByGeneration = {HostLink::pcie3, HostLink::pcie4, HostLink::pcie5};
   if (gpu == HostLink::c2c || gpu == HostLink::c2c_shared) return gpu;
@@ -158,11 +159,11 @@ void set_link(MachineProfile& machine, const GpuPart& gpu, const CpuPart& cpu) {
                           {"cpu", "d2h", estimated(0.92, 0.03, measured)}};
 }
 
-/// What all cores together move of the theoretical peak. Published STREAM triads with streaming
-/// stores lie at 0.72 to 0.86 of it for DDR4 and DDR5 hosts, and CPU Adam moved 1.01 to 1.08 of the
-/// triad on two H200 hosts; LPDDR5X of a Grace somewhat more.
+/// Share of the theoretical peak of memory that all cores reach together. Published STREAM triads
+/// with streaming stores are at 0.72 to 0.86 of it for DDR4 and DDR5 hosts, and CPU Adam moved 1.01
+/// to 1.08 of the triad on two H200 hosts; LPDDR5X of a Grace somewhat more.
 constexpr double kDramShare = 0.78, kGraceShare = 0.85, kDramDeviation = 0.10;
-/// Bytes that CPU Adam moves a parameter, and parameters/s of one core (H200 host, AVX-512).
+/// Bytes that CPU Adam moves per parameter, and parameters/s of one core (H200 host, AVX-512).
 constexpr double kUpdateBytes = 28, kUpdatesACore = 0.87e9;
 
 void set_host(MachineProfile& machine, const CpuPart& cpu, const MemoryKit& kit) {
@@ -185,7 +186,8 @@ void set_host(MachineProfile& machine, const CpuPart& cpu, const MemoryKit& kit)
   machine.update.clear();
   const double most = rate / kUpdateBytes;
   const auto add = [&](std::int64_t threads) {
-    constexpr double kKnee = 4;  // How sharply cores meet memory: fits the H200 host's 1 to 16.
+    // How sharply cores meet the memory's limit: fits 1 to 16 threads of the H200 host.
+    constexpr double kKnee = 4;
     const double cores = kUpdatesACore * static_cast<double>(threads);
     const double both = std::pow(std::pow(cores, -kKnee) + std::pow(most, -kKnee), -1 / kKnee);
     machine.update[threads] = estimated(
@@ -199,7 +201,7 @@ void set_disk(MachineProfile& machine, const CpuPart& cpu, const SsdSet& ssd) {
   constexpr double kFree = 0.9;
   const SsdPart& part = find_ssd(ssd.kind);
   const double drives = static_cast<double>(ssd.count);
-  // A drive of a newer generation runs at the slot's.
+  // A drive of a newer generation than its slot runs at the slot's rate.
   const double slot = std::ldexp(1.0, std::min(0, cpu.pcie - part.pcie));
   machine.disk = estimated(kFree * drives * static_cast<double>(part.size.count()), 0.05,
                            to_text(ssd) + ", a tenth of it in use");

@@ -1,4 +1,4 @@
-// This computer as a machine before anyone measured it.
+// Estimated profile of this computer, before anyone measured it.
 #include <sched.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
@@ -25,7 +25,7 @@ Fact estimate(double value, double relative_deviation, std::string rule) {
           .note = std::move(rule)};
 }
 
-/// CPUs that the scheduler and the cgroup leave this process.
+/// Number of CPUs that the scheduler and the cgroup leave to this process.
 std::int64_t usable_cores() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -57,7 +57,8 @@ std::string architecture() {
 
 void estimate_kernels(MachineProfile& here, std::int64_t cores) {
   const std::string rule = "a core of a present-day server or laptop";
-  constexpr double kWide = 0.6;  ///< Cores differ by a factor of a few.
+  /// Relative deviation of a core's rates, since cores differ by a factor of a few.
+  constexpr double kWide = 0.6;
   here.peak_bf16 = estimate(100e9, kWide, rule + ", fp32 products");
   for (const auto& [size, rate] :
        {std::pair{1e5, 5e9}, {1e6, 20e9}, {1e7, 50e9}, {1e8, 70e9}, {1e10, 80e9}}) {

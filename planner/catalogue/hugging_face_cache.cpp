@@ -1,4 +1,4 @@
-// Model configurations in the cache that Hugging Face's tools keep on this computer.
+// Finds model configurations in the cache that Hugging Face's tools keep on this computer.
 #include <cstdlib>
 #include <vector>
 
@@ -7,7 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Where huggingface_hub keeps models: models--OWNER--NAME/snapshots/REVISION/.
+/// Folder of huggingface_hub's models: models--OWNER--NAME/snapshots/REVISION/.
 std::optional<std::filesystem::path> cache_folder() {
   const auto variable = [](const char* name) -> std::optional<std::filesystem::path> {
     const char* value = std::getenv(name);

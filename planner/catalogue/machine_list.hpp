@@ -11,21 +11,22 @@
 
 namespace sluice::planner {
 
-/// What this version does on an architecture.
+/// How far this version supports an architecture.
 struct Support {
   const char* architecture;
   const char* examples;
-  const char* state;  ///< "tested", "compiled", "predicted only".
+  const char* state;  ///< "tested", "compiled" or "predicted only".
 };
 [[nodiscard]] std::span<const Support> support();
 
-/// Counts of a profile's numbers by source: measured, datasheet, estimated.
+/// Number of the profile's facts by source: measured, datasheet, estimated.
 [[nodiscard]] std::map<std::string, int> sources(const MachineProfile& profile);
 
-/// This computer, named "here", then the catalogue.
+/// The profile of this computer, named "here", then those of the catalogue.
 [[nodiscard]] std::vector<MachineProfile> listed_machines();
 
-/// docs/schemas/machine-list.schema.json; pretty-printed, one newline at the end.
+/// The list as JSON (docs/schemas/machine-list.schema.json); pretty-printed, one newline at the
+/// end.
 [[nodiscard]] std::string machine_list_json();
 
 }  // namespace sluice::planner

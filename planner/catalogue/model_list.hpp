@@ -10,19 +10,21 @@
 
 namespace sluice::planner {
 
-inline constexpr std::int64_t kStateBytesAParameter = 12;  ///< Master, m and v of a parameter.
+/// Bytes of a parameter's fp32 master weight, m and v.
+inline constexpr std::int64_t kStateBytesAParameter = 12;
 
-/// A kind of unit of a model: embed, block, head.
+/// A kind of unit of a model: embedding, block or head.
 struct UnitRow {
   const char* name;
-  std::size_t index;   ///< Of its first unit.
-  std::int64_t times;  ///< Units of this kind.
+  std::size_t index;   ///< Index of the model's first unit of this kind.
+  std::int64_t times;  ///< Number of units of this kind.
 };
 [[nodiscard]] std::array<UnitRow, 3> unit_rows(const ModelShape& shape);
 
-/// docs/schemas/model-list.schema.json; pretty-printed, one newline at the end.
+/// All models as JSON (docs/schemas/model-list.schema.json); pretty-printed, one newline at the
+/// end.
 [[nodiscard]] std::string model_list_json();
-/// docs/schemas/model.schema.json.
+/// One model as JSON (docs/schemas/model.schema.json).
 [[nodiscard]] std::string model_json(const ModelShape& shape);
 
 }  // namespace sluice::planner

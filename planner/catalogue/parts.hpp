@@ -1,5 +1,4 @@
-// What a computer is put together from, as the catalogue states it: GPUs, CPUs with their boards,
-// memory modules, SSDs.
+// Parts of which a computer is put together: GPUs, CPUs with their boards, memory modules, SSDs.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +14,8 @@ enum class HostLink {
   pcie3,
   pcie4,
   pcie5,
-  c2c,        ///< NVLink-C2C, one GPU a CPU.
-  c2c_shared  ///< NVLink-C2C, two GPUs a CPU.
+  c2c,        ///< NVLink-C2C, one GPU per CPU.
+  c2c_shared  ///< NVLink-C2C, two GPUs per CPU.
 };
 
 struct GpuPart {
@@ -25,32 +24,33 @@ struct GpuPart {
   Bytes memory{0};
   bool inline_ecc = false;  ///< A sixteenth of the memory holds check bits.
   BytesPerSecond bandwidth{0};
-  FlopsPerSecond peak{0};     ///< Dense bf16 with fp32 accumulate.
-  double peak_deviation = 0;  ///< Relative; above 0 where it is derived from another number.
+  FlopsPerSecond peak{0};  ///< Dense bf16 FLOP/s with fp32 accumulation.
+  /// Relative deviation of `peak`; above 0 where it is derived from another number.
+  double peak_deviation = 0;
   HostLink link = HostLink::pcie4;
   double watts = 0;
-  std::string like;  ///< The measured GPU whose kernel curves it takes.
-  /// Rate of large products; none: those measured of `like`, as they are.
+  std::string like;  ///< Name of the measured GPU whose kernel curves it takes.
+  /// FLOP/s of large products; none where the rates measured on `like` hold unchanged.
   std::optional<FlopsPerSecond> saturated;
-  double saturated_deviation = 0;  ///< Relative.
+  double saturated_deviation = 0;  ///< Relative deviation of `saturated`.
   std::string rule;                ///< Where `saturated` comes from, in words.
-  std::int64_t node_gpus = 1;      ///< GPUs of the smallest host it is sold in.
+  std::int64_t node_gpus = 1;      ///< Number of GPUs in the smallest host that it is sold in.
   std::string source;
 };
 
-/// A CPU on a board with all its slots.
+/// A CPU on a board that has all of the CPU's slots.
 struct CpuPart {
   std::string name;
   std::int64_t cores = 0;
-  int pcie = 0;            ///< Generation.
-  std::int64_t lanes = 0;  ///< For GPU and SSDs.
-  std::string memory;      ///< "DDR5"
+  int pcie = 0;            ///< PCIe generation.
+  std::int64_t lanes = 0;  ///< PCIe lanes for GPU and SSDs.
+  std::string memory;      ///< Kind of memory module, such as "DDR5".
   std::int64_t channels = 0, slots = 0;
-  std::vector<std::int64_t> counts;      ///< Of modules that work.
-  std::vector<std::int64_t> speeds;      ///< MT/s with one module a channel, with two.
-  std::vector<std::int64_t> module_gib;  ///< Sizes of modules.
+  std::vector<std::int64_t> counts;      ///< Numbers of modules that work.
+  std::vector<std::int64_t> speeds;      ///< MT/s with one module a channel, then with two.
+  std::vector<std::int64_t> module_gib;  ///< Sizes of modules in GiB.
   bool c2c = false;                      ///< Joined to its GPU by NVLink-C2C.
-  bool server = false;                   ///< On boards of nodes with several GPU modules.
+  bool server = false;                   ///< Sold on boards of nodes with several GPU modules.
   std::string source;
 };
 
@@ -59,24 +59,24 @@ struct SsdPart {
   int pcie = 0;
   Bytes size{0};
   BytesPerSecond read{0}, write{0};
-  double endurance = 0;  ///< Bytes that may be written a byte of size.
+  double endurance = 0;  ///< Bytes that may be written in the drive's life, per byte of its size.
   std::string source;
 };
 
-/// "4x32 GiB DDR5-5600".
+/// A set of equal memory modules, such as "4x32 GiB DDR5-5600".
 struct MemoryKit {
   std::int64_t count = 0;
   std::int64_t module_gib = 0;
   std::string kind;
-  std::int64_t speed = 0;  ///< MT/s.
+  std::int64_t speed = 0;  ///< Speed in MT/s.
   [[nodiscard]] Bytes total() const { return Bytes((count * module_gib) << 30); }
   friend bool operator==(const MemoryKit&, const MemoryKit&) = default;
 };
 [[nodiscard]] std::string to_text(const MemoryKit& kit);
-/// "32 GiB DDR5-5600": one module, as price files name it.
+/// One module of the kit as price files name it, such as "32 GiB DDR5-5600".
 [[nodiscard]] std::string module_text(const MemoryKit& kit);
 
-/// "2x gen4".
+/// A set of equal SSDs, such as "2x gen4".
 struct SsdSet {
   std::int64_t count = 0;
   std::string kind;
@@ -88,17 +88,19 @@ struct SsdSet {
 [[nodiscard]] const std::vector<CpuPart>& cpu_parts();
 [[nodiscard]] const std::vector<SsdPart>& ssd_parts();
 
-/// Throw BadRequest `FIELD: "name" is unknown; did you mean ...; one of ...`.
+/// Finds a part by name. Throws BadRequest `FIELD: "name" is unknown; did you mean ...; one of
+/// ...`.
 [[nodiscard]] const GpuPart& find_gpu(const std::string& name, const std::string& field = "gpu");
 [[nodiscard]] const CpuPart& find_cpu(const std::string& name, const std::string& field = "cpu");
 [[nodiscard]] const SsdPart& find_ssd(const std::string& name, const std::string& field = "ssd");
 
-/// Throw BadRequest naming `field` and how to write it. Only the wording is checked here; whether a
-/// CPU takes the modules, check() of planner/catalogue/composed_machine.hpp says.
+/// Parses a memory kit. Throws BadRequest naming `field` and how to write it. Checks only the
+/// wording; check_parts() of planner/catalogue/composed_machine.hpp says whether a CPU takes the
+/// modules.
 [[nodiscard]] MemoryKit parse_memory_kit(const std::string& text, const std::string& field = "ram");
 [[nodiscard]] SsdSet parse_ssd_set(const std::string& text, const std::string& field = "ssd");
 
-/// Speeds that modules of a kind are made for, MT/s, ascending.
+/// Speeds in MT/s that modules of a kind are made for, ascending.
 [[nodiscard]] const std::vector<std::int64_t>& module_speeds(const std::string& kind);
 
 [[nodiscard]] const char* to_string(HostLink link);

@@ -1,4 +1,4 @@
-// Where profiles, calibration and plans stay between commands.
+// The user's store: where profiles, calibration and plans stay between commands.
 #pragma once
 
 #include <filesystem>
@@ -11,19 +11,19 @@
 
 namespace sluice::planner {
 
-/// A folder: profiles/HASH.json, calibration/HASH.jsonl, plans/JOB-PROFILE.json. Folders are made
-/// on the first write.
+/// A folder with profiles/HASH.json, calibration/HASH.jsonl and plans/JOB-PROFILE.json. Folders are
+/// made on the first write.
 class Store {
  public:
   explicit Store(std::filesystem::path root) : root_(std::move(root)) {}
-  /// $SLUICE_HOME, else $XDG_DATA_HOME/sluice, else ~/.local/share/sluice.
+  /// The user's store: $SLUICE_HOME, else $XDG_DATA_HOME/sluice, else ~/.local/share/sluice.
   [[nodiscard]] static Store of_user();
 
   [[nodiscard]] const std::filesystem::path& root() const { return root_; }
-  /// The profile written last for this device kind (any kind where none is given).
+  /// The profile written last for this device kind (for any kind where none is given).
   [[nodiscard]] std::optional<MachineProfile> newest_profile(
       std::optional<DeviceKind> device = std::nullopt) const;
-  /// Returns the file's path.
+  /// Writes the profile and returns the path of its file.
   std::filesystem::path save(const MachineProfile& profile) const;
   [[nodiscard]] std::filesystem::path calibration_file(const std::string& profile_hash) const;
   [[nodiscard]] Calibration calibration(const std::string& profile_hash) const;

@@ -1,4 +1,5 @@
-// Predictions that were made before a run and then held against it: how far to trust one like them.
+// Predictions that were made before a run and then compared with it; they tell how far to trust a
+// similar prediction.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,24 @@
 namespace sluice::planner {
 
 struct ValidatedCase {
-  std::string name;  ///< The row's name in the folder of results that `source` cites.
+  std::string name;  ///< Name of the case's row in the folder of results that `source` cites.
   std::string gpu, architecture, model;
-  std::int64_t parameters = 0, seq_len = 0, tokens = 0;  ///< Tokens of a step.
-  double measured = 0, predicted = 0;                    ///< Tokens/s.
+  /// Parameters of the model, tokens of a sequence, and tokens of a step.
+  std::int64_t parameters = 0, seq_len = 0, tokens = 0;
+  double measured = 0, predicted = 0;  ///< Tokens/s measured and predicted.
   std::string source;
-  /// Positive where the run was faster than predicted.
+  /// Relative error of the prediction; positive where the run was faster than predicted.
   [[nodiscard]] double error() const { return measured / predicted - 1; }
 };
 
 [[nodiscard]] const std::vector<ValidatedCase>& validated_cases();
 
-/// The case most like the job on the machine: another architecture counts as a factor of 8, and
-/// parameters, tokens a step and sequence length by their ratios.
+/// The case most similar to the job on the machine: another architecture counts as a factor of 8,
+/// and parameters, tokens a step and sequence length count by their ratios.
 [[nodiscard]] const ValidatedCase& nearest_case(const Job& job, const MachineProfile& machine);
 
-/// "qwen2.5-7b on h200, 32768 tokens a step: measured 10.3 % fewer tokens/s
-/// than predicted".
+/// One line on the case, such as "qwen2.5-7b on h200, 32768 tokens a step: measured 10.3 % fewer
+/// tokens/s than predicted".
 [[nodiscard]] std::string to_text(const ValidatedCase& found);
 
 }  // namespace sluice::planner

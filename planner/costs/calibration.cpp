@@ -6,8 +6,8 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "planner/files/whole_file.hpp"
 #include "planner/files/append_file.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 #include "sim/trace_json.hpp"
@@ -47,7 +47,7 @@ CalibrationSample to_sample(const JsonObject& json) {
 
 void read_line(const std::string& line, const std::string& where, const std::string& profile_hash,
                Calibration& calibration) {
-  const Json parsed = sim::parse_json(line, where);
+  const sim::JsonDocument parsed = sim::parse_json(line, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kCalibrationSchema) {
     json.fail("schema", std::string("must be \"") + kCalibrationSchema + "\"");
@@ -71,8 +71,8 @@ CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b) 
   const double apart = b.value - a.value;
   CalibrationSample merged = a;
   merged.value = a.value + apart * n_b / n;
-  // Of two groups with variances about their own means: within plus between (Chan et al. 1979,
-  // eq. 2.1, for population variances).
+  // The deviation of two groups with variances about their own means is within plus between (Chan
+  // et al. 1979, eq. 2.1, for population variances).
   merged.deviation =
       std::sqrt((n_a * a.deviation * a.deviation + n_b * b.deviation * b.deviation) / n +
                 apart * apart * n_a * n_b / (n * n));

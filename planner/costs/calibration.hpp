@@ -12,44 +12,48 @@
 
 namespace sluice::planner {
 
-/// One or more measurements of the tasks of a cost key.
+/// The `source` of samples that with_siblings adds; the cost model calls them fitted, not measured.
+inline constexpr const char* kSiblingSource = "sibling";
+
+/// Measurements of the tasks of one cost key: their mean, deviation and number.
 struct CalibrationSample {
   std::string profile_hash;
   CostKey key;
-  /// Seconds of a task running alone (its latency and links uncontended); for keys that name a
-  /// rate, amount per second.
+  /// Seconds of a task running alone (its latency and links uncontended). For keys that name a rate
+  /// (is_rate), amount per second.
   double value = 0;
-  double deviation = 0;  ///< Standard deviation of one measurement, same unit.
+  double deviation = 0;  ///< Standard deviation of one measurement, in the unit of `value`.
   std::int64_t count = 1;
-  std::string source;  ///< "autotune", "probe", "train": who measured.
-  std::string time;    ///< UTC, "2026-01-31T12:00:00Z".
-  /// By what clock: CUPTI's records, CUDA events, or the CPU's.
+  std::string source;  ///< The command that measured: "autotune", "probe" or "train".
+  std::string time;    ///< UTC time of the measurement, such as "2026-01-31T12:00:00Z".
+  /// The clock that measured: CUPTI's records, CUDA events, or the CPU's clock.
   sim::SpanSource timing = sim::SpanSource::clock;
   friend bool operator==(const CalibrationSample&, const CalibrationSample&) = default;
 };
 
 using Calibration = std::map<CostKey, CalibrationSample>;
 
-/// Count-weighted mean; the deviation is that of all measurements together. The later time stays,
-/// with who measured and how.
+/// Merges two samples of one key: the count-weighted mean, and the deviation of all measurements
+/// together. Time, source and clock are those of the later sample.
 [[nodiscard]] CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b);
 
-/// `learnt`, which began with `known`: a key that was known and came out with another value (by
-/// more than rounding) is merged, so that what runs taught does not depend on their order.
+/// `learnt`, a calibration that began as `known`, in which every known key whose value changed by
+/// more than rounding is merged with its known sample. So the result does not depend on the order
+/// of runs.
 [[nodiscard]] Calibration merged(const Calibration& known, Calibration learnt);
 
-/// Appends and flushes one JSON line a sample. Throws EnvironmentError when the disk is full;
+/// Appends one JSON line a sample and flushes. Throws EnvironmentError when the disk is full;
 /// earlier lines stay whole.
 void append_calibration(const std::filesystem::path& file,
                         std::span<const CalibrationSample> samples);
-/// Appends a line that makes load_calibration forget everything of `profile_hash` before it.
+/// Appends a line that makes load_calibration forget all earlier samples of `profile_hash`.
 void reset_calibration(const std::filesystem::path& file, const std::string& profile_hash);
-/// Samples of `profile_hash`, merged by key; empty where there is no file. A last line that a
-/// crash cut short is ignored; any other malformed line throws BadRequest with its number.
+/// Reads the samples of `profile_hash`, merged by key; empty where there is no file. A last line
+/// that a crash cut short is ignored; any other malformed line throws BadRequest with its number.
 [[nodiscard]] Calibration load_calibration(const std::filesystem::path& file,
                                            const std::string& profile_hash);
 
-/// Now, UTC, to the second.
+/// The current UTC time to the second, such as "2026-01-31T12:00:00Z".
 [[nodiscard]] std::string utc_now();
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// Symmetric positive definite systems.
+// Solver for symmetric positive definite systems.
 #pragma once
 
 #include <optional>
@@ -6,16 +6,16 @@
 
 namespace sluice::planner {
 
-/// L of A = L L^T.
+/// Cholesky factor L of a symmetric positive definite matrix A = L L^T.
 class Cholesky {
  public:
-  /// `matrix`: n x n by rows, of which the lower triangle is read. Nothing where it is not positive
-  /// definite.
+  /// Factorizes an n x n matrix given by rows, of which only the lower triangle is read. None where
+  /// the matrix is not positive definite.
   [[nodiscard]] static std::optional<Cholesky> of(std::vector<double> matrix, std::size_t n);
 
-  /// x of A x = `right`, n numbers.
+  /// The solution x of A x = `right`, n numbers.
   [[nodiscard]] std::vector<double> solve(std::vector<double> right) const;
-  /// Of det A.
+  /// Logarithm of the determinant of A.
   [[nodiscard]] double log_determinant() const;
 
  private:

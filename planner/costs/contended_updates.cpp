@@ -13,7 +13,7 @@ bool same_rates(const TaskCost& a, const TaskCost& b) {
   return a.cap == b.cap && a.weight == b.weight && a.uses == b.uses;
 }
 
-/// The one cost of copies that way, of any size.
+/// The cost of copies in this direction if it is the same for all sizes; else none.
 std::optional<TaskCost> copy_cost(const Job& job, const ProfileCostModel& costs,
                                   CopyDirection direction) {
   std::optional<TaskCost> cost;
@@ -41,13 +41,14 @@ std::optional<TaskCost> update_cost(const Job& job, const ProfileCostModel& cost
   return cost;
 }
 
-/// A flow of a lane.
+/// One lane's flow and its cost.
 struct Flow {
   const char* lane;
   const TaskCost* cost;
 };
 
-/// Rates of flows that run together, beside lanes that use no link.
+/// Rates of flows that run together; `computes` says whether the compute lane, which uses no link,
+/// runs beside them.
 std::vector<double> rates_of(const ProfileCostModel& costs, const std::vector<Flow>& flows,
                              bool computes, std::int64_t threads) {
   const std::vector<CostModel::LinkCapacity> links = costs.links();

@@ -1,4 +1,4 @@
-// What CPU updates lose to copies by what they share: the host's memory and cores.
+// Slowdown of CPU updates by copies that share the host's memory and cores.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 
 namespace sluice::planner {
 
-/// How fast an update and copies beside it are, while they run together.
+/// Rates of an update and of the copies that run at the same time.
 struct SharedRates {
-  double update = 0;        ///< Parts of the fastest update's rate,
-  double h2d = 0, d2h = 0;  ///< and of the fastest copies'; 0 of what does not run.
-  bool computes = false;    ///< Whether the device does.
+  double update = 0;  ///< Rate of the update over the fastest update's rate.
+  /// Rates of the copies over the fastest copies' rates; 0 in a direction without a copy.
+  double h2d = 0, d2h = 0;
+  bool computes = false;  ///< Whether the device computes at the same time.
 };
 
-/// Of an update on every number of threads beside copies of each way and of both, with the device
-/// computing and not: shares and interference as simulations have them. None where copies or
-/// updates of several sizes differ in rate or weight, as calibrated ones do, for then some may run
-/// beside others at no loss; and where the device is the host, whose passes take of the cores.
+/// Rates of an update on every number of threads, beside copies in either direction and in both,
+/// with the device computing and not, by the simulator's sharing and interference. None where
+/// copies or updates of different sizes differ in rate or weight, as calibrated ones may, and where
+/// the device is the host, whose passes use its cores.
 [[nodiscard]] std::optional<std::vector<SharedRates>> shared_rates(const Job& job,
                                                                    const ProfileCostModel& costs,
                                                                    const FastestRates& fastest);

@@ -1,5 +1,5 @@
-// What a task is (work), what it is called by calibration (cost key), and how long it takes (cost
-// model).
+// The work of a task, its cost key (its name in calibration), and the interface of cost models,
+// which give each task its time.
 #pragma once
 
 #include <cstdint>
@@ -15,39 +15,41 @@
 
 namespace sluice::planner {
 
-/// A matrix product of [m, k] by [k, n], `count` times.
+/// `count` matrix products of [m, k] by [k, n].
 struct Gemm {
-  /// Of products of experts, one for each of `count`: what the rows are that a router deals out, m
-  /// forward and of the input's gradient (rows_back), k of the weights'.
+  /// The dimension that depends on the router, in products of experts (one for each of `count`):
+  /// the rows m of the forward product (rows) and of the input's gradient (rows_back), or the inner
+  /// dimension k of the weights' gradient (terms).
   enum class Dealt { nothing, rows, rows_back, terms };
   std::int64_t m, n, k;
   std::int64_t count = 1;
   Dealt dealt = Dealt::nothing;
 };
 
-/// Causal attention of `sequences` sequences of `length` tokens.
+/// Causal attention over `sequences` sequences of `length` tokens.
 struct AttentionWork {
   std::int64_t sequences = 0, length = 0, heads = 0, kv_heads = 0, head_dim = 0;
   bool backward = false;
-  std::int64_t prior = 0;  ///< Keys before the first query, of earlier chunks of the sequences.
-  std::optional<std::int64_t> window = std::nullopt;  ///< Keys a query sees, itself included.
-  /// What a CUDA device reads and writes to add up gradients of keys and values over runs
+  std::int64_t prior = 0;  ///< Keys before the first query, from earlier chunks of the sequences.
+  /// Keys visible to a query, itself included; none for all.
+  std::optional<std::int64_t> window = std::nullopt;
+  /// Bytes that a CUDA device reads and writes to add up gradients of keys and values over runs
   /// (planner/scratch/attention_shape.hpp).
   Bytes sums{0};
-  std::int64_t narrow_keys = 0;  ///< Keys that runs of one head read (narrow_run_time).
+  std::int64_t narrow_keys = 0;  ///< Keys read by runs of one head (see narrow_run_time).
 };
 
-/// FLOPs that the arithmetic needs (planner/costs/work.cpp has the equations).
+/// FLOPs that the arithmetic needs, by the equations in planner/costs/work.cpp.
 [[nodiscard]] Flops flops(const Gemm& gemm);
 [[nodiscard]] Flops flops(const AttentionWork& attention);
 
-/// Work of one compute task or update; all quantities exact.
+/// Work of one compute task or update; all quantities are exact.
 struct Work {
   std::vector<Gemm> gemms;
   std::vector<AttentionWork> attention;
   Bytes streamed{0};            ///< Bytes that element-wise kernels read and write.
-  std::int64_t kernels = 0;     ///< Launches.
-  std::int64_t parameters = 0;  ///< Of an optimizer update.
+  std::int64_t kernels = 0;     ///< Number of kernel launches.
+  std::int64_t parameters = 0;  ///< Parameters that an optimizer update updates.
   std::int64_t threads = 1;     ///< Threads of a CPU update.
   [[nodiscard]] Flops flops() const;
 };
@@ -56,66 +58,69 @@ struct Work {
 enum class Pass {
   embed_forward,
   block_forward,
-  block_route,    ///< Of a mixture of experts: block_forward up to the router.
-  block_experts,  ///< The rest of it.
+  block_route,    ///< With a mixture of experts: block_forward up to and with the router.
+  block_experts,  ///< With a mixture of experts: block_forward behind the router.
   loss,
-  head_forward,  ///< Final norm, head and loss; of a split sequence, its last token alone.
+  /// Final norm, head and loss without backward; with split sequences, of the last token alone.
+  head_forward,
   block_recompute_input,
   block_recompute_selective,
-  block_recompute_attention,  ///< From x, k, v and the attention output.
-  block_recompute_kv,         ///< From x, k and v.
+  block_recompute_attention,  ///< Rest of the record from x, k, v and the attention output.
+  block_recompute_kv,         ///< Rest of the record from x, k and v.
   block_backward,
   embed_backward,
   combine,
   norm
 };
 
-/// Work of `pass` for one micro-batch (for combine and norm: of `unit`, once).
-/// `position`: which chunk of its sequence the micro-batch is, where sequences are split.
+/// Work of `pass` for one micro-batch; for combine and norm, work on `unit` once a step. `position`
+/// is the number of the micro-batch's chunk in its sequence, where sequences are split.
 [[nodiscard]] Work work_of(const Job& job, Pass pass, std::size_t unit, std::int64_t position = 0);
 
-/// Experts that `tokens` tokens go to on average, of a router that favours none:
-/// E (1 - (1 - k / E)^T), to the nearest, at least k.
+/// Number of different experts that `tokens` tokens use on average with a router that favours none:
+/// E (1 - (1 - k / E)^T) rounded to the nearest, at least k.
 [[nodiscard]] std::int64_t expected_experts(const Experts& experts, std::int64_t tokens);
 
-/// Tasks of one key have one cost: "forward/block", "update/block/t1", "copy/h2d", ... plus the
-/// sizes that matter.
+/// Name of a cost: tasks with equal keys have equal costs. "forward/block", "update/block/t1",
+/// "copy/h2d", ... plus the sizes that matter.
 struct CostKey {
   std::string name;
   friend bool operator==(const CostKey&, const CostKey&) = default;
   friend auto operator<=>(const CostKey&, const CostKey&) = default;
 };
 
-/// Where a cost came from.
+/// What a cost rests on.
 enum class Evidence { measured, fitted, datasheet };
 
-/// A task's timing as the simulator takes it, before links are bound: uncontended rate and what it
-/// uses.
+/// A task's timing for the simulator, before link names become link ids: its rate without
+/// contention, and what it uses.
 struct TaskCost {
   Seconds latency{0};
   Amount amount{0};  ///< Seconds of work (compute), bytes (copies) or parameters (updates).
-  Rate cap{0};       ///< Uncontended rate, amount per second.
+  Rate cap{0};       ///< Rate without contention, amount per second.
   double weight = 1;
-  std::vector<std::pair<std::string, double>> uses;  ///< Link name, units per unit of amount.
-  /// Share of what the lane gains by rest, where that is known (boost_share); 0 without products.
+  /// Name of each link used, and units of it per unit of amount.
+  std::vector<std::pair<std::string, double>> uses;
+  /// Share of the lane's boost that the task gains (boost_share), where the machine has a boost; 0
+  /// without products.
   double boosts = 0;
   Evidence evidence = Evidence::datasheet;
   double relative_deviation = 0;  ///< Standard deviation over value.
-  /// Of a pass or transfer that was measured, or by what such ones took beside the profile's times:
-  /// it errs on its own. Others err with all that rest on the same facts.
+  /// The error of this cost is independent of others: it was measured, or scaled from measured
+  /// passes. Other costs err together with all that rest on the same facts.
   bool errs_alone = false;
 };
 
 enum class CopyDirection { h2d, d2h, disk_read, disk_write };
 
-/// Costs of one machine: a profile and its calibration. Immutable; safe to share between threads.
+/// Costs of tasks on one machine: a profile and its calibration. Immutable; safe to share between
+/// threads.
 class CostModel {
  public:
   virtual ~CostModel() = default;
-  /// Backend whose scratch and kernels the costs are of.
+  /// The backend whose scratch and kernels the costs describe.
   [[nodiscard]] virtual DeviceKind device() const { return DeviceKind::host; }
-  /// Links of the machine with capacities, and interference between lanes by name: added to every
-  /// graph.
+  /// A link of the machine and its capacity, which every step graph declares.
   struct LinkCapacity {
     std::string name;
     Rate capacity;
@@ -124,7 +129,8 @@ class CostModel {
     std::string on, from;
     double factor;
   };
-  /// The compute lane's boost: a time is of a lane that never rests (sim/boost.hpp).
+  /// Boost of the compute lane: its rule by which rest makes tasks faster than their stated times
+  /// (sim/boost.hpp).
   struct LaneBoost {
     double gain, most;
     Seconds window;
@@ -133,10 +139,10 @@ class CostModel {
   };
   [[nodiscard]] virtual std::optional<LaneBoost> boost() const { return std::nullopt; }
   [[nodiscard]] virtual std::vector<LinkCapacity> links() const = 0;
-  /// Of the disk: added to graphs of plans that use it.
+  /// Links of the disk, for graphs of plans that use it.
   [[nodiscard]] virtual std::vector<LinkCapacity> disk_links() const { return {}; }
-  /// While the CPU optimizer has `threads`; 0: each pair's mildest, which bounds of all plans rest
-  /// on.
+  /// Interference between lanes while the CPU optimizer has `threads` threads. For `threads` 0 each
+  /// pair's mildest factor, on which bounds over all plans rest.
   [[nodiscard]] virtual std::vector<LaneInterference> interference(std::int64_t threads) const = 0;
   [[nodiscard]] std::vector<LaneInterference> interference() const { return interference(0); }
   [[nodiscard]] virtual TaskCost compute(const CostKey& key, const Work& work) const = 0;
@@ -145,7 +151,7 @@ class CostModel {
   [[nodiscard]] virtual TaskCost cpu_update(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost launch(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost data(const CostKey& key, std::int64_t tokens) const = 0;
-  /// Hash of profile and calibration together; predictions record it.
+  /// Hash of profile and calibration together, which predictions record.
   [[nodiscard]] virtual std::string hash() const = 0;
 };
 

@@ -33,30 +33,30 @@ namespace {
 
 struct Sized {
   double size, seconds, weight;
-  double deviation;  ///< Relative.
+  double deviation;  ///< Relative standard deviation.
 };
 
-/// seconds = fixed + each * size.
+/// A line of time in size: seconds = fixed + each * size.
 struct Line {
   double fixed = 0, each = 0;
   [[nodiscard]] double at(double size) const { return fixed + each * size; }
 };
 
-/// Relative, of a sample that is not far off.
+/// Smallest relative deviation of a sample that is not far off.
 constexpr double kLeastDeviation = 0.02;
-/// Of the rate that a profile states, in this fit: it may be wrong by half, and one sample of more
-/// than twice the usual fixed time outweighs it.
+/// Relative deviation of the rate that a profile states, in this fit: it may be wrong by half, and
+/// one sample of more than twice the usual fixed time outweighs it.
 constexpr double kStatedDeviation = 1;
-/// Of a copy or an update: to wake threads, to start a copy, to stamp its end.
+/// Usual fixed seconds of a copy or an update: to wake threads, to start a copy, to stamp its end.
 constexpr double kUsualFixedSeconds = 5e-5;
 
 double square(double x) { return x * x; }
 
-/// Least squares of relative errors, neither number negative: what is off by a millisecond of a
-/// hundred says nothing of tasks of one.
+/// Least squares of relative errors with neither number negative: an error of one millisecond in a
+/// hundred tells nothing of tasks of one millisecond.
 class RelativeLine {
  public:
-  /// `before`: the line of the round before this one, none in the first.
+  /// `before` is the line of the previous iteration; none in the first.
   RelativeLine(const FamilyRate& stated, const std::optional<Line>& before) {
     if (!(stated.per_second > 0)) return;
     // fixed / usual and (each / stated - 1) / kStatedDeviation, as residuals in units of
@@ -89,7 +89,7 @@ class RelativeLine {
     return {0, v1_ / vv_};
   }
 
-  /// Of what is known of the time in proportion, the part that is the profile's word: 0 to 1.
+  /// Share of the knowledge about the time in proportion that comes from the profile, 0 to 1.
   [[nodiscard]] double stated_part() const {
     return stated_weight_ > 0 ? stated_weight_ / (vv_ - uv_ * uv_ / uu_) : 0;
   }
@@ -105,7 +105,7 @@ RelativeLine relative_line(const std::vector<Sized>& samples, const FamilyRate& 
   return line;
 }
 
-/// Relative; by its median, so that one sample that is far off does not count.
+/// Relative miss of the samples by their median, so that one far-off sample does not count.
 double usual_miss(const std::vector<Sized>& samples, const Line& line) {
   std::vector<double> misses;
   misses.reserve(samples.size());

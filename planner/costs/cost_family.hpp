@@ -1,4 +1,4 @@
-// Calibrated costs of tasks that differ in size alone, as a curve in that size.
+// Calibrated costs of tasks that differ in size alone, as a line in that size.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace sluice::planner {
 
-/// A key of tasks that differ in size alone: "update/cpu/t1/4096/gbf16" is size 4096 of the family
-/// "update/cpu/t1/" + "/gbf16".
+/// A cost key split into size and family: "update/cpu/t1/4096/gbf16" is size 4096 of the family
+/// "update/cpu/t1/" + "/gbf16". Views into the key's text.
 struct SizedKey {
   double size;
   std::string_view before, after;
@@ -19,7 +19,7 @@ struct SizedKey {
   }
 };
 
-/// The last component that is a whole number; none where there is no such component.
+/// Splits `key` at its last component that is a whole number; none where it has no such component.
 [[nodiscard]] std::optional<SizedKey> sized(std::string_view key);
 
 struct SizedTime {
@@ -27,22 +27,22 @@ struct SizedTime {
   double relative_deviation;
 };
 
-/// What a profile says of a family: units of size a second, 0 where it says nothing, and the fixed
-/// time of each task, 0 where it states none.
+/// What a profile says of a family of costs: size units per second (0 where it says nothing), and
+/// the fixed seconds of each task (0 where it states none).
 struct FamilyRate {
   double per_second;
   double relative_deviation;
   double fixed_seconds = 0;
 };
 
-/// Seconds of `key` from the samples of its family: a fixed time and one in proportion to size,
-/// neither negative, by least squares of relative errors in which samples that are far off count
-/// little. `stated` is one more, weak, observation: where samples are so small that their time is
-/// all but fixed, large sizes go at that rate. None for a key without size, or without samples.
+/// Seconds of `key` from the samples of its family, as a fixed time plus a time in proportion to
+/// size, neither negative. Fitted by least squares of relative errors, in which far-off samples
+/// count little. `stated` is one more, weak, observation for families whose samples are so small
+/// that their time is all but fixed. None for a key without size or a family without samples.
 [[nodiscard]] std::optional<SizedTime> from_family(const Calibration& calibration,
                                                    const CostKey& key, const FamilyRate& stated);
 
-/// Of the mean of the sample's measurements, over its value.
+/// Standard deviation of the mean of the sample's measurements, over its value.
 [[nodiscard]] double relative_deviation(const CalibrationSample& sample);
 
 }  // namespace sluice::planner

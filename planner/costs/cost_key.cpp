@@ -58,7 +58,7 @@ std::string state_suffix(const Job& job) {
   return std::string(".s") + to_string(job.optimizer.state);
 }
 
-/// Sizes of a job that compute costs depend on; job_named_by reads them.
+/// Sizes of a job on which compute costs depend, as text that job_named_by parses.
 std::string cost_signature(const Job& job) {
   const ModelShape& m = job.model;
   std::string text = "|h" + std::to_string(m.hidden) + ".i" + std::to_string(m.intermediate) +

@@ -8,7 +8,6 @@
 #include "planner/costs/lane_boost.hpp"
 #include "planner/costs/lane_interference.hpp"
 #include "planner/costs/profile_rates.hpp"
-#include "planner/costs/sibling_costs.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 
@@ -20,8 +19,8 @@ constexpr const char* kD2hLink = "pcie_d2h";
 constexpr const char* kDramLink = "dram";
 constexpr const char* kCoresLink = "cores";
 
-/// Sharing weights of copies over their rates alone, on CUDA machines whose profile has none (class
-/// comment).
+/// Sharing weights of copies over their rates alone, for CUDA machines whose profile has none (see
+/// the class comment).
 constexpr double kH2dWeight = 1;
 constexpr double kD2hWeight = 2;
 
@@ -43,7 +42,7 @@ ProfileCostModel::ProfileCostModel(MachineProfile profile, Calibration calibrati
   text.add("profile", profile_hash(profile_));
   text.add("contention", switches_.contention).add("dispatch", switches_.dispatch);
   text.add("latency", switches_.latency).add("interference", switches_.interference);
-  // Younger than the hash.
+  // Added later: profiles without it keep their hash.
   if (!switches_.boost) text.add("boost", false);
   for (const auto& [key, sample] : calibration_) {
     text.add(key.name, sample.value).add("deviation", sample.deviation).add("count", sample.count);
@@ -142,7 +141,7 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
   cost.latency = Seconds(switches_.latency ? profile_.copy_latency.value : 0);
   cost.evidence = evidence_of(link);
   cost.relative_deviation = deviation_of(link);
-  // Seconds alone, where known, leave the link's share of the time as it is and correct its rate.
+  // Known seconds of the task alone keep the share of latency and correct the rate.
   const auto take_seconds = [&](double seconds, double deviation, Evidence evidence) {
     const double latency = std::min(cost.latency.count(), seconds / 2);
     if (!(seconds > 0) || !(size > 0)) return;
@@ -169,7 +168,7 @@ TaskCost ProfileCostModel::copy(const CostKey& key, CopyDirection direction, Byt
     const CalibrationSample* const known = sample(hand_off_key(direction));
     cost.latency += Seconds(known != nullptr ? known->value : profile_.copy_gap.value);
   }
-  // A link carries what was measured on it: its capacity may be a datasheet's.
+  // A link carries what was measured on it, even where its capacity is a datasheet's.
   cost.uses.emplace_back(down ? kH2dLink : kD2hLink,
                          std::min(1.0, link.value / std::max(cost.cap.count(), 1.0)));
   if (profile_.device == DeviceKind::cuda) {
@@ -228,8 +227,8 @@ TaskCost ProfileCostModel::launch(const CostKey& key, const Work& work) const {
 }
 
 TaskCost ProfileCostModel::data(const CostKey& key, std::int64_t tokens) const {
-  // Two int32 a token, gathered by one thread: far below the noise of anything else, so that the
-  // rate of one core's memory copy (5 GB/s, low for any machine here) does until it is measured.
+  // Two int32 a token, gathered by one thread: far below the noise of anything else, so the rate of
+  // one core's memory copy (5 GB/s, low for any machine here) will do until it is measured.
   constexpr double kGatherBytesPerSecond = 5e9;
   TaskCost cost;
   cost.cap = Rate(1);

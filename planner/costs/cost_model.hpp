@@ -1,4 +1,4 @@
-// Costs from a machine profile and its calibration.
+// Cost model made of a machine profile and its calibration.
 #pragma once
 
 #include <memory>
@@ -11,47 +11,49 @@
 
 namespace sluice::planner {
 
-/// Whether calibrated values of `key` are amounts per second: copies and updates whose key names no
-/// size ("copy/h2d" is bytes/s after the latency, "update/cpu/t1" parameters/s; "copy/h2d/4194304"
-/// is seconds).
+/// Whether calibrated values of `key` are amounts per second: true for copies and updates whose key
+/// names no size ("copy/h2d" is bytes/s after the latency, "update/cpu/t1" parameters/s; but
+/// "copy/h2d/4194304" is seconds).
 [[nodiscard]] bool is_rate(const CostKey& key);
 
-/// Of calibration: seconds from the end of a copy to the start of the next one of its lane where
-/// nothing else keeps it. Spans of copies do not hold them, so that they add to a copy's latency.
+/// Calibration's key for the seconds between the end of a copy and the start of the lane's next one
+/// where nothing else delays it. Spans of copies do not hold them, so they add to a copy's latency.
 [[nodiscard]] CostKey hand_off_key(CopyDirection direction);
 
-/// One cost a task, in this order of evidence:
+/// The cost of every task, in this order of evidence:
+///
 ///   measured  the calibrated value of the task's own cost key;
 ///   fitted    passes over a block: planner/costs/sibling_costs.hpp, where a Predictor asks; copies
-///   and
-///             updates: a line in size through the calibrated values of the same family
-///             (the key without its size); everything else, and they without samples: the
-///             profile's measured facts;
+///             and updates: a line in size through the calibrated values of the same family (the
+///             key without its size); everything else, and these without samples: the profile's
+///             measured facts;
 ///   datasheet the profile's datasheet or estimated facts.
+///
 /// A calibrated value is the seconds of the task running alone; for a key that names a rate
 /// (`is_rate`), amount per second.
 ///
-/// From the profile, S = summed over the task's work:
+/// From the profile, with S the sum over the task's work:
+///
 ///   compute    S(flops / gemm rate(flops)) + S(flops / attention rate)
 ///              + S(expert_product_time) of experts on CUDA machines
 ///              + streamed / hbm_bandwidth + parameters / device_update + kernels x kernel_overhead
 ///   copy       copy_latency + hand-off (hand_off_key, else copy_gap) + bytes / link rate
 ///   update     parameters / update rate(threads)
 ///   launch     kernels x launch
-/// Rates of products, attention and updates are planner/costs/profile_rates.hpp's.
+///
+/// Rates of products, attention and updates are those of planner/costs/profile_rates.hpp.
 ///
 /// Links: pcie_h2d and pcie_d2h (a copy uses one unit a byte), dram (the profile's coefficients)
-/// and cores; of plans that use the disk also disk_read, disk_write and, where the profile has what
-/// both move together, disk. On the host backend a compute task is a flow of seconds that uses one
-/// core; everywhere an update uses threads / rate core-seconds a parameter. Flows that use cores
-/// weigh one over their use on the host backend, so that cores are shared evenly; on CUDA machines
-/// a flow weighs its own uncontended rate, so that all slow down in proportion, times what the
-/// profile states for copies (h2d_weight, d2h_weight), fitted by `sluice probe`; 1 and 2 where it
-/// states none: on an H200 host writes to host memory kept their rate against 14 threads of Adam
-/// while reads lost a quarter.
+/// and cores; for plans that use the disk also disk_read, disk_write and, where the profile has the
+/// rate of both together, disk. On the host backend a compute task is a flow of seconds that uses
+/// one core; everywhere an update uses threads / rate core-seconds a parameter. On the host backend
+/// the weight of a flow that uses cores is one over its use, so that cores are shared evenly. On
+/// CUDA machines a flow's weight is its rate without contention, so that all slow down in
+/// proportion, times the profile's factor for copies (h2d_weight, d2h_weight), fitted by `sluice
+/// probe`; 1 and 2 where the profile has none.
 ///
 /// Boost (lane_boost.hpp): passes with products or attention are faster after the lane rested;
-/// their times, calibrated ones too, are those of a lane that never does.
+/// their times, calibrated ones too, are those of a lane that never rests.
 class ProfileCostModel : public CostModel {
  public:
   ProfileCostModel(MachineProfile profile, Calibration calibration, CostSwitches switches = {});
@@ -74,7 +76,7 @@ class ProfileCostModel : public CostModel {
   [[nodiscard]] const CostSwitches& switches() const { return switches_; }
 
  private:
-  /// Of `amount` units at the profile's rate, or as calibration knows it.
+  /// Cost of `amount` units at the calibrated rate or time of `key`, else at the profile's `rate`.
   [[nodiscard]] TaskCost at_rate(const CostKey& key, double amount, const Fact& rate) const;
   [[nodiscard]] TaskCost disk_transfer(const CostKey& key, CopyDirection direction,
                                        Bytes bytes) const;

@@ -16,14 +16,14 @@ namespace sluice::planner {
   return fact.source == Source::measured ? Evidence::fitted : Evidence::datasheet;
 }
 
-/// Adds parts of one task: seconds, their deviation (independent between parts) and the evidence
-/// that most of the time rests on.
+/// Sum of the parts of one task's time: seconds, their deviation (independent between parts), and
+/// the evidence that most of the time rests on.
 class CostParts {
  public:
   void add(Seconds time, double relative_deviation, Evidence evidence);
-  /// `amount` at the rate of `fact`; nothing where the fact is absent.
+  /// Adds the seconds of `amount` at the rate `fact`; nothing where the rate is 0.
   void add_rate(double amount, const Fact& fact);
-  /// `count` times the duration `fact`.
+  /// Adds `count` times the duration `fact`.
   void add_times(double count, const Fact& fact);
 
   [[nodiscard]] Seconds total() const { return total_; }

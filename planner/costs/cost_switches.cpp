@@ -11,7 +11,7 @@ void switch_term(CostSwitches& switches, const std::string& name, const std::str
   for (const auto& [term, member] : kCostTerms) {
     names.emplace_back(term);
     if (name != term) continue;
-    // YAML's and people's words.
+    // Accepts the words of YAML and of people.
     if (value != "on" && value != "off" && value != "true" && value != "false") {
       throw BadRequest("term." + name + ": \"" + value + "\" must be on or off");
     }

@@ -1,4 +1,4 @@
-// The terms of the model of time that can be turned off, to see what each is worth.
+// Switches for the terms of the model of time, to measure what each contributes.
 #pragma once
 
 #include <array>
@@ -8,17 +8,18 @@
 
 namespace sluice::planner {
 
-/// Terms of the model (docs/explanation/model-of-time.md).
+/// The terms of the model of time that are on (docs/explanation/model-of-time.md).
 struct CostSwitches {
-  bool contention = true;    ///< Tasks share host DRAM and cores.
-  bool dispatch = true;      ///< The launcher's time.
-  bool latency = true;       ///< Fixed time before a copy flows, and kernel overheads.
+  bool contention = true;  ///< Tasks share host DRAM and cores.
+  bool dispatch = true;    ///< Launching kernels takes the launcher time.
+  /// Copies have a fixed time before their bytes flow, and kernels an overhead.
+  bool latency = true;
   bool interference = true;  ///< A lane slows another although no link is full.
   bool boost = true;         ///< A device that rested computes faster.
   friend bool operator==(const CostSwitches&, const CostSwitches&) = default;
 };
 
-/// Every term with its name.
+/// Every term of the model of time with its name.
 inline constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 5> kCostTerms = {
     {{"contention", &CostSwitches::contention},
      {"dispatch", &CostSwitches::dispatch},
@@ -26,11 +27,12 @@ inline constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 5> kCo
      {"interference", &CostSwitches::interference},
      {"boost", &CostSwitches::boost}}};
 
-/// Turns the term `name` on or off, as `value` says. Throws BadRequest naming the term, with the
-/// nearest known one.
+/// Turns the term `name` on or off as `value` says. Throws BadRequest naming the nearest known
+/// term.
 void switch_term(CostSwitches& switches, const std::string& name, const std::string& value);
 
-/// For what runs a prediction or advises by it. Throws BadRequest naming a term that is off.
+/// Throws BadRequest naming a term that is off. Called before a prediction is executed or advice is
+/// given by it.
 void require_all_terms(const CostSwitches& switches);
 
 /// Names of the terms that are off, in kCostTerms' order.

@@ -12,7 +12,8 @@ constexpr const char* kReadLink = "disk_read";
 constexpr const char* kWriteLink = "disk_write";
 constexpr const char* kBothLink = "disk";
 
-/// A byte crosses host memory twice: by the drive, and for its checksum (a rule).
+/// Bytes of host memory traffic per byte of a disk transfer (a rule): by the drive, and for its
+/// checksum.
 constexpr double kDramPerByte = 2;
 /// Core-seconds of a byte's checksum: XXH3 at 10 GB/s, low for any machine here (estimated).
 constexpr double kCoresPerByte = 1e-10;
@@ -45,14 +46,15 @@ TaskCost ProfileCostModel::disk_transfer(const CostKey& key, CopyDirection direc
   cost.uses.emplace_back(reads ? kReadLink : kWriteLink, share(rate.value));
   const double both = profile_.disk_both.value;
   if (both > 0) {
-    // Where the other way alone is faster than both, a byte of it takes less of the shared link;
-    // this way takes more, so that both at once move what was measured, as much each way.
+    // Where the other direction alone is faster than both together, its bytes take less of the
+    // shared link, and bytes of this direction more, so that both at once move what was measured,
+    // half in each direction.
     const Fact& other = reads ? profile_.disk_write : profile_.disk_read;
     const double others = std::min(1.0, both / std::max(other.value, 1.0));
     const double alone = both / std::max(cost.cap.count(), 1.0);
     cost.uses.emplace_back(kBothLink, std::min(2 - others, alone));
   }
-  // Beside each other both ways are as fast, however much faster one of them is alone.
+  // When both directions run they are equally fast, however much faster one of them is alone.
   if (profile_.device == DeviceKind::cuda) cost.weight = both > 0 ? both / 2 : cost.cap.count();
   share_dram(cost, kDramPerByte);
   share_cores(cost, kCoresPerByte);

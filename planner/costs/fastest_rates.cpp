@@ -10,8 +10,8 @@
 namespace sluice::planner {
 namespace {
 
-/// The fastest bytes/s of copies of up to `largest` bytes. A line through samples is fastest at one
-/// of its ends, so the smallest chunk and the largest copy stand for all sizes.
+/// The fastest bytes/s of copies of these sizes. A line through samples is fastest at one of its
+/// ends, so the smallest chunk and the largest copy stand for all sizes.
 double fastest_copy(const ProfileCostModel& costs, CopyDirection direction,
                     const std::vector<std::int64_t>& sizes) {
   double best = 0;
@@ -43,7 +43,7 @@ void add_fastest_update(const Job& job, const ProfileCostModel& costs,
   }
 }
 
-/// A few sizes on a line: the smallest chunk and every unit whole.
+/// Sizes of copies to look at: the smallest chunk, and every unit whole.
 std::vector<std::int64_t> copied_sizes(const std::vector<std::int64_t>& units,
                                        std::int64_t element) {
   std::vector<std::int64_t> all{4096};
@@ -54,7 +54,7 @@ std::vector<std::int64_t> copied_sizes(const std::vector<std::int64_t>& units,
   return all;
 }
 
-/// Pieces of state on a line: the smallest, and those of units whole.
+/// Sizes of disk transfers to look at: the smallest, and every unit's state whole.
 std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int64_t>& units) {
   std::vector<std::int64_t> all{kDiskAlign.count()};
   for (const std::int64_t size : units) all.push_back((disk_element(job) * size).count());
@@ -64,7 +64,7 @@ std::vector<std::int64_t> disk_sizes(const Job& job, const std::vector<std::int6
 }  // namespace
 
 FastestRates fastest_rates(const Job& job, const ProfileCostModel& costs) {
-  std::vector<std::int64_t> units;  // Blocks are equal.
+  std::vector<std::int64_t> units;  // One block stands for all, which are equal.
   for (const std::size_t unit : {std::size_t{0}, std::size_t{1}, unit_count(job.model) - 1}) {
     units.push_back(unit_padded_size(job.model, unit));
   }

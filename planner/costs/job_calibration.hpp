@@ -1,4 +1,4 @@
-// What is known of a machine, as it is of one job.
+// A machine's calibration, completed for one job.
 #pragma once
 
 #include "planner/costs/calibration.hpp"
@@ -7,9 +7,9 @@
 
 namespace sluice::planner {
 
-/// `calibration` as predictions of `job` take it: with what measured passes tell of others
-/// (sibling_costs.hpp), updates on the CPU pooled (pooled_updates.hpp), and what copies cost this
-/// job's kernels (launch_delay.hpp).
+/// `calibration` as predictions of `job` use it: with samples derived for passes that were never
+/// measured (sibling_costs.hpp), CPU updates pooled over thread counts (pooled_updates.hpp), and
+/// the delay that copies cause this job's kernels (launch_delay.hpp).
 [[nodiscard]] Calibration job_calibration(const Job& job, const MachineProfile& profile,
                                           Calibration calibration);
 

@@ -16,7 +16,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Of one block and one micro-batch.
+/// Sizes of one block and one micro-batch.
 struct MicroBatchSizes {
   std::int64_t tokens, hidden, query, key_value, intermediate, element;
   explicit MicroBatchSizes(const Job& job)
@@ -48,7 +48,7 @@ AttentionWork attention_of(const Job& job, bool backward, std::int64_t position)
   return work;
 }
 
-/// Norm, q, k and v products, biases, q/k norms and RoPE, attention.
+/// Adds the norm, the q, k and v products, biases, q/k norms and RoPE, and attention.
 void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
                         std::int64_t position) {
   work.gemms.push_back({s.tokens, s.query, s.hidden});
@@ -60,7 +60,7 @@ void add_attention_half(Work& work, const Job& job, const MicroBatchSizes& s,
 
 enum class Side { in, out };
 
-/// Equal chunks of a micro-batch's tokens, and the rest.
+/// Chunks of a micro-batch's tokens: equal ones, and the rest.
 struct Chunks {
   std::int64_t tokens, count;
 };
@@ -75,7 +75,7 @@ std::int64_t mlp_chunks(const Job& job) {
   return (job.micro_tokens() + job.mlp_tokens() - 1) / job.mlp_tokens();
 }
 
-/// gate and up, or down: of all experts where there are any, or of each chunk.
+/// Products of gate and up, or of down: of all experts where there are any, or of each chunk.
 std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side side) {
   std::int64_t wide = s.intermediate, networks = 1;
   Gemm::Dealt dealt = Gemm::Dealt::nothing;
@@ -95,7 +95,7 @@ std::vector<Gemm> feed_forward(const Job& job, const MicroBatchSizes& s, Side si
   return products;
 }
 
-/// The router's product, and tokens gathered for their experts.
+/// Adds the router's product, and the gathering of tokens for their experts.
 void add_router(Work& work, const Job& job, const MicroBatchSizes& s) {
   if (!job.model.experts) return;
   work.gemms.push_back({s.tokens, job.model.experts->count, s.hidden});
@@ -103,21 +103,21 @@ void add_router(Work& work, const Job& job, const MicroBatchSizes& s) {
   work.kernels += 3;
 }
 
-/// o product, residual.
+/// Adds the o product and the residual.
 void add_residual(Work& work, const MicroBatchSizes& s) {
   work.gemms.push_back({s.tokens, s.hidden, s.query});
   work.streamed += s.streams(s.hidden, 3);
   work.kernels += 2;
 }
 
-/// Norm, gate and up products.
+/// Adds the norm and the gate and up products.
 void add_gate_up(Work& work, const Job& job, const MicroBatchSizes& s) {
   for (const Gemm& g : feed_forward(job, s, Side::in)) work.gemms.push_back(g);
   work.streamed += s.streams(s.hidden, 2);
   work.kernels += 3 * mlp_chunks(job);
 }
 
-/// What recomputation rebuilds of a block after its attention.
+/// Adds what recomputation rebuilds of a block after its attention.
 void add_rebuilt_tail(Work& work, const Job& job, const MicroBatchSizes& s) {
   add_residual(work, s);
   if (job.chunks_mlp()) return;
@@ -125,14 +125,14 @@ void add_rebuilt_tail(Work& work, const Job& job, const MicroBatchSizes& s) {
   add_gate_up(work, job, s);
 }
 
-/// SwiGLU, down product, residual.
+/// Adds SwiGLU, the down product and the residual.
 void add_down(Work& work, const Job& job, const MicroBatchSizes& s) {
   for (const Gemm& g : feed_forward(job, s, Side::out)) work.gemms.push_back(g);
   work.streamed += s.streams(s.intermediate, 3) + s.streams(s.hidden, 3);
   work.kernels += 3 * mlp_chunks(job);
 }
 
-/// The two products that follow from forward product `g`.
+/// Adds the two backward products of the forward product `g`.
 void add_backward_of(Work& work, const Gemm& g) {
   const bool dealt = g.dealt == Gemm::Dealt::rows;
   work.gemms.push_back({g.m, g.k, g.n, g.count, dealt ? Gemm::Dealt::rows_back : g.dealt});

@@ -17,14 +17,15 @@ namespace {
 
 constexpr std::string_view kUpdateOnThreads = "update/cpu/t";
 
-/// Minutes apart rates differ by more than the rounds of one probe.
+/// Deviation between runs minutes apart over that between the repetitions of one probe.
 constexpr double kRunsOverRounds = 2;
-/// Standard deviations of logarithms: of a machine's level from its probe's, of a number of threads
-/// from its machine's.
+/// Standard deviations of logarithms: of a machine's level from its probe's, and of a number of
+/// threads from its machine's.
 constexpr double kOfMachine = 0.08, kOfThreads = 0.05;
-/// Cores that the launcher, the lanes and whatever else runs need.
+/// Cores that the launcher, the lanes and other processes need.
 constexpr std::int64_t kOwnCores = 2;
-/// Parameters of an update that counts half: smaller ones are fixed time, and say little of a rate.
+/// Parameters of an update that counts half: smaller ones are mostly fixed time, and tell little of
+/// a rate.
 constexpr double kSmall = 2e7;
 
 std::optional<std::int64_t> threads_of(std::string_view before) {
@@ -37,11 +38,12 @@ std::optional<std::int64_t> threads_of(std::string_view before) {
 
 double variance_of(double deviation) { return deviation * deviation; }
 
-/// What the samples of one number of threads say.
+/// Samples of one number of threads, and their level.
 struct UpdateLevel {
   std::vector<CalibrationSample*> samples;
-  double own = 0;  ///< Variance of the level from its machine's: a probe's word may be unsure.
-  double sum = 0, weight = 0;  ///< Of logarithms of seconds over the profile's.
+  /// Variance of the level from its machine's, including the probe's own uncertainty.
+  double own = 0;
+  double sum = 0, weight = 0;  ///< Sums over logarithms of seconds over the profile's.
   [[nodiscard]] double mean() const { return sum / weight; }
 };
 

@@ -1,4 +1,4 @@
-// What runs on all numbers of threads say together of the CPU's updates.
+// Pools calibrated CPU updates over all numbers of threads.
 #pragma once
 
 #include "planner/costs/calibration.hpp"
@@ -6,14 +6,13 @@
 
 namespace sluice::planner {
 
-/// Scales the samples of the CPU's updates, for a prediction. A run tells what its number of
-/// threads took while it ran; on a shared host that is a tenth more or less a minute later. So each
-/// number's level (seconds over those by the profile's rates) becomes that of all numbers together,
-/// and of its own distance from it the part that is more than runs differ by: a normal model of the
-/// machine's level, each number's, and each run's, by what a probe saw of rates from round to
-/// round. Where rounds agree, nothing changes; nor where no probe measured the rates. Numbers that
-/// leave the engine's own threads fewer than two cores stand for themselves: beside a launcher and
-/// copies they are slower than a probe's, and tell nothing of fewer.
+/// Scales the samples of CPU updates for a prediction. A run measures its own number of threads at
+/// its own time, but a shared host's rates drift. So each number's level (seconds over those by the
+/// profile's rates) is drawn towards the level common to all numbers, as far as its distance from
+/// it is explained by the drift between runs: a normal model of the machine's level, each number's
+/// and each run's, with the deviations that a probe saw between its repetitions. Unchanged where
+/// those agree or where no probe measured the rates. Numbers of threads that leave fewer than two
+/// cores to the engine's own threads are left out.
 [[nodiscard]] Calibration with_pooled_updates(const MachineProfile& profile,
                                               Calibration calibration);
 

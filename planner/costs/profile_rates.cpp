@@ -20,17 +20,18 @@ Fact between(const Fact& a, const Fact& b, double share) {
   return fact;
 }
 
-/// By the last query.
+/// Keys that the last query sees.
 std::int64_t keys_seen(const AttentionWork& attention) {
   const std::int64_t seen = attention.length + attention.prior;
   return std::min(seen, attention.window.value_or(seen));
 }
 
-/// Rate of attention by shape over the profile's: L / (L + half) over the same at the length that
-/// the profile's rate is of, times the head dimension's share. L: keys that the last query sees.
-/// Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head dimension 128: 309,
-/// 544, 654 TFLOP/s at 1024, 4096, 16384 tokens; 64: 486), within 5 % from 1024 tokens on; backward
-/// follows FlashAttention-3 (arXiv 2407.08608, H100: 316 to 561 TFLOP/s at 128, 272 to 474 at 64).
+/// Rate of attention by shape over the profile's: L / (L + half) over its value at the length that
+/// the profile's rate is for, times the head dimension's share. L is the number of keys that the
+/// last query sees. Forward is fitted to the tables of ai-dynamo/aiconfigurator for H100 (head
+/// dimension 128: 309, 544, 654 TFLOP/s at 1024, 4096, 16384 tokens; 64: 486), within 5 % from 1024
+/// tokens on; backward follows FlashAttention-3 (arXiv 2407.08608, H100: 316 to 561 TFLOP/s at 128,
+/// 272 to 474 at 64).
 double attention_share(const AttentionWork& attention) {
   const auto keys = static_cast<double>(keys_seen(attention));
   const double half = attention.backward ? 800 : 1100;
@@ -40,9 +41,9 @@ double attention_share(const AttentionWork& attention) {
   return by_length * (attention.head_dim <= 64 ? small_heads : 1);
 }
 
-/// Between the points of the nearest head size, in the logarithm of the keys that the last query
-/// sees. Shorter sequences than any follow attention_share, longer ones the longest, less surely
-/// so: 4 and 8 times as long were within 1 %, 16 times 20 % slower (docs/design/attention.md).
+/// Rate of attention interpolated between the points of the nearest head size, in the logarithm of
+/// the keys that the last query sees. Shorter sequences than any point follow attention_share;
+/// longer ones take the longest point's rate with a larger deviation (docs/design/attention.md).
 Fact measured_attention(std::span<const AttentionPoint> points, const AttentionWork& attention) {
   const auto distance = [&](const AttentionPoint& point) {
     return std::abs(std::log2(static_cast<double>(point.head_dim)) -
@@ -146,7 +147,7 @@ Fact attention_rate(const MachineProfile& profile, const AttentionWork& attentio
   if (!(rate.value > 0)) return gemm_rate(profile, flops(attention));
   const Fact& ceiling =
       attention.backward ? profile.attention_backward_ceiling : profile.attention_forward_ceiling;
-  // A rate without a ceiling above it is of all shapes.
+  // Without a ceiling above it, a rate holds for all shapes.
   if (profile.device == DeviceKind::host || rate.value >= ceiling.value) return rate;
   const double share = std::min(attention_share(attention), ceiling.value / rate.value);
   rate.value *= share;

@@ -12,13 +12,14 @@
 namespace sluice::planner {
 namespace {
 
-/// Standard deviations of logarithms: of one measurement from the next, of a pass's ratio from the
-/// others' at that place, of ratios far apart, and by the share of element-wise kernels.
+/// Standard deviations of logarithms: between measurements of one pass, between passes at one
+/// place, between places far apart, and per share of element-wise kernels.
 constexpr double kOfRuns = 0.02, kOfPass = 0.02, kOfPlace = 0.03, kOfElementShare = 0.3;
-/// Sizes a factor e^length apart are far apart (PassPlace::log_sizes).
+/// Lengths of correlation: sizes that differ by a factor e^length are far apart
+/// (PassPlace::log_sizes).
 constexpr std::array kLengths{0.5, 1.0, 2.0, 2.0};
 static_assert(kLengths.size() == std::tuple_size_v<decltype(PassPlace::log_sizes)>);
-/// Of passes that run the same kernels forward.
+/// Correlation of passes that run the same forward kernels.
 constexpr double kForwardCorrelation = 0.9;
 
 bool runs_forward(Pass pass) {
@@ -26,7 +27,7 @@ bool runs_forward(Pass pass) {
          pass == Pass::block_recompute_selective;
 }
 
-/// At scale 1, without what one measurement differs from the next.
+/// Covariance of two passes at scale 1, without the deviation between measurements.
 double covariance(const PassPlace& a, const PassPlace& b) {
   const bool same = a.pass == b.pass;
   if (!same && !(runs_forward(a.pass) && runs_forward(b.pass))) return 0;

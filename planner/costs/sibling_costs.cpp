@@ -13,17 +13,17 @@
 namespace sluice::planner {
 namespace {
 
-/// Of the measured passes that tell of one: the nearest.
+/// Number of measured passes, the nearest, that a pass is derived from.
 constexpr std::size_t kMostSiblings = 96;
 
 struct PassOfUnit {
   Pass pass;
   std::size_t unit;
 };
-/// Passes that tell of each other.
+/// Passes that inform each other.
 using PassGroup = std::vector<PassOfUnit>;
 
-/// Of every pass with a cost key of its own; unit 1 is a block.
+/// Groups of all passes with a cost key of their own; unit 1 is a block.
 std::vector<PassGroup> passes_of(const Job& job) {
   const std::size_t head = unit_count(job.model) - 1;
   return {{{Pass::block_forward, 1},
@@ -68,7 +68,7 @@ class Siblings {
       for (auto it = calibration_.lower_bound(CostKey{pass});
            it != calibration_.end() && it->first.name.starts_with(pass); ++it) {
         const std::optional<Job> other = job_named_by(it->first, job_);
-        // What the job has in common with this one by assumption, the key has to say, too.
+        // The key must state everything that this job is assumed to have in common with `like`.
         if (!other || compute_key(*other, p.pass, p.unit) != it->first) continue;
         const double time = profile_time(*other, p);
         if (!(time > 0) || !(it->second.value > 0)) continue;

@@ -1,9 +1,9 @@
-// Equations, of a product of [m, k] by [k, n] and of attention heads of dimension d:
+// Equations, for a product of [m, k] by [k, n] and for attention heads of dimension d:
 //   matrix product                          2 m n k FLOPs
 //   causal attention of one head, L tokens  P = visible (query, key) pairs = L (L + 1) / 2, fewer
 //                                           under a sliding window; forward 4 d P FLOPs (scores and
 //                                           values), backward 10 d P (scores again, dV, dP, dQ, dK)
-//   ... of chunks that attend to `prior` keys before them: P = L (L + 1) / 2 + L prior
+//   chunks with `prior` keys before them    P = L (L + 1) / 2 + L prior
 #include <algorithm>
 #include <cmath>
 

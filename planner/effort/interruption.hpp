@@ -7,13 +7,13 @@
 
 namespace sluice::planner {
 
-/// What a search throws once its stop token was asked to stop.
+/// Thrown by a search once its stop token was asked to stop.
 class Interrupted : public Error {
  public:
   Interrupted() : Error(ExitCode::interrupted, "interrupted") {}
 };
 
-/// Searches call this before each plan they simulate.
+/// Throws Interrupted if `stop` was requested. Searches call it before each plan they simulate.
 inline void throw_if_stopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Interrupted();
 }

@@ -11,8 +11,8 @@
 
 namespace sluice::planner {
 
-/// Calls `body(i)` for i in 0 .. count - 1, on up to `threads` threads, this one included. Rethrows
-/// the exception of the least index that threw.
+/// Calls `body(i)` for i in 0 to count - 1, on up to `threads` threads including the caller.
+/// Rethrows the exception of the smallest index that threw.
 template <class Body>
 void parallel_for(std::size_t count, std::int64_t threads, const Body& body) {
   std::atomic<std::size_t> next{0};

@@ -1,4 +1,4 @@
-// How long a user lets a search take, as a multiple of the usual.
+// The effort of a search, stated by a user as a multiple of the usual one.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace sluice::planner {
 
-/// Tasks that a search `times` as long as the usual may build and simulate, at least one. Throws
-/// BadRequest naming `field` where it is not above 0 and at most a million.
+/// Number of tasks that a search of `times` the usual effort may build and simulate, at least one.
+/// Throws BadRequest naming `field` where `times` is not above 0 and at most a million.
 [[nodiscard]] std::int64_t search_effort(double times, const std::string& field);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// What a search may do, and for how long.
+// Limits of a search: what it may choose, and for how long it runs.
 #pragma once
 
 #include <chrono>
@@ -10,23 +10,25 @@
 
 namespace sluice::planner {
 
-/// Spaces of up to this many plans are gone through as a whole.
+/// Spaces of up to this many plans are searched exhaustively.
 inline constexpr std::int64_t kSmallSpace = 1'000'000;
 
-/// What a search may do and for how long.
+/// Limits of a search: what it may choose, and for how long it runs.
 struct SearchSettings {
-  Pins pins;                 ///< Plan fields the user fixed.
-  std::int64_t effort = 0;   ///< Tasks that may be built and simulated in all; 0: kUsualEffort.
-  std::int64_t threads = 2;  ///< That simulate at a time; the result does not depend on it.
-  /// Spaces of up to so many plans are gone through as a whole: the gap is then 0.
+  Pins pins;  ///< Plan fields that the user fixed.
+  /// Number of tasks that may be built and simulated in all; 0 for kUsualEffort.
+  std::int64_t effort = 0;
+  /// Number of simulations that run at a time; the result does not depend on it.
+  std::int64_t threads = 2;
+  /// Spaces of up to this many plans are searched exhaustively; the optimality gap is then 0.
   std::int64_t exhaustive = kSmallSpace;
-  std::stop_token stop = {};  ///< Once asked to stop, the search throws Interrupted.
-  /// When a search that found a plan that fits is to end: what it finds then depends on the machine
-  /// it runs on. Without it `effort` alone counts, and the same request gives the same plan.
+  std::stop_token stop = {};  ///< Once stop is requested, the search throws Interrupted.
+  /// Time at which a search that has found a fitting plan ends; its result then depends on the
+  /// speed of this computer. Without it `effort` alone counts, and equal requests give equal plans.
   std::optional<std::chrono::steady_clock::time_point> until = std::nullopt;
 
   [[nodiscard]] bool is_late() const { return until && std::chrono::steady_clock::now() >= *until; }
-  /// When `part` of the time that is left until then will be over.
+  /// The time at which `part` of what is left until `until` will be over; none without `until`.
   [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> part_of_time(
       double part) const {
     if (!until) return std::nullopt;
@@ -36,11 +38,11 @@ struct SearchSettings {
   }
 };
 
-/// The gap that ends a search.
+/// Optimality gap at which a search ends.
 inline constexpr double kNearEnough = 0.02;
-/// Some seconds on two cores.
+/// Effort of a usual search: some seconds on two cores.
 inline constexpr std::int64_t kUsualEffort = 3'000'000;
-/// Enough to know whether anything fits, and about how fast.
+/// Effort of a quick search: enough to know whether anything fits, and roughly how fast.
 inline constexpr std::int64_t kQuickEffort = 400'000;
 
 }  // namespace sluice::planner

@@ -41,8 +41,8 @@ class Batches {
 
 bool hidden(const BatchPoint& point) { return point.fits && point.exposed <= kHidden; }
 
-/// The least of 1 .. most for which `holds`, true from somewhere on, as far as it is known by the
-/// deadline; none where it never is.
+/// The smallest of 1 to `most` for which `holds`, which is monotone, as far as the deadline allows;
+/// none where none does.
 template <class Holds>
 std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
                                   const Deadline& deadline = {}) {
@@ -51,7 +51,7 @@ std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
     if (high >= most || deadline.is_over()) return std::nullopt;
     high = std::min(most, 2 * high);
   }
-  std::int64_t low = high / 2;  // Does not hold; or 0.
+  std::int64_t low = high / 2;  // Known not to hold, or 0.
   while (high - low > 1 && !deadline.is_over()) {
     const std::int64_t middle = low + (high - low) / 2;
     (holds(middle) ? high : low) = middle;

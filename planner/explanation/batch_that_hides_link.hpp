@@ -1,4 +1,4 @@
-// How many sequences a step it takes until copies over the link hide under compute.
+// The batch size from which copies over the link hide under compute.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace sluice::planner {
 
-/// One batch size with the best plan found for it, or the policy's.
+/// One batch size, with the best plan found for it or the policy's plan.
 struct BatchPoint {
   std::int64_t batch_size = 0;
-  bool fits = false;  ///< Nothing below is known where nothing fits.
+  bool fits = false;  ///< Whether any plan fits; if not, the fields below are not set.
   Duration step{0};
   double tokens_per_s = 0;
   BoundBy bound_by = BoundBy::compute;
@@ -24,38 +24,42 @@ struct BatchPoint {
   double exposed = 0;
 };
 
-/// Exposed at most so much, the link counts as hidden.
+/// Largest `exposed` at which the link counts as hidden.
 inline constexpr double kHidden = 0.05;
 
 struct HiddenLink {
-  BatchPoint asked;                       ///< The run's own batch size.
-  std::optional<BatchPoint> hidden = {};  ///< The least batch size with the link hidden.
+  BatchPoint asked;  ///< The run's own batch size.
+  /// The smallest batch size at which the link is hidden; none where none was found.
+  std::optional<BatchPoint> hidden = {};
   std::optional<BatchPoint> exposed =
-      {};  ///< One micro-batch less: not hidden, or it does not fit.
-  /// Where none is: the largest that was tried.
+      {};  ///< One micro-batch less than `hidden`, at which the link is not hidden or nothing fits.
+  /// The largest batch size that was tried, where none hides the link.
   std::optional<BatchPoint> largest = {};
-  /// From here on Predictor::bound is by compute; none up to the most that is tried.
+  /// Batch size from which Predictor::bound is by compute; none up to the largest that is tried.
   std::optional<std::int64_t> compute_bound_from = {};
-  bool cut_short = false;  ///< By the deadline: `exposed` need not be one micro-batch less.
+  /// The deadline ended the search early: `exposed` may be more than one micro-batch below
+  /// `hidden`.
+  bool cut_short = false;
 };
 
-/// Usually more micro-batches than this are not tried.
+/// Usual limit of micro-batches a step that are tried.
 inline constexpr std::int64_t kMostMicroBatches = 512;
 
 struct HideLinkSettings {
   std::int64_t most_micro_batches = kMostMicroBatches;
-  std::function<void(std::int64_t)> progress = {};  ///< Hears each batch size before it is planned.
-  Deadline deadline = {};                           ///< After it no further size is planned.
+  /// Called with each batch size before it is planned.
+  std::function<void(std::int64_t)> progress = {};
+  Deadline deadline = {};  ///< After it no further size is planned.
 };
 
-/// Doubles the batch from one micro-batch until the link is hidden, then halves the distance: the
-/// batch before `hidden` was itself planned and found exposed. Sizes are multiples of micro_batch.
-/// Throws BadRequest as planning_of does.
+/// Finds the batch that hides the link: doubles the batch from one micro-batch until the link is
+/// hidden, then bisects, so that the batch before `hidden` was itself planned and found exposed.
+/// Sizes are multiples of micro_batch. Throws BadRequest as planning_of does.
 [[nodiscard]] HiddenLink batch_that_hides_link(const RunConfig& config,
                                                const HideLinkSettings& settings = {},
                                                const Store& store = Store::of_user());
 
-/// The least batch size whose bound is by compute, by bounds alone: quick.
+/// The smallest batch size whose bound is by compute; computed from bounds alone, hence quick.
 [[nodiscard]] std::optional<std::int64_t> batch_bound_by_compute(
     const RunConfig& config, const Store& store = Store::of_user());
 

@@ -1,4 +1,5 @@
-// How much a step would gain from a little more of what a machine has, its plan as it is.
+// Elasticity of a step: how much it gains from a little more of a machine's resource under the same
+// plan.
 #pragma once
 
 #include <string>
@@ -11,14 +12,16 @@
 namespace sluice::planner {
 
 struct Elasticity {
-  std::string resource;  ///< As JSON names it: "link".
-  std::string meaning;   ///< For people: "link rate, both ways".
-  double value = 0;  ///< dln(step) / dln(resource): -1 where the step is all of it, 0 where none.
+  std::string resource;  ///< The resource's name in JSON, such as "link".
+  std::string meaning;   ///< The resource as people read it, such as "link rate, both ways".
+  /// Elasticity d ln(step) / d ln(resource): -1 where the step is all of that resource, 0 where it
+  /// is none of it.
+  double value = 0;
 };
 
-/// Of every rate (machine_resources), by simulating `plan` with a tenth more of it. Capacities are
-/// not among them: more memory changes a step only through another plan. Empty where the plan does
-/// not fit. `calibration` is the predictor's.
+/// Elasticities for every rate of the machine (machine_resources), by simulating `plan` with 10 %
+/// more of it. Capacities are left out: more memory changes a step only through another plan. Empty
+/// where the plan does not fit. `calibration` is the predictor's.
 [[nodiscard]] std::vector<Elasticity> elasticities(const Predictor& predictor,
                                                    const Calibration& calibration,
                                                    const Plan& plan);

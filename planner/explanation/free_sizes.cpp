@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kMicroBatch = "micro_batch";
 constexpr const char* kLossChunk = "loss_chunk";
 constexpr std::int64_t kLeastChunk = 256;
-/// Of the step: for less no bits are changed.
+/// Smallest gain, as a share of the step, for which a job's bits are changed.
 constexpr double kWorth = 0.005;
 
 class Trials {
@@ -30,7 +30,7 @@ class Trials {
 
   void attempt(std::int64_t micro_batch, std::int64_t loss_chunk) {
     if (!seen_.emplace(micro_batch, loss_chunk).second) return;
-    // The run's own sizes come first, whatever the time.
+    // The run's own sizes come first and are always tried.
     cut_short_ = cut_short_ || (!trials_.empty() && deadline_.is_over());
     if (cut_short_) return;
     RunConfig config = best_;
@@ -57,7 +57,7 @@ class Trials {
   }
 
  private:
-  /// Every plan of a job is above its bound.
+  /// Whether the bound of `config`, below which no plan is, leaves it a chance.
   [[nodiscard]] bool could_win(const RunConfig& config) const {
     if (!least_) return true;
     return planning_of(config, store_).predictor.bound().time < to_seconds(*least_);
@@ -122,7 +122,7 @@ ChosenSizes choose_sizes(const RunConfig& config, const FreeSizes& free,
   trials.attempt(config.micro_batch, config.loss_chunk);
   if (free.micro_batch) try_micro_batches(trials);
   if (free.loss_chunk) try_loss_chunks(trials);
-  // With other chunks another micro-batch may fit.
+  // Another micro-batch may fit with the new chunks.
   if (free.micro_batch && free.loss_chunk) try_micro_batches(trials);
   ChosenSizes chosen{.config = trials.best(), .trials = {}, .cut_short = trials.cut_short()};
   chosen.trials = trials.take();

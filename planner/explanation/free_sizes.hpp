@@ -1,4 +1,5 @@
-// Job sizes that the planner may choose too. They change bits, so that it says what it chose.
+// Job sizes that the planner may choose too. They change the bits of results, so it reports its
+// choice.
 #pragma once
 
 #include <functional>
@@ -12,39 +13,40 @@
 
 namespace sluice::planner {
 
-/// `--free micro_batch,loss_chunk`.
+/// The sizes in `--free micro_batch,loss_chunk`.
 struct FreeSizes {
   bool micro_batch = false, loss_chunk = false;
 };
-/// Throws BadRequest naming the nearest size.
+/// Parses the value of --free. Throws BadRequest naming the nearest size.
 [[nodiscard]] FreeSizes parse_free_sizes(const std::string& text);
 
 struct SizeTrial {
   std::int64_t micro_batch = 0, loss_chunk = 0;
-  /// Of the best plan a quick search finds; none where nothing fits, or where the bound alone is
-  /// above the best step so far.
+  /// Step of the best plan that a quick search finds; none where nothing fits, or where the bound
+  /// alone is above the best step so far.
   std::optional<Duration> step;
 };
 
 struct ChosenSizes {
-  RunConfig config;  ///< The run with them.
+  RunConfig config;  ///< The run with the chosen sizes.
   std::vector<SizeTrial> trials;
   bool cut_short = false;  ///< The deadline was over before all sizes were tried.
 };
 
-/// Called before each search: "micro_batch 4, loss_chunk 1024".
+/// Called before each search with its sizes, such as "micro_batch 4, loss_chunk 1024".
 using SizesProgress = std::function<void(const std::string&)>;
 
-/// The sizes of the fastest plan found: micro_batch over the divisors of batch_size, loss_chunk
-/// over powers of two from 256 tokens to a whole micro-batch, one after the other; where nothing
-/// fits, and once the deadline is over, the sizes as they were by then. Throws BadRequest where a
-/// policy states one of them.
+/// Chooses the sizes of the fastest plan found: micro_batch over the divisors of batch_size, then
+/// loss_chunk over powers of two from 256 tokens to a whole micro-batch. Where nothing fits the
+/// sizes stay as they are; once the deadline is over, the best so far is kept. Throws BadRequest
+/// where a policy states one of them.
 [[nodiscard]] ChosenSizes choose_sizes(const RunConfig& config, const FreeSizes& free,
                                        const SizesProgress& progress = {},
                                        const Store& store = Store::of_user(),
                                        const Deadline& deadline = {});
 
-/// "micro_batch 4 instead of 1, loss_chunk 2048 instead of 1024 (another job: its bits differ)".
+/// The changed sizes in words, such as "micro_batch 4 instead of 1, loss_chunk 2048 instead of 1024
+/// (another job: its bits differ)".
 [[nodiscard]] std::string describe_choice(const RunConfig& before, const RunConfig& after);
 
 }  // namespace sluice::planner

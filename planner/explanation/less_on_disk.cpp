@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kBackTries = 3;
 
-/// Moves of at most `room` bytes back to the host.
+/// `plan` with at most `room` bytes moved from the disk back to the host.
 Plan brought_back(const Plan& plan, const Job& job, Bytes room, const SearchSettings& settings) {
   Plan made = plan;
   const auto bring = [&](Tier UnitPlan::*what, auto bytes_of) {
@@ -36,7 +36,8 @@ std::optional<ScoredPlan> less_on_disk(const Plan& plan, Duration step, const Pr
                                        const SearchSettings& settings) {
   const Job& job = predictor.job();
   const Bytes capacity = predictor.machine().host;
-  const Bytes taken = predictor.score(plan, Duration(0)).host;  // Memory alone.
+  // With a limit of 0, score() computes memory alone.
+  const Bytes taken = predictor.score(plan, Duration(0)).host;
   if (taken >= capacity) return std::nullopt;
   Bytes room = capacity - taken;
   for (int tries = 0; tries < kBackTries && !settings.is_late(); ++tries) {

@@ -1,4 +1,4 @@
-// What of a machine a step can be short of, and the machine with more of it.
+// The resources of a machine that a step can be short of, and the machine with more of one.
 #pragma once
 
 #include <span>
@@ -11,32 +11,35 @@
 
 namespace sluice::planner {
 
-/// Rates keep their plan's memory; capacities change which plans fit.
+/// How a resource acts: more of a rate leaves the plan's memory as it is; more of a capacity
+/// changes which plans fit.
 enum class ResourceKind { rate, hbm, host };
 
 struct MachineResource {
-  const char* name;     ///< As JSON names it: "link".
-  const char* meaning;  ///< For people: "link rate, both ways".
+  const char* name;     ///< Name in JSON, such as "link".
+  const char* meaning;  ///< Name as people read it, such as "link rate, both ways".
   ResourceKind kind = ResourceKind::rate;
-  std::vector<const char*> facts = {};  ///< Of the profile that scale together (set_fact).
+  /// Names of the profile's facts that scale together (set_fact).
+  std::vector<const char*> facts = {};
 };
 
-/// The rates of the disk, which steps of plans that keep nothing there do not depend on.
+/// Name of the resource for the disk's rates, which matter only to plans that use the disk.
 inline constexpr const char* kDiskResource = "disk";
 
-/// compute, hbm_bandwidth, link, dram, cpu, disk, hbm, host.
+/// All resources: compute, hbm_bandwidth, link, dram, cpu, disk, hbm, host.
 [[nodiscard]] std::span<const MachineResource> machine_resources();
-/// Those that a step under the plan can depend on: without the disk where the plan has nothing
-/// there.
+/// Resources that a step under the plan can depend on: all, without the disk where the plan has
+/// nothing there.
 [[nodiscard]] std::vector<MachineResource> resources_of(const Plan& plan);
-/// Throws BadRequest for an unknown name.
+/// The resource called `name`. Throws BadRequest for an unknown name.
 [[nodiscard]] const MachineResource& machine_resource(const std::string& name);
 
-/// The machine with `factor` times that much of it.
+/// The machine with `factor` times as much of the resource.
 [[nodiscard]] ResolvedMachine with_more(const ResolvedMachine& machine,
                                         const MachineResource& resource, double factor);
 
-/// The same job there: `calibration` is the predictor's, rescaled for the machine's changed facts.
+/// A predictor of the same job on the machine with `factor` times as much of the resource.
+/// `calibration`, which is the predictor's, is rescaled for the changed facts.
 [[nodiscard]] Predictor predictor_with_more(const Predictor& predictor,
                                             const Calibration& calibration,
                                             const MachineResource& resource, double factor);

@@ -10,9 +10,9 @@
 namespace sluice::planner {
 namespace {
 
-/// Kinds of equal blocks that are changed, the most frequent first.
+/// Number of kinds of equal blocks that are changed, the most frequent first.
 constexpr std::size_t kGroups = 3;
-/// Blocks less than the estimate allows that are tried where it was too hopeful.
+/// Number of tries with fewer blocks, where the estimate allowed too many.
 constexpr int kTries = 2;
 
 struct Kept {
@@ -27,13 +27,13 @@ constexpr Kept kKeepingMore[] = {{Keep::all, Tier::hbm},
 
 int amount(Keep keep) { return keep == Keep::all ? 2 : keep == Keep::selective ? 1 : 0; }
 
-/// More kept, or as much in faster memory.
+/// Whether `kept` keeps more than `unit`, or as much in faster memory.
 bool is_more(const UnitPlan& unit, const Kept& kept) {
   if (amount(kept.keep) != amount(unit.keep)) return amount(kept.keep) > amount(unit.keep);
   return unit.keep_tier == Tier::host && kept.tier == Tier::hbm;
 }
 
-/// Blocks of one plan, by unit.
+/// Indices of equal blocks of one plan.
 using Group = std::vector<std::size_t>;
 
 std::vector<Group> groups_of(const Plan& plan) {
@@ -57,7 +57,7 @@ class Moves {
   Moves(const Plan& plan, const Predictor& predictor, const SearchSettings& settings)
       : plan_(plan), predictor_(predictor), settings_(settings), estimator_(predictor) {}
 
-  /// The most of the group's blocks that fit with `kept`, simulated.
+  /// The plan with the most blocks of the group that fit with `kept`, simulated.
   [[nodiscard]] std::optional<ScoredPlan> most(const Group& group, const Kept& kept) const {
     std::size_t low = 0;
     std::size_t high = group.size();
@@ -107,7 +107,7 @@ class Moves {
 
 std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step, const Predictor& predictor,
                                     const SearchSettings& settings) {
-  // Records in numbered slots pay no heed to what blocks keep.
+  // Plans with records in numbered slots ignore what blocks keep.
   if (!plan.saved_records.empty()) return std::nullopt;
   const Moves moves(plan, predictor, settings);
   std::vector<std::pair<Group, Kept>> changes;

@@ -1,4 +1,4 @@
-// A plan that keeps more of the forward pass, where memory allows it.
+// A plan that keeps more of the forward pass, for a machine with more memory.
 #pragma once
 
 #include <optional>
@@ -9,16 +9,15 @@
 
 namespace sluice::planner {
 
-/// A plan with its step on the predictor's machine.
+/// A plan with its step time on the predictor's machine.
 struct ScoredPlan {
   Plan plan;
   Duration step{0};
 };
 
-/// The fastest plan that differs from `plan` in what some of its equal blocks keep, or where: as
-/// many of them keep more as fit. None where none is faster than `step`. A handful of simulations:
-/// what 10 % more of a memory is worth shows here long before a search finds it anew. Of `settings`
-/// pins, threads, and until when to begin simulations count.
+/// The fastest plan found that differs from `plan` only in what some of its equal blocks keep, or
+/// where: as many blocks keep more as fit. None where none is faster than `step`. Takes a handful
+/// of simulations. Uses the pins, threads and `until` of `settings`.
 [[nodiscard]] std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step,
                                                   const Predictor& predictor,
                                                   const SearchSettings& settings);

@@ -14,11 +14,11 @@
 namespace sluice::planner {
 namespace {
 
-/// What the next limit leaves above the least, of what the last plan took above it.
+/// Each limit's distance from the least, over that of the last plan.
 constexpr double kShrink = 0.7;
-/// Above the least, of what the first plan took above it, where the least is next.
+/// Distance from the least, over that of the first plan, at which the least itself comes next.
 constexpr double kNearLeast = 0.02;
-/// Batches beyond the run's.
+/// Largest batch over the run's.
 constexpr std::int64_t kMoreTokens = 4;
 
 FrontPoint point_of(const Job& job, const Prediction& p) {
@@ -49,7 +49,7 @@ bool faster(const FrontPoint& a, const FrontPoint& b, FrontAxis axis) {
   return a.step < b.step;
 }
 
-/// Those that none beats in both, least amount first.
+/// The points that no other beats in both, least amount first.
 std::vector<FrontPoint> front_of(std::vector<FrontPoint> all, FrontAxis axis) {
   std::ranges::stable_sort(all, [axis](const FrontPoint& a, const FrontPoint& b) {
     if (amount(a, axis) != amount(b, axis)) return amount(a, axis) < amount(b, axis);
@@ -83,11 +83,11 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   };
   const Bytes limited = limit;
   std::vector<Bytes> limits;
-  // What the leanest plan takes is the least that can do.
+  // The plan of least memory shows the least that suffices.
   if (progress) progress(std::string("the least ") + to_string(tier));
   const auto nothing = search_within(Bytes(1));
   const Bytes least = at(std::get<Infeasible>(nothing).memory, tier).peak;
-  std::optional<Bytes> most;  // Of what the first plan took.
+  std::optional<Bytes> most;  // Amount of the first plan.
   for (Bytes within = limited; within >= least && !deadline.is_over();) {
     if (progress) progress(std::string(to_string(tier)) + " " + format_bytes(within));
     const auto found = search_within(within);
@@ -104,7 +104,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
     const bool near = above < kNearLeast * static_cast<double>((*most - least).count());
     within = near ? least : least + Bytes(static_cast<std::int64_t>(above));
   }
-  // What fits in less may keep more in more.
+  // A plan found within a small limit may keep more within a larger one.
   std::ranges::sort(limits);
   for (const Bytes within : limits) {
     if (deadline.is_over()) break;

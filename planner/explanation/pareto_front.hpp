@@ -1,4 +1,5 @@
-// What a shorter step costs in memory or in tokens a step: plans that nothing found beats in both.
+// Front of plans none of which is beaten both in the step and in what it takes: memory, or tokens a
+// step.
 #pragma once
 
 #include <functional>
@@ -15,11 +16,11 @@ namespace sluice::planner {
 enum class FrontAxis { hbm, host, tokens };
 const char* to_string(FrontAxis axis);
 
-/// One plan of one job, as a prediction has it.
+/// One plan of one job, with its predicted step and memory.
 struct FrontPoint {
   std::int64_t batch_size = 0;
-  std::int64_t tokens = 0;  ///< A step.
-  Bytes hbm{0}, host{0};    ///< Peaks: the limits within which exactly this plan still fits.
+  std::int64_t tokens = 0;  ///< Tokens of a step.
+  Bytes hbm{0}, host{0};    ///< Peak use, which is also the smallest limit at which this plan fits.
   Duration step{0};
   double tokens_per_s = 0;
   Plan plan;
@@ -28,20 +29,20 @@ struct FrontPoint {
 
 struct ParetoFront {
   FrontAxis axis = FrontAxis::hbm;
-  /// By what the axis counts, least first. Along memory every step is shorter than the one before;
-  /// along tokens every tokens_per_s is higher.
+  /// Points of the front, by increasing value on the axis. Along memory every step is shorter than
+  /// the one before; along tokens every tokens_per_s is higher.
   std::vector<FrontPoint> points;
-  bool cut_short = false;  ///< The deadline was over before all searches.
+  bool cut_short = false;  ///< The deadline was over before all searches were done.
 };
 
-/// Called before each search: what it looks at ("hbm 12.3 GiB").
+/// Called before each search with what it looks at, such as "hbm 12.3 GiB".
 using FrontProgress = std::function<void(const std::string&)>;
 
-/// hbm, host: searches under a limit that shrinks from the run's own to 0.7 of what the last plan
-/// took above the least, down to the least with which anything fits. tokens: batches of one
-/// micro-batch doubled, up to four times the run's. `known`: plans of the run itself that were
-/// found already. Empty where nothing fits. Throws BadRequest for a run with a policy, whose plan
-/// is one.
+/// The front of a run. Along hbm and host: searches under a limit that shrinks from the run's own
+/// to 0.7 of what the last plan took above the least, down to the least with which anything fits.
+/// Along tokens: batches of one micro-batch doubled, up to four times the run's. `known` are plans
+/// of the run that were already found. Empty where nothing fits. Throws BadRequest for a run with a
+/// policy, which has only one plan.
 [[nodiscard]] ParetoFront pareto_front(const RunConfig& config, FrontAxis axis,
                                        const std::vector<Plan>& known = {},
                                        const FrontProgress& progress = {},

@@ -23,8 +23,8 @@ std::optional<BoundBy> next_of(const Bound& bound) {
   return next;
 }
 
-/// The first resource doubled until something else is shorter. On the way there plans stay as they
-/// are but for the one that the first resource itself calls for. None where time is over first.
+/// Doubles the first resource until another is the bottleneck. Meanwhile the plan stays the same,
+/// but for the one that the first resource itself calls for. None where time is over first.
 std::optional<NextBottleneck> next_after(const Relief& first, const PredictedStep& step,
                                          const Predictor& predictor, const Calibration& calibration,
                                          const SearchSettings& settings, Replan replan) {

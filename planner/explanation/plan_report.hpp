@@ -1,4 +1,4 @@
-// All that `sluice plan` has to say of a run.
+// All that `sluice plan` prints of a run.
 #pragma once
 
 #include <optional>
@@ -15,15 +15,17 @@
 namespace sluice::planner {
 
 struct PlanReport {
-  Planned planned;  ///< Of a policy: its plan, one plan considered and simulated.
+  Planned planned;  ///< The plan; under a policy its plan, as one plan considered and simulated.
   PlanExplanation explanation;
   std::optional<std::string> policy = {};
-  std::optional<ChosenSizes> sizes = {};  ///< Where some were free.
-  std::optional<HiddenLink> link = {};    ///< Where it was asked for.
+  std::optional<ChosenSizes> sizes = {};  ///< Sizes that were chosen; none where none were free.
+  /// The batch that hides the link; none where it was not asked for.
+  std::optional<HiddenLink> link = {};
   std::vector<ParetoFront> fronts = {};
 };
 
-/// docs/schemas/plan-result.schema.json; pretty-printed, one newline at the end.
+/// The report as JSON (docs/schemas/plan-result.schema.json); pretty-printed, one newline at the
+/// end.
 [[nodiscard]] std::string to_json_text(const PlanReport& report);
 
 /// {"micro_batch", "loss_chunk", "trials"}, as plan and autotune print it.

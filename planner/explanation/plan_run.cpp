@@ -18,11 +18,11 @@
 namespace sluice::planner {
 namespace {
 
-/// Tasks of a search that time alone ends, and the most seconds of one.
+/// Effort of a search that only time ends, and the longest time of one in seconds.
 constexpr std::int64_t kNoLimit = 1ll << 60;
 constexpr double kLongest = 86400;
 
-/// The policy's plan as a search's result, or what it lacks.
+/// The policy's plan as a search's result, or the memory that it lacks.
 std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const RunPlanning& run) {
   const Predictor& predictor = run.predictor;
   const PolicyPlan made = policy_plan(config, predictor.job());
@@ -32,7 +32,8 @@ std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const 
   if (const auto lack = shortage_of(p.memory)) {
     Infeasible infeasible{
         .tier = lack->first, .short_by = lack->second, .memory = p.memory, .remedies = {}};
-    // A search would answer for a job that the policy made and nothing executes.
+    // No remedies for a job of the policy that nothing executes: a search would answer for another
+    // job.
     if (!predictor.job().executable()) return infeasible;
     infeasible.remedies = remedies_for_given({made.plan, "--policy"}, p.memory, predictor,
                                              run.calibration, run.search);
@@ -45,7 +46,7 @@ std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const 
   return planned;
 }
 
-/// Shares of the time that was given: what a part does not use is left to those after it.
+/// Divides the given time between parts; what one does not use is left to those after it.
 class TimeShares {
  public:
   explicit TimeShares(const PlanRequest& request)
@@ -55,7 +56,7 @@ class TimeShares {
   }
   static constexpr double kSearch = 4, kExplain = 1, kExtra = 2;
 
-  /// Until when the next part may take, of that weight.
+  /// End time of the next part, which has this weight.
   Deadline next(double weight) {
     const Deadline until = all_.part(weight / left_);
     left_ -= weight;
@@ -67,14 +68,14 @@ class TimeShares {
   double left_ = 0;
 };
 
-/// The search, as long as was asked for.
+/// The search, with the effort or the time that was asked for.
 std::variant<Planned, Infeasible> searched(const RunPlanning& run) {
   SearchSettings settings = run.search;
   if (settings.until) settings.effort = kNoLimit;
   return search_or_remedy(run.predictor, run.calibration, settings);
 }
 
-/// Explains the plan; where the explanation comes upon a faster one, that one instead.
+/// Explains the plan; if the explanation finds a faster plan, explains and takes that one instead.
 PlanExplanation explained(Planned& planned, const RunPlanning& run, Replan replan) {
   PlanExplanation explanation =
       explain(planned.best, run.predictor, run.calibration, run.search, replan);
@@ -88,7 +89,7 @@ PlanExplanation explained(Planned& planned, const RunPlanning& run, Replan repla
   return explain_better(planned.best, explanation, run.predictor, run.calibration, run.search);
 }
 
-/// Says what is being looked at, and stops there where it was asked to.
+/// Progress function that also throws Interrupted once stop is requested.
 std::function<void(const std::string&)> stopping_progress(const PlanRequest& request) {
   return [&request](const std::string& what) {
     throw_if_stopped(request.stop);

@@ -1,4 +1,4 @@
-// The best plan of a run, or its policy's, and why it takes what it takes: all of `sluice plan`.
+// All of `sluice plan`: the best plan of a run, or its policy's, and its explanation.
 #pragma once
 
 #include <cstdint>
@@ -17,27 +17,28 @@ namespace sluice::planner {
 struct PlanRequest {
   RunConfig config;
   std::optional<FreeSizes> free = {};  ///< Job sizes to choose too.
-  std::optional<double> effort = {};   ///< The search runs so many times as long as usual.
-  /// Instead: all of it may take so long on this machine, and what it finds depends on that; what
-  /// there is no time for is left out, which the report says.
+  std::optional<double> effort = {};   ///< Effort of the search, as a multiple of the usual.
+  /// Time that everything may take on this computer, in place of `effort`. The result then depends
+  /// on the computer's speed; what was left out for lack of time is in the report.
   std::optional<Seconds> seconds = {};
-  std::vector<FrontAxis> fronts = {};  ///< Then plans that trade step time for these.
-  bool hide_link = false;              ///< Then the batch size at which no copy is waited for.
-  /// Hears what is being looked at; empty once it is done.
+  std::vector<FrontAxis> fronts = {};  ///< Fronts to compute: plans that trade step time for these.
+  bool hide_link = false;  ///< Whether to find the batch size at which no copy is waited for.
+  /// Called with what is being looked at, and with an empty text once it is done.
   std::function<void(const std::string&)> progress = [](const std::string&) {};
-  std::stop_token stop = {};  ///< Once asked to stop, plan_run throws Interrupted.
+  std::stop_token stop = {};  ///< Once stop is requested, plan_run throws Interrupted.
 };
 
 struct PlannedRun {
-  RunConfig config;  ///< With the sizes that were chosen.
+  RunConfig config;  ///< The run with the sizes that were chosen.
   RunPlanning run;
   std::variant<PlanReport, Infeasible> outcome;
 };
 
-/// Throws BadRequest, where the run names a plan too, and Interrupted.
+/// Plans a run. Throws BadRequest, also where the run names a plan, and Interrupted.
 [[nodiscard]] PlannedRun plan_run(const PlanRequest& request);
 
-/// "hbm,host,tokens", any of. Throws BadRequest naming --front.
+/// Parses a list of "hbm", "host" and "tokens" separated by commas. Throws BadRequest naming
+/// --front.
 [[nodiscard]] std::vector<FrontAxis> parse_front_axes(const std::string& text);
 
 }  // namespace sluice::planner

@@ -13,16 +13,16 @@
 namespace sluice::planner {
 namespace {
 
-/// Of the time that is left, what searches with more of a resource may take.
+/// Share of the remaining time that searches with more of a resource may take.
 constexpr double kSearchPart = 0.5;
-/// Coarse simulations that the shortest search takes as long as.
+/// Time of the shortest search, in coarse simulations.
 constexpr int kSearchTakes = 12;
 
 void sort(std::vector<Relief>& all) {
   std::ranges::stable_sort(all, {}, [](const Relief& one) { return one.step; });
 }
 
-/// Whether it is a memory, so full that the plan could do with more.
+/// Whether the resource is a memory, so full that the plan could use more of it.
 bool may_help(const Relief& relief, const Memory& memory) {
   const ResourceKind kind = machine_resource(relief.resource).kind;
   if (kind == ResourceKind::rate) return false;
@@ -39,7 +39,7 @@ void take(Relief& relief, const std::optional<ScoredPlan>& found) {
   relief.coarse = false;
 }
 
-/// With fewer, larger pieces on the disk: most of such a plan's tasks are theirs.
+/// `plan` with fewer, larger pieces on the disk, which make up most of its tasks.
 Plan with_larger_pieces(const Plan& plan, const Job& job) {
   constexpr std::int64_t kPiecesOfABlock = 4;
   if (!uses_disk(plan)) return plan;

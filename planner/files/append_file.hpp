@@ -1,4 +1,4 @@
-// Appending to a file of lines without losing what it holds.
+// Appends lines to a file without losing the lines that it holds.
 #pragma once
 
 #include <filesystem>
@@ -6,9 +6,10 @@
 
 namespace sluice::planner {
 
-/// Appends `lines` (each ended by a newline) and waits until the system holds them on disk. Makes
-/// the folder. A last line that a crash cut short is removed first; if the disk refuses the new
-/// lines, the file is cut back to what it held and EnvironmentError names it and the reason.
+/// Appends `lines` (each ended by a newline) to `file` and waits until the disk holds them. Creates
+/// the file and its folder. A last line that a crash cut short is removed first. Throws
+/// EnvironmentError, naming the file and the reason, where the disk refuses the new lines; the file
+/// then holds what it held before.
 void append_lines(const std::filesystem::path& file, const std::string& lines);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// Enumerators by their names in files: one parser for all of them.
+// Parser for enumerators written by name in files: one template for every enum.
 #pragma once
 
 #include <initializer_list>
@@ -10,8 +10,8 @@
 
 namespace sluice::planner {
 
-/// The one of `choices` whose to_string is `text`. Throws BadRequest `WHERE: "text" is not one of
-/// ...; did you mean ...`.
+/// The member of `choices` whose to_string() equals `text`. Throws BadRequest `WHERE: "text" is not
+/// one of ...; did you mean ...` where there is none.
 template <class Enum>
 [[nodiscard]] Enum parse_choice(const std::string& text, const std::string& where,
                                 std::initializer_list<Enum> choices) {

@@ -1,4 +1,4 @@
-// An open file that closes itself and names itself in errors.
+// An open file that closes itself and is named in its errors.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +9,13 @@ namespace sluice::planner {
 
 class FileDescriptor {
  public:
-  /// Makes the folder of `path` when it creates. Errors name `known_as` where it is given: the file
-  /// that one in the making is for. Throws EnvironmentError.
+  /// Opens `path` with the flags of open(2), creating its folder where `flags` include O_CREAT.
+  /// Errors name `known_as` in place of `path` where it is given, which is for a temporary file
+  /// that will be renamed to `known_as`. Throws EnvironmentError.
   [[nodiscard]] FileDescriptor(const std::filesystem::path& path, int flags,
                                const std::filesystem::path& known_as = {});
   ~FileDescriptor();
-  FileDescriptor(const FileDescriptor&) = delete;  // Two owners would close it twice.
+  FileDescriptor(const FileDescriptor&) = delete;  // A copy would close the descriptor twice.
   FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   [[nodiscard]] int get() const { return descriptor_; }
@@ -24,7 +25,7 @@ class FileDescriptor {
   [[noreturn]] void fail(const char* what) const;
 
  private:
-  std::filesystem::path name_;  ///< In errors.
+  std::filesystem::path name_;  ///< The name of the file in error messages.
   int descriptor_ = -1;
 };
 

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), and the canonical text that job, plan and profile hashes are taken of.
+// SHA-256 (FIPS 180-4), and the canonical text from which job, plan and profile hashes are taken.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ class Sha256 {
   Sha256& update(std::span<const std::byte> bytes);
   Sha256& update(std::string_view text);
   [[nodiscard]] std::array<std::uint8_t, 32> digest() const;
-  [[nodiscard]] std::string hex() const;  ///< 64 lower-case digits.
+  [[nodiscard]] std::string hex() const;  ///< The digest as 64 lower-case hexadecimal digits.
 
  private:
   /// Frees OpenSSL's context.
@@ -36,14 +36,16 @@ class Sha256 {
   Context context_;
 };
 
-/// `sha256_hex(text)` = Sha256{}.update(text).hex().
+/// SHA-256 of `text` as 64 lower-case hexadecimal digits.
 [[nodiscard]] std::string sha256_hex(std::string_view text);
 
-/// Lines "name=value", in the order they are added: equal values give equal bytes on every machine.
-/// Doubles are written as the shortest decimal that reads back to the same bits.
+/// Text of lines "name=value" in the order of the add() calls, to be hashed: equal values give
+/// equal bytes on every machine. Doubles are written as the shortest decimal that reads back to the
+/// same bits.
 class CanonicalText {
  public:
-  explicit CanonicalText(std::string_view kind);  ///< First line: what is hashed, and its version.
+  /// `kind` is the first line: what is hashed, and the version of its format.
+  explicit CanonicalText(std::string_view kind);
   CanonicalText& add(std::string_view name, std::string_view value);
   CanonicalText& add(std::string_view name, const char* value);
   CanonicalText& add(std::string_view name, std::int64_t value);

@@ -12,7 +12,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Hears a document and keeps nothing of it.
+/// Receives a document's events and keeps nothing.
 class Listener : public YAML::EventHandler {
  public:
   void OnDocumentStart(const YAML::Mark& /*mark*/) override {}
@@ -29,8 +29,8 @@ class Listener : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-/// YAML::LoadAll would not end where the parser of yaml-cpp 0.7 finds ever more empty documents in
-/// front of a text such as ",a: 1".
+/// Whether the text holds more than one document. YAML::LoadAll would not end where the parser of
+/// yaml-cpp 0.7 finds ever more empty documents in front of a text such as ",a: 1".
 bool holds_more_than_one_document(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);
@@ -38,7 +38,8 @@ bool holds_more_than_one_document(const std::string& text) {
   return parser.HandleNextDocument(listener) && parser.HandleNextDocument(listener);
 }
 
-/// The first line that a tab indents, which YAML forbids and its parser names by what follows.
+/// Number of the first line that a tab indents, which YAML forbids but its parser reports
+/// unclearly.
 std::optional<int> line_behind_tab(const std::string& text) {
   std::istringstream lines(text);
   std::string line;

@@ -1,4 +1,4 @@
-// What people write as YAML: one document of UTF-8, refused with its line.
+// Reads what people write as YAML: one document of UTF-8, refused with the line of its first error.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@ class Node;
 
 namespace sluice::planner {
 
-/// Hands the only document of `text` to `read`. Throws BadRequest with `where`, and line and column
-/// where there are any, where the text is no UTF-8, no YAML or several documents, and where `read`
-/// takes a node for what it is not.
+/// Calls `read` with the only document of `text`. Throws BadRequest with `where`, line and column
+/// where `text` is not UTF-8, not YAML or holds several documents, or where `read` uses a node as a
+/// kind that it is not.
 void read_yaml(const std::string& text, const std::string& where,
                const std::function<void(const YAML::Node& document)>& read);
 

@@ -1,6 +1,7 @@
-// Edges from accesses: tasks are added in an order whose sequential execution is right, and every
-// task then waits for whatever it reads to be written, and for whatever it overwrites to be read
-// (StarPU calls it sequential data consistency). Buffer reuse needs no rule of its own.
+// Edges of a task graph from the tasks' accesses. Tasks are added in an order whose sequential
+// execution is right; every task then waits for what it reads to be written, and for what it
+// overwrites to be read (StarPU calls it sequential data consistency). Buffer reuse needs no rule
+// of its own.
 #pragma once
 
 #include <span>
@@ -12,9 +13,9 @@ namespace sluice::planner {
 
 class DataDependencies {
  public:
-  /// Tasks that must end before a task of `lane` with `accesses` starts, in no order and possibly
-  /// repeated; of tasks that share a lane, whose order is that of adding, perhaps the last alone.
-  /// Records the accesses as made by `task`.
+  /// Records `accesses` as made by `task`, and appends to `before` the tasks that must end first,
+  /// in no order and possibly repeated. Of tasks on one lane, which run in the order of adding, it
+  /// may append the last alone.
   void add(sim::TaskId task, LaneKind lane, std::span<const Access> accesses,
            std::vector<sim::TaskId>& before);
 
@@ -23,10 +24,10 @@ class DataDependencies {
     std::int64_t begin, end;
     sim::TaskId task;
   };
-  /// Touches of one lane, all reading or all writing, one behind the other: the chunks of a copy.
-  /// Whoever covers them all waits for the last.
+  /// Accesses of one lane, all reading or all writing adjacent ranges, as the chunks of a copy do.
+  /// A task whose access covers them all waits only for the last.
   struct Run {
-    std::int64_t begin, end;  ///< Hull.
+    std::int64_t begin, end;  ///< The smallest range that covers all touches.
     LaneKind lane;
     bool writes;
     std::vector<Touch> touches;

@@ -76,7 +76,7 @@ class ForwardEmitter {
     }
   }
 
-  /// Attention and router, then the experts that the router chose.
+  /// Emits attention and router, then the loads of the experts that the router chose.
   void emit_route(std::size_t index, sim::TaskId launch) {
     const ForwardUnit& unit = tensors_.units[index];
     const ForwardTensors::RoutedExperts& experts = *tensors_.experts;
@@ -121,7 +121,7 @@ class ForwardEmitter {
         kernels);
     if (routed) emit_route(index, launch);
     for (std::int64_t m = 0; m < micro_batches(); ++m) {
-      // Of a part of a sequence the cost depends on where it stands.
+      // The cost of a part of a sequence depends on its position.
       const std::int64_t number = loss() ? m : plan_.position;
       const TaskPlace place{
           index == head() ? TaskKind::loss : TaskKind::forward,
@@ -142,7 +142,7 @@ class ForwardEmitter {
             Mode::read};
   }
 
-  /// What a block's attention touches.
+  /// Accesses of a block's attention.
   [[nodiscard]] std::vector<Access> block_accesses(std::size_t unit, std::int64_t m) const {
     const auto number = static_cast<std::size_t>(m);
     std::vector<Access> list{weights_access(unit),

@@ -7,10 +7,11 @@
 
 namespace sluice::planner {
 
-/// Three consecutive passes ("steps" of the graph), with costs from `costs`, no arena laid out. Of
-/// ForwardGoal::loss a pass reads `job.batch_size` sequences, layers outer and micro-batches inner,
-/// so that a layer's weights cross the link once a pass. Of ForwardGoal::next_token the next pass's
-/// tokens wait for this pass's `grads`, where its logits are known.
+/// The graph of three consecutive passes (its "steps"), with costs from `costs` and no arena laid
+/// out. For ForwardGoal::loss a pass reads `job.batch_size` sequences, layers outer and
+/// micro-batches inner, so that a layer's weights cross the link once a pass. For
+/// ForwardGoal::next_token the next pass's tokens wait for this pass's `grads` task, after which
+/// its logits are known.
 [[nodiscard]] StepGraph write_forward_graph(const Job& job, ForwardGoal goal,
                                             const ForwardPlan& plan, const CostModel& costs);
 

@@ -25,7 +25,8 @@ ForwardTensors::ForwardTensors(GraphWriter& writer, const Job& job, ForwardGoal 
   add_buffers(writer, job, goal);
 }
 
-/// Of few tokens, as a part of one sequence has, many experts stay idle.
+/// Adds the routes by which chosen experts are loaded: with the few tokens of a part of one
+/// sequence many experts stay idle.
 void ForwardTensors::add_experts(GraphWriter& writer, const Job& job) {
   if (!job.model.experts || job.model.family == Family::gpt_oss) return;
   const std::int64_t count = job.model.experts->count;

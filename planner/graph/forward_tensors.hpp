@@ -10,19 +10,20 @@
 
 namespace sluice::planner {
 
-/// Where a unit's weights lie and how they get to the device: planes of 2 bytes an element, high
-/// halves and, for fp32 compute, low ones.
+/// A unit's weights: where they live and how they get to the device, in planes of 2 bytes an
+/// element (high halves and, for fp32 compute, low halves).
 struct ForwardUnit {
   std::string name;
-  std::int64_t elements = 0;  ///< Padded.
+  std::int64_t elements = 0;  ///< Elements of the unit's vector, padding included.
   Bytes bytes{0};
-  std::optional<TensorIndex> host, device;  ///< `device`: resident, or a copy outside the ring.
+  /// The weights' tensors on the host and on the device, outside the ring.
+  std::optional<TensorIndex> host, device;
   std::optional<std::int64_t> slot;
   bool loads = false;
-  /// Its experts are loaded behind its router, those that tokens go to.
+  /// The unit's experts are loaded after its router ran, only those that tokens go to.
   bool routed = false;
 
-  /// Where each plane begins.
+  /// Start of each plane in the unit's weights.
   [[nodiscard]] std::vector<Bytes> planes() const;
 };
 
@@ -32,14 +33,15 @@ struct ForwardTensors {
   ForwardTensors(GraphWriter& writer, const Job& job, ForwardGoal goal, const ForwardPlan& plan);
 
   std::vector<ForwardUnit> units;
-  std::vector<TensorIndex> ring;  ///< Slots of streamed blocks.
-  std::int64_t depth = 0;         ///< Loads that run ahead.
+  std::vector<TensorIndex> ring;  ///< Device slots that streamed blocks use one after another.
+  std::int64_t depth = 0;         ///< Weight loads that may run ahead.
   TensorIndex host_tokens{}, tokens{}, workspace{}, full_record{};
-  std::vector<TensorIndex> streams[2];  ///< Inputs by unit parity and micro-batch.
+  /// Inputs of units by parity of the unit's number, then by micro-batch.
+  std::vector<TensorIndex> streams[2];
   std::optional<TensorIndex> loss_sum, logits;
-  std::vector<TensorIndex> key_values;  ///< By block, of ForwardGoal::next_token.
-  /// Routes of the block whose experts are loaded, where experts lie, and how many tokens go to on
-  /// average; none where blocks are loaded whole.
+  std::vector<TensorIndex> key_values;  ///< Keys and values by block, for ForwardGoal::next_token.
+  /// What the loading of chosen experts needs: the tensor of routes, the experts' place in a block,
+  /// their number, and how many of them tokens use on average. None where blocks are loaded whole.
   struct RoutedExperts {
     TensorIndex routes;
     ExpertRange range;

@@ -28,7 +28,7 @@ CopyDirection direction_of(LaneKind lane) {
 
 }  // namespace
 
-/// A copy from one range to another that moves `bytes`.
+/// The task of a copy from one range to another that moves `bytes`.
 StepTask GraphWriter::copy_task(const TaskPlace& place, Range source, Range destination,
                                 Bytes bytes, const CostKey& key) const {
   StepTask task{.kind = place.kind, .lane = place.lane};

@@ -122,7 +122,8 @@ sim::TaskId GraphWriter::add_update(const TaskPlace& place, std::int64_t paramet
   if (on_device) {
     task.work.streamed = job_.update_bytes(parameters);
   }
-  // Rates are of fp32 state: an update of fewer bytes takes as long as one of fewer parameters.
+  // Rates are stated for fp32 state: an update of fewer bytes takes as long as one of fewer
+  // parameters.
   if (job_.optimizer.state != StateType::fp32) {
     task.work.parameters = job_.update_bytes(parameters).count() / 28;
   }
@@ -161,8 +162,7 @@ sim::TaskId GraphWriter::add_grads(const TaskPlace& place, std::vector<Access> a
 }
 
 std::vector<sim::TaskId> GraphWriter::essential_edges(sim::TaskId task, LaneKind lane) const {
-  // A lane is serial: of the tasks of one lane only the latest matters, and of the task's own lane
-  // none.
+  // A lane is serial: only the latest task of each lane matters, and none of the task's own lane.
   std::array<std::optional<sim::TaskId>, kLaneKinds> latest;
   std::size_t count = 0;
   for (const sim::TaskId each : before_) {

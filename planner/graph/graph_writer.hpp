@@ -20,25 +20,26 @@ struct Range {
   Bytes bytes{0};
 };
 
-/// The part of a StepTask that the caller decides; the writer adds ids, costs and edges.
+/// The fields of a StepTask that the caller decides; the writer adds ids, costs and edges.
 struct TaskPlace {
   TaskKind kind;
   LaneKind lane;
-  std::string id;  ///< Without the step prefix.
+  std::string id;  ///< The task's id without its step prefix.
   int round = 0;
   int unit = 0;
   int micro_batch = 0;
   bool first = false;
-  std::int64_t first_parameter = 0;  ///< Of an update.
+  std::int64_t first_parameter = 0;  ///< First parameter that an update updates.
 };
 
-/// What a graph says of its tasks beyond what time and memory need: their ids and what calibration
-/// knows them by. A search, which looks at thousands of graphs, asks for `timing` alone.
+/// Whether tasks have ids and cost keys, beyond what time and memory need. A search, which looks at
+/// thousands of graphs, uses `timing`.
 enum class GraphDetail : std::uint8_t { full, timing };
 
 class GraphWriter {
  public:
-  /// `threads`: of the CPU optimizer.
+  /// Writes a graph of `job` with costs from `costs`, which must outlive the writer. `threads` are
+  /// those of the CPU optimizer.
   GraphWriter(const Job& job, const CostModel& costs, std::int64_t threads,
               GraphDetail detail = GraphDetail::full);
 
@@ -57,8 +58,8 @@ class GraphWriter {
   sim::TaskId add_data(const TaskPlace& place, Range tokens,
                        const std::vector<sim::TaskId>& after = {});
   sim::TaskId add_grads(const TaskPlace& place, std::vector<Access> accesses);
-  /// One task a chunk of at most `chunk` bytes (zero: one task); ids "<id>/c<n>" from
-  /// `first_chunk`. Returns the first and last task.
+  /// Copies made by add_copy: one task a chunk of at most `chunk` bytes (0 for one task), with ids
+  /// "<id>/c<n>" counted from `first_chunk`.
   struct CopyTasks {
     sim::TaskId first, last;
     int chunks;
@@ -66,33 +67,34 @@ class GraphWriter {
   CopyTasks add_copy(const TaskPlace& place, Range source, Range destination, Bytes chunk,
                      const std::vector<sim::TaskId>& after = {}, int first_chunk = 0);
 
-  /// One task that copies some equal parts of a range: which ones, `selection` says at run time.
-  /// Timed as a copy of `expected` bytes.
+  /// Adds one task that copies some equal parts of a range, chosen at run time by the value of
+  /// `selection`. Timed as a copy of `expected` bytes.
   sim::TaskId add_selected_copy(const TaskPlace& place, Range source, Range destination,
                                 Bytes expected, Access selection);
 
   void acquire(sim::TaskId task, sim::PoolId pool, Bytes bytes);
   void release(sim::TaskId task, sim::PoolId pool, Bytes bytes);
-  /// Every copy of `tasks` acquires or releases the bytes it moves; the last one `rest` more.
+  /// Every copy of `tasks` acquires the bytes that it moves.
   void acquire(const CopyTasks& tasks, sim::PoolId pool);
   void release(const CopyTasks& tasks, sim::PoolId pool, Bytes rest);
-  /// The task that touched `tensor` last, in the order of addition.
+  /// The task that touched `tensor` last, in the order of addition; none before the first.
   [[nodiscard]] std::optional<sim::TaskId> last_access(TensorIndex tensor) const;
 
   [[nodiscard]] StepGraph& graph() { return result_; }
   [[nodiscard]] DeviceKind device() const { return costs_.device(); }
-  /// Whether tasks have ids; where not, those of their places are of no use.
+  /// Whether tasks have ids; if not, the ids in TaskPlace are ignored.
   [[nodiscard]] bool names_tasks() const { return detail_ == GraphDetail::full; }
 
  private:
-  /// `timed`: a task of its cost; id, lane and edges are written.
+  /// Adds a task with the cost of `timed`, and with the id, lane and edges of `place`, `task` and
+  /// `after`.
   sim::TaskId add(const TaskPlace& place, StepTask task, const sim::Task& timed,
                   const std::vector<sim::TaskId>& after);
-  /// A task of the cost that `price` gives of the first one with that key.
+  /// The timed task of cost key `key`: that of its first request, for which `price` gives the cost.
   template <class Price>
   const sim::Task& cached(const CostKey& key, Price price);
   [[nodiscard]] sim::Task timed(const TaskCost& cost) const;
-  /// What calibration knows a copy by, and a task of its cost.
+  /// A copy's cost key and a task with its cost.
   struct PricedCopy {
     CostKey key;
     sim::Task timed;
@@ -100,7 +102,8 @@ class GraphWriter {
   const PricedCopy& priced_copy(CopyDirection direction, Bytes bytes);
   [[nodiscard]] StepTask copy_task(const TaskPlace& place, Range source, Range destination,
                                    Bytes bytes, const CostKey& key) const;
-  /// Of the tasks in `before_` those that a task of `lane` must wait for.
+  /// The tasks in `before_` that `task`, on `lane`, must wait for, without those that lane order
+  /// implies.
   std::vector<sim::TaskId> essential_edges(sim::TaskId task, LaneKind lane) const;
 
   const Job& job_;
@@ -111,15 +114,15 @@ class GraphWriter {
   std::map<std::string, sim::LinkId> links_;
   std::map<std::string, sim::Task> cost_cache_;
   std::map<std::pair<CopyDirection, Bytes>, PricedCopy> copies_;
-  std::vector<sim::TaskId> before_;  ///< What the task that is added waits for, repeated and all.
-  std::vector<LaneKind> lanes_;      ///< By task.
+  std::vector<sim::TaskId> before_;  ///< Tasks that the added task waits for, possibly repeated.
+  std::vector<LaneKind> lanes_;      ///< Lane of every task.
   std::vector<std::optional<sim::TaskId>> last_access_;
   struct PassWork {
     Work work;
     CostKey key;
     sim::Task timed;
   };
-  /// By pass, kind of unit and place in the sequence.
+  /// Passes by kind of pass, kind of unit and position in the sequence.
   std::map<std::tuple<Pass, std::size_t, std::int64_t>, PassWork> passes_;
   int step_ = 1;
 };
@@ -131,9 +134,9 @@ const sim::Task& GraphWriter::cached(const CostKey& key, Price price) {
   return found->second;
 }
 
-/// Steps 1 to 3 of an emitter, whose emit(step) adds one with `writer` and returns the task that
-/// ends it. The third stands for every later one: the graph's period is from the second's end to
-/// the third's.
+/// The graph of steps 1 to 3 of an emitter, whose emit(step) adds one step with `writer` and
+/// returns the task that ends it. The third step stands for every later one: the graph's period is
+/// from the second's end to the third's.
 template <class Emitter>
 StepGraph three_steps(GraphWriter& writer, Emitter& emitter) {
   emitter.emit(1);

@@ -11,32 +11,47 @@
 
 namespace sluice::planner {
 
-/// Byte offsets of a block's intermediates; T = micro_tokens, elements are of the compute type
-/// unless said. Every offset is a multiple of 256. Kept tensors of a level come first, so that a
-/// level is a prefix: [x | q k v attention lse | residual gate up router]. Where blocks have
+/// Byte offsets of a block's intermediates in its record, each a multiple of 256; elements
+/// are of the compute type unless said. The tensors that a level keeps come first, so that
+/// a level is a prefix: [x | q k v attention lse | residual gate up router]. Where blocks have
 /// experts, gate and up have a row for every route, that is for every one of a token's `active`
-/// experts, grouped by expert, and [T, intermediate] is [T * active, an expert's intermediate].
+/// experts, grouped by expert, and [tokens, intermediate] is [tokens x active, an expert's
+/// intermediate].
 struct BlockRecord {
-  Bytes x;  ///< [T, hidden] block input (residual stream).
-  /// fp32 [experts] each, behind x as part of it: routes to each expert in the blocks before this
-  /// one, and the sum of its probabilities there. Only with a router_aux_loss_coef.
+  Bytes x;  ///< Offset of [tokens, hidden]: block input (residual stream).
+  /// Offset of fp32 [experts], behind x and part of it: routes to each expert in the blocks before
+  /// this one. Empty without a router_aux_loss_coef.
   Bytes counts;
-  Bytes probabilities;  ///< Right behind the counts.
-  Bytes q;            ///< [T, heads * head_dim] q projection; q-norm and RoPE apply as it is read.
-  Bytes k;            ///< [T, kv_heads * head_dim] k projection; the same.
-  Bytes v;            ///< [T, kv_heads * head_dim]
-  Bytes q_rstd;       ///< fp32 [T, heads] reciprocal RMS of the q-norm; present only with qk_norm.
-  Bytes k_rstd;       ///< fp32 [T, kv_heads]
-  Bytes attention;    ///< [T, heads * head_dim] attention output before the o projection.
-  Bytes lse;          ///< fp32 [T, heads] log-sum-exp of the scaled scores.
-  Bytes residual;     ///< [T, hidden] x + o projection.
-  Bytes gate;         ///< [T, intermediate] before SiLU; absent where a job chunks its MLPs.
-  Bytes up;           ///< [T, intermediate]; likewise.
-  Bytes router;       ///< fp32 [T, experts] the router's logits.
-  Bytes input_bytes;  ///< Prefix kept at Keep::input: x, counts and probabilities.
-  Bytes selective_bytes;  ///< Prefix kept at Keep::selective: x .. lse.
-  Bytes all_bytes;        ///< Whole record.
-  /// What the levels that are only predicted hold; no prefix of the record.
+  /// Offset of fp32 [experts], right behind the counts: sum of each expert's probabilities in the
+  /// blocks before this one.
+  Bytes probabilities;
+  /// Offset of [tokens, heads * head_dim]: q projection; q-norm and RoPE are applied when it is
+  /// read.
+  Bytes q;
+  /// Offset of [tokens, kv_heads * head_dim]: k projection; k-norm and RoPE are applied when it is
+  /// read.
+  Bytes k;
+  Bytes v;  ///< Offset of [tokens, kv_heads * head_dim]: v projection.
+  /// Offset of fp32 [tokens, heads]: reciprocal RMS of the q-norm; present only with qk_norm.
+  Bytes q_rstd;
+  /// Offset of fp32 [tokens, kv_heads]: reciprocal RMS of the k-norm; present only with qk_norm.
+  Bytes k_rstd;
+  /// Offset of [tokens, heads * head_dim]: attention output before the o projection.
+  Bytes attention;
+  Bytes lse;       ///< Offset of fp32 [tokens, heads]: log-sum-exp of the scaled scores.
+  Bytes residual;  ///< Offset of [tokens, hidden]: x + o projection.
+  /// Offset of [tokens, intermediate]: gate before SiLU; absent where the job computes its MLPs in
+  /// chunks.
+  Bytes gate;
+  /// Offset of [tokens, intermediate]: up projection; absent where the job computes its MLPs in
+  /// chunks.
+  Bytes up;
+  Bytes router;           ///< Offset of fp32 [tokens, experts]: the router's logits.
+  Bytes input_bytes;      ///< Size of the prefix kept at Keep::input: x, counts and probabilities.
+  Bytes selective_bytes;  ///< Size of the prefix kept at Keep::selective: x to lse.
+  Bytes all_bytes;        ///< Size of the whole record.
+  /// Bytes kept at Keep::input_kv and at Keep::attention, which are no prefixes of the record and
+  /// only predicted.
   Bytes kv_bytes, attention_bytes;
 
   [[nodiscard]] Bytes kept(Keep keep) const {
@@ -58,12 +73,11 @@ struct BlockRecord {
 
 [[nodiscard]] BlockRecord block_record(const Job& job);
 
-/// Bytes of the residual stream of one micro-batch, [T, hidden] of the compute type and what the
-/// record counts behind x, rounded up to 256.
+/// Bytes of the residual stream of one micro-batch, rounded up to 256: [T, hidden] of the compute
+/// type, and the record's counts and probabilities behind x.
 [[nodiscard]] Bytes stream_bytes(const Job& job);
 
-/// Device scratch that one compute task may use, whatever its kind: sized by the engine's templates
-/// (fp32 operands of one matrix product, chunk logits, attention tiles); docs/design/workspace.md.
+/// Bytes of device scratch that any one compute task may use (docs/design/workspace.md).
 [[nodiscard]] Bytes workspace_bytes(const Job& job, DeviceKind device = DeviceKind::host);
 
 }  // namespace sluice::planner

@@ -7,7 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Padded parameters by kind of unit.
+/// Parameters of each kind of unit, padding included.
 struct UnitSizes {
   explicit UnitSizes(const Job& job)
       : head_unit(unit_count(job.model) - 1),
@@ -22,8 +22,8 @@ struct UnitSizes {
   std::int64_t embed, block, head;
 };
 
-/// Bytes that backward leaves behind: the records of the blocks it is done with, less what the
-/// gradients up to the block after them take.
+/// Bytes that the backward pass frees: records of the blocks it has passed, less the gradients up
+/// to the block after them.
 class FreedRecords {
  public:
   FreedRecords(const Job& job, const Plan& plan, Bytes gradient)

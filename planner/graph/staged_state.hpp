@@ -1,5 +1,5 @@
-// When state that lives on the host comes to the device for its update there, and what waits for it
-// to leave.
+// Order of staged state: when state that lives on the host comes to the device for its update
+// there, and what waits for it to leave.
 #pragma once
 
 #include <optional>
@@ -10,22 +10,23 @@
 
 namespace sluice::planner {
 
-/// One unit's state on its way to the device.
+/// The load of one unit's state to the device.
 struct StagedLoad {
   std::size_t unit;
-  /// The load waits until backward of this block is over in the last round, and the block's next
-  /// record waits until the state is stored back, so that both may lie in the same bytes. None
+  /// Block whose records share memory with the staged state: the load waits until its backward pass
+  /// is over in the last round, and its next record waits until the state is stored back. None
   /// where the staged state has memory of its own.
   std::optional<std::size_t> takes_record_of;
 };
 
-/// Bytes of device memory that a unit takes while its state is staged; `parameters` padded.
+/// Bytes of device memory that a unit takes while its state is staged; `parameters` includes
+/// padding.
 [[nodiscard]] Bytes staged_bytes(const UnitPlan& unit, const Job& job, std::int64_t parameters);
 
-/// Every staged unit in the order of loading. The last `state_buffers` of them in unit order, and
-/// those for which records leave too little, have memory of their own and come first, in the order
-/// in which they are stored. The others come as backward frees records, last unit first: what is
-/// loaded first is stored last, when the forward pass needs its bytes last.
+/// Loads of all staged units in order. The last `state_buffers` units, and those for which records
+/// leave too little memory, have memory of their own and come first, in the order in which they are
+/// stored. The others come as the backward pass frees records, last unit first: what is loaded
+/// first is stored last, when the forward pass needs its bytes last.
 [[nodiscard]] std::vector<StagedLoad> staged_loads(const Job& job, const Plan& plan);
 
 }  // namespace sluice::planner

@@ -9,7 +9,7 @@
 namespace sluice::planner {
 namespace {
 
-/// By how much each lane's last task of a step ends later after the step's `grads`, in the third
+/// For each lane, how much later its last task of a step ends after the step's `grads` in the third
 /// step than in the second.
 std::vector<Duration> drifts(const StepGraph& graph, const sim::Timeline& timeline) {
   const auto tasks = graph.graph.tasks();
@@ -42,12 +42,12 @@ std::size_t first_task_of(const StepGraph& graph, std::size_t lane) {
 
 sim::Timeline simulate_steady(StepGraph& graph) {
   check(graph.graph.period().has_value(), "a step graph has a period");
-  // The writer's graphs are valid as they are built.
+  // The writer's graphs are valid by construction.
   const auto simulated = [&graph] {
     return sim::simulate(sim::freeze(graph.graph, sim::Trust::validated));
   };
   sim::Timeline timeline = simulated();
-  // A lane that lags this little more at the end of a step lags for reasons of rounding.
+  // A lane whose lag grows by less than this part of the period lags by rounding only.
   constexpr std::int64_t kPartOfPeriod = 500;
   constexpr int kMost = 12;
   for (int round = 0; round < kMost; ++round) {
@@ -55,7 +55,8 @@ sim::Timeline simulate_steady(StepGraph& graph) {
     const std::vector<Duration> drift = drifts(graph, timeline);
     const auto worst = std::max_element(drift.begin(), drift.end());
     if (*worst * kPartOfPeriod <= period) break;
-    // Twice as much every time: how far a lane may lag is known only once the others wait for it.
+    // The added lag doubles every time, since a lane's limit shows only once the others wait for
+    // it.
     const Seconds more = to_seconds(*worst) * static_cast<double>(1 << round);
     const auto lane = static_cast<std::size_t>(worst - drift.begin());
     graph.graph.mutable_tasks()[first_task_of(graph, lane)].latency += more;

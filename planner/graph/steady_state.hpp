@@ -1,4 +1,4 @@
-// The three steps of a step graph, as they go in a long run.
+// Simulation of a step graph as it runs in the middle of a long run.
 #pragma once
 
 #include "planner/graph/step_graph.hpp"
@@ -6,11 +6,11 @@
 
 namespace sluice::planner {
 
-/// Simulates `graph` and leaves in it what a long run adds; simulating the graph as it is left
-/// gives the timeline that is returned. The first step finds every lane idle; where a lane has more
-/// to do in a step than the period that comes out, it falls further behind with every step of a run
-/// until the steps wait for it, and three steps are too few to show it. Such a lane's first task is
-/// given a latency, the time by which it lags in a long run.
+/// Simulates `graph` as in a long run and changes it so that simulating it again gives the returned
+/// timeline. The first step of a graph finds every lane idle; but where a lane has more to do in a
+/// step than the resulting period, it falls further behind with every step of a run until the steps
+/// wait for it. The first task of such a lane gets a latency: the time by which the lane lags in a
+/// long run.
 [[nodiscard]] sim::Timeline simulate_steady(StepGraph& graph);
 
 }  // namespace sluice::planner

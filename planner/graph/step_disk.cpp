@@ -1,8 +1,8 @@
 // Updates of units whose state lives on the disk: piece after piece is read into a host buffer,
-// updated there and written back. Reads wait for a free buffer and not for the norm, so that they
-// run ahead under the passes; writes follow behind. Gradients that wait there, too, go through the
-// same buffers, and come back to the device where a later round adds to them. Weights that live
-// there come through buffers of their own for each pass, and with the state for their update.
+// updated there and written back. Reads wait for a free buffer and not for the norm, so they run
+// ahead under the passes; writes follow behind. Gradients that wait on the disk go through the same
+// buffers, and come back to the device where a later round adds to them. Weights on the disk come
+// through buffers of their own for each pass, and with the state for their update.
 #include "planner/graph/step_emitter.hpp"
 
 namespace sluice::planner {
@@ -41,7 +41,7 @@ StepEmitter::WaitingPiece StepEmitter::waiting_piece(std::size_t unit, std::size
   const DiskPiece& at = writer_.graph().disk[unit][piece];
   const Bytes element = last_round(round) ? job_.gradient_wire_element() : job_.gradient_element();
   const Bytes bytes = aligned_plane(at.count, element);
-  // Of the last round they come back with the state, under the next step's round 0.
+  // Gradients of the last round come back with the state, under the next step's round 0.
   const std::string id =
       (last_round(round) ? "" : "r" + std::to_string(round) + "/") + "gradient/" + name(unit);
   return {id,
@@ -54,7 +54,7 @@ void StepEmitter::emit_gradient_to_disk(std::size_t unit, int round) {
   const std::vector<DiskPiece>& pieces = writer_.graph().disk[unit];
   const bool in_ring = !tensors_.units[unit].device_gradient;
   Bytes left = gradient_bytes(unit);
-  // From the last piece on, for units come in that order: so the buffers take turns.
+  // From the last piece on, since units come in that order and so the buffers rotate.
   for (std::size_t i = pieces.size(); i-- > 0;) {
     const DiskPiece& piece = pieces[i];
     const std::string number = "/p" + std::to_string(i);
@@ -67,7 +67,7 @@ void StepEmitter::emit_gradient_to_disk(std::size_t unit, int round) {
                          {gradient_tensor(unit), waiting.element * piece.first, bytes},
                          {waiting.buffer.tensor, piece.gradient(), bytes}, plan_.copy_chunk);
     left -= bytes;
-    // On a wire of fewer bytes the last one gives the rest of the buffer back.
+    // On a wire of fewer bytes the last piece releases the rest of the buffer.
     if (in_ring) {
       writer_.release(stored, *tensors_.gradient_ring.pool, i == 0 ? left : Bytes(0));
     }
@@ -126,7 +126,7 @@ std::vector<Access> StepEmitter::piece_operands(std::size_t unit, std::size_t pi
   const auto in_slot = [&](Role role, Bytes from, Bytes bytes) {
     return Access{role, slot, from, bytes, Mode::update};
   };
-  // High halves, or low ones that are no part of the state: fp32 compute's.
+  // High halves, or the low halves that fp32 compute keeps with the weights.
   const auto of_weights = [&](Role role, Bytes from, Bytes from_in_slot) {
     if (set.disk_weights) return in_slot(role, at.weights() + from_in_slot, half);
     return Access{role, set.master.value(), from + begin, half, Mode::update};

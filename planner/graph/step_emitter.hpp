@@ -1,5 +1,5 @@
-// Emits the tasks of one step after another into a GraphWriter. The order of emission is a
-// sequential execution that is right; within a lane it is the order in which the lane runs.
+// Emits the tasks of one step after another into a GraphWriter. The order of emission is a right
+// sequential execution; within a lane it is the order in which the lane runs.
 #pragma once
 
 #include <optional>
@@ -20,16 +20,17 @@ class StepEmitter {
 
  private:
   enum class Direction { forward, backward };
-  /// One pass of compute over one unit's weights.
+  /// One use of a unit's weights by a compute pass.
   struct UnitUse {
     std::size_t unit;
     int round;
     Direction direction;
-    bool loads;                        ///< The weights cross the link for this use.
-    std::optional<std::int64_t> slot;  ///< Of the weight ring.
+    bool loads;  ///< The weights cross the link for this use.
+    /// The slot of the weight ring that holds the weights; none outside the ring.
+    std::optional<std::int64_t> slot;
   };
 
-  /// A plane of staged state, where it lives and where it is updated.
+  /// A part of staged state: where it lives, and where it is updated.
   struct StagedPart {
     const char* name;
     Range home, staged;
@@ -39,7 +40,7 @@ class StepEmitter {
   void emit_tokens();
   void emit_use(std::size_t use);
   void emit_forward(const UnitUse& use);
-  /// Of plans whose records go through slots (planner/graph/step_slots.cpp).
+  /// Forward pass of a plan whose records go through slots (planner/graph/step_slots.cpp).
   void emit_slot_forward(const UnitUse& use);
   void emit_slot_backward(const UnitUse& use);
   void emit_slot_fetch(std::int64_t record, int round);
@@ -53,11 +54,10 @@ class StepEmitter {
   [[nodiscard]] std::string load_id(const UnitUse& use) const;
   void emit_gradient_load(std::size_t unit, int round);
   void emit_gradient_loads_ahead(const UnitUse& use);
-  /// Records of micro-batches that are kept on the host (planner/graph/step_records.cpp).
+  /// Saves a record to the host, where it is kept (planner/graph/step_records.cpp).
   void emit_record_save(std::size_t unit, int round, std::int64_t m);
   void emit_record_load(std::size_t item, int round);
-  /// Where the backward pass over micro-batch `m` finds its record; those that come next are
-  /// fetched.
+  /// The record of micro-batch `m` for its backward pass; also emits the loads of the next records.
   TensorIndex record_for_backward(const UnitUse& use, std::int64_t m);
   void emit_gradient_finish(std::size_t unit, int round);
   void emit_store(std::size_t unit, int round, TensorIndex destination,
@@ -68,31 +68,31 @@ class StepEmitter {
   void emit_state_load(const StagedLoad& load);
   void emit_state_loads_after(const UnitUse& use);
   void emit_state_store(std::size_t unit);
-  /// Update of a unit whose state is on the disk (planner/graph/step_disk.cpp), and its `gradient`,
-  /// too, where that is none.
+  /// Update of a unit whose state is on the disk (planner/graph/step_disk.cpp). `gradient` is its
+  /// gradient tensor; none where the gradient waits on the disk too.
   void emit_disk_update(std::size_t unit, std::optional<TensorIndex> gradient,
                         const std::vector<sim::TaskId>& after);
-  /// A piece of a gradient that waits on the disk, after `round`.
+  /// A piece of a gradient that waits on the disk after `round`.
   struct WaitingPiece {
     std::string id;
     Bytes element;
     Range home, buffer;
   };
-  /// What an update reads of a piece and writes back.
+  /// What an update reads of a piece from the disk and writes back.
   struct PieceMove {
     TaskKind read, write;
     std::string id;
     Range home, buffer;
   };
   [[nodiscard]] std::vector<PieceMove> piece_moves(std::size_t unit, std::size_t piece) const;
-  /// Of its update: weights, low halves, m and v.
+  /// Accesses of the piece's update: weights, low halves, m and v.
   [[nodiscard]] std::vector<Access> piece_operands(std::size_t unit, std::size_t piece) const;
   [[nodiscard]] WaitingPiece waiting_piece(std::size_t unit, std::size_t piece, int round) const;
-  /// A use's weights: from the disk into host buffers, and from there to `destination`.
+  /// Loads a use's weights: from the disk into host buffers, and from there to `destination`.
   void emit_weights_from_disk(const UnitUse& use, TensorIndex destination,
                               const std::vector<sim::TaskId>& after);
   void emit_gradient_to_disk(std::size_t unit, int round);
-  /// The running sum of the round before.
+  /// Loads the running sum of the round before from the disk.
   void emit_gradient_from_disk(std::size_t unit, int round);
   [[nodiscard]] TensorIndex disk_buffer(std::size_t unit, std::size_t piece) const {
     return tensors_.disk_ring.slot(disk_slot_[unit] + static_cast<std::int64_t>(piece));
@@ -100,7 +100,7 @@ class StepEmitter {
   /// Update of a unit whose gradient and state rotate (planner/graph/step_rotation.cpp).
   void emit_rotating_update(std::size_t unit, const std::vector<sim::TaskId>& after);
 
-  /// A task on a unit for one micro-batch: "r0/fwd/L1/m2".
+  /// Place of a task on a unit for one micro-batch, with an id such as "r0/fwd/L1/m2".
   [[nodiscard]] TaskPlace pass_place(TaskKind kind, LaneKind lane, const char* pass,
                                      std::size_t unit, int round, std::int64_t micro_batch) const;
   sim::TaskId emit_launch(const char* pass, std::size_t unit, int round, Pass work);
@@ -110,18 +110,18 @@ class StepEmitter {
   [[nodiscard]] Access gradient_access(std::size_t unit, bool first) const;
   [[nodiscard]] std::vector<Access> master_accesses(std::size_t unit) const;
   [[nodiscard]] std::vector<StagedPart> staged_parts(std::size_t unit) const;
-  /// Stores after which the record of `unit` may be written again.
+  /// Stores of staged state after which the record of `unit` may be written again.
   [[nodiscard]] std::vector<sim::TaskId> stores_before_record(std::size_t unit) const;
   [[nodiscard]] Access tokens_access(std::int64_t micro_batch, bool targets) const;
-  /// The inputs, which say where documents begin, for blocks whose attention stays inside them.
+  /// Accesses to the input tokens, which say where documents begin, for attention inside documents.
   [[nodiscard]] std::vector<Access> document_accesses(std::int64_t micro_batch) const;
   [[nodiscard]] Access whole(Role role, TensorIndex tensor, Mode mode) const;
   [[nodiscard]] TensorIndex gradient_tensor(std::size_t unit) const;
-  /// Of an input that is in no record.
+  /// The buffer of an input that is in no record.
   [[nodiscard]] TensorIndex stream(std::size_t unit, std::size_t number) const {
     return tensors_.stream[unit % static_cast<std::size_t>(plan_.stream_buffers)][number];
   }
-  /// Empty where the graph has no names.
+  /// The unit's name; empty where the graph has no names.
   [[nodiscard]] std::string name(std::size_t unit) const {
     return writer_.names_tasks() ? unit_name(job_.model, unit) : std::string();
   }
@@ -149,27 +149,35 @@ class StepEmitter {
   const Plan& plan_;
   StepTensors tensors_;
   BlockRecord record_;
-  std::vector<UnitUse> uses_;  ///< Of one step.
-  /// A record on the host.
+  std::vector<UnitUse> uses_;  ///< Uses of one step, in order.
+  /// A record that is kept on the host.
   struct OffloadedRecord {
-    std::size_t unit, number;  ///< The number is of the micro-batch in its round.
+    std::size_t unit, number;  ///< The unit, and the number of the micro-batch in its round.
   };
-  std::vector<OffloadedRecord> offloaded_;   ///< In the order of a round's backward pass.
-  std::vector<std::size_t> first_item_;      ///< By unit: of its records in that list.
-  std::vector<sim::TaskId> use_ends_;        ///< Last compute task of every use so far, all steps.
-  std::vector<std::int64_t> gradient_slot_;  ///< Of a unit: in the device's gradient ring,
-  std::vector<std::int64_t> stage_slot_;     ///< and the host's stage.
-  std::vector<std::int64_t> state_slot_;     ///< Of a unit that rotates: in the state ring.
-  std::vector<std::int64_t> disk_slot_;      ///< Of a unit's first piece: in the disk ring.
+  /// Records kept on the host, in the order of a round's backward pass.
+  std::vector<OffloadedRecord> offloaded_;
+  /// For each unit the index of its first record in `offloaded_`.
+  std::vector<std::size_t> first_item_;
+  std::vector<sim::TaskId> use_ends_;  ///< Last compute task of every use so far, over all steps.
+  /// For each unit its number in the device's gradient ring.
+  std::vector<std::int64_t> gradient_slot_;
+  std::vector<std::int64_t> stage_slot_;  ///< For each unit its number in the host's gradient ring.
+  /// For each unit that rotates its number in the state ring.
+  std::vector<std::int64_t> state_slot_;
+  /// For each unit the number of its first piece in the disk ring.
+  std::vector<std::int64_t> disk_slot_;
   std::vector<StagedLoad> staged_;
-  std::vector<std::optional<sim::TaskId>> staged_stores_;  ///< Last of a unit, in the step before.
+  /// For each unit the last store of its staged state, in the step before.
+  std::vector<std::optional<sim::TaskId>> staged_stores_;
   std::size_t next_state_ = 0;                ///< Next staged load that waits for no record.
-  std::vector<sim::TaskId> barrier_updates_;  ///< Updates the next step waits for as a whole.
-  std::int64_t depth_ = 0;                    ///< Weight loads that run ahead.
-  std::int64_t next_saved_ = 0;  ///< Next record on the host to be made in this round's forward,
-  std::size_t next_item_ = 0;    ///< and the next to fetch in its backward.
-  std::size_t next_sum_ = 0;     ///< Highest block whose running sum did not yet come back.
-  std::int64_t next_disk_weights_ = 0;  ///< Next buffer of weights that come from the disk.
+  std::vector<sim::TaskId> barrier_updates_;  ///< Updates that the whole next step waits for.
+  std::int64_t depth_ = 0;                    ///< Weight loads that may run ahead.
+  /// Next record on the host to be written in this round's forward pass.
+  std::int64_t next_saved_ = 0;
+  /// Next record on the host to be fetched in this round's backward pass.
+  std::size_t next_item_ = 0;
+  std::size_t next_sum_ = 0;            ///< Highest block whose running sum has not come back yet.
+  std::int64_t next_disk_weights_ = 0;  ///< Next host buffer for weights that come from the disk.
   std::size_t uses_before_step_ = 0;
 };
 

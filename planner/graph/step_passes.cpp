@@ -7,7 +7,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Of a pass, about.
+/// Approximate number of a pass's accesses.
 constexpr std::size_t kMostAccesses = 10;
 
 template <class Item>
@@ -126,9 +126,9 @@ void StepEmitter::emit_gradient_load(std::size_t unit, int round) {
   if (in_ring) writer_.acquire(copied, *tensors_.gradient_ring.pool);
 }
 
-/// While a block computes, the ring's other slots take the running sums of the next blocks that
-/// have any; those of later blocks' weights, which wait for this block's buffer, are behind them on
-/// the lane.
+/// Loads running sums ahead: while a block computes, the ring's other slots take the sums of the
+/// next blocks that have any. Sums that follow weights which wait for this block's buffer are
+/// behind them on the lane.
 void StepEmitter::emit_gradient_loads_ahead(const UnitUse& use) {
   if (use.round == 0) return;
   if (use.unit == head()) next_sum_ = head() - 1;

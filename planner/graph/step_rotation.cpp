@@ -1,5 +1,5 @@
 // Updates on the device of units whose gradient and state wait on the host: at the end of the step
-// unit after unit comes into the state buffers, is updated, and goes back.
+// one unit after another comes into the state buffers, is updated, and goes back.
 #include "planner/graph/step_emitter.hpp"
 
 namespace sluice::planner {
@@ -18,7 +18,7 @@ void StepEmitter::emit_rotating_update(std::size_t unit, const std::vector<sim::
     Bytes from, bytes;
     bool stored;
   };
-  // Of a resident unit only what the working copy lacks.
+  // A resident unit needs only what the working copy lacks.
   const Bytes lacking = staged_bytes(choice, job_, set.parameters) - moment * 2;
   std::vector<Part> parts{
       {"gradient", Role::gradient, *set.host_gradient, Bytes(0), gradient, false},

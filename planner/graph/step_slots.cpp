@@ -1,7 +1,7 @@
-// Passes of a plan whose records go through slots: the records of a round, in forward order, take
-// the slots in turn. Those that are saved are stored behind their forward pass; the last ones stay.
-// In backward, last record first, each leaves its slot to the one that was written there before it,
-// so that record i is in slot i mod slots both ways.
+// Passes of a plan whose records go through slots: the records of a round, in forward order, use
+// the slots one after another. Saved records are stored after their forward pass; the last ones
+// stay. In the backward pass, last record first, each leaves its slot to the one that was written
+// there before it, so that record i is in slot i mod slots in both passes.
 #include <algorithm>
 
 #include "planner/graph/step_emitter.hpp"

@@ -1,5 +1,5 @@
-// What follows a unit's gradient in the step graph: norm, store, update, and state that is staged
-// for it.
+// Tasks that follow a unit's gradient in the step graph: norm, store, update, and loads of staged
+// state.
 #include <algorithm>
 
 #include "planner/graph/step_emitter.hpp"
@@ -116,7 +116,7 @@ std::vector<Access> StepEmitter::master_accesses(std::size_t unit) const {
   }
   if (job_.master_bytes(1) == Bytes(2))
     return {{Role::weights, high, Bytes(0), half, Mode::update}};
-  // Low halves follow the high ones, unless the copy that computes is of high halves alone.
+  // Low halves follow the high ones, unless the weights on the device are high halves alone.
   const bool apart = writer_.graph().tensors[static_cast<std::size_t>(high)].bytes == half;
   const Access low = apart ? whole(Role::low, set.staged_master.value(), Mode::update)
                            : Access{Role::low, high, half, half, Mode::update};

@@ -10,7 +10,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Names of other tables for the same column.
+/// Name of the same column in other tables; null where there is none.
 const char* other_name(const std::string& column) {
   static const std::map<std::string, const char*> names = {{"batch_size", "sequences"},
                                                            {"isl", "seq_len"},

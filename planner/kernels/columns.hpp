@@ -1,4 +1,4 @@
-// Cells and columns of kernel tables; internal to planner/kernel_model*.
+// Cells and columns of kernel tables; internal to planner/kernels.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace sluice::planner {
 
-/// The whole of `text` as a finite number; none where it is not one.
+/// All of `text` as a finite number; none where it is not one.
 [[nodiscard]] std::optional<double> cell_number(const std::string& text);
 
 /// Columns of a table by name. Keeps references: file and line must outlive it.
@@ -18,15 +18,16 @@ class KernelHeader {
  public:
   KernelHeader(const std::string& file, const CsvLine& line) : file_(file), line_(line) {}
 
-  /// Throws BadRequest where two columns have that name, or another name for the same.
+  /// Index of the column `name`; none where it is absent. Throws BadRequest where two columns have
+  /// that name or another name for the same thing.
   [[nodiscard]] std::optional<std::size_t> find(const std::string& name) const;
-  /// Throws BadRequest with `fix` where the column is absent.
+  /// Index of the column `name`. Throws BadRequest with `fix` where it is absent.
   [[nodiscard]] std::size_t at(const std::string& name, const std::string& fix) const;
-  /// Where in a row's cells each size stands; none for an optional column that is absent.
+  /// Index of each size's cell in a row; none for an optional column that is absent.
   [[nodiscard]] std::vector<std::optional<std::size_t>> sizes(KernelKind kind) const;
   /// Throws BadRequest where `line` has more or fewer cells than the header.
   void check_cells(const CsvLine& line) const;
-  /// Throws BadRequest: of what two columns of the header say, only one can be taken.
+  /// Throws BadRequest: the columns `first` and `second` state the same thing twice.
   [[noreturn]] void refuse_doubled(const std::string& first, const std::string& second) const;
 
  private:
@@ -34,7 +35,7 @@ class KernelHeader {
   const CsvLine& line_;
 };
 
-/// The sizes of a row whose cells stand at `places`. Throws BadRequest naming the column.
+/// The sizes of a row, read from the cells at `places`. Throws BadRequest naming the column.
 [[nodiscard]] KernelShape read_shape(const std::string& file, const CsvLine& line, KernelKind kind,
                                      const std::vector<std::optional<std::size_t>>& places);
 

@@ -58,7 +58,7 @@ struct Bin {
   double count = 0;
 };
 
-/// A leaf under growth: its rows, their histogram and its best split.
+/// A leaf while it grows: its rows, their histogram and its best split.
 struct Leaf {
   std::vector<std::uint32_t> rows;
   std::vector<Bin> histogram;

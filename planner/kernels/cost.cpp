@@ -54,7 +54,8 @@ KernelCost KernelCosts::cost(KernelKind kind, const KernelShape& shape) const {
 }
 
 KernelCost KernelCosts::roofline(KernelKind kind, const KernelShape& shape) const {
-  constexpr double kHalfWidth = 1.645;  // of a 90 % interval, in standard deviations
+  // Half the width of a 90 % interval, in standard deviations.
+  constexpr double kHalfWidth = 1.645;
   const Flops flops = kernel_flops(kind, shape);
   const Fact rate = kind == KernelKind::attention && profile_->attention_forward.value > 0
                         ? profile_->attention_forward

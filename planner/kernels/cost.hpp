@@ -1,4 +1,4 @@
-// What one kernel costs on a machine, from the best evidence there is.
+// The cost of one kernel on a machine, from the best evidence there is.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,17 @@ struct KernelCost {
   Evidence evidence = Evidence::datasheet;
 };
 
-/// Kernels of one machine: its kernel model where there is one ("fitted"), else the roofline of its
-/// profile: kernel_overhead + max(flops / rate, bytes / hbm_bandwidth) ("fitted" where the profile
-/// measured the rate, else "datasheet").
+/// Costs of kernels on one machine: by its kernel model where there is one ("fitted"), else by the
+/// roofline of its profile: kernel_overhead + max(flops / rate, bytes / hbm_bandwidth) ("fitted"
+/// where the profile measured the rate, else "datasheet").
 class KernelCosts {
  public:
-  /// A catalogue name, a profile file, `here`, or a file that `sluice fit` wrote. Throws
-  /// BadRequest.
+  /// Kernel costs of a catalogue name, a profile file, `here`, or a file that `sluice fit` wrote.
+  /// Throws BadRequest.
   [[nodiscard]] static KernelCosts of_machine(const std::string& machine);
 
-  /// Throws BadRequest where the machine is a fitted file without this kind.
+  /// The time of one kernel. Throws BadRequest where the machine is a fitted file without this
+  /// kind.
   [[nodiscard]] KernelCost cost(KernelKind kind, const KernelShape& shape) const;
 
  private:
@@ -34,7 +35,7 @@ class KernelCosts {
   std::optional<MachineProfile> profile_;
 };
 
-/// FLOPs of the arithmetic, and bytes of operands and results once each.
+/// FLOPs that the kernel's arithmetic needs.
 [[nodiscard]] Flops kernel_flops(KernelKind kind, const KernelShape& shape);
 [[nodiscard]] double kernel_bytes(KernelKind kind, const KernelShape& shape);
 

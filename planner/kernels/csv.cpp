@@ -17,7 +17,7 @@ struct CloseGzip {
   void operator()(gzFile file) const { gzclose_r(file); }
 };
 
-/// The text of `path`; what is not gzip is read as it is.
+/// The text of `path`, unpacked if it is gzip.
 std::string read_text(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw BadRequest(path + ": is a folder, not a table");
   errno = 0;
@@ -46,7 +46,7 @@ std::string trimmed_cell(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(" \t\r") - first + 1));
 }
 
-/// A quoted cell may hold commas; a doubled quote in it is one.
+/// Splits a line into cells. A quoted cell may hold commas; a doubled quote in it is one quote.
 std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells(1);
   bool quoted = false;

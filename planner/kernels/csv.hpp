@@ -1,4 +1,4 @@
-// Comma-separated text, plain or gzip; internal to planner/kernel_model*.
+// Comma-separated text, plain or gzip; internal to planner/kernels.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 namespace sluice::planner {
 
 struct CsvLine {
-  std::size_t number = 0;  ///< In the file, from 1.
+  std::size_t number = 0;  ///< Number of the line in the file, from 1.
   std::vector<std::string> cells;
 };
 
-/// Lines of `path` that are not blank, their cells without surrounding spaces and quotes. Throws
-/// BadRequest where there is no such file, or its gzip data is damaged.
+/// Reads the lines of `path` that are not blank, their cells without surrounding spaces and quotes.
+/// Throws BadRequest where there is no such file, or its gzip data is damaged.
 [[nodiscard]] std::vector<CsvLine> read_csv(const std::string& path);
 
-/// "FILE: line 7".
+/// A place in a file for error messages, such as "FILE: line 7".
 [[nodiscard]] std::string at_line(const std::string& path, std::size_t line);
 
 }  // namespace sluice::planner

@@ -17,7 +17,8 @@ using Node = KernelCorrection::Node;
 
 constexpr const char* kKernelsSchema = "sluice/kernels/1";
 
-/// One tree a line: feature and value of each node in preorder, feature -1 for a leaf.
+/// Text of the trees, one a line: feature and value of each node in preorder, feature -1 for a
+/// leaf.
 std::string trees_text(const KernelCorrection& correction) {
   std::string text = "[";
   char number[40];
@@ -33,7 +34,7 @@ std::string trees_text(const KernelCorrection& correction) {
   return text + "]";
 }
 
-/// Reads the subtree that begins at `tree`'s end.
+/// Reads the subtree that begins at `numbers[at]` and appends it to `tree`.
 void read_subtree(const std::vector<double>& numbers, std::size_t& at, std::size_t features,
                   KernelCorrection::Tree& tree, const std::string& where) {
   const auto refuse = [&](const char* why) { throw BadRequest(where + ": correction: " + why); };
@@ -77,14 +78,14 @@ KernelFamily read_family(const JsonObject& json) {
                   .log_high = check.number("log_high")};
   const KernelShape any{{1, 1, 1, 1, 1, 1}};
   const std::size_t features = correction_features(family, any, 1).size();
-  const Json& trees = json.value("correction");
-  if (!trees.is_array()) json.fail("correction", "must be a list of trees");
-  for (const Json& tree : trees) {
-    if (!tree.is_array()) json.fail("correction", "must be a list of trees");
+  const sim::JsonValue trees = json.value("correction");
+  if (!trees.is_list()) json.fail("correction", "must be a list of trees");
+  for (const sim::JsonValue tree : trees) {
+    if (!tree.is_list()) json.fail("correction", "must be a list of trees");
     std::vector<double> numbers;
-    for (const Json& value : tree) {
+    for (const sim::JsonValue value : tree) {
       if (!value.is_number()) json.fail("correction", "a tree must be a list of numbers");
-      numbers.push_back(value.get<double>());
+      numbers.push_back(value.number());
     }
     KernelCorrection::Tree read;
     std::size_t at = 0;
@@ -129,7 +130,7 @@ std::string to_json_text(const KernelModel& model) {
 }
 
 KernelModel kernels_from_json(const std::string& text, const std::string& where) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kKernelsSchema) {
     json.fail("schema", "must be \"" + std::string(kKernelsSchema) + "\", not \"" +

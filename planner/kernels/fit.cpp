@@ -15,7 +15,7 @@ namespace {
 using Rows = std::vector<MeasuredKernel>;
 using Vector = std::vector<double>;
 
-/// Errors in the constants' fit beyond this count ever less.
+/// Error in the constants' fit beyond which errors count less and less.
 constexpr double kScale = 0.05;
 constexpr double kPull = 0.05;
 
@@ -54,8 +54,7 @@ std::pair<double, double> needs(KernelKind kind, const KernelShape& shape) {
   return {4 * a * c * e * attention_pairs(b, f), 4 * a * b * e * (c + d)};
 }
 
-/// Where the search starts: from the fastest of what was measured. `first_tile` is the product's
-/// fastest tile.
+/// Start of the search, from the fastest measured rows. `first_tile` is the product's fastest tile.
 Vector start_values(KernelKind kind, const Rows& rows, std::size_t first_tile) {
   Vector times, rates, speeds;
   for (const MeasuredKernel& row : rows) {
@@ -81,7 +80,7 @@ Vector start_values(KernelKind kind, const Rows& rows, std::size_t first_tile) {
   return values;
 }
 
-/// Every row once, in an order that depends on nothing but their number.
+/// A fixed permutation of the rows, which depends on nothing but their number.
 std::vector<std::size_t> shuffled(std::size_t count) {
   std::vector<std::size_t> order(count);
   for (std::size_t i = 0; i < count; ++i) order[i] = i;
@@ -93,9 +92,10 @@ std::vector<std::size_t> shuffled(std::size_t count) {
   return order;
 }
 
-/// The rows the constants are fitted to: large ones, where there are enough.
+/// The rows that the constants are fitted to: large ones, where there are enough.
 Rows sample(KernelKind kind, const Rows& rows, int wanted) {
-  constexpr double kLargeRows = 512;  // of a product: below lies decoding, not training
+  // Smallest m of a product in training; below it lies decoding.
+  constexpr double kLargeRows = 512;
   Rows large, small;
   for (const std::size_t i : shuffled(rows.size())) {
     const KernelShape& shape = rows[i].shape;
@@ -181,8 +181,8 @@ void correct(KernelFamily& family, const Rows& rows, const CorrectionOptions& op
 }  // namespace
 
 std::optional<double> known_multiprocessors(const std::string& device) {
-  // NVIDIA's datasheets and architecture papers, as read in November 2026. The first that the name
-  // holds counts, so the longer names come first.
+  // From NVIDIA's datasheets and architecture papers, as read in November 2026. The first entry
+  // that the name contains counts, so longer names come first.
   struct Known {
     const char* part;
     double count;

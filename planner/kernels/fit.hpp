@@ -17,21 +17,22 @@ struct MeasuredKernel {
 };
 
 struct KernelFitOptions {
-  /// None: what `known_multiprocessors` has for the device, else the count that explains the times
-  /// best.
+  /// Multiprocessors of the device. None for what `known_multiprocessors` has for it, else the
+  /// number that explains the times best.
   std::optional<double> multiprocessors;
-  int constants_rows = 1600;  ///< Shapes the constants are fitted to, drawn evenly.
-  int iterations = 30;        ///< Of the constants' least squares.
+  int constants_rows = 1600;  ///< Number of shapes that the constants are fitted to, drawn evenly.
+  int iterations = 30;        ///< Iterations of the constants' least squares.
   CorrectionOptions correction = {};
 };
 
-/// Multiprocessors of a device by the name its driver reports, from datasheets; none where unknown.
+/// Multiprocessors of a device by the name that its driver reports, from datasheets; none where
+/// unknown.
 [[nodiscard]] std::optional<double> known_multiprocessors(const std::string& device);
 
-/// Constants by damped least squares on ln(predicted / measured) with Cauchy weights and a weak
-/// pull to their start, then the correction on what they leave. A fifth of the shapes is kept out
-/// once to state errors and interval (`check`), then all are used. Same input, same bytes out.
-/// Throws BadRequest where there are fewer than `kLeastKernelRows`.
+/// Fits constants by damped least squares on ln(predicted / measured) with Cauchy weights and a
+/// weak pull to their start, then the correction on what they leave. A fifth of the shapes is kept
+/// out once to state errors and interval (`check`), then all are used. Equal input gives equal
+/// bytes. Throws BadRequest where there are fewer rows than `kLeastKernelRows`.
 [[nodiscard]] KernelFamily fit_kernels(KernelKind kind, const std::string& device,
                                        const std::vector<MeasuredKernel>& rows,
                                        const KernelFitOptions& options = {});
@@ -43,7 +44,7 @@ inline constexpr std::size_t kLeastKernelRows = 50;
 
 /// Damped Gauss-Newton (Levenberg 1944, Marquardt 1963) for the x nearest to `start` that minimises
 /// the sum of scale^2 ln(1 + (r / scale)^2) over the residuals r(x), plus (pull (x - start))^2.
-/// Derivatives are differences.
+/// Derivatives are differences. `cost`, where given, receives the minimum.
 [[nodiscard]] std::vector<double> least_squares(
     const std::function<void(const std::vector<double>&, std::vector<double>&)>& residuals,
     std::vector<double> start, double scale, double pull, int iterations, double* cost = nullptr);

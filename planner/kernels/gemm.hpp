@@ -1,14 +1,14 @@
-// The tile model of matrix products; internal to planner/kernel_model*.
+// The tile model of matrix products; internal to planner/kernels.
 #pragma once
 
 #include <array>
 #include <span>
 
-#include "planner/kernels/kernel_model.hpp"
+#include "planner/kernels/kernel_shape.hpp"
 
 namespace sluice::planner {
 
-/// Output tiles that libraries choose from, widest first.
+/// An output tile that a matrix library can choose.
 struct GemmTile {
   double rows, columns;
 };
@@ -17,7 +17,7 @@ inline constexpr std::array kGemmTiles = {
     GemmTile{128, 192}, GemmTile{64, 256},  GemmTile{256, 64},  GemmTile{128, 64},
     GemmTile{64, 128},  GemmTile{64, 64},   GemmTile{128, 32},  GemmTile{64, 32}};
 
-/// Constants before the tiles' speeds.
+/// Number of constants before the tiles' rates.
 inline constexpr std::size_t kGemmScalars = 14;
 
 [[nodiscard]] double gemm_seconds(double multiprocessors, std::span<const double> constants,

@@ -21,7 +21,7 @@ constexpr std::array kGemmConstants = {
     KernelConstant{"launch_s", positive},
     KernelConstant{"rate_flop_per_s", positive},
     KernelConstant{"memory_bytes_per_s", positive},
-    KernelConstant{"tile_s", positive},  // of 128 x 128 elements
+    KernelConstant{"tile_s", positive},  // Seconds of a tile of 128 x 128 elements.
     KernelConstant{"whole_waves", share},
     KernelConstant{"droop", positive},
     KernelConstant{"droop_s", positive},
@@ -105,7 +105,8 @@ std::span<const KernelConstant> kernel_constants(KernelKind kind) {
 }
 
 double KernelTime::relative_deviation() const {
-  constexpr double kHalfWidth = 1.645;  // of a 90 % interval, in standard deviations
+  // Half the width of a 90 % interval, in standard deviations.
+  constexpr double kHalfWidth = 1.645;
   return time.count() > 0 ? (high - low).count() / 2 / kHalfWidth / time.count() : 0;
 }
 

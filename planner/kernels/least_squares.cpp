@@ -23,7 +23,7 @@ class Problem {
     return std::isfinite(sum) ? sum : std::numeric_limits<double>::infinity();
   }
 
-  /// Normal equations at `x`, where the residuals are `r`.
+  /// Builds the normal equations at `x`, where the residuals are `r`.
   void linearise(const Vector& x, const Vector& r, Vector& matrix, Vector& right) const {
     constexpr double kStep = 1e-4;
     const std::size_t n = x.size();

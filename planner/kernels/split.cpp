@@ -13,7 +13,7 @@ bool is_word(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789.+-xX* \t") != std::string::npos;
 }
 
-/// A split's line as numbers: commas, spaces or x between them.
+/// Numbers on a line of a split file, with commas, spaces or x between them.
 std::vector<double> numbers_of(const std::string& file, const CsvLine& line) {
   std::vector<double> numbers;
   for (const std::string& cell : line.cells) {

@@ -11,7 +11,7 @@ namespace {
 struct TimeColumn {
   std::size_t place;
   std::string name;
-  double seconds;  ///< Of one unit.
+  double seconds;  ///< Seconds of one unit of the column.
 };
 
 std::optional<TimeColumn> time_column(const KernelHeader& header) {

@@ -1,5 +1,4 @@
-// Tables of measured kernels (CSV, plain or gzip), and the split of their rows into trained and
-// tested.
+// Tables of measured kernels (CSV, plain or gzip), and the split of their rows into train and test.
 #pragma once
 
 #include <optional>
@@ -11,37 +10,42 @@
 namespace sluice::planner {
 
 struct KernelRow {
-  std::size_t line = 0;  ///< In the file, from 1.
+  std::size_t line = 0;  ///< Number of the line in the file, from 1.
   KernelShape shape;
-  std::optional<Seconds> time;  ///< None where the table has no latency.
-  bool modelled = true;         ///< bf16, and for attention a causal prefill from its first token.
+  std::optional<Seconds> time;  ///< Measured latency; none where the table has no column for it.
+  /// The model covers this row: bf16, and for attention a causal prefill from its first token.
+  bool modelled = true;
 };
 
 struct KernelTable {
   std::string file;
-  std::string device;  ///< Of the column `device`; empty where there is none.
+  /// Device named in the column `device`; empty where there is no such column.
+  std::string device;
   std::vector<KernelRow> rows;
 };
 
 enum class Latency { required, optional };
 
-/// Reads `path`. The header names the columns, in any order; those unknown are left out. Shapes:
-/// `kernel_columns`; also seq_len for isl, heads for num_heads, kv_heads for num_key_value_heads
-/// (0: as many as heads), window for window_size. Times: latency or latency_ms in milliseconds,
-/// latency_s or time_s in seconds. Rows of another type (gemm_dtype, attn_dtype, kv_cache_dtype) or
-/// of a later `step` are kept and marked. Throws BadRequest naming file, line, column and the fix.
+/// Reads the table at `path`. The header names the columns, in any order; unknown ones are ignored.
+/// Shapes: `kernel_columns`; also seq_len for isl, heads for num_heads, kv_heads for
+/// num_key_value_heads (0 for as many as heads), window for window_size. Times: latency or
+/// latency_ms in milliseconds, latency_s or time_s in seconds. Rows of another type (gemm_dtype,
+/// attn_dtype, kv_cache_dtype) or of a later `step` are kept and marked. Throws BadRequest naming
+/// file, line, column and the fix.
 [[nodiscard]] KernelTable read_kernel_table(const std::string& path, KernelKind kind,
                                             Latency latency);
 
-/// Which rows of `table` the split file names. Its lines are one of
+/// Reads which rows of `table` a split file chooses. Each of its lines is one of
+///
 ///   a row number (0 is the first row under the header),
 ///   a shape ("512,4096,4096" in the order of `kernel_columns`, or under a header of their names),
 ///   train or test, one line a row of the table.
-/// Blank lines and lines that begin with # are left out. Throws BadRequest naming file and line.
+///
+/// Blank lines and lines that begin with # are ignored. Throws BadRequest naming file and line.
 [[nodiscard]] std::vector<bool> read_split(const std::string& path, KernelKind kind,
                                            const KernelTable& table);
 
-/// The modelled rows with a time, where `chosen` holds.
+/// The rows that are modelled, have a time and are chosen.
 [[nodiscard]] std::vector<MeasuredKernel> measured_rows(const KernelTable& table,
                                                         const std::vector<bool>& chosen);
 

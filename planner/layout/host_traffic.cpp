@@ -6,7 +6,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Elements of operands that rotate together: a whole number of placements of each.
+/// Elements of an update's operands are multiples of this, which keeps every operand aligned.
 constexpr std::int64_t kOperandElements = kPlacementAlign.count() / 2;
 
 std::int64_t up_to(std::int64_t value, std::int64_t unit) {
@@ -17,7 +17,7 @@ Bytes aligned_up(Bytes bytes) { return Bytes(up_to(bytes.count(), kPlacementAlig
 
 bool is_record(const StepTensor& tensor) { return tensor.name.starts_with("record.host/"); }
 
-/// Tensors that compute or launch tasks touch.
+/// For each tensor whether compute or launch tasks touch it.
 std::vector<bool> shared_tensors(const StepGraph& graph) {
   std::vector<bool> shared(graph.tensors.size());
   for (const StepTask& task : graph.tasks) {

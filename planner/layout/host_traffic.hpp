@@ -1,4 +1,4 @@
-// What of a step's host memory passes through each part of a window.
+// Traffic of one step through each part of a host window.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,19 @@
 #include <vector>
 
 #include "planner/graph/step_graph.hpp"
-#include "planner/layout/host_window.hpp"
+#include "planner/layout/window_part.hpp"
 
 namespace sluice::planner {
 
-/// Parts of copies.
+/// The parts of a window that copies use.
 inline constexpr std::array kWindowCopies = {WindowUse::from_disk,     WindowUse::to_disk,
                                              WindowUse::loaded,        WindowUse::loaded_moment2,
                                              WindowUse::loaded_record, WindowUse::stored};
 
-/// One step's use of the host arena.
+/// Use of the host arena by one step's tasks.
 class HostTraffic {
  public:
-  /// `graph` must outlive it.
+  /// Counts the traffic of `graph`, which must outlive this object.
   explicit HostTraffic(const StepGraph& graph);
 
   [[nodiscard]] const StepTask& task(std::size_t index) const {
@@ -30,7 +30,8 @@ class HostTraffic {
   [[nodiscard]] bool on_host(const Access& access) const {
     return graph_.tensors[static_cast<std::size_t>(access.tensor)].arena == Arena::host;
   }
-  /// None where the tensor keeps an address of its own.
+  /// The part of the window that `access` of `task` goes through; none where the tensor has an
+  /// address of its own.
   [[nodiscard]] std::optional<WindowUse> use_of(const StepTask& task, const Access& access) const;
   [[nodiscard]] Bytes home(const Access& access) const {
     return homes_.at(static_cast<std::size_t>(access.tensor)) + access.offset;
@@ -38,30 +39,34 @@ class HostTraffic {
 
   [[nodiscard]] Bytes shared_bytes() const { return shared_bytes_; }
   [[nodiscard]] Bytes record_bytes() const { return record_bytes_; }
-  /// Bytes of a part of copies that holds `share` of what passes through it.
+  /// Bytes of the copies' part `use` that holds `share` of a step's traffic through it, at least
+  /// its largest access.
   [[nodiscard]] Bytes copies(WindowUse use, double share) const;
-  /// Elements in a part of the CPU's optimizer that holds `share` of those that pass it.
+  /// Number of elements in each part of the CPU optimizer that hold `share` of a step's traffic, at
+  /// least those of its largest update.
   [[nodiscard]] std::int64_t elements(double share) const;
-  /// What one access takes of a part of copies, and of those of the CPU's optimizer.
+  /// Bytes that one access takes of a part for copies, aligned.
   [[nodiscard]] static Bytes size_of(const Access& access);
   [[nodiscard]] static std::int64_t elements_of(const Access& high);
   [[nodiscard]] std::int64_t gradient_element() const { return gradient_element_; }
   [[nodiscard]] std::int64_t element_bytes() const { return 2 + 2 + 4 + 4 + gradient_element_; }
 
-  /// Of a window in which every part holds `share` of what passes through it in a step.
+  /// Bytes of a window in which every part holds `share` of a step's traffic through it.
   [[nodiscard]] Bytes bytes(double share) const;
-  /// A backend may place an arena against its end, and the disk's part needs its alignment.
+  /// Rounds a window's size up where it has a part for disk writes: a backend may place an arena
+  /// against its end, and that part needs the disk's alignment.
   [[nodiscard]] Bytes whole(Bytes bytes) const;
 
  private:
-  /// What passes through one part in a step, and its largest task.
+  /// Traffic of a step through one part: its largest access and the sum of all.
   struct Passing {
     std::int64_t largest = 0, all = 0;
     void add(std::int64_t size) {
       largest = std::max(largest, size);
       all += size;
     }
-    /// Of a part that holds `share` of what passes: at least the largest.
+    /// Size of a part that holds `share` of the traffic, in multiples of `unit`, at least its
+    /// largest access.
     [[nodiscard]] std::int64_t size(double share, std::int64_t unit) const {
       const auto wanted = static_cast<std::int64_t>(static_cast<double>(all) * share);
       return std::clamp(wanted / unit * unit, largest, all);

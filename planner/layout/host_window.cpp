@@ -9,10 +9,10 @@
 namespace sluice::planner {
 namespace {
 
-/// Bytes that the tasks of one lane take turns in.
-class Turns {
+/// Ring of bytes that the tasks of one lane use one after another.
+class WindowRing {
  public:
-  explicit Turns(std::int64_t size) : size_(size) {}
+  explicit WindowRing(std::int64_t size) : size_(size) {}
   std::int64_t take(std::int64_t amount) {
     if (at_ + amount > size_) at_ = 0;
     const std::int64_t start = at_;
@@ -30,7 +30,7 @@ std::int64_t bytes_of_element(WindowUse use, std::int64_t gradient) {
   return use == WindowUse::gradient ? gradient : 4;
 }
 
-/// The largest share of what passes whose window is no larger than `most`, in 2^-20.
+/// The largest share of the traffic, in multiples of 2^-20, whose window has at most `most` bytes.
 double largest_share(const HostTraffic& traffic, Bytes most) {
   constexpr std::int64_t kWhole = std::int64_t{1} << 20;
   std::int64_t fits = 0, exceeds = kWhole + 1;
@@ -74,10 +74,10 @@ void HostWindow::place_parts(const HostTraffic& traffic, double share) {
 }
 
 void HostWindow::place_accesses(const HostTraffic& traffic, std::int64_t elements) {
-  std::map<WindowUse, Turns> turns;
-  for (const WindowUse use : kWindowCopies) turns.emplace(use, part(use).bytes.count());
-  std::map<TensorIndex, std::int64_t> records;  // Where the one being loaded begins.
-  Turns element_turns(elements);
+  std::map<WindowUse, WindowRing> rings;
+  for (const WindowUse use : kWindowCopies) rings.emplace(use, part(use).bytes.count());
+  std::map<TensorIndex, std::int64_t> records;  // Start of the record that is being loaded.
+  WindowRing element_ring(elements);
   for (std::size_t i = 0; i < offsets_.size(); ++i) {
     const StepTask& task = traffic.task(i);
     offsets_[i].resize(task.accesses.size());
@@ -90,16 +90,16 @@ void HostWindow::place_accesses(const HostTraffic& traffic, std::int64_t element
         offsets_[i][j] = part(WindowUse::shared).offset + traffic.home(access);
       } else if (*use == WindowUse::loaded_record) {
         if (access.offset == Bytes(0)) {
-          records[access.tensor] = turns.at(*use).take(record_bytes_.count());
+          records[access.tensor] = rings.at(*use).take(record_bytes_.count());
         }
         offsets_[i][j] = part(*use).offset + Bytes(records.at(access.tensor)) + access.offset;
       } else if (*use < WindowUse::high) {
         const std::int64_t size = HostTraffic::size_of(access).count();
-        offsets_[i][j] = part(*use).offset + Bytes(turns.at(*use).take(size));
+        offsets_[i][j] = part(*use).offset + Bytes(rings.at(*use).take(size));
       } else {
         // `high` is the first of an update's operands.
         if (*use == WindowUse::high) {
-          first_element = element_turns.take(HostTraffic::elements_of(access));
+          first_element = element_ring.take(HostTraffic::elements_of(access));
         }
         const std::int64_t element = bytes_of_element(*use, traffic.gradient_element());
         offsets_[i][j] = part(*use).offset + Bytes(first_element * element);
@@ -113,7 +113,7 @@ void HostWindow::find_stored_gradients(const StepGraph& graph) {
   int last_round = 0;
   for (std::size_t i = 0; i < n; ++i) last_round = std::max(last_round, graph.tasks[n + i].round);
   // Lane order is the order of tasks, so that the last task of those that share bytes comes last.
-  std::map<Bytes, Bytes> covered;  // By begin: end.
+  std::map<Bytes, Bytes> covered;  // End of each covered range, by its begin.
   Bytes sum{0};
   const Bytes all = part(WindowUse::stored).bytes;
   for (std::size_t i = n; i-- > 0 && sum < all;) {

@@ -6,13 +6,13 @@
 
 namespace sluice::planner {
 
-/// The step graph with every arena laid out: what the engine executes.
+/// The step graph with every arena laid out, as the engine executes it.
 [[nodiscard]] StepGraph build_step_graph(const Job& job, const Plan& plan, const CostModel& costs);
-/// Laid out, but tasks have no ids and no cost keys: enough to simulate and to say what memory the
-/// plan takes.
+/// The step graph with every arena laid out, without task ids and cost keys: enough to simulate and
+/// to say what memory the plan takes.
 [[nodiscard]] StepGraph build_timing_graph(const Job& job, const Plan& plan,
                                            const CostModel& costs);
-/// The graph of forward passes alone (write_forward_graph), laid out.
+/// The graph of forward passes alone (write_forward_graph) with every arena laid out.
 [[nodiscard]] StepGraph build_forward_graph(const Job& job, ForwardGoal goal,
                                             const ForwardPlan& plan, const CostModel& costs);
 

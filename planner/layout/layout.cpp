@@ -31,7 +31,7 @@ struct Placed {
   }
 };
 
-/// Which tensors are ever in use together.
+/// Tells which tensors are ever in use together.
 class Conflicts {
  public:
   explicit Conflicts(const StepGraph& graph)
@@ -43,7 +43,7 @@ class Conflicts {
   }
 
   bool operator()(std::size_t a, std::size_t b) const {
-    // Edges point forward: what is over before another begins comes before it in the graph, too.
+    // Edges point forward, so what is over before another begins also comes before it in the graph.
     if (spans_[a].last < spans_[b].first)
       return !alternate(ranges_[a], ranges_[b], happens_before_);
     if (spans_[b].last < spans_[a].first)
@@ -51,7 +51,7 @@ class Conflicts {
     return true;
   }
 
-  /// In step 2.
+  /// First and last access of the tensor in step 2.
   [[nodiscard]] const LiveRange::Ends& span(std::size_t tensor) const { return spans_[tensor]; }
 
  private:
@@ -60,7 +60,7 @@ class Conflicts {
   std::vector<LiveRange::Ends> spans_;
 };
 
-/// First-fit: the lowest gap among the tensors that are ever in use together with this one.
+/// First-fit packing: a tensor gets the lowest gap among the tensors that are ever in use with it.
 class ArenaPacker {
  public:
   ArenaPacker(const StepGraph& graph, const Conflicts& conflicts)
@@ -81,14 +81,14 @@ class ArenaPacker {
     return offset;
   }
 
-  /// Bytes of its own past everything placed so far that must not be shared.
+  /// Places a tensor in bytes of its own, which no other tensor shares.
   Bytes place_alone(std::size_t tensor) {
     const Bytes offset = rounded_up(alone_end_, graph_->tensors[tensor].alignment);
     alone_end_ = offset + aligned(graph_->tensors[tensor].bytes);
     return offset;
   }
 
-  /// What is placed from now on keeps this alignment.
+  /// Aligns what is placed from now on.
   void align_alone(Bytes alignment) { alone_end_ = rounded_up(alone_end_, alignment); }
 
   [[nodiscard]] Bytes alone() const { return alone_end_; }
@@ -97,7 +97,7 @@ class ArenaPacker {
  private:
   const StepGraph* graph_;
   const Conflicts* conflicts_;
-  std::vector<Placed> placed_;  ///< By where they begin, then end.
+  std::vector<Placed> placed_;  ///< Placed tensors, sorted by begin, then end.
   Bytes peak_{0};
   Bytes alone_end_{0};
 };
@@ -121,27 +121,28 @@ std::optional<std::string> find_range_fault(const StepGraph& graph, const Placem
   return std::nullopt;
 }
 
-/// In which order tensors that may share bytes take theirs.
-enum class Turn : std::uint8_t {
-  by_size,           ///< The largest first, of one size those that come first in the graph;
-  by_size_reversed,  ///< or those that come last.
-  records_first,     ///< Records, which come and go like a stack, as they come; then by size.
-  records_last,      ///< By size; then records.
+/// Orders in which tensors that may share bytes are placed.
+enum class PackingOrder : std::uint8_t {
+  by_size,           ///< Largest first; of equal sizes the first in the graph first.
+  by_size_reversed,  ///< Largest first; of equal sizes the last in the graph first.
+  /// Records first, in their order in the graph, since they come and go like a stack; then by size.
+  records_first,
+  records_last,  ///< Other tensors by size, then records in their order in the graph.
 };
-constexpr std::array kTurns{Turn::by_size, Turn::by_size_reversed, Turn::records_first,
-                            Turn::records_last};
+constexpr std::array kPackingOrders{PackingOrder::by_size, PackingOrder::by_size_reversed,
+                                    PackingOrder::records_first, PackingOrder::records_last};
 
-void put_in_order(std::vector<std::size_t>& tensors, const StepGraph& graph, Turn turn) {
+void put_in_order(std::vector<std::size_t>& tensors, const StepGraph& graph, PackingOrder order) {
   const auto key = [&](std::size_t i) {
     const StepTensor& tensor = graph.tensors[i];
     const auto place = static_cast<std::int64_t>(i), size = tensor.bytes.count();
     const bool record = tensor.part == "activations";
-    switch (turn) {
-      case Turn::by_size_reversed:
+    switch (order) {
+      case PackingOrder::by_size_reversed:
         return std::tuple(0, -size, -place);
-      case Turn::records_first:
+      case PackingOrder::records_first:
         return std::tuple(record ? 0 : 1, record ? 0 : -size, place);
-      case Turn::records_last:
+      case PackingOrder::records_last:
         return std::tuple(record ? 1 : 0, record ? 0 : -size, place);
       default:
         return std::tuple(0, -size, place);
@@ -151,7 +152,7 @@ void put_in_order(std::vector<std::size_t>& tensors, const StepGraph& graph, Tur
 }
 
 /// The most bytes in use before and after any task of step 2, in the order of the graph's tasks: no
-/// order to place tensors in can be expected to need fewer.
+/// packing order can be expected to need fewer.
 Bytes most_in_use(const std::vector<std::size_t>& tensors, const StepGraph& graph,
                   const Conflicts& conflicts) {
   std::map<std::uint32_t, Bytes> changes;
@@ -190,10 +191,10 @@ Layout lay_out(const StepGraph& graph) {
     alone.align_alone(alignment);
     const Bytes enough = alone.alone() + most_in_use(shared, graph, conflicts);
     std::optional<Bytes> least;
-    for (const Turn turn : kTurns) {
+    for (const PackingOrder order : kPackingOrders) {
       if (least && *least <= enough) break;
       ArenaPacker packer = alone;
-      put_in_order(shared, graph, turn);
+      put_in_order(shared, graph, order);
       std::vector<Bytes> offsets(shared.size());
       std::ranges::transform(shared, offsets.begin(),
                              [&packer](std::size_t i) { return packer.alone() + packer.place(i); });

@@ -14,8 +14,8 @@ namespace sluice::planner {
 /// step to the next.
 [[nodiscard]] Layout lay_out(const StepGraph& graph);
 
-/// Why `layout` is wrong for `graph`, or nothing. Checks from the accesses alone: every tensor
-/// placed inside its arena and aligned, every access of step 2 within the tensor and between
+/// Why `layout` is wrong for `graph`; none where it is right. Checks from the accesses alone: every
+/// tensor placed inside its arena and aligned, every access of step 2 within the tensor and between
 /// first_task and last_task (which are themselves its first and last access), and tensors that
 /// share bytes ordered by the graph.
 [[nodiscard]] std::optional<std::string> find_layout_fault(const StepGraph& graph,

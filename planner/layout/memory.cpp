@@ -17,7 +17,7 @@ struct Range {
   const std::string* part;
 };
 
-/// Which of the ranges that cover a byte it counts for: persistent, larger, earlier in the list.
+/// Order of the ranges that cover a byte: the byte counts for the persistent, larger, earlier one.
 struct Priority {
   const std::vector<Range>* ranges;
   bool operator()(std::size_t a, std::size_t b) const {

@@ -1,5 +1,5 @@
-// Whether what is in flight shares bytes of a rehearsal's window: from the graph, not from how the
-// window was laid out.
+// Finds accesses in flight that share bytes of a rehearsal's window, from the graph and not from
+// the rules by which the window was laid out.
 #include <algorithm>
 #include <array>
 
@@ -35,7 +35,7 @@ std::optional<std::string> find_window_fault(const StepGraph& graph, const HostW
             [](const Touched& a, const Touched& b) { return a.begin < b.begin; });
   const HappensBefore happens_before(graph.graph);
   const auto id = [](std::size_t task) { return sim::TaskId(static_cast<std::uint32_t>(task)); };
-  // In whichever of the three steps the other is: the step before, the same, the one after.
+  // In whichever of the three steps the other task is: the step before, the same, or the one after.
   const auto apart = [&](std::size_t a, std::size_t b) {
     const std::size_t middle = n + a;
     return std::ranges::all_of(std::array{b, n + b, 2 * n + b}, [&](std::size_t other) {

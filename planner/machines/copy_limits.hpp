@@ -1,19 +1,19 @@
-// A machine whose copies do less than its link: by a limit on the rate, or on pinned memory.
+// Machines whose copies are slower than their link: limited in rate, or in pinned memory.
 #pragma once
 
 #include "planner/machines/resolved_machine.hpp"
 
 namespace sluice::planner {
 
-/// Limits copies each way to `rate` bytes/s. What a copy takes of other lanes is in proportion to
-/// the bytes that pass, so interference from copies shrinks with the rate; directions lose nothing
-/// to each other below what both reach at once. A rate that the link does not reach changes
-/// nothing.
+/// Limits copies in each direction to `rate` and lets the backend pace them. Interference that
+/// copies cause shrinks in proportion to their rate; interference between the two directions is
+/// dropped, since the limited duplex rates hold it. Does nothing where the link is not faster than
+/// `rate`.
 void limit_link(ResolvedMachine& machine, BytesPerSecond rate);
 
-/// Copies go through a small pinned ring, of a machine that may not pin all of the host's memory: a
-/// byte is read and written by the CPU before or after it crosses the link. The host backend pins
-/// nothing.
+/// Makes copies go through a small pinned ring, for a machine that may not pin all of the host
+/// memory: the CPU reads and writes each byte once more, and the rates become those of the ring.
+/// Does nothing on the host backend, which pins nothing.
 void stage_copies(ResolvedMachine& machine);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// Host memory as the system states it.
+// Free host memory, as the system reports it.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,18 @@
 namespace sluice::planner {
 
 struct HostMemory {
-  Bytes available{0};          ///< That the system and the cgroup could still give.
-  std::optional<Bytes> limit;  ///< The cgroup's, less what it holds already.
+  Bytes available{0};  ///< Memory that the system and the cgroup could still give.
+  /// The cgroup's limit less what the cgroup holds already; none without a limit.
+  std::optional<Bytes> limit;
 };
 
-/// Reads /proc/meminfo and the cgroup.
+/// Free host memory according to /proc/meminfo and the cgroup's memory.max.
 [[nodiscard]] HostMemory host_memory();
 
-/// What to say before a run that takes `needed`: nothing where it is there.
+/// A warning before a run that needs more host memory than is free.
 struct Shortage {
   std::string line;
-  bool certain = false;  ///< The run would be killed: beyond the cgroup's limit.
+  bool certain = false;  ///< The run would be killed: it needs more than the cgroup's limit.
 };
 [[nodiscard]] std::optional<Shortage> shortage(Bytes needed, const HostMemory& memory);
 

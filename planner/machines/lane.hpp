@@ -1,4 +1,4 @@
-// The lanes of one computer: what runs one task at a time.
+// The lanes of one computer: each runs one task at a time.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace sluice::planner {
 
-/// Graphs of plans that use no disk have no lanes for it.
+/// A serial executor of tasks. A graph has the disk lanes only where its plan uses the disk.
 enum class LaneKind : std::uint8_t { compute, h2d, d2h, cpu, launch, disk_read, disk_write };
 inline constexpr std::size_t kLaneKinds = 7;
 const char* to_string(LaneKind lane);  ///< The lane's name in graph files.

@@ -13,105 +13,112 @@ namespace sluice::planner {
 
 enum class Source { measured, datasheet, estimated };
 
-/// A number of a profile. `note` is the datasheet and its date, or the rule of an estimate.
+/// A number of a machine profile. `note` names the datasheet and its date, or the rule of an
+/// estimate.
 struct Fact {
   double value = 0;
-  double deviation = 0;    ///< Standard deviation, same unit.
-  std::int64_t count = 1;  ///< Samples behind it.
+  double deviation = 0;    ///< Standard deviation, in the unit of `value`.
+  std::int64_t count = 1;  ///< Number of samples behind `value`.
   Source source = Source::datasheet;
   std::string note;
 };
 
 enum class DeviceKind { host, cuda };
 
-/// A number that a profile need not have.
+/// The Fact that stands for a number which nobody has fitted: 0, from no samples.
 [[nodiscard]] inline Fact not_fitted() {
   return {
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not fitted"};
 }
 
-/// A measured point of a kernel curve: `size` is FLOPs of one product, or bytes; `rate` per second.
+/// A measured point of a kernel's rate curve: `size` in FLOPs of one product or in bytes, `rate`
+/// per second.
 struct CurvePoint {
   double size;
   Fact rate;
 };
 
-/// Causal attention as measured over sequences of one length, with heads of one size.
+/// Measured rate of causal attention over sequences of one length, with heads of one size.
 struct AttentionPoint {
   std::int64_t head_dim, length;
-  /// FLOP/s. Backward without what the cost model counts besides: sums of gradients, and keys that
-  /// runs of one head read.
+  /// FLOP/s of the forward and of the backward pass. The backward rate leaves out what the cost
+  /// model counts separately: sums of gradients over runs, and keys that runs of one head read.
   Fact forward, backward;
 };
 
 struct MachineProfile {
   std::string name;
   DeviceKind device = DeviceKind::host;
-  std::string architecture;  ///< "sm_90", "x86_64-avx512", ...
-  // Capacities, bytes.
+  std::string architecture;  ///< Instruction set of the device, such as "sm_90" or "x86_64-avx512".
+  // Capacities, in bytes.
   Fact hbm, host, disk;
-  Fact context;  ///< Bytes of `hbm` that a process takes besides its arena: context, libraries.
-  Fact cores;    ///< Cores usable by the CPU side.
-  // Links. GB/s etc. are for humans; here bare SI.
-  Fact h2d, d2h;                ///< Bytes/s alone.
-  Fact h2d_duplex, d2h_duplex;  ///< Bytes/s, both directions at once.
-  Fact copy_latency;            ///< Seconds.
-  /// Seconds between copies that follow each other on a lane; 0: nobody measured it.
+  /// Bytes of `hbm` that a process takes besides its arena: driver context and libraries.
+  Fact context;
+  Fact cores;  ///< Cores that CPU work may use.
+  // Links, in bytes/s.
+  Fact h2d, d2h;                ///< Bytes/s of copies in one direction while the other is idle.
+  Fact h2d_duplex, d2h_duplex;  ///< Bytes/s of copies while both directions run.
+  Fact copy_latency;            ///< Seconds before the bytes of a copy flow.
+  /// Seconds between copies that follow each other on a lane; 0 where nobody measured it.
   Fact copy_gap{.value = 0,
                 .deviation = 0,
                 .count = 0,
                 .source = Source::estimated,
                 .note = "not measured: copies follow each other at once"};
-  Fact staged_copy;            ///< Bytes/s each way through a pinned ring, where little is pinned.
-  Fact dram;                   ///< Bytes/s the host memory moves under load.
-  Fact hbm_bandwidth;          ///< Bytes/s of the device's memory (element-wise kernels).
-  Fact disk_read, disk_write;  ///< Bytes/s, each alone.
-  /// Bytes/s read and written at once, where that is a limit of its own; 0: none is known.
+  /// Bytes/s in each direction through a pinned ring, where little memory may be pinned.
+  Fact staged_copy;
+  Fact dram;           ///< Bytes/s that the host memory moves under load.
+  Fact hbm_bandwidth;  ///< Bytes/s of the device's memory, as element-wise kernels reach it.
+  Fact disk_read, disk_write;  ///< Bytes/s of the disk reading alone and writing alone.
+  /// Bytes/s that the disk reads and writes together, where that is a limit of its own; 0 where
+  /// none is known.
   Fact disk_both{.value = 0,
                  .deviation = 0,
                  .count = 0,
                  .source = Source::estimated,
                  .note = "not measured: reading and writing as if apart"};
-  /// Blocks in flight each way with which the disk is fastest; 0: nobody measured it.
+  /// Blocks in flight in each direction with which the disk is fastest; 0 where nobody measured it.
   Fact disk_depth{
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not measured"};
-  /// Bytes that may be written to the disk by its maker's rating; 0: nobody stated one.
+  /// Bytes that may be written to the disk in its life, by its maker's rating; 0 where nobody
+  /// stated it.
   Fact disk_endurance{
       .value = 0, .deviation = 0, .count = 0, .source = Source::estimated, .note = "not stated"};
-  // DRAM units used per byte copied / per parameter updated.
+  // Bytes of DRAM traffic per byte copied, and per parameter updated.
   Fact h2d_dram, d2h_dram, update_dram;
-  // How firmly copies hold their rate where host memory is full: sharing weight over the rate
-  // alone, the optimizer's being 1; 0 where nobody fitted it (planner/costs/cost_model.hpp then has
-  // its own).
+  // Weight of a copy in the sharing of host memory, over the copy's rate alone; an optimizer update
+  // has 1. 0 where nobody fitted it; planner/costs/cost_model.hpp then has a default.
   Fact h2d_weight, d2h_weight;
-  // Core-seconds used per byte copied (host backend: the copying thread); zero on CUDA.
+  // Core-seconds per byte copied by the host backend's copying thread; 0 on CUDA devices.
   Fact copy_cores;
-  // Kernels.
-  Fact peak_bf16;                              ///< Dense FLOP/s; the denominator of MFU.
-  std::vector<CurvePoint> gemm;                ///< FLOP/s by FLOPs of the product.
-  Fact attention_forward, attention_backward;  ///< FLOP/s of causal attention.
-  /// By head_dim, then length; where there are none, the two facts above and their ceilings stand
-  /// for all shapes.
+  // Kernel rates.
+  Fact peak_bf16;                              ///< Dense bf16 FLOP/s; the denominator of MFU.
+  std::vector<CurvePoint> gemm;                ///< FLOP/s of a matrix product, by its FLOPs.
+  Fact attention_forward, attention_backward;  ///< FLOP/s of causal attention of any shape.
+  /// Rates of causal attention by head_dim, then by length. Where it is empty, `attention_forward`
+  /// and `attention_backward` and their ceilings stand for all shapes.
   std::vector<AttentionPoint> attention;
-  /// The most FLOP/s that any shape reached: what no kernel known for the machine beats.
+  /// The highest FLOP/s that any shape reached: no kernel known for the machine is faster.
   Fact gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
-  Fact launch;                          ///< Seconds a kernel launch occupies the launcher.
-  Fact kernel_overhead;                 ///< Seconds of device time a kernel costs besides its work.
-  std::map<std::int64_t, Fact> update;  ///< Parameters/s of the CPU optimizer by threads.
-  Fact device_update;                   ///< Parameters/s of the optimizer on the device.
-  /// Tasks of lane `on` run `factor` times as fast while a task of lane `from` runs. A pair may be
-  /// stated for several thread counts of the CPU optimizer.
+  Fact launch;           ///< Seconds for which a kernel launch occupies the launcher.
+  Fact kernel_overhead;  ///< Seconds of device time that a kernel costs besides its work.
+  /// Parameters/s of the CPU optimizer, by its number of threads.
+  std::map<std::int64_t, Fact> update;
+  Fact device_update;  ///< Parameters/s of the optimizer on the device.
+  /// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
+  /// task of lane `from` runs. A pair may be stated once for each of several thread counts.
   struct Interference {
     std::string on, from;
     Fact factor;
-    std::int64_t threads = 0;  ///< Of the CPU optimizer, where it was found; 0: any.
+    /// Threads of the CPU optimizer for which `factor` was measured; 0 for any number.
+    std::int64_t threads = 0;
   };
   std::vector<Interference> interference;
-  /// Of a device under a power cap (sim/boost.hpp): how much faster products run for each unit of
-  /// rest, the most that they run faster after any, both over sustained, and the seconds over which
-  /// rest is averaged. 0: nobody fitted it, and rest changes nothing.
+  /// Boost of a device under a power cap (sim/boost.hpp): the relative gain in speed for each unit
+  /// of rest, the highest speed after any rest over the sustained speed, and the seconds over which
+  /// rest is averaged. All 0 where nobody fitted them: rest then changes nothing.
   Fact boost_gain = not_fitted(), boost_most = not_fitted(), boost_window = not_fitted();
-  std::optional<double> price_usd;  ///< Never guessed: only from a prices file.
+  std::optional<double> price_usd;  ///< Price in USD, only from a prices file and never guessed.
 };
 
 /// Hash of every number of the profile.

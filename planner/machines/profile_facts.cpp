@@ -97,7 +97,7 @@ double parse_in(FactUnit unit, const std::string& text, const std::string& field
   return number;
 }
 
-/// "0.5x" is a factor.
+/// The factor in a text such as "0.5x"; none for other texts.
 std::optional<double> factor_of(const std::string& text, const std::string& field) {
   if (text.size() < 2 || text.back() != 'x') return std::nullopt;
   const double factor = parse_number(std::string_view(text).substr(0, text.size() - 1), field);
@@ -105,7 +105,7 @@ std::optional<double> factor_of(const std::string& text, const std::string& fiel
   return factor;
 }
 
-/// Of none of these can a machine have nothing.
+/// Facts that must be above 0 in every profile.
 constexpr std::array kNeeded = {&Profile::cores,
                                 &Profile::h2d,
                                 &Profile::d2h,
@@ -115,7 +115,8 @@ constexpr std::array kNeeded = {&Profile::cores,
                                 &Profile::attention_forward,
                                 &Profile::attention_backward};
 
-/// The most that is no mistake: of bytes what can be counted, of others what a step can be.
+/// Largest value that is not a mistake: for bytes what can be counted, for others what a step can
+/// use.
 double most_of(const FactField& field) {
   constexpr double kMostBytes = 9e18, kMostCores = 1 << 20, kMost = 1e30;
   if (field.unit == FactUnit::bytes) return kMostBytes;
@@ -223,7 +224,7 @@ std::string profile_hash(const MachineProfile& profile) {
       .add("architecture", profile.architecture);
   for (const FactField& field : kFields) {
     const Fact& fact = profile.*field.member;
-    // Younger than the hash: a profile without them keeps its hash.
+    // Added later: a profile without them keeps its hash.
     const bool younger =
         field.member == &Profile::h2d_weight || field.member == &Profile::d2h_weight ||
         field.member == &Profile::disk_both || field.member == &Profile::disk_depth ||

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/files/whole_file.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 
@@ -63,7 +63,7 @@ Fact to_fact(const JsonObject& json) {
 }
 
 void read_facts(const JsonObject& facts, MachineProfile& profile) {
-  // Younger than some files: absent where nobody fitted them.
+  // Added later: absent in older files and where nobody fitted them.
   for (Fact* weight : {&profile.h2d_weight, &profile.d2h_weight}) {
     *weight = {.value = 0,
                .deviation = 0,
@@ -92,7 +92,7 @@ void read_facts(const JsonObject& facts, MachineProfile& profile) {
 
 constexpr char kForward[] = "forward_flop_per_s", kBackward[] = "backward_flop_per_s";
 
-/// The point after those that are known.
+/// Reads an attention point, which must come after the `known` ones.
 AttentionPoint attention_point(const JsonObject& json, std::span<const AttentionPoint> known) {
   json.refuse_unknown({"head_dim", "length", kForward, kBackward});
   AttentionPoint point{.head_dim = json.integer("head_dim"),
@@ -121,7 +121,7 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
     profile.gemm.push_back({size, to_fact(point.object("rate_flop_per_s"))});
   }
   for (const JsonObject& json_point :
-       json.has("attention") ? json.objects("attention") : std::vector<JsonObject>{}) {
+       json.has("attention") ? json.objects("attention") : sim::JsonObjects()) {
     profile.attention.push_back(attention_point(json_point, profile.attention));
   }
   for (const JsonObject& point : json.objects("update")) {
@@ -194,7 +194,7 @@ std::string to_json_text(const MachineProfile& profile) {
 }
 
 MachineProfile profile_from_json(const std::string& text, const std::string& where) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kProfileSchema) {
     json.fail("schema", "must be \"" + std::string(kProfileSchema) + "\", not \"" +

@@ -1,4 +1,4 @@
-// The machine that a run gets: a profile with overrides, held to the run's limits.
+// The machine that a run uses: a profile with the run's overrides and limits applied.
 #pragma once
 
 #include <filesystem>
@@ -10,29 +10,31 @@
 
 namespace sluice::planner {
 
-/// Bytes a run may use; none leaves what the machine has.
+/// Capacities that a run may use; none where the run sets no limit.
 struct Limits {
   std::optional<Bytes> hbm, host, disk;
-  /// Host memory that the system lets be pinned; none: all of it.
+  /// Host memory that the system lets a process pin; none for all of it.
   std::optional<Bytes> pinned;
-  /// Copies each way are held to this rate: the link of a smaller machine on a larger one.
+  /// Rate that copies in each direction are held to, as over the link of a smaller machine.
   std::optional<BytesPerSecond> link;
   friend bool operator==(const Limits&, const Limits&) = default;
 };
 
-/// The machine of a run, with `set machine.` values and limits applied.
+/// The machine of a run, with `--set machine.` values and limits applied.
 struct ResolvedMachine {
-  MachineProfile profile;        ///< With the overrides; its hash is the profile_hash of outputs.
-  std::string calibration_hash;  ///< Hash before overrides: what calibration samples are keyed by.
-  Bytes hbm, host, disk;         ///< Capacities: limits, else the profile's.
-  /// Less host memory can be pinned than may be used: copies go through a pinned ring, and the
+  MachineProfile profile;  ///< The profile after overrides. Its hash is `profile_hash` in outputs.
+  /// The profile's hash before overrides, which keys calibration samples.
+  std::string calibration_hash;
+  Bytes hbm, host, disk;  ///< Capacities: the run's limits, else the profile's.
+  /// Less host memory can be pinned than may be used, so copies go through a pinned ring and the
   /// profile's link rates are those of the ring.
   bool staged = false;
-  /// limits.link where it is below the machine's own rates: a backend paces its copies.
+  /// `limits.link` where it is below the link's own rate; a backend then paces its copies.
   std::optional<BytesPerSecond> paced{};
-  /// limits.disk is stated: the planner may keep state on the disk where host memory is short.
+  /// The run states a disk limit, so the planner may keep optimizer state on the disk where host
+  /// memory is short.
   bool state_on_disk = false;
-  /// Folder for it; none: where the run keeps its other files.
+  /// Folder for the state on disk; none for the folder of the run's other files.
   std::optional<std::filesystem::path> disk_path{};
 };
 

@@ -13,17 +13,20 @@ enum class ComputeType { fp32, bf16 };
 enum class GradientWire { fp32, bf16 };
 const char* to_string(ComputeType type);
 const char* to_string(GradientWire wire);
-/// What the optimizer keeps of a parameter. Only fp32 is executed; the others are predicted.
+/// Types of what the optimizer keeps of a parameter. Only fp32 is executed; the others are
+/// predicted.
 enum class StateType {
-  fp32,  ///< fp32 master, m and v: 12 bytes, and fp32 gradients.
-  bf16,  ///< bf16 weights updated in place, bf16 m, v and gradients: 6 bytes, and 2.
-  int8,  ///< fp32 master; m and v in 8 bits with an fp32 scale for every 256 (arXiv 2110.02861).
+  fp32,  ///< fp32 master weights, m and v (12 bytes a parameter), and fp32 gradients.
+  bf16,  ///< bf16 weights updated in place, bf16 m and v (6 bytes a parameter), and bf16 gradients.
+  /// fp32 master weights; m and v in 8 bits with an fp32 scale for every 256 (arXiv 2110.02861).
+  int8,
 };
 
-/// How far attention reaches back from a token, and where positions start.
+/// How far back a token's attention reaches, and where positions start at 0.
 enum class AttentionSpan {
-  sequence,  ///< To the sequence's first token.
-  document,  ///< To the first token of its document: a sequence may hold several.
+  sequence,  ///< Attention reaches the first token of the sequence.
+  /// Attention reaches the first token of the document; a sequence may hold several documents.
+  document,
 };
 
 struct AdamWSettings {
@@ -32,60 +35,63 @@ struct AdamWSettings {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.01;
-  std::optional<double> clip = 1.0;  ///< Global norm; none turns the norm barrier off.
+  /// Largest global gradient norm; none turns clipping off, and with it the wait for the norm.
+  std::optional<double> clip = 1.0;
   StateType state = StateType::fp32;
   friend bool operator==(const AdamWSettings&, const AdamWSettings&) = default;
 };
 
-/// So many tokens fill any GPU, and more than an MLP's tensors are worth keeping of.
+/// Default of Job::mlp_chunk. So many tokens fill any GPU; with more, keeping an MLP's tensors does
+/// not pay.
 inline constexpr std::int64_t kMlpChunk = std::int64_t{1} << 16;
 
 struct Job {
   ModelShape model;
   std::int64_t seq_len = 0;        ///< Tokens of one sequence.
-  std::int64_t batch_size = 0;     ///< Sequences a step.
-  std::int64_t micro_batch = 1;    ///< Sequences a micro-batch; divides batch_size.
-  std::int64_t loss_chunk = 1024;  ///< Tokens whose logits exist at one time.
-  /// Tokens that pass an MLP at one time. In micro-batches of more, nothing of an MLP is kept: its
-  /// backward pass computes each chunk's again.
+  std::int64_t batch_size = 0;     ///< Sequences of one step.
+  std::int64_t micro_batch = 1;    ///< Sequences of one micro-batch; divides batch_size.
+  std::int64_t loss_chunk = 1024;  ///< Tokens whose logits are in memory at one time.
+  /// Tokens that pass an MLP at one time. A micro-batch with more keeps nothing of an MLP: the
+  /// backward pass recomputes it chunk by chunk.
   std::int64_t mlp_chunk = kMlpChunk;
   ComputeType compute = ComputeType::bf16;
   GradientWire gradient_wire = GradientWire::fp32;
   AdamWSettings optimizer;
   AttentionSpan attention = AttentionSpan::sequence;
-  /// Weight of the loss that evens out how many tokens each expert gets (docs/design/moe.md); none:
-  /// it is not computed.
+  /// Coefficient of the loss that balances how many tokens each expert gets (docs/design/moe.md);
+  /// none: that loss is not computed.
   std::optional<double> router_aux_loss_coef;
-  /// Tokens of a sequence that pass a layer at one time, where sequences are split (only
-  /// predicted): a micro-batch is then one such chunk, which attends to the keys of those before
+  /// Tokens of a sequence that pass a layer at one time, for a job that splits sequences (predicted
+  /// only). A micro-batch is then one such chunk, which attends to the keys of the chunks before
   /// it.
   std::optional<std::int64_t> sequence_chunk;
 
-  [[nodiscard]] std::int64_t tokens() const { return seq_len * batch_size; }  ///< A step.
+  /// Tokens of one step.
+  [[nodiscard]] std::int64_t tokens() const { return seq_len * batch_size; }
   [[nodiscard]] std::int64_t micro_tokens() const {
     return sequence_chunk.value_or(seq_len * micro_batch);
   }
   /// Whether a micro-batch passes an MLP in more than one chunk.
   [[nodiscard]] bool chunks_mlp() const { return !model.experts && mlp_chunk < micro_tokens(); }
-  /// Most tokens of a micro-batch that are in an MLP at one time.
+  /// Largest number of tokens of a micro-batch that are in an MLP at one time.
   [[nodiscard]] std::int64_t mlp_tokens() const {
     return chunks_mlp() ? mlp_chunk : micro_tokens();
   }
-  /// What a route to an expert adds to the gradient of each of its probabilities in a micro-batch
-  /// of `tokens` (docs/design/moe.md); 0 where nothing balances experts.
+  /// Addend to the gradient of each probability of an expert, per route to that expert, in a
+  /// micro-batch of `tokens` (docs/design/moe.md); 0 without a balancing loss.
   [[nodiscard]] float balance_weight(std::int64_t tokens) const;
-  /// What the sum over experts of routes times summed probabilities adds to the loss of a
-  /// micro-batch of `tokens`; 0 where nothing balances experts.
+  /// Factor of the balancing loss of a micro-batch of `tokens`: the loss is this times the sum over
+  /// experts of routes times summed probabilities. 0 without a balancing loss.
   [[nodiscard]] double balance_scale(std::int64_t tokens) const;
   [[nodiscard]] std::int64_t micro_batches() const { return tokens() / micro_tokens(); }
-  /// Micro-batches that one sequence is split into.
+  /// Number of micro-batches that one sequence is split into; 1 where sequences are not split.
   [[nodiscard]] std::int64_t chunks_per_sequence() const {
     return sequence_chunk ? seq_len / *sequence_chunk : 1;
   }
   [[nodiscard]] Bytes compute_element() const {
     return Bytes(compute == ComputeType::bf16 ? 2 : 4);
   }
-  /// Bytes a parameter takes on the h2d link: the high halves, or both halves for fp32 compute.
+  /// Bytes of a parameter on the h2d link: its high half, or both halves for fp32 compute.
   [[nodiscard]] Bytes weight_element() const { return compute_element(); }
   /// Bytes of an element of the running sum of gradients.
   [[nodiscard]] Bytes gradient_element() const {
@@ -94,18 +100,18 @@ struct Job {
   [[nodiscard]] Bytes gradient_wire_element() const {
     return gradient_wire == GradientWire::bf16 ? Bytes(2) : gradient_element();
   }
-  /// Bytes of the weights that the optimizer updates.
+  /// Bytes of `parameters` master weights.
   [[nodiscard]] Bytes master_bytes(std::int64_t parameters) const {
     return Bytes((optimizer.state == StateType::bf16 ? 2 : 4) * parameters);
   }
-  /// Bytes of m, or of v.
+  /// Bytes of m, which are also those of v, for `parameters` parameters.
   [[nodiscard]] Bytes moment_bytes(std::int64_t parameters) const;
-  /// Bytes an update reads and writes: master, m and v both ways, the gradient once.
+  /// Bytes that an update reads and writes: master, m and v in both directions, the gradient once.
   [[nodiscard]] Bytes update_bytes(std::int64_t parameters) const {
     return (master_bytes(parameters) + moment_bytes(parameters) * 2) * 2 +
            gradient_element() * parameters;
   }
-  /// Whether the engine can execute it; otherwise it is predicted only.
+  /// Whether the engine can execute the job; otherwise it is only predicted.
   [[nodiscard]] bool executable() const;
 };
 
@@ -114,11 +120,13 @@ const char* to_string(StateType type);
 /// Throws BadRequest naming the first thing that this version predicts and does not execute.
 void require_executable(const Job& job);
 
-/// Throws BadRequest naming the field: non-positive sizes, micro_batch not dividing batch_size, ...
+/// Throws BadRequest naming the first wrong field: a size that is not positive, a micro_batch that
+/// does not divide batch_size, ...
 void validate(const Job& job);
 
-/// Hash of what a plan depends on and what fixes a step's bits: shape, sizes, compute, wire,
-/// optimizer without lr (lr, seed, data and the number of steps vary between runs of one plan).
+/// Hash of what a plan depends on and what fixes a step's bits: shape, sizes, compute type,
+/// gradient wire type, and the optimizer without lr. Runs of one plan may differ in lr, seed, data
+/// and number of steps.
 [[nodiscard]] std::string job_hash(const Job& job);
 
 }  // namespace sluice::planner

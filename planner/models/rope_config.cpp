@@ -31,12 +31,12 @@ double positive_or(const JsonObject& scaling, const char* key, double otherwise)
   return given.value_or(0) == 0 ? otherwise : *given;  // As in transformers, 0 is not given.
 }
 
-/// How much longer the softmax's logits get with the context (arXiv 2309.00071, equation 22).
+/// Growth of the softmax's logits with the context (arXiv 2309.00071, equation 22).
 double yarn_magnitude(double factor, double mscale) {
   return factor <= 1 ? 1 : 0.1 * mscale * std::log(factor) + 1;
 }
 
-/// transformers' _compute_yarn_parameters (modeling_rope_utils.py of 5.x).
+/// Scaling as in transformers' _compute_yarn_parameters (modeling_rope_utils.py of 5.x).
 RopeScaling yarn_of(const JsonObject& config, const JsonObject& scaling) {
   RopeScaling rope;
   rope.kind = RopeScaling::Kind::yarn;

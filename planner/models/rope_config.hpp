@@ -1,4 +1,4 @@
-// RoPE as config.json states it: rope_theta, and rope_scaling or rope_parameters.
+// Rotary position embedding as config.json states it: rope_theta, rope_scaling, rope_parameters.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -8,12 +8,12 @@
 
 namespace sluice::planner {
 
-/// Reads theta and scaling into `shape`. Kinds: default, linear, llama3, yarn; others are refused
-/// by name. transformers 5 writes rope_parameters with rope_theta inside; before it rope_theta
-/// stands at the top and rope_scaling beside it.
+/// Reads the base and scaling of RoPE from `config` into `shape`. Kinds: default, linear, llama3
+/// and yarn; others are refused by name. Since transformers 5 rope_theta is inside rope_parameters;
+/// before, it stands at the top level beside rope_scaling.
 void read_rope(const sim::JsonObject& config, ModelShape& shape);
 
-/// The value of rope_scaling that reads back to `scaling`; null for none.
+/// The value of rope_scaling that reads back as `scaling`; null for no scaling.
 [[nodiscard]] nlohmann::ordered_json rope_json(const RopeScaling& scaling);
 
 }  // namespace sluice::planner

@@ -12,7 +12,7 @@ std::int64_t padded(std::int64_t elements) {
   return (elements + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
 }
 
-/// Appends tensors one behind the other, each aligned.
+/// List of tensors that follow each other in a unit's vector, each aligned.
 class TensorList {
  public:
   void matrix(std::string name, std::int64_t rows, std::int64_t cols) {
@@ -30,7 +30,8 @@ class TensorList {
   UnitTensors unit_;
 };
 
-/// Router, then expert by expert gate, up and down, so that an expert is one range.
+/// Adds the router, then gate, up and down of one expert after another, so that an expert is one
+/// range.
 void add_experts(TensorList& list, const ModelShape& shape, const std::string& prefix) {
   const Experts& experts = *shape.experts;
   const ExpertNames names = expert_names(shape.family);
@@ -43,7 +44,7 @@ void add_experts(TensorList& list, const ModelShape& shape, const std::string& p
   }
 }
 
-/// Router and experts with biases, stacked as gpt_oss stacks them: [experts x rows, cols].
+/// Adds router and experts with biases, stacked as gpt_oss stacks them: [experts x rows, cols].
 void add_stacked_experts(TensorList& list, const ModelShape& shape, const std::string& mlp) {
   const Experts& experts = *shape.experts;
   const std::int64_t wide = experts.count * 2 * experts.intermediate;

@@ -1,5 +1,5 @@
-// Hugging Face config.json <-> ModelShape. Defaults are those of transformers' configuration
-// classes (LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config; 4.57 and 5.x).
+// Converts between Hugging Face's config.json and ModelShape. Defaults are those of transformers'
+// configuration classes (LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config; 4.57 and 5.x).
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -48,7 +48,7 @@ Family family_of(const JsonObject& config) {
                                 "; supported: " + kSupported);
 }
 
-/// Absent means the class default, null means as many as heads.
+/// Key-value heads; an absent key means the class default, null means as many as heads.
 std::int64_t kv_heads_of(const JsonObject& config, Family family, std::int64_t heads) {
   if (const auto given = config.find_integer("num_key_value_heads")) return *given;
   if (family == Family::llama || config.json().contains("num_key_value_heads")) return heads;
@@ -67,7 +67,7 @@ std::int64_t head_dim_of(const JsonObject& config, const ModelShape& shape) {
   return shape.hidden / shape.heads;
 }
 
-/// Which layers see a window: none or all; a mixture is refused.
+/// Whether all layers have a window, or none; a mixture is refused.
 bool windows_everywhere(const JsonObject& config, const ModelShape& shape) {
   if (config.has("layer_types")) {
     const std::vector<std::string> types = config.texts("layer_types");
@@ -137,7 +137,8 @@ void read_biases(const JsonObject& config, ModelShape& shape) {
   }
 }
 
-/// Experts in every block: models that mix blocks with and without are refused.
+/// Reads the experts, which every block must have: models that mix blocks with and without are
+/// refused.
 void read_experts(const JsonObject& config, ModelShape& shape) {
   if (!routes(shape.family)) return;
   const bool qwen = shape.family == Family::qwen3_moe;
@@ -155,8 +156,11 @@ void read_experts(const JsonObject& config, ModelShape& shape) {
   if (config.find_integer("decoder_sparse_step").value_or(1) != 1) {
     config.fail("decoder_sparse_step", "only 1 is supported: experts in every block");
   }
-  if (config.has("mlp_only_layers") && !config.json().at("mlp_only_layers").empty()) {
-    config.fail("mlp_only_layers", "only an empty list is supported: experts in every block");
+  if (config.has("mlp_only_layers")) {
+    const sim::JsonValue layers = config.value("mlp_only_layers");
+    if (layers.size() > 0 || !(layers.is_list() || layers.is_object())) {
+      config.fail("mlp_only_layers", "only an empty list is supported: experts in every block");
+    }
   }
   shape.experts = experts;
   shape.intermediate = experts.active * experts.intermediate;
@@ -214,7 +218,7 @@ const char* to_string(Family family) {
 }
 
 ModelShape shape_from_config(const std::string& json_text, const std::string& where) {
-  const sim::Json json = sim::parse_json(json_text, where);
+  const sim::JsonDocument json = sim::parse_json(json_text, where);
   const JsonObject config(json, where);
   ModelShape shape;
   shape.name = config.find_text("_name_or_path").value_or("");

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kHalf = 2;
 constexpr std::int64_t kMoment = 4;
-/// Planes of so many elements are whole blocks, whatever the element.
+/// Planes of this many elements are whole blocks, whatever the element.
 constexpr std::int64_t kWholePlane = kDiskBlock.count() / 2;
 
 std::int64_t disk_round_up(std::int64_t value, std::int64_t unit) {
@@ -77,11 +77,6 @@ Bytes waiting_bytes(const std::vector<DiskPiece>& pieces) {
 
 Bytes weights_on_disk(const std::vector<DiskPiece>& pieces) {
   return pieces.empty() ? Bytes(0) : pieces.back().weights_offset + pieces.back().weights_bytes;
-}
-
-bool uses_disk(const Plan& plan) {
-  return std::any_of(plan.units.begin(), plan.units.end(),
-                     [](const UnitPlan& unit) { return unit.state == Tier::disk; });
 }
 
 }  // namespace sluice::planner

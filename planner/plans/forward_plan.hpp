@@ -1,4 +1,4 @@
-// A plan of forward passes alone: weights and nothing else of the 12 bytes a parameter.
+// A plan of forward passes alone, which need weights but neither gradients nor optimizer state.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace sluice::planner {
 
-/// What a pass ends with.
+/// The result of a forward pass.
 enum class ForwardGoal {
-  loss,        ///< Summed cross-entropy of every micro-batch.
-  next_token,  ///< Logits of the last token of a part of one sequence, whose keys and values stay:
-               ///< `job.sequence_chunk` tokens of `job.seq_len` at most in all.
+  loss,  ///< Summed cross-entropy of every micro-batch.
+  /// Logits of the last token of a chunk of one sequence, whose keys and values are kept: at most
+  /// `job.sequence_chunk` tokens a pass and `job.seq_len` in all.
+  next_token,
 };
 
 struct ForwardPlan {
-  std::vector<Tier>
-      weights;  ///< By unit: hbm or host. One copy: what is in HBM is not on the host.
-  std::int64_t weight_buffers = 2;  ///< Device slots that streamed blocks rotate through.
-  std::int64_t prefetch_depth = 1;  ///< Loads that run ahead; below weight_buffers.
+  std::vector<Tier> weights;        ///< Where each unit's weights live: hbm or host, never both.
+  std::int64_t weight_buffers = 2;  ///< Device slots that streamed blocks use one after another.
+  std::int64_t prefetch_depth = 1;  ///< Weight loads that may run ahead; below weight_buffers.
   Bytes copy_chunk{0};              ///< Largest single copy; zero copies whole tensors.
-  /// Of ForwardGoal::next_token: chunks of the sequence before the pass that costs are of.
+  /// Used by ForwardGoal::next_token: number of chunks of the sequence before the pass whose cost
+  /// is asked for.
   std::int64_t position = 0;
 
   [[nodiscard]] std::int64_t resident() const {

@@ -7,8 +7,8 @@
 
 namespace sluice::planner {
 
-/// Writes what the user fixed into a plan (apply_plan_overrides); may leave it invalid. Empty where
-/// nothing is fixed.
+/// Function that writes the fields fixed by the user into a plan (apply_plan_overrides). The result
+/// may be invalid. Empty where nothing is fixed.
 using Pins = std::function<void(Plan&)>;
 
 }  // namespace sluice::planner

@@ -13,30 +13,34 @@ namespace sluice::planner {
 enum class Tier { hbm, host, disk };
 /// What the forward pass keeps of a block for its backward pass.
 enum class Keep {
-  input,      ///< The block's input; everything else is recomputed.
-  selective,  ///< Also q, k, v, the attention output and its log-sum-exp: attention is never
-              ///< recomputed.
-  all,        ///< Every matrix product's result.
-  input_kv,   ///< Input, k and v: of `saved_records` alone, only predicted.
-  attention,  ///< Also the attention output and its log-sum-exp; likewise.
+  input,  ///< Only the block's input; everything else is recomputed.
+  /// The input, q, k, v, the attention output and its log-sum-exp: attention is not recomputed.
+  selective,
+  all,       ///< The result of every matrix product.
+  input_kv,  ///< The input, k and v. Only for `saved_records`, and only predicted.
+  /// The input, k, v, the attention output and its log-sum-exp. Only for `saved_records`, and only
+  /// predicted.
+  attention,
 };
 enum class Executor { cpu, gpu };
 /// When a unit's optimizer update runs.
 enum class When {
-  backward,  ///< As soon as its gradient is known (only where nothing waits for the norm).
+  backward,  ///< As soon as the unit's gradient is known; only where no update waits for the norm.
   forward,   ///< Under the next step's forward pass, in unit order.
   after,     ///< After the step; the next step waits for all updates.
 };
 
-/// The choices for one unit. `keep` and `keep_tier` mean nothing for embed and head.
+/// Choices of a plan for one unit. `keep` and `keep_tier` mean nothing for embedding and head.
 struct UnitPlan {
-  Tier weights = Tier::host;    ///< Between uses; on the disk only beside state there.
-  Tier gradients = Tier::host;  ///< Where the accumulated gradient waits; on the disk only beside
-                                ///< state there, with which it comes back. Where none waits, of one
-                                ///< round and `when: backward`, hbm gives it no memory of its own.
-  Tier state = Tier::host;      ///< Low halves (bf16 compute), m and v. Staged where the host's is
-                                ///< updated by the gpu. On the disk it comes to the host in pieces
-                                ///< (planner/plans/disk_state.hpp), where the cpu updates it.
+  /// Where the weights live between uses; on disk only where the state is there.
+  Tier weights = Tier::host;
+  /// Where the accumulated gradient waits; on disk only where the state is there. With one round
+  /// and `when: backward` no gradient waits, and hbm then gives it no memory of its own.
+  Tier gradients = Tier::host;
+  /// Where low halves (for bf16 compute), m and v live. With executor gpu and tier host they are
+  /// copied to the device for the update and back. On disk they come to the host in pieces
+  /// (planner/plans/disk_state.hpp), where the CPU updates them.
+  Tier state = Tier::host;
   Keep keep = Keep::input;
   Tier keep_tier = Tier::hbm;
   Executor executor = Executor::cpu;
@@ -44,79 +48,91 @@ struct UnitPlan {
   friend bool operator==(const UnitPlan&, const UnitPlan&) = default;
 };
 
-/// A block reads one stream buffer and writes another; more than the most hide nothing further.
+/// Bounds of Plan::stream_buffers: a block reads one and writes another; more than four hide
+/// nothing further.
 inline constexpr std::int64_t kFewestStreams = 2, kMostStreams = 4;
 
 struct Plan {
-  std::vector<UnitPlan> units;      ///< embed, blocks, head; "layers" in the plan file.
-  std::int64_t weight_buffers = 2;  ///< Device slots that streamed blocks rotate through.
-  /// Device slots of block gradients on their way to the host, and host slots of those that wait on
-  /// the device or nowhere, on their way to an update.
+  /// Choices by unit: embedding, blocks, head; "layers" in the plan file.
+  std::vector<UnitPlan> units;
+  /// Device slots that streamed blocks' weights use one after another.
+  std::int64_t weight_buffers = 2;
+  /// Slots for gradients of blocks: on the device, on their way to the host; and on the host, for
+  /// gradients that wait on the device or nowhere, on their way to an update.
   std::int64_t gradient_buffers = 2;
-  std::int64_t activation_buffers = 2;  ///< Device slots of offloaded activation records.
-  /// Buffers of each micro-batch that blocks' inputs take in turn where records are offloaded: a
-  /// block's output may come to one whose input two blocks before has left, or more blocks before.
+  /// Device slots for activation records that are kept on the host.
+  std::int64_t activation_buffers = 2;
+  /// Buffers per micro-batch that blocks' inputs use one after another where records are kept on
+  /// the host. With two, a block writes its output where the block before it read its input; more
+  /// let it run further ahead of the copies.
   std::int64_t stream_buffers = kFewestStreams;
-  /// Units whose staged state has device memory of its own; the others' takes what records leave.
+  /// Number of units whose staged state has device memory of its own; the others use memory that
+  /// records leave free.
   std::int64_t state_buffers = 0;
-  std::int64_t disk_buffers = 3;   ///< Host slots that pieces of state on the disk rotate through,
-  Bytes disk_buffer{256ll << 20};  ///< and the largest that one may be.
+  /// Host slots that pieces of state on disk use one after another.
+  std::int64_t disk_buffers = 3;
+  Bytes disk_buffer{256ll << 20};  ///< Largest size of one of the `disk_buffers`.
   std::int64_t prefetch_depth =
-      1;                    ///< Weight loads that may run ahead; at most weight_buffers - 1.
-  std::int64_t rounds = 1;  ///< rounds x micro_batches_per_round = micro-batches of the job.
+      1;  ///< Weight loads that may run ahead; at most weight_buffers - 1.
+  /// Number of rounds: rounds x micro_batches_per_round = micro-batches of the job.
+  std::int64_t rounds = 1;
   std::int64_t micro_batches_per_round = 1;
-  /// Where not empty, records of a round go through `activation_buffers` slots in forward order,
-  /// whatever the blocks' keep and keep_tier say: these many are stored to the host at these
-  /// levels, the rest, as many as there are slots, stays. Only predicted.
+  /// Levels of the records that are stored to the host. Where not empty, the records of a round, in
+  /// forward order, go through `activation_buffers` device slots, whatever keep and keep_tier of
+  /// the blocks say: the first ones are stored at these levels, and the last, as many as there are
+  /// slots, stay. Only predicted.
   std::vector<Keep> saved_records;
   Bytes copy_chunk{0};       ///< Largest single copy; zero copies whole tensors.
   std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// Do the unit's weights come to the device whenever they are used?
+/// Whether the unit's weights are copied to the device whenever they are used.
 [[nodiscard]] inline bool streams_weights(const UnitPlan& unit) {
   return unit.weights != Tier::hbm;
 }
 
-/// Does the unit's gradient leave the device to wait?
+/// Whether the unit's gradient leaves the device to wait for its update.
 [[nodiscard]] inline bool stores_gradient(const UnitPlan& unit) {
   return unit.gradients != Tier::hbm;
 }
 
-/// Does the unit's gradient wait nowhere? It passes through slots of the device and of the host to
-/// an update that runs at once.
+/// Whether the unit's gradient waits nowhere: it passes through device and host slots to a CPU
+/// update that runs at once.
 [[nodiscard]] inline bool passes_gradient(const Plan& plan, const UnitPlan& unit) {
   return plan.rounds == 1 && unit.gradients == Tier::hbm && unit.executor == Executor::cpu &&
          unit.when == When::backward;
 }
 
-/// Is the unit's gradient on the device only until it has been stored?
+/// Whether the unit's gradient is on the device only until it has been stored.
 [[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
   return stores_gradient(unit) || passes_gradient(plan, unit);
 }
 
-/// Is the unit's state loaded to the device for its update and stored back after it?
+/// Whether the unit's state is copied to the device for its update and back after it.
 [[nodiscard]] inline bool stages_state(const UnitPlan& unit) {
   return unit.executor == Executor::gpu && unit.state == Tier::host;
 }
 
-/// Does the state wait on the host and the gradient, too, so that both pass through the state
-/// buffers at the end of the step? Only predicted.
+/// Whether both state and gradient of the unit wait on the host and pass through the device's state
+/// buffers at the end of the step. Only predicted.
 [[nodiscard]] inline bool rotates_state(const UnitPlan& unit) {
   return stages_state(unit) && unit.gradients == Tier::host;
 }
 
-/// Throws BadRequest naming what this version predicts and does not execute.
+/// Throws BadRequest naming the first thing that this version predicts and does not execute.
 void require_executable(const Plan& plan);
 
-/// A plan of one UnitPlan for every unit.
+/// Whether any unit's state lives on the disk. Only then may gradients wait or weights live there.
+[[nodiscard]] bool uses_disk(const Plan& plan);
+
+/// A plan in which every unit has the choices of `unit`.
 [[nodiscard]] Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds);
 
-/// Throws BadRequest naming the plan field that is wrong for this job: counts, divisibility,
-/// and the residency combinations docs/design/plan-space.md lists.
+/// Throws BadRequest naming the plan field that is wrong for this job: counts, divisibility, and
+/// the combinations of residency that docs/design/plan-space.md lists.
 void validate(const Plan& plan, const Job& job);
-/// Whether validate() has nothing to say.
+/// Whether validate(plan, job) would not throw.
 [[nodiscard]] bool is_valid(const Plan& plan, const Job& job);
 
 [[nodiscard]] std::string plan_hash(const Plan& plan);

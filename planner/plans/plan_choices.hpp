@@ -1,4 +1,4 @@
-// The choices of a plan by their names in files.
+// Parsers for the choices of a plan by their names in files.
 #pragma once
 
 #include <string>

@@ -13,9 +13,9 @@
 
 namespace sluice::planner {
 
-/// Where a tensor lies and from which task to which it holds its value.
+/// Address of a tensor, and the tasks from which to which it holds its value.
 struct LayoutRow {
-  std::string arena;   ///< "device" or "host".
+  std::string arena;   ///< "device", "host" or "disk".
   std::string tensor;  ///< The tensor's name.
   Bytes offset;
   Bytes bytes;
@@ -24,7 +24,7 @@ struct LayoutRow {
   friend bool operator==(const LayoutRow&, const LayoutRow&) = default;
 };
 
-/// What the planner said of a plan when it was made; a 90 % interval.
+/// The prediction made together with a plan. `step_low` and `step_high` bound a 90 % interval.
 struct PlanPrediction {
   Seconds step{0}, step_low{0}, step_high{0};
   double tokens_per_s = 0;
@@ -37,7 +37,7 @@ struct PlanPrediction {
 struct PlanFile {
   std::string job_hash;
   std::string profile_hash;
-  std::string numerics_id;  ///< Empty until a run has stated it.
+  std::string numerics_id;  ///< Numerics id of the run; empty until a run has stated it.
   Plan plan;
   std::vector<LayoutRow> layout;
   std::optional<PlanPrediction> prediction;
@@ -45,15 +45,15 @@ struct PlanFile {
 };
 
 [[nodiscard]] std::string to_json_text(const PlanFile& file);
-/// Throws BadRequest naming `where` and the field.
+/// Parses a plan file. Throws BadRequest naming `where` and the field.
 [[nodiscard]] PlanFile plan_file_from_json(const std::string& text, const std::string& where);
 
-/// Throws EnvironmentError when the disk refuses; a file is written whole or not at all.
+/// Writes the file whole or not at all. Throws EnvironmentError when the disk refuses.
 void write_plan_file(const PlanFile& file, const std::filesystem::path& path);
 [[nodiscard]] PlanFile read_plan_file(const std::filesystem::path& path);
 
-/// Throws BadRequest "plan is for another job" (with what to do) unless the hashes are equal, and
-/// whatever validate(plan, job) throws.
+/// Throws BadRequest "plan is for another job" (with what to do) unless the job's hash is the
+/// file's, and whatever validate(plan, job) throws.
 void check_plan_for(const PlanFile& file, const Job& job);
 
 }  // namespace sluice::planner

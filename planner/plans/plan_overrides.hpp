@@ -1,4 +1,4 @@
-// Plan fields that the run's owner pins (`--set plan.NAME=VALUE`).
+// Plan fields that the user fixes (`--set plan.NAME=VALUE`).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace sluice::planner {
 
 /// Throws BadRequest unless `name` is a plan field (see apply_plan_overrides) and `value` one of
-/// its values; whether the value suits a job is for validate(Plan, Job).
+/// its values. Whether the value suits a job is left to validate(plan, job).
 void check_plan_override(const std::string& name, const std::string& value);
 
-/// Writes the pinned fields (`overrides` by plan field, and `threads` where given) into `plan`, and
-/// moves what depends on them and is not pinned itself: the other of rounds and
-/// micro_batches_per_round, prefetch_depth when weight_buffers shrinks. The result is for validate
-/// to judge. Names: weight_buffers, gradient_buffers, activation_buffers, prefetch_depth, rounds,
+/// Writes the fixed fields (`overrides` by plan field, and `threads` where given) into `plan`, and
+/// adapts what depends on them and is not fixed itself: the other of rounds and
+/// micro_batches_per_round, and prefetch_depth when weight_buffers shrinks. Does not validate the
+/// result. Names: weight_buffers, gradient_buffers, activation_buffers, prefetch_depth, rounds,
 /// micro_batches_per_round, copy_chunk ("4 MiB", "0" for whole tensors), threads, and weights,
 /// gradients, state, keep, keep_tier, executor, when for every layer, or layers[i].FIELD for one (0
 /// is embed).

@@ -50,8 +50,9 @@ UnitPlan draw_unit(Draw& draw, const Job& job) {
   return unit;
 }
 
-/// Embed and head keep nothing; a tied head's gradient waits where the embedding's does.
-void repair_ends(Plan& plan, const Job& job) {
+/// Makes the outer units valid: they keep nothing, and a tied head's gradient waits where the
+/// embedding's does.
+void repair_outer_units(Plan& plan, const Job& job) {
   for (UnitPlan* end : {&plan.units.front(), &plan.units.back()}) {
     end->keep = Keep::input;
     end->keep_tier = Tier::hbm;
@@ -74,7 +75,7 @@ Plan random_plan(const Job& job, std::uint64_t seed) {
   if (draw.coin()) {
     for (UnitPlan& unit : plan.units) unit = draw_unit(draw, job);
   }
-  repair_ends(plan, job);
+  repair_outer_units(plan, job);
   plan.weight_buffers = draw.between(1, job.model.layers + 1);
   plan.prefetch_depth = draw.between(0, plan.weight_buffers - 1);
   plan.gradient_buffers = draw.between(1, 3);

@@ -7,11 +7,12 @@
 
 namespace sluice::planner {
 
-/// A plan that validate(plan, job) accepts, the same for the same seed on every machine. Any value
-/// of any plan field that this job allows may come up: tiers, keep levels and their tier, executors
-/// and times unit by unit (`when` backward only with clipping off), buffer counts up to one more
-/// than the blocks, any divisor as rounds, copy chunks of 4 KiB .. 1 MiB and whole tensors, threads
-/// 1 .. 4. Half of the draws are uniform over units, so that the extremes come up too.
+/// A plan that validate(plan, job) accepts; equal seeds give equal plans on every machine. Any
+/// value of any plan field that the job allows may come up: tiers, keep levels and their tier,
+/// executors and times unit by unit (`when` backward only with clipping off), buffer counts up to
+/// one more than the blocks, any divisor as rounds, copy chunks of 4 KiB to 1 MiB and whole
+/// tensors, 1 to 4 threads. Half of the draws are equal for all units, so that the extremes come up
+/// too.
 [[nodiscard]] Plan random_plan(const Job& job, std::uint64_t seed);
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// The columns of its tables, and the plan that follows from them
+// The columns of the bench's tables, and the plan that follows from them
 // (planner/policies/ml_dataflow_slots.hpp).
 #include "planner/policies/ml_dataflow.hpp"
 

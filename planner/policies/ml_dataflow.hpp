@@ -1,5 +1,5 @@
-// Layer-outer streaming with the optimizer and bf16 state on the GPU, as the public bench of
-// als244/ml_dataflow plans it.
+// The policy ml_dataflow: layer-outer streaming with the optimizer and bf16 state on the GPU, as
+// the public bench of als244/ml_dataflow plans it.
 #pragma once
 
 #include <map>
@@ -10,20 +10,22 @@
 
 namespace sluice::planner {
 
-/// The columns of its tables; those not given follow from its rule.
+/// Columns of that bench's tables; those that are not given follow from its rule.
 struct MlDataflowColumns {
   std::optional<std::int64_t> chunk_size, seqs_per_step, num_rounds_per_step;
   std::optional<std::int64_t> total_home_acts, total_dev_acts;
   std::optional<std::int64_t> num_inp_only_saved, num_inp_attn_saved, num_full_saved;
-  std::optional<std::int64_t> dev_blocks, grad_blocks;  ///< Block slots; not in the tables.
-  std::optional<double> host_mem_gb, dev_mem_gb;        ///< Caps in GiB.
+  /// Numbers of block slots and of gradient slots, which are not in the tables.
+  std::optional<std::int64_t> dev_blocks, grad_blocks;
+  std::optional<double> host_mem_gb, dev_mem_gb;  ///< Caps in GiB.
 };
 
-/// Throws BadRequest naming the nearest column.
+/// The columns in a policy's settings. Throws BadRequest naming the nearest column.
 [[nodiscard]] MlDataflowColumns ml_dataflow_columns(
     const std::map<std::string, std::string>& settings);
 
-/// bf16 state, no clipping, chunks of `chunk_size` tokens (16384 on sm_90, else 8192).
+/// The job as that bench runs it: bf16 state, no clipping, chunks of `chunk_size` tokens (16384 on
+/// sm_90, else 8192).
 [[nodiscard]] Job ml_dataflow_job(Job job, const MlDataflowColumns& columns,
                                   const MachineProfile& machine);
 [[nodiscard]] PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,

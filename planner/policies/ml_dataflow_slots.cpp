@@ -21,10 +21,10 @@ MlDataflowSizes::MlDataflowSizes(const Job& job, std::int64_t chunks_a_round)
   least = 2 * c * (d + 2 * kv);
   with_attention = least + 2 * c * q;
   const double workspace = kWorkspaceBytes + 4 * c * d + 2 * s * d;
-  const double ends = (2 * v + 1) * d;
-  sticky = workspace + 8 * std::max(c, s) * kv + 8 * ends + 4 * n * c * d + 2 * c * v +
+  const double outer_units = (2 * v + 1) * d;
+  sticky = workspace + 8 * std::max(c, s) * kv + 8 * outer_units + 4 * n * c * d + 2 * c * v +
            2 * c * (d + v) + 4 * c + 4 * c * d + record + 2 * c * (d + f);
-  host = 2 * ends + 4 * l * block + 12 * n * c + 4 * n * c * d;
+  host = 2 * outer_units + 4 * l * block + 12 * n * c + 4 * n * c * d;
 }
 
 MlDataflowSlots device_slots(const MlDataflowSizes& sizes, double device) {
@@ -74,14 +74,14 @@ std::int64_t usual_chunks(const Job& job) {
   auto groups =
       std::clamp<std::int64_t>(std::lround(one.block / one.record / static_cast<double>(each)), 1,
                                std::max<std::int64_t>(1, job.micro_batches() / each));
-  // Rounds are equal: where the rule leaves a shorter last one, fewer chunks.
+  // Rounds have equal numbers of chunks: where the rule leaves a shorter last one, each gets fewer.
   while (groups > 1 && job.micro_batches() % (each * groups) != 0) --groups;
   return each * groups;
 }
 
 std::vector<Keep> levels_of(const MlDataflowSlots& slots, const MlDataflowSizes& sizes) {
   const auto home = static_cast<std::size_t>(slots.home());
-  // Attention is computed again where it is short: at the front of the sequences.
+  // Attention is recomputed where it is short: at the front of the sequences.
   std::vector<bool> least(home, false);
   std::int64_t left = slots.input;
   for (std::int64_t chunk = 0; chunk < sizes.chunks && left > 0; ++chunk) {
@@ -92,7 +92,7 @@ std::vector<Keep> levels_of(const MlDataflowSlots& slots, const MlDataflowSizes&
       --left;
     }
   }
-  // Whole ones and those with attention in turn, so that the link is loaded evenly.
+  // Whole records and those with attention alternate, so that the link is loaded evenly.
   std::vector<Keep> levels(home, Keep::input_kv);
   std::int64_t full = slots.full, attention = slots.attention;
   bool whole = true;

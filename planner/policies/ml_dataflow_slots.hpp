@@ -1,8 +1,8 @@
-// Which blocks, gradients and records lie in the device's slots and on the host, as the public
-// bench of als244/ml_dataflow decides it.
+// Slots of the policy ml_dataflow: which blocks, gradients and records lie on the device and on the
+// host, as the public bench of als244/ml_dataflow decides it.
 //
-// Sizes in bytes, bf16; c = tokens of a chunk, d, kv, f, V = widths of model, keys, feed
-// forward and vocabulary, S = sequence length, n = chunks of a round:
+// Sizes in bytes, bf16; c = tokens of a chunk, d, kv, f, V = widths of model, keys, feed forward
+// and vocabulary, S = sequence length, n = chunks of a round:
 //   block     2 (2 d d + 2 d kv + 3 d f + 2 d): its weights; as many of gradient
 //   record    2 c (4 d + 2 kv + 2 f): x, q, k, v, attention, o, gate, up
 //   sticky    workspace + context 8 max(c, S) kv + embedding and head with state 8 (2 V + 1) d
@@ -25,14 +25,14 @@
 
 namespace sluice::planner {
 
-/// Counts of slots and records.
+/// Numbers of slots on the device, and of records on the host.
 struct MlDataflowSlots {
   std::int64_t blocks = 1, gradients = 1, records = 2;
   std::int64_t input = 0, attention = 0, full = 0;  ///< Records on the host by level.
   [[nodiscard]] std::int64_t home() const { return input + attention + full; }
 };
 
-/// Bytes of one block, of one record at each level, and of what is always there.
+/// Bytes of one block, of one record at each level, and of what is always in memory.
 struct MlDataflowSizes {
   double block, record, least, with_attention, sticky, host;
   std::int64_t layers, chunks;
@@ -51,12 +51,12 @@ struct MlDataflowSizes {
 
 /// The slots that `device` bytes hold.
 [[nodiscard]] MlDataflowSlots device_slots(const MlDataflowSizes& sizes, double device);
-/// Levels of the records that lie on the host, of which `host` bytes hold as much as can be.
+/// Sets the levels of the records on the host, of which `host` bytes hold as much as possible.
 void level_records(MlDataflowSlots& slots, const MlDataflowSizes& sizes, double host);
 /// The level of each record on the host, by layer and then chunk.
 [[nodiscard]] std::vector<Keep> levels_of(const MlDataflowSlots& slots,
                                           const MlDataflowSizes& sizes);
-/// Chunks of a round: whose records weigh as much as a block, in whole sequences.
+/// Chunks of a round: as many whole sequences as have records of a block's size.
 [[nodiscard]] std::int64_t usual_chunks(const Job& job);
 
 }  // namespace sluice::planner

@@ -15,7 +15,7 @@
 namespace sluice::planner {
 namespace {
 
-/// What a policy may state of the job: how it is computed, not what is trained.
+/// Paths of the job that a policy may state: how it is computed, not what is trained.
 constexpr std::array kJobPaths = {"micro_batch",   "loss_chunk",      "mlp_chunk",     "compute",
                                   "gradient_wire", "optimizer.state", "optimizer.clip"};
 
@@ -28,8 +28,8 @@ void check_job_field(const std::string& path, const std::string& value) {
   throw BadRequest("job." + path + ": is the run's to state; a policy may state " + all);
 }
 
-/// Of embedding and head: fields that a layer has.
-void check_end_field(const std::string& name, const std::string& value) {
+/// Checks a field of embedding and head, which must be one that a layer has.
+void check_outer_unit_field(const std::string& name, const std::string& value) {
   const std::string layer = "layers[0].";
   try {
     check_plan_override(layer + name, value);
@@ -58,7 +58,7 @@ class PolicyReader {
       } else if (key == "plan") {
         read_map(item.second, "", policy.plan, check_plan_override);
       } else if (key == "ends") {
-        read_map(item.second, "", policy.ends, check_end_field);
+        read_map(item.second, "", policy.outer_units, check_outer_unit_field);
       } else {
         refuse(item.first, key + ": unknown key" +
                                sim::did_you_mean(key, {"name", "summary", "job", "plan", "ends"}));
@@ -114,7 +114,7 @@ PolicyFile policy_from_yaml(const std::string& text, const std::string& where) {
 Plan plan_of(const PolicyFile& policy, const Job& job) {
   Plan plan = uniform_plan(job, UnitPlan{}, job.micro_batches());
   std::map<std::string, std::string> fields = policy.plan;
-  for (const auto& [name, value] : policy.ends) {
+  for (const auto& [name, value] : policy.outer_units) {
     fields["layers[0]." + name] = value;
     fields["layers[" + std::to_string(plan.units.size() - 1) + "]." + name] = value;
   }

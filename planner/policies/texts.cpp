@@ -1,4 +1,5 @@
-// Peers' schedules as their public code runs them; docs/policies.md has the sources.
+// Built-in policies: peers' schedules as their public code runs them; docs/policies.md has the
+// sources.
 #include <array>
 
 #include "planner/policies/policy_file.hpp"

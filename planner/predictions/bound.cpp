@@ -17,7 +17,7 @@ Seconds alone(const TaskCost& cost) {
 
 Seconds seconds(double count) { return Seconds(count); }
 
-/// Parameters by where they can be.
+/// Numbers of parameters by kind of unit.
 struct ParameterCounts {
   double embed = 0, blocks = 0, all = 0;
 };
@@ -36,7 +36,7 @@ ParameterCounts parameter_counts(const ModelShape& shape) {
   return sizes;
 }
 
-/// What every plan of a job needs of a machine, by how much of the state is staged.
+/// What every plan of a job needs of a machine, as a function of how much state is staged.
 class MachineLimits {
  public:
   MachineLimits(const Job& job, const ProfileCostModel& costs, const ResolvedMachine& machine,
@@ -68,10 +68,10 @@ class MachineLimits {
     }
   }
 
-  /// Parameters whose state may be staged.
+  /// Largest number of parameters whose state may be staged.
   [[nodiscard]] double most_staged() const { return streamed_; }
 
-  /// The bound of plans that stage the state of that many parameters.
+  /// The bound of plans that stage the state of `staged` parameters.
   [[nodiscard]] Bound with(double staged) const {
     const MachineProfile& profile = costs_.profile();
     const double on_cpu = streamed_ - staged;
@@ -113,12 +113,13 @@ class MachineLimits {
  private:
   [[nodiscard]] Seconds chain(double on_cpu, double staged) const {
     const double load = kState - weight_;
-    const double before = hbm_ / (load + kGradient);  // Staged and waiting when the norm is known.
+    // Parameters staged and waiting when the norm is known.
+    const double before = hbm_ / (load + kGradient);
     const bool embed_may_stay = resident_ >= sizes_.embed || before >= sizes_.embed;
     const Seconds embedding =
         embed_may_stay ? Seconds(0)
                        : seconds(sizes_.embed / update_.rate + weight_ * sizes_.embed / h2d_rate_);
-    // Of a part of the step the lane may have rested before.
+    // The lane may have rested before a part of the step.
     const Seconds compute = rested(compute_, costs_.boost());
     const Seconds tail = rested(tail_, costs_.boost());
     const double late = weight_ * on_cpu + load * std::max(0.0, staged - before);
@@ -127,7 +128,7 @@ class MachineLimits {
   }
 
   static constexpr double kState = 12;    ///< Bytes a parameter: master, m, v.
-  static constexpr double kGradient = 4;  ///< As it waits.
+  static constexpr double kGradient = 4;  ///< Bytes of a waiting gradient a parameter.
   const Job& job_;
   const ProfileCostModel& costs_;
   ParameterCounts sizes_;

@@ -1,4 +1,4 @@
-// A time that no schedule of any plan can beat on one machine for one job.
+// The bound: a time that no schedule of any plan can beat on one machine for one job.
 #pragma once
 
 #include <array>
@@ -15,13 +15,15 @@ enum class BoundBy : std::uint8_t { compute, h2d, d2h, dram, cpu, disk, chain };
 inline constexpr std::size_t kBounds = 7;
 const char* to_string(BoundBy by);
 
-/// Seconds of every pass of one step, nothing recomputed, alone on the machine.
+/// Seconds of the passes of one step, each alone on the machine and without recomputation.
 struct PassTimes {
-  Seconds embed_forward{0}, block_forward{0}, loss{0};  ///< One micro-batch, one unit.
+  /// Seconds for one micro-batch and one unit.
+  Seconds embed_forward{0}, block_forward{0}, loss{0};
   Seconds block_backward{0}, embed_backward{0};
   Seconds recompute_input{0}, recompute_selective{0};
   Seconds embed_norm{0};
-  Seconds once{0};  ///< A step: gradient norms of all units, combine of a tied head.
+  /// Seconds of work that is done once a step: gradient norms of all units, combine of a tied head.
+  Seconds once{0};
 };
 [[nodiscard]] PassTimes pass_times(const Job& job, const CostModel& costs);
 
@@ -31,10 +33,11 @@ struct Bound {
   std::array<Seconds, kBounds> each{};
 };
 
-/// With N padded parameters, of which H / 12 can live in HBM with all their state (0 for
-/// Residency::host), n = max(0, N - H / 12) the rest, s of these staged (their state on the host,
-/// their update on the device) and u = n - s updated on the CPU; e bytes of a streamed weight, g of
-/// a gradient, each at the fastest rate that profile or calibration has:
+/// The bound of a job. With N padded parameters, of which H / 12 can live in HBM with all their
+/// state (0 for Residency::host), n = max(0, N - H / 12) the rest, s of these staged (their state
+/// on the host, their update on the device) and u = n - s updated on the CPU; e bytes of a streamed
+/// weight, g of a gradient, each at the fastest rate that profile or calibration has:
+///
 ///   compute  all passes of all micro-batches, no recomputation
 ///   h2d      e u (after every update) + (12 - e) s + max(0, e (n_blocks - s) - H) (backward: not
 ///            everything stayed)
@@ -46,11 +49,11 @@ struct Bound {
 ///            copied, then compute (0 where it can be resident or staged); all u updated, then loss
 ///            and backward; all u copied, and of s what had no room beside its gradients before
 ///            the norm, then loss and backward
+///
 /// Passes count as sustained: with boost a lane's time is still at least its work (sim/boost.hpp);
-/// in chain, as quick as they may be after a rest.
-/// The bound is the largest of these at the s that makes it least. In the steady state; updates on
-/// the device are not counted. `by` is the largest; where chain is within 2 % of
-/// another, the other.
+/// in chain, they count as fast as they may be after a rest. The bound is the largest of these at
+/// the s that makes it least, in the steady state; updates on the device are not counted. `by`
+/// names the largest; where chain is within 2 % of another, the other.
 [[nodiscard]] Bound bound_of(const Job& job, const ProfileCostModel& costs,
                              const ResolvedMachine& machine, Residency residency);
 

@@ -8,7 +8,7 @@
 namespace sluice::planner {
 namespace {
 
-/// The stated ceiling, or the dense peak; `seen` where that is more.
+/// The stated ceiling, or the dense peak; `seen` where that is higher.
 Fact ceiling(const Fact& stated, const Fact& peak, const Fact& seen) {
   Fact most = stated.value > 0 ? stated : peak;
   if (seen.value > most.value) most = seen;
@@ -16,7 +16,7 @@ Fact ceiling(const Fact& stated, const Fact& peak, const Fact& seen) {
   return most;
 }
 
-/// Copies and CPU updates: what the machine was measured to do without any kernel of ours.
+/// Calibration of copies and CPU updates alone, without our kernels.
 Calibration without_kernels(const Calibration& calibration) {
   Calibration kept;
   for (const auto& [key, sample] : calibration) {
@@ -31,7 +31,7 @@ Seconds at_rate(double amount, const Fact& rate) {
   return Seconds(rate.value > 0 ? amount / rate.value : 0);
 }
 
-/// Adds `times` that work.
+/// Adds the work `times` times.
 void add(Ceilings& sum, const Work& work, double times, const MachineProfile& ceilings) {
   for (const Gemm& g : work.gemms) {
     sum.products += times * at_rate(flops(g).count(), ceilings.peak_bf16);

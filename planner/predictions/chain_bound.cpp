@@ -12,7 +12,7 @@ namespace sluice::planner {
 
 Seconds chain_bound(const sim::TaskGraph& graph) {
   check(graph.period().has_value(), "a graph whose chains are bounded has a period");
-  // Ends are whole nanoseconds: each may be so much earlier than its task's time says.
+  // Ends are whole nanoseconds, so each task may end this much earlier than its time says.
   constexpr Seconds kRounding(1e-9);
   const auto [first, last] = *graph.period();
   std::vector<std::optional<Seconds>> end(graph.tasks().size());

@@ -11,7 +11,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Evidence and deviation of a task's cost; the amount of `data` tasks is left out.
+/// Evidence and deviation of a task's cost; the amount of a `data` task is left out.
 TaskCost cost_of(const StepTask& task, const CostModel& costs) {
   switch (task.kind) {
     case TaskKind::data:

@@ -1,4 +1,4 @@
-// How sure a predicted period is, and what the prediction rests on.
+// The uncertainty of a predicted period, and the costs it rests on.
 #pragma once
 
 #include <vector>
@@ -17,11 +17,11 @@ struct CriticalCost {
   Seconds time{0};
   Evidence evidence = Evidence::measured;
   double relative_deviation = 0;
-  bool errs_alone = false;  ///< TaskCost.
+  bool errs_alone = false;  ///< The cost's error is independent of others (TaskCost::errs_alone).
 };
 
-/// The chain of tasks that enabled one another back from the end of the period to its start, summed
-/// by cost key. Tasks that enabled each other cover the period without gaps.
+/// The critical path, from the end of the period back to its start, summed by cost key: the chain
+/// of tasks each of which enabled the next. These cover the period without gaps.
 [[nodiscard]] std::vector<CriticalCost> critical_costs(const StepGraph& graph,
                                                        const sim::Timeline& timeline,
                                                        const CostModel& costs);
@@ -30,25 +30,26 @@ struct CriticalCost {
 /// of one lane that rest on the same uncalibrated facts (a datasheet that is off is off for every
 /// task); those that err alone are independent. With t the time on the critical path and d the
 /// relative deviation:
+///
 ///   variance = S over keys that err alone (t d)^2 + S over lanes (S over other keys t d)^2
 ///              + S over lanes (r(lane) x S over its keys t)^2 + (kModelDeviation x period)^2
+///
 /// r: run_deviation() on the machine of `profile`. First order: the critical path is taken to stay
 /// where it is.
 [[nodiscard]] Seconds period_deviation(const std::vector<CriticalCost>& costs, Seconds period,
                                        const MachineProfile& profile);
 
-/// By how much one cost differs from run to run, beyond what its tasks differ by within a run: all
-/// costs of a lane together, for one clock, one host and its neighbours are behind them. Half of
-/// what was seen of updates, passes and copies in 127 runs on three H200 hosts
-/// (history: 2026-11-23-prediction-study-even) since probes survey memory. Updates on
-/// the CPU: at least so, and 0.7 of what the probe saw rates differ by from round to round, which
-/// tells a busy host (history: 2026-11-26-prediction-study-family, replayed.output: how
-/// many runs of nine blind studies lie inside).
+/// Relative deviation between runs of all costs of a lane together, beyond what tasks differ by
+/// within a run: one clock, one host and its neighbours cause it. Source: half of what updates,
+/// passes and copies showed in 127 runs on three H200 hosts (history:
+/// 2026-11-23-prediction-study-even). For updates on the CPU it is at least 0.7 of the deviation
+/// that the probe saw between its repetitions, which tells a busy host (history:
+/// 2026-11-26-prediction-study-family, replayed.output).
 [[nodiscard]] double run_deviation(const MachineProfile& profile, LaneKind lane);
 
-/// What simulation errs by with every cost known: hand-offs, wake-ups.
+/// Relative error of the simulation with every cost known: hand-offs, wake-ups.
 inline constexpr double kModelDeviation = 0.0075;
-/// Standard deviations of a 90 % interval of a normal distribution.
+/// Half the width of a 90 % interval of a normal distribution, in standard deviations.
 inline constexpr double kInterval90 = 1.645;
 
 }  // namespace sluice::planner

@@ -10,13 +10,14 @@
 namespace sluice::planner {
 
 struct PlanEstimator::Amounts {
-  double compute = 0;              ///< Seconds, device updates included.
-  double h2d = 0, d2h = 0;         ///< Bytes.
-  double forward = 0;              ///< Seconds of the blocks' forward passes,
-  double backward = 0;             ///< and of their backward passes, recomputation included.
-  double offloaded = 0;            ///< Bytes of records that go to the host, and come back.
-  double cpu_parameters = 0;       ///< Updated on the CPU,
-  double blocking_parameters = 0;  ///< of which the next step waits for as a whole.
+  double compute = 0;         ///< Seconds, device updates included.
+  double h2d = 0, d2h = 0;    ///< Bytes.
+  double forward = 0;         ///< Seconds of the blocks' forward passes.
+  double backward = 0;        ///< Seconds of the blocks' backward passes, recomputation included.
+  double offloaded = 0;       ///< Bytes of records that go to the host and come back.
+  double cpu_parameters = 0;  ///< Parameters updated on the CPU.
+  /// Parameters updated on the CPU for which the next step waits as a whole.
+  double blocking_parameters = 0;
   std::int64_t copies = 0;
 };
 
@@ -105,11 +106,11 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   sum.compute += sum.forward + sum.backward;
   sum.h2d += sum.offloaded;
   sum.d2h += sum.offloaded;
-  // The ring still holds up to weight_buffers blocks at each turn between passes.
-  const double turns = static_cast<double>(
+  // The ring still holds up to weight_buffers blocks at each reversal between passes.
+  const double reversals = static_cast<double>(
       std::min<std::int64_t>(plan.weight_buffers, static_cast<std::int64_t>(streamed)));
   const double block_bytes = weight * static_cast<double>(parameters_[1]);
-  const double loads = std::max(streamed, rounds * 2 * (streamed - turns) + turns);
+  const double loads = std::max(streamed, rounds * 2 * (streamed - reversals) + reversals);
   sum.h2d += loads * block_bytes;
   sum.copies += static_cast<std::int64_t>(loads) * copies_of(block_bytes);
   return sum;
@@ -156,7 +157,8 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
     if (choice.gradients == Tier::hbm) {
       if (choice.executor == Executor::cpu) {
         stage = std::max(stage, job.gradient_wire_element().count() * n);
-        // Updated in another order than their slots' one, the first of a slot may wait for others.
+        // Where updates run in another order than that of their slots, the first gradient of a slot
+        // may wait for others.
         in_order = in_order && (staged_gradients == 0 || choice.when == staged_when);
         staged_when = choice.when;
         ++staged_gradients;
@@ -190,8 +192,8 @@ void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
                          Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
                                offload_ring * plan.activation_buffers + transient +
                                streams * (host_records > 0 ? plan.stream_buffers : kFewestStreams));
-  // Gradients of a single round come as its records go, and slots for those on their way to updates
-  // behind every round's.
+  // Gradients of a single round come as its records go; with several rounds the slots for those on
+  // their way to updates come on top.
   const std::int64_t at_loss = host_records + (plan.rounds > 1 ? host_gradients : 0);
   const std::int64_t slots = in_order ? std::min(plan.gradient_buffers, staged_gradients) : 1;
   const std::int64_t at_norm = host_gradients + stage * slots;

@@ -1,4 +1,4 @@
-// Bounds of one plan from arithmetic alone: what a search prunes with before it builds a graph.
+// Bounds of one plan from arithmetic alone, by which a search prunes before it builds a graph.
 #pragma once
 
 #include <vector>
@@ -10,31 +10,34 @@
 namespace sluice::planner {
 
 struct PlanEstimate {
-  Seconds bound{0};       ///< No execution of this plan is faster (steady state, uncontended).
-  Seconds expected{0};    ///< A guess that orders plans of one bound: partly exposed copies on top.
+  Seconds bound{0};  ///< No execution of this plan is faster (steady state, without contention).
+  /// Guessed step time, to order plans of equal bound: adds partly exposed copies.
+  Seconds expected{0};
   Bytes hbm_at_least{0};  ///< Bytes certainly live at one time.
-  Bytes hbm_at_most{0};   ///< Every tensor at its own address, but staged state and waiting
-                          ///< gradients where backward has left records.
+  /// Bytes with every tensor at its own address, except that staged state and waiting gradients may
+  /// use what backward has freed of records.
+  Bytes hbm_at_most{0};
   Bytes host_at_least{0};
-  std::int64_t tasks = 0;  ///< Of the three steps, about: what building and simulating costs.
+  /// Approximate number of tasks of the three steps, which building and simulating cost.
+  std::int64_t tasks = 0;
 };
 
-/// Sizes and times that all plans of a predictor share, taken once.
+/// Estimates plans of one predictor from sizes and times that they all share, computed once.
 class PlanEstimator {
  public:
   explicit PlanEstimator(const Predictor& predictor);
   [[nodiscard]] PlanEstimate estimate(const Plan& plan) const;
 
  private:
-  struct Amounts;  ///< What a plan moves and computes in one step.
+  struct Amounts;  ///< Bytes that a plan moves and seconds that it computes in one step.
   [[nodiscard]] Amounts amounts(const Plan& plan) const;
   void add_memory(const Plan& plan, PlanEstimate& estimate) const;
-  /// How long the compute lane waits for updates and staged state in one step, about.
+  /// Approximate time for which the compute lane waits for updates and staged state in one step.
   [[nodiscard]] Seconds longest_wait(const Plan& plan, Seconds compute) const;
 
   const Predictor* predictor_;
   BlockRecord record_;
-  std::vector<std::int64_t> parameters_;  ///< Padded, by unit.
+  std::vector<std::int64_t> parameters_;  ///< Parameters of each unit, padding included.
   double h2d_rate_ = 1, d2h_rate_ = 1;
   Bytes workspace_{0};
 };

@@ -1,5 +1,5 @@
-// What a step waits for between the norm and the end of its passes, by arithmetic: a timeline of
-// each lane alone, from the norm of the step before to this one's, without what delays feed back.
+// Waits of a step between the norm and the end of its passes, by arithmetic: a timeline of each
+// lane alone, from the norm of the step before to this one's, without feedback from delays.
 #include <algorithm>
 
 #include "planner/costs/profile_rates.hpp"
@@ -9,7 +9,8 @@
 namespace sluice::planner {
 namespace {
 
-/// When the compute lane is where, in seconds after the norm, were there nothing to wait for.
+/// Instants of the compute lane's passes in seconds after the norm, if nothing had to be waited
+/// for.
 struct PassInstants {
   double first_forward, block_forward, loss, block_backward, embed_backward, end;
 
@@ -40,7 +41,7 @@ Seconds PlanEstimator::longest_wait(const Plan& plan, Seconds compute) const {
   double rate = update_rate(predictor_->costs().profile(), plan.threads).value;
   const bool stages = std::any_of(plan.units.begin(), plan.units.end(), stages_state);
   if (stages && profile.dram.value > 0 && profile.update_dram.value > 0) {
-    // State goes back meanwhile.
+    // Stores of state share the host memory with updates.
     const double left = profile.dram.value - d2h_rate_ * profile.d2h_dram.value;
     rate = std::clamp(left / profile.update_dram.value, rate / 2, rate);
   }

@@ -92,7 +92,7 @@ Predictor::Predictor(Job job, ResolvedMachine machine, Calibration calibration, 
 
 Bound Predictor::bound_on(const ResolvedMachine& machine) const {
   const Bound bound = bound_of(job_, *costs_, machine, residency_);
-  // Bounds of links and memory count the bytes of fp32 state and dense blocks.
+  // Bounds of links and memory are valid for fp32 state and dense blocks only.
   return job_.executable() ? bound : only(bound, BoundBy::compute);
 }
 

@@ -1,5 +1,5 @@
-// What one plan does on one machine: step time with an interval, its bound, memory, and where the
-// time goes.
+// The prediction of one plan on one machine: step time with an interval, its bound, memory, and
+// where the time goes.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 
 namespace sluice::planner {
 
-/// Share of the step's critical path whose costs rest on each kind of evidence; they sum to 1.
+/// Shares of the step's critical path whose costs rest on each kind of evidence; they sum to 1.
 struct EvidenceShares {
   double measured = 0, fitted = 0, datasheet = 0;
 };
@@ -33,16 +33,21 @@ struct Prediction {
   Seconds step_low{0}, step_high{0};
   double tokens_per_s = 0;
   FlopsPerSecond model_flops{0};
-  std::optional<double> mfu;  ///< None where the profile has no dense bf16 peak.
-  Bound bound;  ///< Where the plan does not fit: of a machine with the memory that it takes.
+  /// Model FLOPs over the dense bf16 peak; none where the profile has no peak.
+  std::optional<double> mfu;
+  /// The job's bound; where the plan does not fit, the bound on a machine with the memory that it
+  /// takes.
+  Bound bound;
   Memory memory;
-  std::vector<std::pair<std::string, double>> busy;  ///< Share of the period, by lane.
+  /// Share of the period for which each lane is busy.
+  std::vector<std::pair<std::string, double>> busy;
   StallTimes stalls;
   EvidenceShares evidence;
-  CostSwitches terms;  ///< Of the model of time; what is off here was left out.
+  CostSwitches terms;  ///< Terms of the model of time that the prediction includes.
   Plan plan;
   std::string plan_hash, job_hash, profile_hash, cost_model_hash;
-  std::string numerics_id;  ///< What this machine's runs are expected to state (numerics_class).
+  /// The numerics id that runs on this machine are expected to state (numerics_class).
+  std::string numerics_id;
   std::vector<LayoutRow> layout;
 
   [[nodiscard]] double bound_ratio() const { return to_seconds(step) / bound.time; }
@@ -52,14 +57,15 @@ struct Prediction {
 struct PredictedStep {
   Prediction prediction;
   StepGraph graph;
-  std::vector<TaskTimes> times;  ///< One a task.
+  std::vector<TaskTimes> times;  ///< Start and end of every task.
 };
 
-/// Step time and memory alone: what a search compares.
+/// Step time and memory of a plan, by which a search compares plans.
 struct PlanScore {
   Duration step{0};
-  Seconds chain{0};       ///< At least so long, by chains of tasks alone, where that was asked.
-  Bytes hbm{0}, host{0};  ///< Peaks, as Memory has them.
+  /// Lower bound of the step by chains of tasks alone; 0 where it was not asked for.
+  Seconds chain{0};
+  Bytes hbm{0}, host{0};  ///< Peak use, as in Memory.
 };
 
 /// Predicts plans of one job on one machine. Immutable; safe to share between threads.
@@ -68,21 +74,21 @@ class Predictor {
   Predictor(Job job, ResolvedMachine machine, Calibration calibration,
             Residency residency = Residency::automatic, CostSwitches switches = {});
 
-  /// Throws BadRequest where the plan is not one of this job's. A plan that does not fit is
-  /// predicted all the same, with `fits` false.
+  /// Predicts a plan. Throws BadRequest where it is not a plan of this job. A plan that does not
+  /// fit is predicted all the same, with `fits` false.
   [[nodiscard]] PredictedStep predict(const Plan& plan) const;
-  /// Step time is 0 and not simulated where the plan exceeds a capacity.
-  /// With `enough`, `chain` is said too, and what its chains alone hold up so long is not
-  /// simulated.
+  /// Step time and memory of a plan. The step is 0 and not simulated where the plan exceeds a
+  /// capacity. With `enough`, `chain` is computed too, and a plan whose chain alone takes at least
+  /// that long is not simulated.
   [[nodiscard]] PlanScore score(const Plan& plan,
                                 std::optional<Duration> enough = std::nullopt) const;
 
-  /// The step of a prediction alone, whatever memory it takes: in half of a score's time.
+  /// The predicted step time of a plan, whatever memory it takes; costs half of score().
   [[nodiscard]] Duration step(const Plan& plan) const;
 
-  /// Of the same machine with another host memory.
+  /// A predictor for the same machine with another host memory.
   [[nodiscard]] Predictor with_host(Bytes host) const;
-  /// Of another number of sequences a step.
+  /// A predictor for another number of sequences a step.
   [[nodiscard]] Predictor with_batch(std::int64_t batch_size) const;
 
   [[nodiscard]] const Job& job() const { return job_; }
@@ -94,7 +100,7 @@ class Predictor {
 
  private:
   [[nodiscard]] Bound bound_on(const ResolvedMachine& machine) const;
-  /// Of plans that take as much memory, whether the machine has it or not.
+  /// The bound over plans that take as much memory as `memory`, whether the machine has it or not.
   [[nodiscard]] Bound bound_with(const Memory& memory) const;
 
   Job job_;
@@ -108,11 +114,11 @@ class Predictor {
 [[nodiscard]] Prediction predict(const Job& job, const Plan& plan, const ResolvedMachine& machine,
                                  const Calibration& calibration);
 
-/// The prediction as plan files keep it, with the layout of `step`.
+/// The prediction as plan files keep it, with its layout.
 [[nodiscard]] PlanFile to_plan_file(const Prediction& prediction);
 
 /// Hash of what the profile says about numerics: device kind and architecture. Runs state the full
-/// id, which library versions and kernels enter too.
+/// numerics id, which library versions and kernels enter too.
 [[nodiscard]] std::string numerics_class(const MachineProfile& profile);
 
 }  // namespace sluice::planner

@@ -10,7 +10,7 @@ namespace {
 
 using sim::TaskId;
 
-/// What a wait for a task of this kind is called; none for tasks of the compute lane itself.
+/// The stall that a wait for this task counts as; none for tasks of the compute lane itself.
 std::optional<Stall> stall_of(const StepTask& task) {
   switch (task.kind) {
     case TaskKind::data:
@@ -52,7 +52,7 @@ std::optional<Stall> stall_of(const StepTask& task) {
   return std::nullopt;
 }
 
-/// Tasks of each lane in order, as "the task before me on my lane".
+/// For each task the one before it on its lane.
 std::vector<std::optional<TaskId>> lane_predecessors(const StepGraph& graph) {
   std::vector<std::optional<TaskId>> before(graph.tasks.size());
   std::array<std::optional<TaskId>, kLaneKinds> last;
@@ -103,7 +103,7 @@ class Attribution {
     return latest;
   }
 
-  /// By start, then file order: the walk goes strictly down in it.
+  /// Order by start, then by position in the graph; the walk goes strictly down in it.
   [[nodiscard]] bool earlier(TaskId a, TaskId b) const {
     const Instant start_a = spans_[sim::index(a)].start;
     const Instant start_b = spans_[sim::index(b)].start;

@@ -1,4 +1,4 @@
-// Where the compute lane's time goes within one period: what each idle interval waited for.
+// Stalls: what the compute lane waited for in each idle interval of one period.
 #pragma once
 
 #include <array>
@@ -16,19 +16,20 @@ enum class Stall : std::uint8_t {
   weights,     ///< Weights still crossing the link, or queued behind other copies.
   gradient,    ///< A gradient buffer still being stored, or a running sum being loaded.
   activation,  ///< A kept record on its way to or from the host.
-  optimizer,   ///< An update on the CPU, whose weights are needed or are still to be copied, or
-               ///< state on its way to the device's update and back.
-  launch,      ///< The launcher.
-  tokens,      ///< The step's data.
+  /// An update on the CPU, whose weights are needed or are still to be copied, or state on its way
+  /// to the device's update and back.
+  optimizer,
+  launch,  ///< The launcher.
+  tokens,  ///< The step's tokens.
 };
 inline constexpr std::size_t kStalls = 6;
 const char* to_string(Stall stall);
 
-/// Sums to the period exactly.
+/// Busy and idle times of the compute lane, which sum to the period exactly.
 struct StallTimes {
   Duration period{0};
-  Duration compute{0};                 ///< A compute task runs.
-  std::map<TaskKind, Duration> kinds;  ///< Of `compute`, by what ran; they sum to it.
+  Duration compute{0};                 ///< Time for which a compute task runs.
+  std::map<TaskKind, Duration> kinds;  ///< Parts of `compute` by what ran; they sum to it.
   std::array<Duration, kStalls> idle{};
   [[nodiscard]] Duration at(Stall stall) const { return idle[static_cast<std::size_t>(stall)]; }
   [[nodiscard]] Duration& at(Stall stall) { return idle[static_cast<std::size_t>(stall)]; }
@@ -41,13 +42,13 @@ struct TaskTimes {
 
 /// Attributes the compute lane's time between the end of s2/grads and the end of s3/grads. An idle
 /// interval before compute task t is walked backwards: it is charged to the predecessor of t that
-/// ended last and, where that one started within the interval, what it waited for in turn (its own
-/// last predecessor or the task before it on its lane), and so on. `spans` has one element a task
-/// of `graph`, predicted or measured; a measured predecessor that seems to end late by clock noise
-/// is clipped to the interval.
+/// ended last and, where that one started within the interval, to what it waited for in turn (its
+/// own last predecessor or the task before it on its lane), and so on. `spans` has one element a
+/// task of `graph`, predicted or measured; a measured predecessor that seems to end late by clock
+/// noise is clipped to the interval.
 [[nodiscard]] StallTimes stall_times(const StepGraph& graph, const std::vector<TaskTimes>& spans);
 
-/// The same for any vector whose elements have `start` and `end`.
+/// stall_times() for any vector whose elements have `start` and `end`.
 template <class Spans>
 [[nodiscard]] StallTimes stall_times_of(const StepGraph& graph, const Spans& spans) {
   std::vector<TaskTimes> times;

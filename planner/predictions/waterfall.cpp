@@ -11,7 +11,7 @@ namespace {
 
 Duration whole_ns(Seconds time) { return std::chrono::round<Duration>(time); }
 
-/// The term that time of the compute lane under a task of this kind belongs to.
+/// The term that the compute lane's time under a task of this kind belongs to.
 WaterfallTerm term_of(TaskKind kind) {
   switch (kind) {
     case TaskKind::recompute:
@@ -19,7 +19,7 @@ WaterfallTerm term_of(TaskKind kind) {
     case TaskKind::update:
       return WaterfallTerm::optimizer;
     case TaskKind::grads:
-      return WaterfallTerm::meeting;
+      return WaterfallTerm::synchronization;
     default:
       return WaterfallTerm::kernels;
   }
@@ -38,7 +38,7 @@ WaterfallTerm term_of(Stall stall) {
     case Stall::launch:
       return WaterfallTerm::launches;
     case Stall::tokens:
-      return WaterfallTerm::meeting;
+      return WaterfallTerm::synchronization;
   }
   return WaterfallTerm::launches;
 }
@@ -63,13 +63,13 @@ const char* label(WaterfallTerm term) {
       return "exposed activations";
     case WaterfallTerm::launches:
       return "launches and gaps";
-    case WaterfallTerm::meeting:
-      return "meeting and tokens";
+    case WaterfallTerm::synchronization:
+      return "step end and tokens";
   }
   return "";
 }
 
-/// Terms that the idle time within a bound is taken off, those first that its resource causes.
+/// Waits that the idle time within a bound is taken off, those that its resource causes first.
 std::vector<WaterfallTerm> waits_within(BoundBy by) {
   using Term = WaterfallTerm;
   switch (by) {
@@ -87,7 +87,7 @@ std::vector<WaterfallTerm> waits_within(BoundBy by) {
   return {Term::updates, Term::weights, Term::gradients, Term::activations};
 }
 
-/// "%-24s" and one cell a column.
+/// A line of the table: the name in 24 columns, then one cell a column.
 std::string line(const std::string& name, const std::vector<std::string>& cells) {
   std::string text(64, '\0');
   text.resize(static_cast<std::size_t>(
@@ -132,7 +132,7 @@ Waterfall waterfall_above(const StallTimes& stalls, const Bound& bound) {
   Waterfall fall = waterfall(stalls, Ceilings{.bound = bound});
   std::vector<WaterfallTerm> order = waits_within(bound.by);
   for (const WaterfallTerm rest :
-       {WaterfallTerm::launches, WaterfallTerm::meeting, WaterfallTerm::optimizer,
+       {WaterfallTerm::launches, WaterfallTerm::synchronization, WaterfallTerm::optimizer,
         WaterfallTerm::kernels, WaterfallTerm::recomputation}) {
     order.push_back(rest);
   }
@@ -212,7 +212,7 @@ const char* to_string(WaterfallTerm term) {
       return "exposed_activations";
     case WaterfallTerm::launches:
       return "launches";
-    case WaterfallTerm::meeting:
+    case WaterfallTerm::synchronization:
       return "meeting";
   }
   return "";

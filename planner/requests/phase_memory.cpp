@@ -8,9 +8,9 @@
 namespace sluice::planner {
 namespace {
 
-constexpr std::int64_t kFolderBytes = 2;  ///< Of a parameter in a model's folder.
+constexpr std::int64_t kFolderBytes = 2;  ///< Bytes of a parameter in a model's folder.
 
-/// What pieces of state take of host memory beyond the process' share.
+/// Host memory that pieces of state take beyond the process's share.
 Bytes pieces_beyond_process(const Job& job, const MachineProfile& profile) {
   const bool host = profile.device == DeviceKind::host;
   std::int64_t largest = 0;
@@ -65,7 +65,7 @@ PhaseMemory phase_memory(const Job& job, const Memory& step, const ResolvedMachi
       if (phase != Phase::step && tier == Tier::host) need.peak += pieces;
       if (tier != Tier::disk) continue;
       need.peak += on_disk(phase);
-      need.capacity = std::max(drive, used.capacity);  // Of which a run may lend a part.
+      need.capacity = std::max(drive, used.capacity);  // The run may use only a part of the drive.
     }
   }
   return memory;
@@ -98,7 +98,7 @@ SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance) {
     if (plan.units[unit].state == Tier::disk) wear.written_a_step += disk_element(job) * size;
     if (plan.units[unit].weights == Tier::disk) wear.written_a_step += job.weight_element() * size;
     if (plan.units[unit].gradients == Tier::disk) {
-      // Sums of earlier rounds as they are added up, the last as it crosses the link.
+      // Gradients of earlier rounds are written as running sums, the last as it crosses the link.
       wear.written_a_step +=
           (job.gradient_wire_element() + job.gradient_element() * (plan.rounds - 1)) * size;
     }

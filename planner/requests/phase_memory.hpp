@@ -1,5 +1,5 @@
-// What a run needs besides its steps: memory while it loads and saves, checkpoints, and what it
-// writes to the SSD.
+// Needs of a run besides its steps: memory while it loads and saves, checkpoints, and writes to the
+// SSD.
 #pragma once
 
 #include <array>
@@ -18,43 +18,47 @@ enum class Phase { load, step, save };
 inline constexpr std::array kPhases = {Phase::load, Phase::step, Phase::save};
 const char* to_string(Phase phase);
 
-/// Bytes of a tier that a phase needs, and what is left (negative: short by that much).
+/// Bytes of a tier that a phase needs and has; the margin is negative where it lacks some.
 struct PhaseNeed {
   Bytes peak{0}, capacity{0};
   [[nodiscard]] Bytes margin() const { return capacity - peak; }
   [[nodiscard]] bool fits() const { return peak <= capacity; }
 };
-using PhaseMemory = std::array<std::array<PhaseNeed, kTiers>, kPhases.size()>;  ///< By Phase, Tier.
+/// Needs by Phase, then by Tier.
+using PhaseMemory = std::array<std::array<PhaseNeed, kTiers>, kPhases.size()>;
 [[nodiscard]] inline const PhaseNeed& at(const PhaseMemory& memory, Phase phase, Tier tier) {
   return memory[static_cast<std::size_t>(phase)][static_cast<std::size_t>(tier)];
 }
 
-/// Master weights, m and v of every parameter: 12 bytes each in fp32.
+/// Bytes of one checkpoint: master weights, m and v of every parameter, 12 bytes each in fp32.
 [[nodiscard]] Bytes checkpoint_bytes(const Job& job);
 
-/// Load and save pass state through host memory in pieces of so many elements, on at most so many
-/// threads, each of which holds kStatePieceBytes an element.
+/// Pieces by which loading and saving pass state through host memory: elements of a piece, largest
+/// number of threads, and bytes that a thread holds per element.
 inline constexpr std::int64_t kStatePiece = 1ll << 20, kStateThreads = 32, kStatePieceBytes = 12;
 
-/// The arenas have their addresses before the first kernel, so that every phase holds them whole.
-/// Host memory: load and save hold the pieces besides, for which the process' share has room on a
-/// GPU. Disk: of the whole drive, beside the plan's file of state: to load, the model's folder (2
-/// bytes a parameter, a rule) or the checkpoints of earlier steps; between saves, those
-/// checkpoints; to save, all that lie there before an old one goes.
+/// Memory of all phases. The arenas have their addresses before the first kernel, so every phase
+/// holds them whole. Host memory: loading and saving also hold pieces, for which the process's
+/// share has room on a GPU. Disk: the whole drive, beside the plan's file of state. Loading needs
+/// the model's folder (2 bytes a parameter, a rule) or the checkpoints of earlier steps; steps need
+/// those checkpoints; saving needs all that exist before an old one is removed.
 [[nodiscard]] PhaseMemory phase_memory(const Job& job, const Memory& step,
                                        const ResolvedMachine& machine, const SavingPlan& saving);
 
 /// What phases other than steps lack, a sentence a tier, each with what helps: "to save, disk is
-/// short by 130 GiB: ...". Steps' own shortages are those of plans.
+/// short by 130 GiB: ...". Shortages of steps are those of plans.
 [[nodiscard]] std::vector<std::string> phase_shortages(const PhaseMemory& memory);
 
 /// Writes of the run to the SSD against its rating.
 struct SsdWear {
-  Bytes written_a_step{0};  ///< By the plan: state and gradients that live on the disk.
-  double endurance = 0;     ///< Bytes the drives are rated for; 0: not stated.
+  /// Bytes that a step writes: state and gradients that live on the disk.
+  Bytes written_a_step{0};
+  double endurance = 0;  ///< Bytes that the drives are rated for; 0 where not stated.
   std::optional<double> steps =
-      {};                  ///< Until then by steps alone; none: no step writes, or no rating.
-  double checkpoints = 0;  ///< Until then by checkpoints alone.
+      /// Number of steps until then, without checkpoints; none where no step writes or no rating is
+      /// stated.
+      {};
+  double checkpoints = 0;  ///< Number of checkpoints until then, without steps.
 };
 [[nodiscard]] SsdWear ssd_wear(const Job& job, const Plan& plan, double endurance);
 

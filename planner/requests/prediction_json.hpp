@@ -1,4 +1,4 @@
-// What `predict --json`, `plan --json` and a refusal for memory print.
+// JSON of `predict --json`, of `plan --json`, and of a refusal for lack of memory.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace sluice::planner {
 
-/// docs/schemas/predict.schema.json; pretty-printed, one newline at the end. `remedies` are only
-/// for a prediction that does not fit.
+/// A prediction as JSON (docs/schemas/predict.schema.json); pretty-printed, one newline at the end.
+/// `remedies` are only for a prediction that does not fit.
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies = {});
 
@@ -24,11 +24,12 @@ struct RunMoney {
 [[nodiscard]] std::string to_json_text(const Prediction& prediction,
                                        const std::vector<Remedy>& remedies, const RunNeeds& needs,
                                        const RunMoney& money);
-/// The plan file's fields that are the plan's own.
+/// The fields of the plan file that are the plan's own.
 [[nodiscard]] sim::Json plan_json(const Plan& plan);
 /// All fields of a prediction that fits, as `predict --json` and `plan --json` share them.
 [[nodiscard]] sim::Json prediction_json(const Prediction& prediction);
-/// `fits: false, tier, short_bytes, remedies` (docs/schemas/predict.schema.json).
+/// A refusal as JSON: `fits: false, tier, short_bytes, remedies`
+/// (docs/schemas/predict.schema.json).
 [[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
 
 }  // namespace sluice::planner

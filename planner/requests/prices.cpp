@@ -54,7 +54,8 @@ Price read_price(const YAML::Node& node, const std::string& where) {
   return price;
 }
 
-/// A price under a name that nothing has would go unnoticed. Profiles of one's own are files.
+/// Throws BadRequest for a machine that does not exist, since its price would go unnoticed.
+/// Profiles of one's own are files.
 void require_machine(const std::string& name) {
   if (name.ends_with(".json") || name == "here") return;
   const std::size_t times = name.find("x-");
@@ -124,7 +125,7 @@ PriceList price_list(const YAML::Node& root, const std::string& where) {
   return list;
 }
 
-/// What a machine is bought as: part names of a price list, and how many.
+/// Parts that a machine is bought as, by their names in a price list, with their numbers.
 std::vector<std::pair<std::string, std::int64_t>> parts_of(const Composition& parts) {
   return {{"gpu " + parts.gpu, 1},
           {"cpu " + parts.cpu, 1},

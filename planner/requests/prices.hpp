@@ -10,7 +10,7 @@
 
 namespace sluice::planner {
 
-/// US dollars. `date` is when the price was read, as the file writes it.
+/// A price in US dollars. `date` is when the price was read, as the file writes it.
 struct Price {
   std::optional<double> buy_usd;
   std::optional<double> rent_usd_per_hour;
@@ -18,7 +18,7 @@ struct Price {
   std::string source;
 };
 
-/// YAML (and so JSON); `parts` may be absent:
+/// Prices of a YAML (or JSON) file, of which `parts` may be absent:
 ///   prices:                       # by machine name, also "rtx-4090 + 4x64 GiB DDR5-5600"
 ///     h200: {buy_usd: 32000, rent_usd_per_hour: 3.5, date: 2026-01-31, source: shop.example}
 ///     8x-h100-sxm: {rent_usd_per_hour: 24, date: 2026-01-31}
@@ -29,18 +29,20 @@ struct PriceList {
   std::map<std::string, Price> machines;
   std::map<std::string, Price> parts;
 
-  /// Of a machine: its own entry; without a price to buy, the sum of its parts where the list has
-  /// every one of them (dated by the oldest). Absent fields where nothing is known.
+  /// The price of a machine: its own entry; where that has no price to buy, the sum of its parts if
+  /// the list has every one of them (dated by the oldest). Fields are absent where nothing is
+  /// known.
   [[nodiscard]] Price of(const std::string& machine) const;
-  /// What `count` of a part cost to buy.
+  /// Price of `count` of a part; none where it is not known.
   [[nodiscard]] std::optional<double> buy(const std::string& part, std::int64_t count = 1) const;
-  /// The sum of the parts of `to` that are not those of `from`; none where one has no price. Memory
-  /// of which `to` only has more counts by the modules added.
+  /// Price of the parts of `to` that are not those of `from`; none where one has no price. Where
+  /// `to` only has more memory, the added modules count.
   [[nodiscard]] std::optional<double> change(const Composition& from, const Composition& to) const;
 };
 
-/// Throws BadRequest naming the file and the field: unknown keys, machines and parts that
-/// are not of the catalogue (profile files end in .json), no date, a price that is not positive.
+/// Reads a price file. Throws BadRequest naming the file and the field: unknown keys, machines and
+/// parts that are not in the catalogue (profile files end in .json), no date, a price that is not
+/// positive.
 [[nodiscard]] PriceList read_prices(const std::filesystem::path& file);
 
 }  // namespace sluice::planner

@@ -1,5 +1,5 @@
-// What a prediction says of a run beside its step: memory by phase, checkpoints, SSD wear, and the
-// validated case to judge it by.
+// Needs of a run beside its step: memory by phase, checkpoints, SSD wear, and the validated case to
+// judge its prediction by.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@ namespace sluice::planner {
 struct RunNeeds {
   PhaseMemory phases = {};
   Bytes checkpoint{0};
-  double checkpoint_a_parameter = 0;  ///< Bytes.
-  std::optional<SsdWear> wear = {};   ///< Where a rating is known, or steps write.
-  std::int64_t gpus = 1;              ///< In the smallest host the GPU is sold in.
+  double checkpoint_a_parameter = 0;  ///< Bytes of a checkpoint per parameter.
+  std::optional<SsdWear> wear = {};   ///< Wear of the SSD, where a rating is known or steps write.
+  std::int64_t gpus = 1;              ///< GPUs of the smallest host that the GPU is sold in.
   std::string nearest_case = {};
 };
 

@@ -15,7 +15,7 @@ std::int64_t padded_state(const ModelShape& shape) {
   return 12 * elements;
 }
 
-/// State that lives in device memory, from where it crosses the link.
+/// Bytes of state that live in device memory, from where they cross the link.
 Bytes state_on_device(const Job& job, const Plan& plan) {
   std::int64_t elements = 0;
   for (std::size_t unit = 0; unit < plan.units.size(); ++unit) {

@@ -1,11 +1,11 @@
-// What a run may name as its data, as far as can be said without reading it.
+// Checks of a run's data file that need not read it.
 #pragma once
 
 #include <filesystem>
 
 namespace sluice::planner {
 
-/// Throws BadRequest where `data` is there and is no file: a folder, say.
+/// Throws BadRequest where `data` exists and is not a file, such as a folder.
 void require_data_file(const std::filesystem::path& data);
 
 }  // namespace sluice::planner

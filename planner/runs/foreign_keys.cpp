@@ -13,7 +13,7 @@ namespace {
 
 using Text = const std::string&;
 
-/// Another name for one of our paths.
+/// A key that is another name for one of our paths.
 struct Alias {
   const char* key;
   const char* path;
@@ -37,7 +37,7 @@ constexpr std::array kAliases = {
     Alias{"output_dir", "out"},
 };
 
-/// Accepted, and why it changes nothing.
+/// A key that is accepted but changes nothing, and why.
 struct Moot {
   const char* key;
   const char* note;
@@ -56,7 +56,7 @@ constexpr std::array kMoot = {
     Moot{"per_device_eval_batch_size", kPlanned},
     Moot{"dataloader_num_workers", kNoLoader},
     Moot{"preprocessing_num_workers", kNoLoader},
-    Moot{"overwrite_cache", "tokens are kept by the hashes of text and tokenizer"},
+    Moot{"overwrite_cache", "tokens are cached by the hashes of text and tokenizer"},
     Moot{"overwrite_output_dir", "a folder that holds a run is never written over"},
     Moot{"logging_steps", "every step is logged"},
     Moot{"logging_dir", "TensorBoard's files are in the run folder"},
@@ -65,15 +65,15 @@ constexpr std::array kMoot = {
     Moot{"val_size", "the last twentieth of the text is validation"},
     Moot{"metric_for_best_model", "the best checkpoint is that of the lowest validation loss"},
     Moot{"greater_is_better", "the best checkpoint is that of the lowest validation loss"},
-    Moot{"do_train", "the verb says it"},
-    Moot{"do_eval", "a run evaluates"},
+    Moot{"do_train", "`sluice train` implies it"},
+    Moot{"do_eval", "every run evaluates"},
     Moot{"trust_remote_code", "no code of a model's folder is run"},
     Moot{"include_num_input_tokens_seen", "every line of metrics.jsonl has its tokens"},
-    Moot{"tf32", "products are bf16 or fp32, as compute says"},
-    Moot{"data_seed", "seed is of weights and data order"},
+    Moot{"tf32", "compute chooses between bf16 and fp32"},
+    Moot{"data_seed", "seed sets weights and data order"},
 };
 
-/// Refused unless it is switched off.
+/// A key that is refused unless it is switched off.
 struct Refused {
   const char* key;
   const char* fix;
@@ -122,7 +122,7 @@ void set_per_device(RunConfig& run, Text value, Text) {
   if (!run.gradient_accumulation && run.batch_size == 0) run.gradient_accumulation = 1;
 }
 
-/// -1 is how transformers says that epochs decide.
+/// Sets max_steps; -1 is how transformers states that epochs decide.
 void set_max_steps(RunConfig& run, Text value, Text) {
   if (parse_number(value, "max_steps") > 0) set_path(run, "steps", value);
 }
@@ -177,7 +177,7 @@ void set_eval_strategy(RunConfig& run, Text value, Text key) {
   if (value == "no") run.evaluate_every = 0;
 }
 
-/// What needs more than another name.
+/// A key that needs more than another name.
 struct Rule {
   const char* key;
   void (*set)(RunConfig&, Text value, Text key);
@@ -224,7 +224,7 @@ bool set_foreign_key(RunConfig& config, const std::string& key, const std::strin
   } else if (const Rule* rule = find_key(kRules, key)) {
     rule->set(config, value, key);
   } else if (const Moot* moot = find_key(kMoot, key)) {
-    config.notes.push_back(key + " changes nothing: " + moot->note);
+    config.notes.push_back(key + " is ignored: " + moot->note);
   } else if (const Refused* refused = find_key(kRefused, key)) {
     if (!is_off(value)) throw BadRequest(key + ": is not done here: " + refused->fix);
   } else {

@@ -8,9 +8,9 @@ namespace sluice::planner {
 
 struct RunConfig;
 
-/// Sets what `key` stands for, notes that it stands for nothing here (RunConfig::notes), or throws
-/// BadRequest naming the key, why it is refused and what to write instead. False where it is none
-/// of LLaMA-Factory's that are known.
+/// Applies a LLaMA-Factory key: sets what it stands for, notes that it changes nothing here
+/// (RunConfig::notes), or throws BadRequest naming the key, why it is refused and what to write
+/// instead. False where `key` is not a known key of LLaMA-Factory.
 [[nodiscard]] bool set_foreign_key(RunConfig& config, const std::string& key,
                                    const std::string& value);
 

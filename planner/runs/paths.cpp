@@ -70,7 +70,7 @@ void set_decay_shape(RunConfig& run, Text value, Text path) {
   run.schedule.decay_shape = parse_choice(value, path, {Shape::linear, Shape::cosine, Shape::sqrt});
 }
 
-/// A policy takes the place of a plan that was named before it.
+/// Sets the policy, which replaces a plan that was named before.
 void set_policy(RunConfig& run, Text value, Text) {
   run.policy.reset();
   if (is_none(value)) return;
@@ -78,7 +78,7 @@ void set_policy(RunConfig& run, Text value, Text) {
   run.plan.reset();
 }
 
-/// Of steps and epochs, the one that is given later holds.
+/// Sets steps, which replace epochs that were set before.
 void set_steps(RunConfig& run, Text value, Text path) {
   run.steps = parse_positive(value, path);
   run.epochs.reset();

@@ -1,4 +1,4 @@
-// The dotted paths of a run.
+// The dotted paths of a run's settings.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sluice::planner {
 
-/// Every path set_path knows besides machine.NAME and plan.NAME, in RUN.yaml's order.
+/// Every path that set_path knows besides machine.NAME and plan.NAME, in RUN.yaml's order.
 [[nodiscard]] std::vector<std::string> run_paths();
 
 }  // namespace sluice::planner

@@ -1,4 +1,4 @@
-// From a run's words to the machine it gets.
+// The machine of a run, from its settings.
 #pragma once
 
 #include "planner/machines/resolved_machine.hpp"
@@ -6,7 +6,8 @@
 
 namespace sluice::planner {
 
-/// The machine of a run, with `set machine.` values and limits applied. Throws BadRequest for an unknown machine or value.
+/// The machine of a run, with `set machine.` values and limits applied. Throws BadRequest for an
+/// unknown machine or value.
 [[nodiscard]] ResolvedMachine to_machine(const RunConfig& config);
 
 }  // namespace sluice::planner

@@ -23,7 +23,7 @@ std::int64_t decay_of(const Schedule& schedule, std::int64_t steps, std::int64_t
   return std::min(asked, steps - warmup);
 }
 
-/// Of the rate's way down, once `done` of it is behind.
+/// Share of the rate's decay that is left once `done` of it is over.
 double left_of(const Schedule& schedule, double done) {
   using Kind = Schedule::Kind;
   using Shape = Schedule::Shape;

@@ -17,14 +17,16 @@ struct Schedule {
   };
   std::int64_t warmup_steps = 0;
   double final_fraction = 0;
-  double warmup_fraction = 0;    ///< Of the run's steps, rounded up, where warmup_steps is 0.
-  std::int64_t decay_steps = 0;  ///< Of wsd; 0: decay_fraction of the run's steps, rounded up.
+  /// Warm-up as a share of the run's steps, rounded up, where warmup_steps is 0.
+  double warmup_fraction = 0;
+  /// Length of wsd's decay in steps; 0 for decay_fraction of the run's steps, rounded up.
+  std::int64_t decay_steps = 0;
   double decay_fraction = 0.1;
   Shape decay_shape = Shape::linear;
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
 
-/// lr of `step`, counted from 1, of a run of `steps`.
+/// Learning rate at `step`, counted from 1, of a run of `steps` steps whose full rate is `lr`.
 [[nodiscard]] double learning_rate(const Schedule& schedule, double lr, std::int64_t step,
                                    std::int64_t steps);
 

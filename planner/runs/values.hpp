@@ -1,4 +1,4 @@
-// How values of a run's keys are read from text. All throw BadRequest naming `path`.
+// Parsers for the values of a run's keys. All throw BadRequest naming `path`.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,17 @@
 
 namespace sluice::planner {
 
-/// Empty, or YAML's null.
+/// Whether `value` is empty or YAML's null.
 [[nodiscard]] bool is_none(const std::string& value);
-/// That, or a word for "without".
+/// Whether `value` is empty, YAML's null, or a word for "without".
 [[nodiscard]] bool says_off(const std::string& value);
 
 [[nodiscard]] std::int64_t parse_positive(const std::string& value, const std::string& path);
-/// A capacity; none for none.
+/// Parses a capacity; none where is_none(value).
 [[nodiscard]] std::optional<Bytes> parse_limit(const std::string& value, const std::string& path);
 [[nodiscard]] std::optional<BytesPerSecond> parse_rate_limit(const std::string& value,
                                                              const std::string& path);
-/// Not empty.
+/// Returns `value`, which must not be empty.
 [[nodiscard]] std::string parse_name(const std::string& value, const std::string& path);
 [[nodiscard]] std::optional<std::filesystem::path> parse_file(const std::string& value);
 [[nodiscard]] double parse_between(const std::string& value, const std::string& path, double least,

@@ -1,4 +1,4 @@
-// RUN.yaml <-> RunConfig.
+// Reads and writes RUN.yaml.
 #include <yaml-cpp/yaml.h>
 
 #include <array>
@@ -48,8 +48,8 @@ class RunReader {
     }
   }
 
-  /// Of one file, a number of steps holds over a number of epochs, and a plan over a policy's,
-  /// wherever they stand.
+  /// Within one file steps take precedence over epochs, and a plan over a policy, in whatever
+  /// order.
   static bool is_last(const std::string& path) {
     return path == "steps" || path == "max_steps" || path == "plan";
   }
@@ -99,7 +99,7 @@ class RunReader {
   const std::string& where_;
 };
 
-/// As YAML 1.1 reads numbers too: "1.0e-04", for to it "1e-04" is a word.
+/// A number's text that YAML 1.1 reads as a number too: "1.0e-04", since "1e-04" is a word there.
 std::string text_of(double number) {
   std::array<char, 32> buffer;
   std::string text = {buffer.data(),
@@ -222,7 +222,7 @@ std::string to_yaml(const RunConfig& run) {
   if (run.router_aux_loss_coef) {
     yaml.bare("router_aux_loss_coef", text_of(*run.router_aux_loss_coef));
   }
-  // Of the two, steps would hold.
+  // Only one of the two is written, since steps would take precedence.
   if (run.epochs) {
     yaml.bare("epochs", text_of(*run.epochs));
   } else {

@@ -13,23 +13,23 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Keys are read in tiles of 128; blocks of queries start where a tile does.
+/// Tile of keys; blocks of queries start where a tile does.
 constexpr std::int64_t kTile = 128;
 
-/// Scratch of one run, and queries of a block that exceeds it (AttentionLimits).
+/// Default scratch of one run, and queries of a block that exceeds it (AttentionLimits).
 constexpr Bytes kUsualRun = Bytes(std::int64_t{1} << 30);
 constexpr std::int64_t kUsualQueries = 12288;
 
-/// What a plan may take beside what grows with the shape: counters and alignment. cuDNN 9.19 takes
-/// 256 bytes on compute capability 9.0, 128 on 8.0.
+/// Scratch for counters and alignment, which does not grow with the shape. cuDNN 9.19 takes 256
+/// bytes on compute capability 9.0, 128 on 8.0.
 constexpr Bytes kFixedScratch = Bytes(std::int64_t{1} << 16);
 
-/// The product that makes the queries' gradients, in a fixed order, fails where keys span 2^31
-/// elements (docs/design/attention.md). Its other operand, a run's scores, stays below that as
-/// well.
+/// Largest number of scores of a run. The product that makes the queries' gradients in a fixed
+/// order fails where keys span 2^31 elements (docs/design/attention.md); its other operand, the
+/// scores, stays below that as well.
 constexpr std::int64_t kMostScores = std::numeric_limits<std::int32_t>::max();
 
-/// Gradients of scores that one run keeps: of tiles of 64 queries by 128 keys.
+/// Elements of the score gradients that one run keeps, in tiles of 64 queries by 128 keys.
 std::int64_t kept_scores(const AttentionShape& run) {
   return run.sequences * run.heads * round_up(run.queries.value_or(run.length), 64) *
          round_up(run.length, kTile);
@@ -52,8 +52,8 @@ Bytes attention_backward_run_bound(const AttentionShape& shape, GradientOrder or
   const std::int64_t queries = heads * shape.queries.value_or(shape.length);
   std::int64_t bytes = 4 * queries;  // fp32: the sum over d_out * out.
   if (order == GradientOrder::fixed) {
-    // The gradient of the scores in bf16, from which that of the queries is a product in a fixed
-    // order.
+    // The gradient of the scores in bf16, from which the gradient of the queries is a product in a
+    // fixed order.
     bytes += 2 * kept_scores(shape);
   } else {
     // The gradient of the queries in fp32; the engines for compute capability 8.0 keep it twice.
@@ -142,13 +142,13 @@ std::vector<AttentionBlock> attention_blocks(const AttentionShape& shape,
 
 Bytes attention_backward_sums(const AttentionShape& shape, const AttentionShape& part) {
   if (!shares_keys_between_runs(shape, part)) return Bytes(0);
-  constexpr std::int64_t kArrays = 4;  // Keys and values, of a run and of all.
+  constexpr std::int64_t kArrays = 4;  // Keys and values, of one run and summed.
   return Bytes(kArrays * 4 * round_up(shape.length * shape.head_dim, 64));
 }
 
 namespace {
 
-/// Keys that runs which share them read, over all runs; 0 where every run covers whole groups.
+/// Keys that runs sharing keys read, over all runs; 0 where every run covers whole groups.
 std::int64_t shared_keys(const AttentionShape& shape, GradientOrder order,
                          const AttentionLimits& limits) {
   const AttentionShape part =
@@ -163,7 +163,8 @@ std::int64_t shared_keys(const AttentionShape& shape, GradientOrder order,
 
 Bytes attention_sum_traffic(const AttentionShape& shape, GradientOrder order,
                             const AttentionLimits& limits) {
-  // Of keys and of values: a run's bf16 are read, the fp32 sum is read and written, 2 + 4 + 4.
+  // For keys and for values, a run's bf16 gradients are read, and the fp32 sum is read and written:
+  // 2 + 4 + 4.
   constexpr std::int64_t kBytes = 20;
   return Bytes(kBytes * shape.head_dim * shared_keys(shape, order, limits));
 }

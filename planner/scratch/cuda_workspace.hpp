@@ -1,4 +1,4 @@
-// Where the scratch of one compute task lies on a CUDA device.
+// Byte offsets of the scratch of one compute task on a CUDA device.
 #pragma once
 
 #include "planner/models/job.hpp"
@@ -7,41 +7,52 @@
 
 namespace sluice::planner {
 
-/// Of a mixture of experts: R = T * active routes in rows grouped by expert, E experts
-/// (engine/cuda/kernels/routes.hpp). Empty without experts.
+/// Byte offsets of the scratch of a mixture of experts (engine/cuda/kernels/routes.hpp). A
+/// micro-batch has tokens x active routes, each with a row; rows are grouped by expert. All empty
+/// without experts.
 struct CudaRouteWorkspace {
-  Bytes expert;    ///< int32 [T, active]
-  Bytes row;       ///< int32 [T, active]
-  Bytes token;     ///< int32 [R]
-  Bytes share;     ///< fp32 [R]
-  Bytes d_share;   ///< fp32 [R]
-  Bytes begin;     ///< int32 [E + 1]
-  Bytes tiles;     ///< int32 [route_tiles, 2]
-  Bytes counts;    ///< int32 or fp32 [kRouteChunks, E]
-  Bytes d_logits;  ///< [T, router_row(E)]
-  Bytes rows;      ///< [R, hidden] outputs of experts, or gradients of their inputs.
+  Bytes expert;   ///< Offset of int32 [tokens, active]: the experts of each token.
+  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each route.
+  Bytes token;    ///< Offset of int32 [routes]: the token of each row.
+  Bytes share;    ///< Offset of fp32 [routes]: the weight of each row in its token's sum.
+  Bytes d_share;  ///< Offset of fp32 [routes]: gradient of `share`.
+  Bytes begin;    ///< Offset of int32 [experts + 1]: first row of each expert.
+  Bytes tiles;    ///< Offset of int32 [route_tiles, 2]: the tiles of rows that products work on.
+  /// Offset of int32 or fp32 [kRouteChunks, experts]: counts or sums by chunk of tokens.
+  Bytes counts;
+  /// Offset of bf16 [tokens, router_row(experts)]: gradient of the router's logits.
+  Bytes d_logits;
+  /// Offset of bf16 [routes, hidden]: outputs of experts, or gradients of their inputs.
+  Bytes rows;
 };
 
-/// Byte offsets, each a multiple of 256. T = micro_tokens, C = tokens of a loss chunk, M = tokens
-/// in an MLP at one time; bf16 unless said. The MLP's regions and attention's overlap: no kernel
-/// needs both.
+/// Byte offsets of a CUDA task's scratch, each a multiple of 256; elements are bf16 unless said.
+/// Sizes count the tokens of a micro-batch, chunk tokens (of a loss chunk) or MLP tokens (in an MLP
+/// at one time). The regions of the MLP and of attention overlap: no kernel needs both.
 struct CudaWorkspace {
-  Bytes normed;      ///< [T, hidden] norm output, then the gradient of it.
-  Bytes d_normed;    ///< [T, hidden]
-  Bytes rstd;        ///< fp32 [T]
-  Bytes partials;    ///< Of the fixed-order column sums.
-  Bytes gemm;        ///< kGemmWorkspace
-  Bytes gate_up;     ///< [M, 2 intermediate] of an MLP in chunks; otherwise in the record.
-  Bytes activation;  ///< [M, intermediate] silu(gate) * up, or its gradient.
-  Bytes d_gate_up;   ///< [M, 2 intermediate]
+  Bytes normed;    ///< Offset of [tokens, hidden]: norm output, then its gradient.
+  Bytes d_normed;  ///< Offset of [tokens, hidden]: gradient of the norm output.
+  Bytes rstd;      ///< Offset of fp32 [tokens]: reciprocal RMS of each token.
+  Bytes partials;  ///< Offset of partial column sums over tokens in fp32, in a fixed order.
+  Bytes gemm;      ///< Offset of the scratch of matrix products, kGemmWorkspace bytes.
+  /// Offset of [MLP tokens, 2 intermediate]: gate and up of an MLP in chunks; other MLPs have them
+  /// in the record.
+  Bytes gate_up;
+  Bytes activation;  ///< Offset of [MLP tokens, intermediate]: silu(gate) * up, or its gradient.
+  Bytes d_gate_up;   ///< Offset of [MLP tokens, 2 intermediate]: gradients of gate and up.
   CudaRouteWorkspace routes;
-  Bytes rotated;      ///< [T, (heads + 2 kv_heads) head_dim] q, k after norm and RoPE, and v.
-  Bytes d_qkv;        ///< the same, gradients
-  Bytes d_attention;  ///< [T, heads * head_dim]
-  Bytes starts;       ///< int32 [T]: where each token's document begins; none without documents.
-  Bytes attention;    ///< cuDNN's; none for parts of a sequence.
-  Bytes logits;       ///< [C, vocab]; fp32 [vocab] for parts of a sequence.
-  Bytes losses;       ///< fp32 [T]
+  /// Offset of [tokens, (heads + 2 kv_heads) head_dim]: q and k after norm and RoPE, and v.
+  Bytes rotated;
+  Bytes d_qkv;  ///< Offset of [tokens, (heads + 2 kv_heads) head_dim]: gradients of q, k and v.
+  Bytes d_attention;  ///< Offset of [tokens, heads * head_dim]: gradient of the attention output.
+  /// Offset of int32 [tokens]: where each token's document begins; empty where attention ignores
+  /// documents.
+  Bytes starts;
+  Bytes attention;  ///< Offset of cuDNN's scratch; empty where sequences are split.
+  /// Offset of [chunk tokens, vocab]: logits of a loss chunk; fp32 [vocab] where sequences are
+  /// split.
+  Bytes logits;
+  Bytes losses;  ///< Offset of fp32 [tokens]: loss of each token.
   Bytes total;
 };
 
@@ -49,25 +60,28 @@ struct CudaWorkspace {
 inline constexpr Bytes kGemmWorkspace = Bytes(std::int64_t{64} << 20);
 /// Rows of an expert that one block of threads multiplies.
 inline constexpr std::int64_t kExpertTile = 128;
-/// Parts in which routes are counted, at most.
+/// Largest number of chunks in which routes are counted.
 inline constexpr std::int64_t kRouteChunks = 512;
-/// Tiles that `routes` rows of `experts` may need, whatever the router says.
+/// Largest number of tiles that `routes` rows of `experts` experts can need, whatever the router
+/// says.
 [[nodiscard]] constexpr std::int64_t route_tiles(std::int64_t routes, std::int64_t experts) {
   return routes / kExpertTile + experts;
 }
 
-/// Elements of a token's row in the gradient of a router's logits: what 16-byte accesses need.
+/// Elements of a token's row in the gradient of the router's logits: `experts` rounded up so that
+/// rows begin at 16 bytes.
 [[nodiscard]] constexpr std::int64_t router_row(std::int64_t experts) {
   return (experts + 7) / 8 * 8;
 }
 
-/// Parts of a sum over tokens that kernels may keep at one time, each of as many fp32 as its result
-/// has.
+/// Largest number of partial sums over tokens that kernels keep at one time, each as many fp32
+/// values as its result.
 inline constexpr std::int64_t kPartialSums = 512;
 
 [[nodiscard]] AttentionShape attention_shape(const Job& job);
 [[nodiscard]] CudaWorkspace cuda_workspace(const Job& job);
-/// RoPE tables, which lie outside the arena: fp32 cosines and sines, [seq_len, head_dim / 2] each.
+/// Bytes of the RoPE tables, which lie outside the arena: fp32 cosines and sines, [seq_len,
+/// head_dim / 2] each.
 [[nodiscard]] Bytes rope_table_bytes(const Job& job);
 
 }  // namespace sluice::planner

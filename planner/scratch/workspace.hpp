@@ -1,5 +1,6 @@
-// Where the scratch of one compute task lies. The planner sizes the workspace from it and the
-// engine's templates bind kernels to it, so the two cannot disagree; docs/design/workspace.md.
+// Byte offsets of the scratch of one compute task on the host backend. The planner sizes the
+// workspace from it and the engine's templates bind kernels to it, so the two cannot disagree;
+// docs/design/workspace.md.
 #pragma once
 
 #include <cstdint>
@@ -9,70 +10,83 @@
 
 namespace sluice::planner {
 
-/// Tokens whose operands are in fp32 at one time. Fixed: it decides the order of the additions of
-/// a weight gradient.
+/// Tokens whose operands are in fp32 at one time. Fixed, because it decides the order of the
+/// additions of a weight gradient.
 inline constexpr std::int64_t kTokenTile = 512;
-/// Queries whose scores are in memory at one time.
+/// Queries whose attention scores are in memory at one time.
 inline constexpr std::int64_t kQueryTile = 64;
-/// Elements of a weight matrix that are in fp32 at one time, in whole rows.
+/// Largest number of elements of a weight matrix that are in fp32 at one time, in whole rows.
 inline constexpr std::int64_t kWeightPanel = std::int64_t{1} << 20;
 
-/// Rows of a [rows, cols] weight that are in fp32 at one time: a multiple of 16, or all of them.
+/// Rows of a [rows, cols] weight that are in fp32 at one time: a multiple of 16, or all rows.
 [[nodiscard]] std::int64_t panel_rows(std::int64_t rows, std::int64_t cols);
 
-/// Which tokens go to which experts: R = T * active routes in rows grouped by expert, in each
-/// expert's group by token. Empty without experts.
+/// Byte offsets of the routes of tokens to experts. A micro-batch has tokens x active routes, each
+/// with a row; rows are grouped by expert, and in each group ordered by token. All empty without
+/// experts.
 struct RouteWorkspace {
-  Bytes mixed;    ///< fp32 [T, hidden] sum over a token's experts: outputs, or input gradients.
-  Bytes expert;   ///< int32 [T, active] a token's experts in ascending order.
-  Bytes row;      ///< int32 [T, active] the row of that route.
-  Bytes token;    ///< int32 [R] a row's token.
-  Bytes share;    ///< fp32 [R] a row's weight in its token's sum.
-  Bytes d_share;  ///< fp32 [R]
-  Bytes begin;    ///< int32 [experts + 1] first row of each expert.
+  /// Offset of fp32 [tokens, hidden]: sum over a token's experts, of outputs or of input gradients.
+  Bytes mixed;
+  Bytes expert;   ///< Offset of int32 [tokens, active]: a token's experts in ascending order.
+  Bytes row;      ///< Offset of int32 [tokens, active]: the row of each route.
+  Bytes token;    ///< Offset of int32 [routes]: a row's token.
+  Bytes share;    ///< Offset of fp32 [routes]: a row's weight in its token's sum.
+  Bytes d_share;  ///< Offset of fp32 [routes]: gradient of `share`.
+  Bytes begin;    ///< Offset of int32 [experts + 1]: first row of each expert.
   Bytes end;
 };
 
-/// Byte offsets of a block task's scratch, fp32 unless said, each a multiple of 256. N = token
-/// tile, S = seq_len, T = micro_tokens. Regions marked (bf16) are empty for fp32 compute, whose
-/// operands are read in place. The tile regions and the attention regions overlap: no task needs
-/// both at once.
+/// Byte offsets of a block task's scratch, each a multiple of 256; elements are fp32 unless said.
+/// Sizes count the tokens of a micro-batch or tile tokens (kTokenTile). Regions marked (bf16) are
+/// empty for fp32 compute, whose operands are read in place. The tile regions and the attention
+/// regions overlap: no task needs both at once.
 struct BlockWorkspace {
-  Bytes panel;            ///< Rows of one weight matrix.
-  Bytes vector;           ///< One norm weight or bias.
-  Bytes d_query;          ///< [T, heads * head_dim] gradient of the attention output, then of q.
-  Bytes d_key;            ///< [T, kv_heads * head_dim]
-  Bytes d_value;          ///< [T, kv_heads * head_dim]
-  RouteWorkspace routes;  ///< Shares memory with the three before: of feed-forward experts alone.
-  Bytes rstd;             ///< [N] reciprocal RMS of a tile's tokens.
-  Bytes input;            ///< (bf16, experts) [N, max(hidden, heads * head_dim)] operand copy.
-  Bytes incoming;         ///< (bf16, experts) [N, hidden] copy of the stream gradient.
-  Bytes normed;           ///< [N, hidden]
-  Bytes d_normed;         ///< [N, hidden]
-  Bytes wide;             ///< [N, max(W, heads * head_dim, hidden)] product, then its gradient; W =
-                          ///< intermediate, or an expert's intermediate and the number of experts.
-  Bytes d_wide;           ///< [N, W]
-  Bytes gate;             ///< [min(N, mlp_chunk), intermediate] of the compute type, of an MLP in
-                          ///< chunks only.
-  Bytes up;               ///< The same.
-  Bytes keys;             ///< [S, head_dim] of one head.
-  Bytes values;           ///< [S, head_dim]
-  Bytes query;            ///< [query tile, head_dim]
-  Bytes output;           ///< [query tile, head_dim]
-  Bytes scores;           ///< [query tile, S]
-  Bytes d_scores;         ///< [query tile, S]
+  Bytes panel;   ///< Offset of rows of one weight matrix in fp32.
+  Bytes vector;  ///< Offset of one norm weight or bias in fp32.
+  /// Offset of [tokens, heads * head_dim]: gradient of the attention output, then of q.
+  Bytes d_query;
+  Bytes d_key;            ///< Offset of [tokens, kv_heads * head_dim]: gradient of k.
+  Bytes d_value;          ///< Offset of [tokens, kv_heads * head_dim]: gradient of v.
+  RouteWorkspace routes;  ///< Routes to experts; shares memory with d_query, d_key and d_value.
+  Bytes rstd;             ///< Offset of [tile tokens]: reciprocal RMS of a tile's tokens.
+  /// Offset of [tile tokens, max(hidden, heads * head_dim)]: copy of an operand (bf16, experts).
+  Bytes input;
+  /// Offset of [tile tokens, hidden]: copy of the stream gradient (bf16, experts).
+  Bytes incoming;
+  Bytes normed;    ///< Offset of [tile tokens, hidden]: norm output, or the result of a product.
+  Bytes d_normed;  ///< Offset of [tile tokens, hidden]: gradient of the norm output.
+  /// Offset of [tile tokens, max(W, heads * head_dim, hidden)]: a product, then its gradient; W =
+  /// intermediate, or the larger of an expert's intermediate and the number of experts.
+  Bytes wide;
+  /// Offset of [tile tokens, W as for `wide`]: gradient of an intermediate tensor of the MLP or
+  /// router.
+  Bytes d_wide;
+  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: gate of an MLP in
+  /// chunks; else empty.
+  Bytes gate;
+  /// Offset of [min(tile tokens, mlp_chunk), intermediate] of the compute type: up of an MLP in
+  /// chunks; else empty.
+  Bytes up;
+  Bytes keys;      ///< Offset of [seq_len, head_dim]: keys of one head.
+  Bytes values;    ///< Offset of [seq_len, head_dim]: values of one head.
+  Bytes query;     ///< Offset of [query tile, head_dim]: queries of one head.
+  Bytes output;    ///< Offset of [query tile, head_dim]: attention output of one head.
+  Bytes scores;    ///< Offset of [query tile, seq_len]: attention scores.
+  Bytes d_scores;  ///< Offset of [query tile, seq_len]: gradient of the attention scores.
   Bytes total;
 };
 
-/// Byte offsets of a loss task's scratch. C = tokens of a loss chunk, at most T.
+/// Byte offsets of a loss task's scratch, each a multiple of 256; elements are fp32.
+/// Sizes count the tokens of a loss chunk, at most those of a micro-batch. Regions marked (bf16)
+/// are empty for fp32 compute.
 struct HeadWorkspace {
   Bytes panel;
   Bytes vector;
-  Bytes rstd;      ///< [C]
-  Bytes input;     ///< (bf16) [C, hidden]
-  Bytes normed;    ///< [C, hidden]
-  Bytes d_normed;  ///< [C, hidden]
-  Bytes logits;    ///< [C, vocab], then their gradient.
+  Bytes rstd;      ///< Offset of [chunk tokens]: reciprocal RMS of each token.
+  Bytes input;     ///< Offset of [chunk tokens, hidden]: copy of the head's input (bf16).
+  Bytes normed;    ///< Offset of [chunk tokens, hidden]: norm output.
+  Bytes d_normed;  ///< Offset of [chunk tokens, hidden]: gradient of the norm output.
+  Bytes logits;    ///< Offset of [chunk tokens, vocab]: logits, then their gradient.
   Bytes total;
 };
 

@@ -24,29 +24,29 @@ namespace sluice::profiler {
 namespace {
 
 /// A run of a cell that is still to be done.
-struct Turn {
+struct ScheduledRun {
   std::size_t cell;
   std::int64_t repeat;
   std::int64_t order;
 };
 
-/// All repeats of all cells, those of a repeat shuffled. Every process draws the same order.
-std::vector<Turn> turns_of(std::size_t cells, const Experiment& experiment) {
-  std::vector<Turn> turns;
-  turns.reserve(cells * static_cast<std::size_t>(experiment.repeats));
+/// All repeats of all cells, shuffled within each repeat. Every process draws the same order.
+std::vector<ScheduledRun> scheduled_runs(std::size_t cells, const Experiment& experiment) {
+  std::vector<ScheduledRun> runs;
+  runs.reserve(cells * static_cast<std::size_t>(experiment.repeats));
   std::mt19937_64 random(static_cast<std::uint64_t>(experiment.seed));
   for (std::int64_t repeat = 1; repeat <= experiment.repeats; ++repeat) {
     std::vector<std::size_t> order(cells);
     for (std::size_t i = 0; i < cells; ++i) order[i] = i;
     for (std::size_t i = cells; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
     for (const std::size_t cell : order) {
-      turns.push_back({cell, repeat, static_cast<std::int64_t>(turns.size()) + 1});
+      runs.push_back({cell, repeat, static_cast<std::int64_t>(runs.size()) + 1});
     }
   }
-  return turns;
+  return runs;
 }
 
-/// "0 s" of what sums of seconds leave over.
+/// Time left as text; "0 s" for what rounding of sums leaves over.
 std::string time_text(Seconds left) {
   return planner::format_seconds(left < Seconds(1e-6) ? Seconds(0) : left);
 }
@@ -71,7 +71,7 @@ class Ablation {
     try {
       require_a_run();
     } catch (const BadRequest&) {
-      // What is put right is another experiment, which is to find no other's folder.
+      // A corrected experiment is another one, and must not find this one's folder.
       if (fresh) take_back(made);
       throw;
     }
@@ -94,79 +94,80 @@ class Ablation {
     return cell_file(options_.folder, cell.index);
   }
 
-  /// Once it is asked for: of a share, other cells may be many.
+  /// The cell as prepared, on first use: with a share, most cells belong to others.
   [[nodiscard]] const PreparedCell& prepared(const Cell& cell) const {
     std::optional<PreparedCell>& prepared = prepared_[cell.index];
     if (!prepared) prepared = prepare_cell(cell, experiment_);
     return *prepared;
   }
 
-  /// The cell's record where all that was asked for is in it.
-  [[nodiscard]] std::optional<CellRecord> done(const Cell& cell) const {
-    std::optional<CellRecord> record = read_cell(file(cell));
-    if (!record || record->hash != prepared(cell).hash) return std::nullopt;
-    const bool runs = experiment_.on == Ground::device && record->status == CellStatus::fits;
-    if (runs && std::ssize(record->samples) < experiment_.repeats) return std::nullopt;
-    return record;
+  /// The cell's result where all its runs are done; else none.
+  [[nodiscard]] std::optional<CellResult> done(const Cell& cell) const {
+    std::optional<CellResult> result = read_cell(file(cell));
+    if (!result || result->hash != prepared(cell).hash) return std::nullopt;
+    const bool runs = experiment_.on == Ground::device && result->status == CellStatus::fits;
+    if (runs && std::ssize(result->samples) < experiment_.repeats) return std::nullopt;
+    return result;
   }
 
   void predict(const Cell& cell) {
     const PreparedCell& prepared = this->prepared(cell);
-    std::optional<CellRecord> before = read_cell(file(cell));
+    std::optional<CellResult> before = read_cell(file(cell));
     if (before && before->hash != prepared.hash) before.reset();
-    // A run needs its plan again; otherwise what is known is enough.
+    // A run needs its plan again; otherwise the known result is enough.
     const bool known = before && (experiment_.on == Ground::simulation || done(cell));
     if (known) {
-      planned_[cell.index].record = std::move(*before);
-      say(cell, "done before: " + planned_[cell.index].record.outcome());
+      planned_[cell.index].result = std::move(*before);
+      say(cell, "done before: " + planned_[cell.index].result.outcome());
       return;
     }
     planned_[cell.index] = plan_cell(cell, prepared, cell.name(experiment_),
                                      planner::search_effort(experiment_.effort, "effort"));
-    CellRecord& record = planned_[cell.index].record;
+    CellResult& result = planned_[cell.index].result;
     if (before) {
-      record.samples = before->samples;
-      record.ledger_line = before->ledger_line;
+      result.samples = before->samples;
+      result.ledger_line = before->ledger_line;
     }
-    if (experiment_.on == Ground::device && record.status == CellStatus::fits) promise(cell);
-    write_cell(file(cell), record);
-    say(cell, record.outcome());
+    if (experiment_.on == Ground::device && result.status == CellStatus::fits) promise(cell);
+    write_cell(file(cell), result);
+    say(cell, result.outcome());
   }
 
-  /// Into the ledger, before anything runs; what the engine does not execute is refused here.
+  /// Writes the cell's prediction to the ledger, before anything runs; refuses here what the engine
+  /// does not execute.
   void promise(const Cell& cell) {
     PlannedCell& planned = planned_[cell.index];
-    CellRecord& record = planned.record;
+    CellResult& result = planned.result;
     refuse_unrunnable(planned, cell, experiment_);
-    if (record.status != CellStatus::fits) return;
+    if (result.status != CellStatus::fits) return;
     engine::require_backend(planned.predictor->machine().profile.device);
-    if (!record.ledger_line.empty()) return;
+    if (!result.ledger_line.empty()) return;
     if (!ledger_) ledger_.emplace(options_.folder / "ledger.jsonl");
-    record.ledger_line = ledger_->append(engine::LedgerPrediction{
-        .job_hash = record.prediction->job_hash,
-        .plan_hash = record.prediction->plan_hash,
-        .cost_model_hash = record.prediction->cost_model_hash,
+    result.ledger_line = ledger_->append(engine::LedgerPrediction{
+        .job_hash = result.prediction->job_hash,
+        .plan_hash = result.prediction->plan_hash,
+        .cost_model_hash = result.prediction->cost_model_hash,
         .numerics_id = engine::numerics_id(planned.predictor->job(), planned.predictor->machine()),
         .commit = std::string(commit()),
-        .step = record.prediction->step,
-        .step_low = record.prediction->low,
-        .step_high = record.prediction->high});
+        .step = result.prediction->step,
+        .step_low = result.prediction->low,
+        .step_high = result.prediction->high});
   }
 
-  /// Of a share none may be one: others have more.
+  /// Throws BadRequest where no cell is a valid run. A share may have none, since others have more.
   void require_a_run() const {
     if (options_.share.parts > 1) return;
-    const CellRecord* refused = nullptr;
+    const CellResult* refused = nullptr;
     for (const Cell& cell : cells_) {
-      const CellRecord& record = planned_[cell.index].record;
-      if (record.status != CellStatus::refused) return;
-      if (refused == nullptr) refused = &record;
+      const CellResult& result = planned_[cell.index].result;
+      if (result.status != CellStatus::refused) return;
+      if (refused == nullptr) refused = &result;
     }
     if (refused != nullptr)
       throw BadRequest("no cell is a run: " + refused->name + ": " + refused->reason);
   }
 
-  /// Folders of the results that are not there yet, the innermost first.
+  /// Folders of the results that do not exist yet, the innermost first.
   [[nodiscard]] std::vector<std::filesystem::path> folders_to_make() const {
     const std::filesystem::path models = options_.folder / "models";
     std::vector<std::filesystem::path> made =
@@ -175,9 +176,9 @@ class Ablation {
     return made;
   }
 
-  /// Removes what was written, and of the folders made for it those that are empty.
+  /// Removes what was written, and those of the folders made for it that are empty.
   void take_back(const std::vector<std::filesystem::path>& made) const {
-    std::error_code ignored;  // What was refused is what is to be said.
+    std::error_code ignored;  // The refusal is the error to report.
     for (const Cell& cell : cells_) {
       std::filesystem::remove(file(cell), ignored);
       if (cell.model_text) std::filesystem::remove(cell.config.model, ignored);
@@ -186,59 +187,60 @@ class Ablation {
     for (const std::filesystem::path& folder : made) std::filesystem::remove(folder, ignored);
   }
 
-  /// Of the cells that run: all of them then use the same memory, which need not be equally quick
-  /// everywhere.
-  [[nodiscard]] Bytes largest_host_arena(const std::vector<Turn>& turns) const {
+  /// Largest host arena of the cells that run. All of them use the same memory, since memory may
+  /// not be equally fast everywhere.
+  [[nodiscard]] Bytes largest_host_arena(const std::vector<ScheduledRun>& runs) const {
     Bytes largest{0};
-    for (const Turn& turn : turns) {
-      if (!lacks(turn)) continue;
-      largest = std::max(largest, planned_[turn.cell].step->graph.layout.host_bytes);
+    for (const ScheduledRun& run : runs) {
+      if (!lacks(run)) continue;
+      largest = std::max(largest, planned_[run.cell].step->graph.layout.host_bytes);
     }
     return largest;
   }
 
   void run_cells() {
-    const std::vector<Turn> turns = turns_of(cells_.size(), experiment_);
-    const auto pinned_once = engine::keep_host_memory(largest_host_arena(turns));
+    const std::vector<ScheduledRun> runs = scheduled_runs(cells_.size(), experiment_);
+    const auto pinned_once = engine::keep_host_memory(largest_host_arena(runs));
     Seconds left{0};
-    for (const Turn& turn : turns) left = left + (lacks(turn) ? time_of(turn.cell) : Seconds(0));
-    for (const Turn& turn : turns) {
+    for (const ScheduledRun& run : runs)
+      left = left + (lacks(run) ? time_of(run.cell) : Seconds(0));
+    for (const ScheduledRun& run : runs) {
       if (stopped()) return;
-      if (!lacks(turn)) continue;
-      left = std::max(Seconds(0), left - time_of(turn.cell));
-      PlannedCell& planned = planned_[turn.cell];
-      CellRecord& record = planned.record;
-      CellSample& sample = record.samples.emplace_back(
-          CellSample{turn.repeat, turn.order, run_cell(planned, experiment_)});
+      if (!lacks(run)) continue;
+      left = std::max(Seconds(0), left - time_of(run.cell));
+      PlannedCell& planned = planned_[run.cell];
+      CellResult& result = planned.result;
+      CellSample& sample = result.samples.emplace_back(
+          CellSample{run.repeat, run.order, run_cell(planned, experiment_)});
       sample.gpu = sensors_.read();
       const Seconds took = middle(sample.steps);
-      say(cells_[turn.cell],
-          fmt::format("repeat {}: {} ({:+.1f} %), {} of steps left", turn.repeat,
-                      planner::format_seconds(took), 100 * (record.prediction->step / took - 1),
+      say(cells_[run.cell],
+          fmt::format("repeat {}: {} ({:+.1f} %), {} of steps left", run.repeat,
+                      planner::format_seconds(took), 100 * (result.prediction->step / took - 1),
                       time_text(left)));
-      if (std::ssize(record.samples) == experiment_.repeats) settle(record);
-      write_cell(file(cells_[turn.cell]), record);
+      if (std::ssize(result.samples) == experiment_.repeats) settle(result);
+      write_cell(file(cells_[run.cell]), result);
     }
   }
 
-  void settle(const CellRecord& record) {
+  void settle(const CellResult& result) {
     if (!ledger_) ledger_.emplace(options_.folder / "ledger.jsonl");
-    const std::vector<Seconds> steps = record.all_steps();
-    ledger_->append(engine::LedgerMeasurement{.prediction = record.ledger_line,
+    const std::vector<Seconds> steps = result.all_steps();
+    ledger_->append(engine::LedgerMeasurement{.prediction = result.ledger_line,
                                               .steps = std::ssize(steps),
                                               .median_step = middle(steps)});
   }
 
-  [[nodiscard]] bool lacks(const Turn& turn) const {
-    const PlannedCell& planned = planned_[turn.cell];
-    if (!options_.share.holds(turn.cell) || !planned.step) return false;
-    if (planned.record.status != CellStatus::fits) return false;
-    return std::none_of(planned.record.samples.begin(), planned.record.samples.end(),
-                        [&turn](const CellSample& s) { return s.repeat == turn.repeat; });
+  [[nodiscard]] bool lacks(const ScheduledRun& run) const {
+    const PlannedCell& planned = planned_[run.cell];
+    if (!options_.share.holds(run.cell) || !planned.step) return false;
+    if (planned.result.status != CellStatus::fits) return false;
+    return std::none_of(planned.result.samples.begin(), planned.result.samples.end(),
+                        [&run](const CellSample& s) { return s.repeat == run.repeat; });
   }
 
   [[nodiscard]] Seconds time_of(std::size_t cell) const {
-    return planned_[cell].record.prediction->step *
+    return planned_[cell].result.prediction->step *
            static_cast<double>(experiment_.warm_up + experiment_.steps + 1);
   }
 
@@ -257,7 +259,8 @@ class Ablation {
   const Experiment& experiment_;
   const AblationOptions& options_;
   std::vector<Cell> cells_;
-  mutable std::vector<std::optional<PreparedCell>> prepared_;  ///< By index, as planned_.
+  /// Prepared cells by index, as in planned_.
+  mutable std::vector<std::optional<PreparedCell>> prepared_;
   std::vector<PlannedCell> planned_;
   std::optional<engine::Ledger> ledger_;
   GpuSensors sensors_;
@@ -273,7 +276,7 @@ std::size_t AblationResult::missing() const {
 AblationResult run_ablation(const Experiment& experiment, const AblationOptions& options) {
   if (experiment.baseline.machine == "here" &&
       !planner::Store::of_user().newest_profile(experiment.baseline.backend)) {
-    // Cells are recognised by the profile, and an estimate made anew would be another one.
+    // Cells are recognised by the profile, and a new estimate would be another profile.
     planner::Store::of_user().save(planner::here_estimate());
   }
   return Ablation(experiment, options).run();

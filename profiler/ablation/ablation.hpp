@@ -1,4 +1,4 @@
-// Runs an experiment into a results folder, and goes on where an earlier run of it stopped.
+// Runs an experiment into a results folder, and resumes one that an earlier run left unfinished.
 #pragma once
 
 #include <atomic>
@@ -8,31 +8,32 @@
 #include <string>
 #include <vector>
 
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "profiler/ablation/experiment.hpp"
 
 namespace sluice::profiler {
 
 struct AblationOptions {
-  std::filesystem::path folder;  ///< Of the results.
-  CellShare share;               ///< Of the cells: the others are another process's.
-  std::string command;           ///< That repeats it, for the manifest.
+  std::filesystem::path folder;  ///< Folder of the results.
+  CellShare share;               ///< The cells to do here; another process does the others.
+  std::string command;           ///< The command that repeats the experiment, for the manifest.
   std::function<void(const std::string&)> say = [](const std::string&) {};
-  const std::atomic<bool>* interrupted = nullptr;  ///< Stops between two runs of cells.
+  const std::atomic<bool>* interrupted = nullptr;  ///< Set to stop between two runs of cells.
 };
 
 struct AblationResult {
-  std::vector<std::optional<CellRecord>> cells;  ///< By index; none where it is not done yet.
+  /// Results by index of the cell; none where a cell is not done yet.
+  std::vector<std::optional<CellResult>> cells;
   bool interrupted = false;
   [[nodiscard]] std::size_t missing() const;
 };
 
-/// Predicts the cells of the share, all of them before any runs; on a device, runs each `repeats`
-/// times, the cells of a repeat in an order that the seed shuffles. Every cell's file is complete
-/// after each of its runs, and one of an equal hash is not done again. Tables are written once no
-/// cell is missing. Throws BadRequest where no cell is a run, or the folder holds another
-/// experiment; EnvironmentError where the disk or the device fails.
+/// Predicts the cells of the share, all of them before any runs. On a device, then runs each
+/// `repeats` times, the cells of a repeat in an order that the seed shuffles. Every cell's file is
+/// complete after each of its runs, and a cell whose file has an equal hash is not done again.
+/// Tables are written once no cell is missing. Throws BadRequest where no cell is a run, or the
+/// folder holds another experiment; EnvironmentError where the disk or the device fails.
 [[nodiscard]] AblationResult run_ablation(const Experiment& experiment,
                                           const AblationOptions& options);
 

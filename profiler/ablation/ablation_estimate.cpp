@@ -17,7 +17,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// A folder that goes when it is left.
+/// A folder that is removed at the end of its scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -45,7 +45,7 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
   const std::vector<Cell> cells = cells_of(experiment, folder.path());
   write_models(cells);
   AblationEstimate estimate;
-  // A look is never longer than what it stands for.
+  // The quick search is never longer than the search that it stands for.
   const std::int64_t asked = planner::search_effort(experiment.effort, "effort");
   const std::int64_t effort = std::min(planner::kQuickEffort, asked);
   estimate.effort = std::max(1.0, static_cast<double>(asked) / static_cast<double>(effort));
@@ -57,19 +57,19 @@ AblationEstimate estimate_ablation(const Experiment& experiment, const CellShare
     const auto begin = std::chrono::steady_clock::now();
     PlannedCell planned = plan_cell(cell, prepare_cell(cell, experiment), name, effort);
     const bool runs = experiment.on == Ground::device;
-    if (runs && planned.record.status == CellStatus::fits) {
+    if (runs && planned.result.status == CellStatus::fits) {
       refuse_unrunnable(planned, cell, experiment);
     }
-    const CellRecord& record = estimate.cells.emplace_back(std::move(planned.record));
-    searched = searched || record.optimality_gap.has_value();
+    const CellResult& result = estimate.cells.emplace_back(std::move(planned.result));
+    searched = searched || result.optimality_gap.has_value();
     const Seconds look = std::chrono::steady_clock::now() - begin;
-    estimate.search = estimate.search + look * (record.optimality_gap ? estimate.effort : 1.0);
-    say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name, record.outcome()));
-    estimate.disk = estimate.disk + bytes_of_results(record, experiment);
-    if (runs && record.status == CellStatus::fits) {
+    estimate.search = estimate.search + look * (result.optimality_gap ? estimate.effort : 1.0);
+    say(fmt::format("{:>4} of {}  {}: {}", cell.index + 1, cells.size(), name, result.outcome()));
+    estimate.disk = estimate.disk + bytes_of_results(result, experiment);
+    if (runs && result.status == CellStatus::fits) {
       const auto steps =
           static_cast<double>(experiment.repeats * (experiment.warm_up + experiment.steps + 1));
-      estimate.device = estimate.device + record.prediction->step * steps;
+      estimate.device = estimate.device + result.prediction->step * steps;
       estimate.starts += experiment.repeats;
     }
   }

@@ -1,4 +1,4 @@
-// What an experiment would take, by a quick look at every cell.
+// Estimate of what an experiment takes, from a quick look at every cell.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,20 @@
 #include <string>
 #include <vector>
 
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 #include "profiler/ablation/cells.hpp"
 #include "profiler/ablation/experiment.hpp"
 
 namespace sluice::profiler {
 
-/// Of the cells of a share.
+/// What the cells of a share take.
 struct AblationEstimate {
-  std::vector<CellRecord> cells;  ///< Predicted after a quick search.
-  Seconds device{0};              ///< Steps of all runs of the share's cells.
-  std::int64_t starts = 0;        ///< Of runs, each of which makes weights and state first.
-  Seconds search{0};  ///< Of all searches on this computer, as long as the quick ones were.
-  double effort = 1;  ///< Of each search, beside the quick one's.
-  Bytes disk{0};      ///< Of the results.
+  std::vector<CellResult> cells;  ///< The cells, predicted after a quick search.
+  Seconds device{0};              ///< Time on the device: steps of all runs of the share's cells.
+  std::int64_t starts = 0;        ///< Number of runs, each of which first makes weights and state.
+  Seconds search{0};  ///< Time of all searches on this computer, scaled from the quick ones.
+  double effort = 1;  ///< Effort of each search over that of the quick one.
+  Bytes disk{0};      ///< Bytes of the results.
 };
 [[nodiscard]] AblationEstimate estimate_ablation(
     const Experiment& experiment, const CellShare& share,

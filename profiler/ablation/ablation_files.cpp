@@ -24,9 +24,9 @@ namespace sluice::profiler {
 namespace {
 
 using sim::Json;
-using Cells = std::vector<std::optional<CellRecord>>;
+using Cells = std::vector<std::optional<CellResult>>;
 
-/// Versions of what the program was compiled with and, of the C library, what it runs on.
+/// Versions of what the program was compiled with, and of the C library that it runs on.
 Json packages() {
   return {{"compiler", __VERSION__},
           {"libc", gnu_get_libc_version()},
@@ -60,15 +60,15 @@ std::string manifest(const Experiment& experiment, const Cells& cells, const std
                {"profiles", profiles},
                {"packages", packages()}};
   if (experiment.on == Ground::device) {
-    // What the doctor sees of the computer that finished it: GPU, driver, libraries. Clocks are
-    // those of each sample.
+    // The doctor's findings on the computer that finished the experiment: GPU, driver, libraries.
+    // Clocks are in each sample.
     json["computer"] = Json::parse(
         findings_json(examine_machine({.runs = ".", .store = planner::Store::of_user().root()})));
   }
   return json.dump(1) + "\n";
 }
 
-/// " has effort: 1 where this one has effort: 2", of the first lines that differ.
+/// The first lines that differ, as " has effort: 1 where this one has effort: 2".
 std::string difference(const std::string& before, const std::string& now) {
   std::istringstream old_lines(before), new_lines(now);
   std::string old_line, new_line;
@@ -115,18 +115,19 @@ Bytes bytes_of_results(const Experiment& experiment) {
   return Bytes(kManifest + static_cast<std::int64_t>(texts));
 }
 
-Bytes bytes_of_results(const CellRecord& record, const Experiment& experiment) {
-  constexpr std::int64_t kRows = 1600, kStep = 64;  // In tables, plot and page.
+Bytes bytes_of_results(const CellResult& result, const Experiment& experiment) {
+  // Bytes of a cell and of a step in tables, plot and page.
+  constexpr std::int64_t kRows = 1600, kStep = 64;
   const std::int64_t steps =
       experiment.on == Ground::device ? experiment.repeats * experiment.steps : 0;
-  return Bytes(kRows + static_cast<std::int64_t>(to_json_text(record).size()) + kStep * steps);
+  return Bytes(kRows + static_cast<std::int64_t>(to_json_text(result).size()) + kStep * steps);
 }
 
-std::optional<MedianInterval> measured_of(const CellRecord& record, const Experiment& experiment) {
-  if (record.samples.empty()) return std::nullopt;
+std::optional<MedianInterval> measured_of(const CellResult& result, const Experiment& experiment) {
+  if (result.samples.empty()) return std::nullopt;
   std::vector<std::vector<double>> groups;
-  groups.reserve(record.samples.size());
-  for (const CellSample& sample : record.samples) {
+  groups.reserve(result.samples.size());
+  for (const CellSample& sample : result.samples) {
     std::vector<double>& group = groups.emplace_back();
     group.reserve(sample.steps.size());
     for (const Seconds step : sample.steps) group.push_back(step.count());
@@ -137,7 +138,7 @@ std::optional<MedianInterval> measured_of(const CellRecord& record, const Experi
 std::string cells_csv(const Experiment& experiment, const Cells& cells) {
   std::string text = cell_header(experiment);
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const CellRecord& cell = *cells[i];
+    const CellResult& cell = *cells[i];
     text += std::to_string(i);
     for (const std::string& level : cell.levels) text += "," + csv_field(level);
     text += fmt::format(",{},{},{},{},{}", to_string(cell.status), csv_field(cell.reason),

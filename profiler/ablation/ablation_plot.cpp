@@ -1,4 +1,4 @@
-// plot.svg of an experiment.
+// Draws plot.svg of an experiment.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace sluice::profiler {
 namespace {
 
-using AllCells = std::vector<std::optional<CellRecord>>;
+using AllCells = std::vector<std::optional<CellResult>>;
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -31,7 +31,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-/// The next of 1, 2, 5, 10, 20, ... that makes at most six steps of `most`.
+/// The smallest of 1, 2, 5, 10, 20, ... that makes at most six steps up to `most`.
 double tick_of(double most) {
   double tick = std::pow(10.0, std::floor(std::log10(std::max(most, 1e-9))) - 1);
   for (const double factor : {1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0}) {
@@ -42,8 +42,8 @@ double tick_of(double most) {
 
 bool begins_letter(char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; }
 
-/// At most `most` letters of UTF-8: an ellipsis for what is left out of the middle, because names
-/// of cells differ at their ends.
+/// `text` with at most `most` letters of UTF-8: an ellipsis replaces the middle, because names of
+/// cells differ at their ends.
 std::string shortened(const std::string& text, std::size_t most) {
   std::vector<std::size_t> letters;
   for (std::size_t at = 0; at < text.size(); ++at) {
@@ -55,7 +55,7 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.substr(0, letters[head]) + "\u2026" + text.substr(letters[letters.size() - tail]);
 }
 
-/// A tip with all of a text that was cut.
+/// A tooltip with the whole text, where it was shortened.
 std::string whole_if_cut(const std::string& text, std::size_t most) {
   return shortened(text, most) == text ? "" : "<title>" + escaped(text) + "</title>";
 }
@@ -68,7 +68,7 @@ std::string ablation_plot(const Experiment& experiment, const AllCells& cells) {
   const std::string& title = experiment.question.empty() ? experiment.name : experiment.question;
   const auto rows = static_cast<int>(cells.size());
   const int height = kTop + rows * kRow + kBottom;
-  // Tokens a second, by cell: predicted with its interval, and measured.
+  // Tokens a second by cell: predicted with its interval, and measured.
   double most = 1;
   const auto tokens_of = [](const CellPrediction& p) { return p.tokens_per_s * p.step.count(); };
   for (const auto& cell : cells) {
@@ -93,7 +93,7 @@ std::string ablation_plot(const Experiment& experiment, const AllCells& cells) {
         x(value), kTop - 8, kTop + rows * kRow, kTop + rows * kRow + 16, value);
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    const CellRecord& cell = *cells[i];
+    const CellResult& cell = *cells[i];
     const int top = kTop + static_cast<int>(i) * kRow;
     const int middle = top + kRow / 2 - 3;
     svg += fmt::format("<text x=\"{}\" y=\"{}\" text-anchor=\"end\" fill=\"#222\">{}{}</text>\n",

@@ -15,7 +15,7 @@ namespace {
 
 using sim::Json;
 
-Json samples_of(const CellRecord& cell) {
+Json samples_of(const CellResult& cell) {
   std::vector<double> all;
   for (const Seconds step : cell.all_steps()) all.push_back(step.count());
   const std::vector<bool> apart = outliers(all);
@@ -36,7 +36,7 @@ Json samples_of(const CellRecord& cell) {
   return samples;
 }
 
-Json cell_json(const CellRecord& cell, const Experiment& experiment) {
+Json cell_json(const CellResult& cell, const Experiment& experiment) {
   Json json = {{"name", cell.name},
                {"levels", cell.levels},
                {"status", to_string(cell.status)},
@@ -79,7 +79,7 @@ Json experiment_json(const Experiment& experiment) {
           {"factors", std::move(factors)},          {"yaml", to_yaml(experiment)}};
 }
 
-/// ", cell 3" or ", cell 3 and 4 more"; nothing where all cells have it.
+/// The cells of a profile as ", cell 3" or ", cell 3 and 4 more"; empty where all cells use it.
 std::string whose(const CellProfile& profile, std::size_t cells) {
   if (profile.cells.size() == cells) return "";
   const std::string first = fmt::format(", cell {}", profile.cells.front() + 1);
@@ -90,7 +90,7 @@ std::string whose(const CellProfile& profile, std::size_t cells) {
 }  // namespace
 
 std::string ablation_report(const Experiment& experiment,
-                            const std::vector<std::optional<CellRecord>>& cells) {
+                            const std::vector<std::optional<CellResult>>& cells) {
   Json page = {{"kind", "ablate"},
                {"title", experiment.question.empty() ? experiment.name : experiment.question},
                {"experiment", experiment_json(experiment)},

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 #include "profiler/ablation/experiment.hpp"
 
 namespace sluice::profiler {
 
-/// A function of the experiment, the cells' records and the program alone.
+/// The report as HTML; depends on the experiment, the cells' results and the program alone.
 [[nodiscard]] std::string ablation_report(const Experiment& experiment,
-                                          const std::vector<std::optional<CellRecord>>& cells);
+                                          const std::vector<std::optional<CellResult>>& cells);
 
 }  // namespace sluice::profiler

@@ -1,4 +1,4 @@
-// table.md of an experiment.
+// Writes table.md of an experiment.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,36 +9,36 @@
 namespace sluice::profiler {
 namespace {
 
-using AllCells = std::vector<std::optional<CellRecord>>;
+using AllCells = std::vector<std::optional<CellResult>>;
 using planner::format_seconds;
 
-/// Tokens a second beside the first cell's, "0.690"; empty where one of them has none.
+/// Throughput over the first cell's, such as "0.690"; empty where one of them is unknown.
 std::string ratio_text(std::optional<double> first, std::optional<double> speed) {
   return first && speed ? fmt::format("{:.3f}", *speed / *first) : "";
 }
 
-/// Whole numbers, and two digits of what is below ten.
+/// Whole numbers, and two digits for numbers below ten.
 std::string tflops_text(double tflops) {
   return tflops < 10 ? fmt::format("{:.2g}", tflops) : fmt::format("{:.0f}", tflops);
 }
 
-/// "3.1 %"; empty where nothing was searched for.
-std::string gap_text(const CellRecord& cell) {
+/// The optimality gap, such as "3.1 %"; empty where nothing was searched for.
+std::string gap_text(const CellResult& cell) {
   return cell.optimality_gap ? fmt::format("{:.1f} %", 100 * *cell.optimality_gap) : "";
 }
 
-std::optional<double> predicted_speed(const CellRecord& cell) {
+std::optional<double> predicted_speed(const CellResult& cell) {
   if (!cell.prediction || cell.status != CellStatus::fits) return std::nullopt;
   return cell.prediction->tokens_per_s;
 }
 
-std::optional<double> measured_speed(const CellRecord& cell,
+std::optional<double> measured_speed(const CellResult& cell,
                                      const std::optional<MedianInterval>& measured) {
   if (!cell.prediction || !measured) return std::nullopt;
   return cell.prediction->tokens_per_s * cell.prediction->step.count() / measured->median;
 }
 
-/// In a cell of a Markdown table: on one line, without what ends a cell or reads as HTML.
+/// `text` for a cell of a Markdown table: on one line, without what ends a cell or reads as HTML.
 std::string cell_text(const std::string& text) {
   std::string out;
   for (const char letter : text) {
@@ -53,8 +53,8 @@ std::string cell_text(const std::string& text) {
   return out;
 }
 
-/// What speeds are compared with.
-const CellRecord& first_that_fits(const AllCells& cells) {
+/// The first cell that fits, with which speeds are compared.
+const CellResult& first_that_fits(const AllCells& cells) {
   for (const auto& cell : cells) {
     if (cell->status == CellStatus::fits) return *cell;
   }
@@ -80,10 +80,10 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
     rule += "---|---|---|---|";
   }
   text += " bound by | HBM | search leaves |\n" + rule + "---|---|---|\n";
-  const CellRecord& first = first_that_fits(cells);
+  const CellResult& first = first_that_fits(cells);
   const auto first_measured = measured_of(first, experiment);
   for (const auto& each : cells) {
-    const CellRecord& cell = *each;
+    const CellResult& cell = *each;
     text += "|";
     for (const std::string& level : cell.levels) text += " " + cell_text(level) + " |";
     if (cell.status != CellStatus::fits) {

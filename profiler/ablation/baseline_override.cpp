@@ -20,8 +20,8 @@ bool sets(const Level& level, const std::string& key) {
       level.settings, [&key](const Setting& setting) { return keys_of(setting).contains(key); });
 }
 
-/// Factors whose levels set the key in every cell between them; none where a cell is left to the
-/// baseline.
+/// Names of factors whose levels together set the key in every cell; empty where some cell has the
+/// baseline's value.
 std::set<std::string> factors_over(const Experiment& experiment, const std::string& key) {
   std::vector<std::vector<bool>> by_factor;
   std::set<std::string> names;

@@ -1,4 +1,4 @@
-// key=value in place of what an experiment's file says of its baseline.
+// Overrides (key=value) of an experiment's baseline.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,12 @@
 
 namespace sluice::profiler {
 
-/// Why a baseline cannot set `path`, one line; none where it can, as far as its name says.
+/// Why a baseline cannot set `path`, in one line; none where it can, as far as its name tells.
 [[nodiscard]] std::optional<std::string> why_no_baseline_has(const std::string& path);
 
 /// Sets a key of the baseline. Throws BadRequest naming the key where it is unknown, and naming the
-/// factor too where levels set it in every cell: the baseline's value would then be that of none.
+/// factor where levels set the key in every cell, so that the baseline's value would have no
+/// effect.
 void override_baseline(Experiment& experiment, const Setting& setting);
 
 }  // namespace sluice::profiler

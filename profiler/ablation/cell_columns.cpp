@@ -6,7 +6,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// Behind those of the factors.
+/// Columns of cells.csv after those of the factors.
 constexpr std::array kColumns = {"status",
                                  "reason",
                                  "tier",
@@ -32,7 +32,7 @@ constexpr std::array kColumns = {"status",
                                  "profile_hash",
                                  "optimality_gap"};
 
-/// Of cells.csv before them.
+/// Column of cells.csv before those of the factors.
 constexpr const char* kFirst = "cell";
 
 }  // namespace

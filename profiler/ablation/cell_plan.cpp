@@ -14,16 +14,16 @@
 namespace sluice::profiler {
 namespace {
 
-void lacks(CellRecord& record, planner::Tier tier, Bytes short_by) {
-  record.status = CellStatus::does_not_fit;
-  record.tier = tier;
-  record.short_by = short_by;
-  record.reason = std::string(to_string(tier)) + " is short by " + planner::format_bytes(short_by);
+void lacks(CellResult& result, planner::Tier tier, Bytes short_by) {
+  result.status = CellStatus::does_not_fit;
+  result.tier = tier;
+  result.short_by = short_by;
+  result.reason = std::string(to_string(tier)) + " is short by " + planner::format_bytes(short_by);
 }
 
-/// The plan and what it comes to with all terms on; none where no plan fits.
+/// The cell's plan and its prediction with all terms on; none where no plan fits.
 std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlanning& run,
-                                              std::int64_t effort, CellRecord& record) {
+                                              std::int64_t effort, CellResult& result) {
   const planner::Job& job = run.predictor.job();
   std::optional<planner::PredictedStep> step;
   if (cell.config.policy) {
@@ -41,15 +41,15 @@ std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlan
     run.search.effort = effort;
     auto found = planner::search(run.predictor, run.search);
     if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
-      lacks(record, none->tier, none->short_by);
+      lacks(result, none->tier, none->short_by);
       return std::nullopt;
     }
     planner::Planned& planned = std::get<planner::Planned>(found);
-    record.optimality_gap = planned.optimality_gap;
+    result.optimality_gap = planned.optimality_gap;
     step = std::move(planned.best);
   }
   if (const auto lack = planner::shortage_of(step->prediction.memory)) {
-    lacks(record, lack->first, lack->second);
+    lacks(result, lack->first, lack->second);
   }
   return step;
 }
@@ -73,8 +73,8 @@ std::string hash_of(const Cell& cell, const planner::Predictor& predictor,
   return text.hash();
 }
 
-/// Numbers of a machine that a run on it follows: memory it may take, cores it may plan with, and
-/// copies, which the host backend paces.
+/// Whether a run follows this number of a machine: memory that it may take, cores that it may plan
+/// with, and copies, which the host backend paces.
 bool is_followed(const std::string& fact, planner::DeviceKind device) {
   if (fact == "h2d" || fact == "d2h") return device == planner::DeviceKind::host;
   return fact == "hbm" || fact == "host" || fact == "disk" || fact == "cores";
@@ -110,28 +110,28 @@ PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment) {
 PlannedCell plan_cell(const Cell& cell, const PreparedCell& prepared, const std::string& name,
                       std::int64_t effort, std::stop_token stop) {
   PlannedCell planned;
-  CellRecord& record = planned.record;
-  record.hash = prepared.hash;
-  record.name = name;
-  record.levels = cell.levels;
+  CellResult& result = planned.result;
+  result.hash = prepared.hash;
+  result.name = name;
+  result.levels = cell.levels;
   try {
     if (!prepared.run) throw BadRequest(prepared.refusal);
     planner::RunPlanning run = *prepared.run;
     run.search.stop = std::move(stop);
-    record.machine = run.predictor.machine().profile.name;
-    record.profile_hash = planner::profile_hash(run.predictor.machine().profile);
-    planned.step = plan_of(cell, run, effort, record);
+    result.machine = run.predictor.machine().profile.name;
+    result.profile_hash = planner::profile_hash(run.predictor.machine().profile);
+    planned.step = plan_of(cell, run, effort, result);
     if (!planned.step) return planned;
     const planner::Plan& plan = planned.step->prediction.plan;
-    record.plan = planner::describe_plan(plan);
-    record.prediction =
+    result.plan = planner::describe_plan(plan);
+    result.prediction =
         to_cell_prediction(cell.config.terms == planner::CostSwitches{}
                                ? planned.step->prediction
                                : with_terms(run, cell.config.terms).predict(plan).prediction);
     planned.predictor = std::move(run.predictor);
   } catch (const BadRequest& error) {
-    record.status = CellStatus::refused;
-    record.reason = error.what();
+    result.status = CellStatus::refused;
+    result.reason = error.what();
   }
   return planned;
 }
@@ -142,8 +142,8 @@ void refuse_unrunnable(PlannedCell& planned, const Cell& cell, const Experiment&
     require_executable(planned.step->prediction.plan);
     require_own_machine(cell, experiment, planned.predictor->machine().profile.device);
   } catch (const BadRequest& error) {
-    planned.record.status = CellStatus::refused;
-    planned.record.reason = error.what();
+    planned.result.status = CellStatus::refused;
+    planned.result.reason = error.what();
   }
 }
 

@@ -1,4 +1,4 @@
-// One cell planned and predicted, without a device.
+// Plans and predicts one cell, without a device.
 #pragma once
 
 #include <cstdint>
@@ -8,37 +8,38 @@
 
 #include "planner/predictions/predict.hpp"
 #include "planner/requests/run_planning.hpp"
-#include "profiler/ablation/cell_record.hpp"
+#include "profiler/ablation/cell_result.hpp"
 
 namespace sluice::profiler {
 
-/// What a cell's plan starts from.
+/// A cell before its plan is chosen.
 struct PreparedCell {
-  std::optional<planner::RunPlanning> run;  ///< None where no run can be made of it,
-  std::string refusal;                      ///< which this says.
-  /// Of the cell's run, its profile and calibration, its terms and the program; and, where it is to
-  /// run, how. The same cell and program again: equal. Empty where no run can be made of it.
+  /// What the cell's plan starts from; none where the cell is not a valid run.
+  std::optional<planner::RunPlanning> run;
+  std::string refusal;  ///< Why the cell is not a valid run; else empty.
+  /// Hash of the cell's run, its profile and calibration, its terms, the program and, where it is
+  /// to run, how. Equal for the same cell and program. Empty where the cell is not a valid run.
   std::string hash;
 };
 
 [[nodiscard]] PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment);
 
-/// A cell as planned: what is known of it, and what runs where it fits.
+/// A cell with its plan: its results so far, and what runs where it fits.
 struct PlannedCell {
-  CellRecord record;
+  CellResult result;
   std::optional<planner::Predictor> predictor;
-  std::optional<planner::PredictedStep> step;  ///< Of `predictor`, all terms on.
+  std::optional<planner::PredictedStep> step;  ///< Prediction of `predictor`, with all terms on.
 };
 
-/// The cell's plan, by its plan file, its policy or a search of `effort` (0: the usual), and its
-/// prediction with the cell's terms. What does not fit, and what no run can be made of, is said in
-/// the record. Throws Interrupted once asked to stop.
+/// Chooses the cell's plan by its plan file, its policy or a search of `effort` (0 for the usual),
+/// and predicts it with the cell's terms. The result says where the plan does not fit or the cell
+/// is not a valid run. Throws Interrupted once stop is requested.
 [[nodiscard]] PlannedCell plan_cell(const Cell& cell, const PreparedCell& prepared,
                                     const std::string& name, std::int64_t effort,
                                     std::stop_token stop = {});
 
-/// Of a cell that fits, on a device: its record says so where the engine does not execute it, or
-/// where a factor gives the machine numbers that no setting gives the device. Its prediction stays.
+/// Marks a cell that fits as refused where the engine does not execute it, or where a factor gives
+/// the machine numbers that no setting gives the device. The prediction stays.
 void refuse_unrunnable(PlannedCell& planned, const Cell& cell, const Experiment& experiment);
 
 }  // namespace sluice::profiler

@@ -32,7 +32,7 @@ std::string changed_model(const std::string& model, const std::map<std::string, 
   return text;
 }
 
-/// "qwen2.5-7b,num_hidden_layers=42.json".
+/// File name of a changed model, such as "qwen2.5-7b,num_hidden_layers=42.json".
 std::string file_of_model(const std::string& model, const std::map<std::string, std::string>& set) {
   std::string name = std::filesystem::path(model).stem().string();
   if (!model.ends_with(".json")) name = std::filesystem::path(model).filename().string();
@@ -43,7 +43,7 @@ std::string file_of_model(const std::string& model, const std::map<std::string, 
   return name + ".json";
 }
 
-/// A cell in the making.
+/// Builds one cell.
 class CellBuilder {
  public:
   CellBuilder(const Experiment& experiment, std::size_t index) {

@@ -54,7 +54,7 @@ const char* to_string(Design design) {
 const char* to_string(Ground ground) { return ground == Ground::device ? "device" : "simulation"; }
 
 Ground parse_ground(const std::string& text, const std::string& where) {
-  if (text == "both") return Ground::device;  // A device's cells are predicted, too.
+  if (text == "both") return Ground::device;  // Cells on a device are predicted too.
   return planner::parse_choice(text, where, {Ground::simulation, Ground::device});
 }
 

@@ -1,4 +1,4 @@
-// EXPERIMENT.yaml as an Experiment.
+// Reads EXPERIMENT.yaml.
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -23,10 +23,10 @@
 namespace sluice::profiler {
 namespace {
 
-/// What a design may come to: a folder of as many files is the most that is of use.
+/// Largest number of cells: more files in one folder are of no use.
 constexpr std::size_t kMostCells = 100'000;
 
-/// Keys of training alone, of which cells have none: levels of them would be the same cell again.
+/// Whether a key matters to training alone, so that cells that differ in it would be equal.
 bool changes_no_cell(const std::string& path) {
   static const std::set<std::string> keys = {"out",       "steps",     "save_every",
                                              "keep_last", "keep_best", "evaluate_every"};
@@ -176,8 +176,8 @@ class ExperimentReader {
     }
   }
 
-  /// Adds a setting whose path and value are such as a run takes. What a model's fields may be is
-  /// known with the model alone.
+  /// Adds a setting whose path and value a run accepts. Fields of a model are checked with the
+  /// model.
   void set(const YAML::Node& value, const Factor& factor, Level& level, const std::string& path) {
     const std::string text = text_of(value, level.name + ": " + path);
     if (changes_no_cell(path)) {
@@ -222,7 +222,8 @@ class ExperimentReader {
   }
 
   void require_few_cells() const {
-    if (experiment_.design != Design::full) return;  // The others have no more than is written.
+    // Other designs have no more cells than levels are written.
+    if (experiment_.design != Design::full) return;
     std::size_t cells = 1;
     for (const Factor& factor : experiment_.factors) {
       cells *= factor.levels.size();
@@ -238,7 +239,7 @@ class ExperimentReader {
     static_cast<void>(planner::search_effort(experiment_.effort, field));
   }
 
-  /// The text of a node that may be no list, no map and not nothing.
+  /// Text of a node that is a scalar.
   std::string word(const YAML::Node& node, const std::string& what) const {
     if (!node.IsScalar()) refuse(node, what + ": must be one word or text");
     return node.Scalar();
@@ -251,7 +252,7 @@ class ExperimentReader {
     return key;
   }
 
-  /// What names a cell, in one line of a list.
+  /// A name within a cell's name: text that fits in one line of a list.
   std::string name_within(const YAML::Node& node, const std::string& what) const {
     std::string name = word(node, what);
     if (name.empty()) refuse(node, what + ": must not be empty");
@@ -282,8 +283,8 @@ class ExperimentReader {
 
   const std::string& where_;
   Experiment experiment_;
-  std::vector<YAML::Node> factor_nodes_;  ///< Of their names.
-  std::set<std::string> notes_;           ///< Of keys that change nothing here.
+  std::vector<YAML::Node> factor_nodes_;  ///< Nodes of the factors' names.
+  std::set<std::string> notes_;           ///< Notes on keys that change nothing here.
 };
 
 }  // namespace

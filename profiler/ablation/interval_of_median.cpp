@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kResamples = 2000;
 
-/// Linear between the two nearest; `sorted` is not empty.
+/// Quantile, interpolated linearly between the two nearest numbers; `sorted` is not empty.
 double quantile_of(const std::vector<double>& sorted, double share) {
   const double place = share * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(std::floor(place));
@@ -19,7 +19,7 @@ double quantile_of(const std::vector<double>& sorted, double share) {
   return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
 }
 
-/// Equal on every machine, which std::uniform_int_distribution is not.
+/// Draws equally on every machine, unlike std::uniform_int_distribution.
 std::size_t draw(std::mt19937_64& random, std::size_t size) { return random() % size; }
 
 }  // namespace

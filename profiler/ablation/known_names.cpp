@@ -10,7 +10,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// Each name is looked up once.
+/// Looks each name up once.
 class NamesOfOthers {
  public:
   void look_up(const std::string& where, const std::string& path, const std::string& name) {
@@ -46,7 +46,7 @@ void require_known_names(const Experiment& experiment) {
     }
     in_every_cell.merge(here);
   }
-  // What every level states is of no cell.
+  // The baseline's value of a key that levels set in every cell is not used.
   const auto& run = experiment.baseline;
   if (!in_every_cell.contains("model")) names.look_up("baseline", "model", run.model);
   if (!in_every_cell.contains("machine")) names.look_up("baseline", "machine", run.machine);

@@ -7,7 +7,7 @@
 namespace sluice::profiler {
 namespace {
 
-using Values = std::map<std::string, std::string>;  ///< By key.
+using Values = std::map<std::string, std::string>;  ///< Values by key.
 
 Values values_of(const Level& level) {
   Values values;
@@ -23,7 +23,7 @@ std::vector<Values> values_of(const Factor& factor) {
   return levels;
 }
 
-/// Whether a cell of the design has level `a` of a factor and level `b` of another.
+/// Whether some cell of the design has level `a` of one factor and level `b` of another.
 bool meet(Design design, std::size_t a, std::size_t b) {
   if (design == Design::paired) return a == b;
   return design == Design::full || a == 0 || b == 0;

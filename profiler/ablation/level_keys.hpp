@@ -1,4 +1,4 @@
-// Which keys of a run the levels of factors set, and whether two of a cell set the same one.
+// The keys of a run that the levels of factors set, and conflicts between two levels of a cell.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace sluice::profiler {
 
-/// What a setting sets, by the key's own name: "learning_rate" is another one of optimizer.lr.
-/// Throws BadRequest for what no run takes.
+/// The keys that a setting sets, by their own names: "learning_rate" sets optimizer.lr. Throws
+/// BadRequest for a path that no run has.
 [[nodiscard]] std::set<std::string> keys_of(const Setting& setting);
 
-/// Levels of two factors that set one key to different values in one cell: it has the one, and is
-/// called by the other, too.
+/// A conflict: levels of two factors set one key to different values in the same cell, so that the
+/// cell's name would not say which value it has.
 struct Contest {
-  std::size_t factor;  ///< The later of the two.
-  std::string what;    ///< "a and b both set seq_len (a=64, b=32)"
+  std::size_t factor;  ///< Index of the later of the two factors.
+  std::string what;    ///< The conflict in words, such as "a and b both set seq_len (a=64, b=32)".
 };
 [[nodiscard]] std::optional<Contest> contest_of(const Experiment& experiment);
 

@@ -1,4 +1,4 @@
-// Why CUPTI does not collect here, in one line each.
+// Reasons why CUPTI does not collect here, in one line each.
 #pragma once
 
 #include <cstdint>
@@ -7,19 +7,21 @@
 namespace sluice::profiler::cupti {
 
 enum class AbsenceReason : std::uint8_t {
-  not_built,  ///< This build has no CUPTI, or no CUDA.
+  not_built,  ///< This build has no CUPTI or no CUDA.
   no_driver,
   library_missing,
-  version_mismatch,  ///< Of library, driver and the headers that this program was built with.
-  other_profiler,    ///< One is attached: CUPTI serves one at a time.
+  /// Versions of the library, the driver and the headers used to build this program do not match.
+  version_mismatch,
+  other_profiler,  ///< Another profiler is attached: CUPTI serves one at a time.
   no_permission,
-  device,  ///< A kind of device or host on which CUPTI does not trace.
+  device,  ///< CUPTI does not trace on this kind of device or host.
   failed,
 };
 
 struct Absence {
   AbsenceReason reason = AbsenceReason::failed;
-  std::string line;  ///< What and the fix; says that CUDA events are used instead.
+  /// The reason and its fix in one line, which also says that CUDA events are used instead.
+  std::string line;
 };
 
 /// CUPTI's result codes that are told apart here, by their numbers in its public reference, so that
@@ -38,13 +40,14 @@ inline constexpr int kMig = 43;
 inline constexpr int kWsl = 45;
 }  // namespace status
 
-/// A call, named `what`, that returned `status`, which CUPTI calls `text`.
+/// The absence after a call named `what` returned `status`, which CUPTI calls `text`.
 [[nodiscard]] Absence absence_of(int status, const std::string& what, const std::string& text);
 [[nodiscard]] Absence library_missing(const std::string& names);
-/// Versions as CUPTI_API_VERSION counts them: 10000 x major + ....
+/// The absence for versions that do not match, as CUPTI_API_VERSION counts them: 10000 x major +
+/// ....
 [[nodiscard]] Absence version_mismatch(std::uint32_t library, std::uint32_t built);
 [[nodiscard]] Absence no_driver();
-/// Work was done and none of it recorded.
+/// The absence for a run in which work was done and none of it recorded.
 [[nodiscard]] Absence nothing_seen();
 [[nodiscard]] Absence not_built();
 

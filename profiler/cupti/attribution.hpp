@@ -1,4 +1,5 @@
-// Which task each kernel, copy and fill was for, and whether enough is known to calibrate with it.
+// Attribution of kernels, copies and fills to tasks, and whether it is complete enough to calibrate
+// with.
 #pragma once
 
 #include <optional>
@@ -13,10 +14,11 @@ namespace sluice::profiler::cupti {
 struct TaskActivity {
   TaskKey key;
   std::chrono::steady_clock::time_point start,
-      end;           ///< First start and last end of its activities.
-  Duration busy{0};  ///< Some activity ran: their union, so that side streams count once.
-  Duration gaps{0};  ///< end - start - busy: between kernels.
-  Duration kernel{0}, copy{0}, fill{0};  ///< Sums; may exceed busy.
+      end;           ///< First start and last end of the task's activities.
+  Duration busy{0};  ///< Time for which some activity ran; overlapping ones count once.
+  Duration gaps{0};  ///< Time between activities: end - start - busy.
+  /// Sums over activities by kind; together they may exceed `busy`.
+  Duration kernel{0}, copy{0}, fill{0};
   std::size_t activities = 0;
 };
 
@@ -28,32 +30,35 @@ struct Unattributed {
 };
 
 struct Attribution {
-  std::vector<TaskActivity> tasks;                    ///< By step, then task.
-  std::vector<Unattributed> unattributed;             ///< Most time first.
+  std::vector<TaskActivity> tasks;         ///< Activities of tasks, by step, then task.
+  std::vector<Unattributed> unattributed;  ///< Activities without a task, most time first.
   Duration attributed_time{0}, unattributed_time{0};  ///< Sums over kernels, copies and fills.
-  std::size_t activities = 0;                         ///< That differ from each other.
-  std::size_t duplicates = 0;  ///< Records equal to another one: counted once.
+  std::size_t activities = 0;                         ///< Number of activities, without duplicates.
+  std::size_t duplicates = 0;  ///< Records equal to another one, which count once.
   std::size_t ambiguous = 0;   ///< Activities whose correlation id has tags of two tasks.
-  std::size_t untimed = 0;     ///< Without a start and an end, or ending before they start.
-  std::size_t dropped = 0;     ///< RecordSet::dropped.
-  std::size_t unread = 0;      ///< RecordSet::unread.
-  Duration overhead{0};        ///< CUPTI's and the driver's own, all threads.
-  double clock_rate = 1;       ///< ClockMap::rate.
+  /// Activities without a start and an end, or that end before they start.
+  std::size_t untimed = 0;
+  std::size_t dropped = 0;  ///< Records that CUPTI dropped (RecordSet::dropped).
+  std::size_t unread = 0;   ///< Records that could not be read (RecordSet::unread).
+  Duration overhead{0};     ///< Time that CUPTI and the driver took themselves, over all threads.
+  double clock_rate = 1;    ///< Host seconds per device second (ClockMap::rate).
 
-  /// Of the time of all kernels, copies and fills; zero of none.
+  /// Share of the time of all kernels, copies and fills that has no task; zero where there are
+  /// none.
   [[nodiscard]] double unattributed_share() const;
-  /// None where the task has no activity.
+  /// The activity of a task; null where it has none.
   [[nodiscard]] const TaskActivity* find(TaskKey key) const;
 };
 
-/// A function of its argument alone: records may come in any order, twice, or without their tag.
-/// Activities of any stream go to the task whose tag their correlation id has.
+/// Attributes activities to tasks: an activity of any stream belongs to the task whose tag its
+/// correlation id has. Depends on its argument alone; records may come in any order, twice, or
+/// without their tag.
 [[nodiscard]] Attribution attribute(const RecordSet& records);
 
-/// Share of kernel and copy time that may lack a task.
+/// Largest share of kernel and copy time that may lack a task.
 inline constexpr double kMostUnattributed = 0.01;
 
-/// Why these records may not calibrate, in one line with the numbers; none where they may: nothing
+/// Why these records may not calibrate, in one line with the numbers. None where they may: nothing
 /// was dropped, unread or untimed, there is something, kMostUnattributed holds and the clocks
 /// agree.
 [[nodiscard]] std::optional<std::string> why_unfit(const Attribution& attribution);

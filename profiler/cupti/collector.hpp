@@ -1,4 +1,4 @@
-// Collects what the GPU really did, task by task, through CUPTI's activity records.
+// Collects what the GPU did, task by task, through CUPTI's activity records.
 #pragma once
 
 #include <memory>
@@ -10,29 +10,29 @@
 
 namespace sluice::profiler::cupti {
 
-/// One a process, for CUPTI serves one. Open it before the program's first CUDA call that loads
-/// code: kernels of modules loaded earlier may go unseen. It traces from then on, so that modules
-/// load under it, and throws the records away until the first `restart`.
+/// Collector of CUPTI's records; at most one in a process, since CUPTI serves one. Open it before
+/// the program's first CUDA call that loads code: kernels of modules loaded earlier may go unseen.
+/// It traces from then on, and discards the records until the first `restart`.
 class Collector {
  public:
-  /// The library is opened here, at run time. An Absence says why there is none; nothing stays
-  /// enabled then, and CUDA works as if it had not been asked.
+  /// Opens the CUPTI library at run time. An Absence says why that failed; nothing stays enabled
+  /// then, and CUDA works as if it had not been asked.
   [[nodiscard]] static std::variant<std::unique_ptr<Collector>, Absence> open();
   virtual ~Collector() = default;
   Collector() = default;
   Collector(const Collector&) = delete;  // CUPTI's callbacks point at it.
   Collector& operator=(const Collector&) = delete;
 
-  /// Forgets what was collected and collects from here on. Nothing may run on the device. What
-  /// CUPTI refuses now (some permissions it looks at only once there is a context) is an Absence,
-  /// and nothing is traced then. Throws EnvironmentError where the device fails.
+  /// Forgets what was collected and collects from here on. Nothing may run on the device. Returns
+  /// an Absence where CUPTI refuses now (it checks some permissions only once there is a context);
+  /// nothing is traced then. Throws EnvironmentError where the device fails.
   [[nodiscard]] virtual std::optional<Absence> restart() = 0;
-  /// Stops tracing and returns what ran since `restart`, which must have succeeded: waits for the
-  /// device, reads the buffers and frees them for the next time. Throws EnvironmentError.
+  /// Stops tracing and returns what ran since `restart`, which must have succeeded. Waits for the
+  /// device, reads the buffers and frees them for the next use. Throws EnvironmentError.
   [[nodiscard]] virtual RecordSet take() = 0;
 
-  /// What the calling thread asks of the device between the two is for `key`. Never nested. Costs
-  /// one test of a flag while nothing is traced.
+  /// Tags the calling thread's requests to the device with `key`, until end_calls(). Never nested.
+  /// Costs one test of a flag while nothing is traced.
   virtual void begin_calls(TaskKey key) noexcept = 0;
   virtual void end_calls() noexcept = 0;
 };

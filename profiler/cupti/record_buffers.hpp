@@ -1,4 +1,4 @@
-// Memory that CUPTI writes records into: lent, given back full, read later, lent again.
+// Buffers that CUPTI writes records into: lent, given back full, read later, lent again.
 #pragma once
 
 #include <cstddef>
@@ -8,38 +8,41 @@
 
 namespace sluice::profiler::cupti {
 
-/// Any thread may call any function. Buffers are made once and touched, so that a thread which asks
-/// for one in the middle of a step neither allocates nor faults; more are made only where records
-/// come faster than they are read.
+/// Pool of buffers for CUPTI's records. Any thread may call any function. Buffers are made once and
+/// touched, so that a thread that asks for one in the middle of a step neither allocates nor
+/// faults; more are made only where records come faster than they are read.
 class RecordBuffers {
  public:
   struct Filled {
     std::byte* data;
-    std::size_t bytes;  ///< Of records.
+    std::size_t bytes;  ///< Bytes of records in the buffer.
   };
 
-  /// `ready` buffers at once, `most` in all, each of `bytes`, aligned for CUPTI (8 bytes).
+  /// Makes `ready` buffers at once, and up to `most` in all, each of `bytes`, aligned for CUPTI (8
+  /// bytes).
   RecordBuffers(std::size_t bytes, std::size_t ready, std::size_t most);
 
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
-  /// Null where all are lent or wait to be read; counted, for then records are lost.
+  /// Lends a buffer. Null where all are lent or wait to be read; this is counted, since records are
+  /// lost then.
   [[nodiscard]] std::byte* lend() noexcept;
-  /// A lent buffer with `used` bytes of records. Kept to be read, or free again while discarding.
+  /// Takes back a lent buffer with `used` bytes of records: kept to be read, or free again while
+  /// discarding.
   void give_back(std::byte* buffer, std::size_t used) noexcept;
-  /// What is given back from now on is kept, or not. Not, at first.
+  /// Whether buffers given back from now on are kept; at first they are not.
   void keep(bool kept);
-  /// Everything kept and not yet taken.
+  /// All buffers that were kept and not yet taken.
   [[nodiscard]] std::vector<Filled> take();
-  /// A buffer that was taken and read.
+  /// Makes a buffer that was taken and read free again.
   void reuse(const Filled& buffer);
-  /// Requests refused since the last call.
+  /// Number of requests refused since the last call.
   [[nodiscard]] std::size_t take_refusals();
 
  private:
   std::byte* make();
 
   std::size_t bytes_, most_;
-  std::mutex mutex_;  ///< Guards all below.
+  std::mutex mutex_;  ///< Guards all members below.
   std::vector<std::unique_ptr<std::byte[]>> all_;
   std::vector<std::byte*> free_;
   std::vector<Filled> filled_;

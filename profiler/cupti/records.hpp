@@ -1,4 +1,4 @@
-// What CUPTI collected of a run, in our own words: nothing of CUPTI is needed to read it.
+// What CUPTI collected of a run, in types of our own that need nothing of CUPTI.
 #pragma once
 
 #include <chrono>
@@ -31,7 +31,7 @@ enum class CopyKind : std::uint8_t {
   other
 };
 
-/// Ties a call to what it started on the device; CUPTI numbers calls from 1.
+/// Number that ties a call to what it started on the device; CUPTI numbers calls from 1.
 using CorrelationId = std::uint32_t;
 
 /// A kernel, memcpy or memset that ran.
@@ -39,14 +39,14 @@ struct Activity {
   ActivityKind kind = ActivityKind::kernel;
   CorrelationId correlation = 0;
   std::uint32_t stream = 0;
-  DeviceInstant start, end;  ///< Both at the clock's epoch where CUPTI could not time it.
-  Bytes bytes{0};            ///< Of copies and fills.
+  DeviceInstant start, end;  ///< Both are the clock's epoch where CUPTI could not time it.
+  Bytes bytes{0};            ///< Bytes of a copy or fill.
   CopyKind copy = CopyKind::none;
-  std::string name;  ///< Of kernels, mangled.
+  std::string name;  ///< Mangled name of a kernel.
   friend bool operator==(const Activity&, const Activity&) = default;
 };
 
-/// The call with this correlation id was made for this task.
+/// States that the call with this correlation id was made for the task with this external id.
 struct Tag {
   CorrelationId correlation = 0;
   ExternalId id = 0;
@@ -69,7 +69,7 @@ struct RecordSet {
   std::vector<Activity> activities;
   std::vector<Tag> tags;
   std::vector<Overhead> overheads;
-  std::size_t dropped = 0;  ///< Records that CUPTI says it had no room for.
+  std::size_t dropped = 0;  ///< Records that CUPTI reports to have had no room for.
   std::size_t unread = 0;   ///< Records that could not be read.
   ClockPair begin, end;
 };

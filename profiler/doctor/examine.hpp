@@ -10,21 +10,23 @@
 
 namespace sluice::profiler {
 
-/// CPU, memory, cgroup limits, channels, NUMA, WSL. `cpus`: logical CPUs this process may use.
+/// Findings on CPU, memory, cgroup limits, memory channels, NUMA and WSL. `cpus` is the number of
+/// logical CPUs that this process may use.
 [[nodiscard]] Findings examine_host(const SystemFiles& files, int cpus);
 
-/// Locked-memory limit: it matters where a GPU is fed from pinned memory.
+/// Whether the machine has a GPU; the locked-memory limit matters where one is fed from pinned
+/// memory.
 enum class GpuPresence { absent, present };
 [[nodiscard]] Finding examine_locked_memory(std::optional<Bytes> soft_limit, GpuPresence gpu);
 
-/// Free space and write access of the folder (or of its nearest existing parent).
+/// Finding on free space and write access of the folder (or of its nearest existing parent).
 [[nodiscard]] Finding examine_disk(const std::string& subject, const std::filesystem::path& folder,
                                    const std::string& fix);
 
-/// OpenBLAS in this process: its core name and version.
+/// Finding on OpenBLAS in this process: its core name and version.
 [[nodiscard]] Finding examine_openblas();
 
-/// Driver, GPUs and CUDA libraries; one note where there is no GPU.
+/// Whether this build has the CUDA backend.
 enum class CudaBackend { absent, built };
 [[nodiscard]] Findings examine_gpus(const std::optional<NvidiaDriver>& driver, CudaBackend backend);
 

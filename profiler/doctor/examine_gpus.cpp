@@ -5,7 +5,7 @@
 namespace sluice::profiler {
 namespace {
 
-constexpr int kOldestCapability = 80;  ///< First with bf16 tensor cores.
+constexpr int kOldestCapability = 80;  ///< The first compute capability with bf16 tensor cores.
 
 Finding examine_gpu(const Gpu& gpu) {
   const double gibibytes = static_cast<double>(gpu.memory.count()) / (1LL << 30);

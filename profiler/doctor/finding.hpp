@@ -1,4 +1,4 @@
-// One line of the doctor: what was looked at, how it stands, and the command that mends it.
+// One line of the doctor: what was examined, its state, and the command that mends it.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@ enum class Verdict { ok, warn, fail };
 const char* to_string(Verdict verdict);
 
 struct Finding {
-  std::string subject;  ///< "cpu", "memory", "gpu", ...
+  std::string subject;  ///< What was examined: "cpu", "memory", "gpu", ...
   Verdict verdict = Verdict::ok;
-  std::string text;                ///< One line.
+  std::string text;                ///< The state in one line.
   std::optional<std::string> fix;  ///< The command that mends a warning or a failure.
 };
 

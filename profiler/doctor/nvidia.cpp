@@ -12,7 +12,7 @@ constexpr int kNoDevice = 100;
 constexpr int kMajor = 75;
 constexpr int kMinor = 76;
 
-/// NVML's view: kernel driver version and PCIe links, in the driver's device order.
+/// Adds NVML's facts: kernel driver version and PCIe links, in the driver's device order.
 void add_nvml(NvidiaDriver& driver) {
   const Library nvml = open_library("libnvidia-ml.so.1");
   if (!nvml) return;

@@ -15,7 +15,7 @@ std::string trimmed(const std::string& text) {
   return text.substr(first, text.find_last_not_of(" \t\n") - first + 1);
 }
 
-/// The value after "key<spaces>:" of the first line that starts with `key`.
+/// The value after "key<spaces>:" on the first line that starts with `key`.
 std::optional<std::string> colon_field(const std::string& text, const std::string& key) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {

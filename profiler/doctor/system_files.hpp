@@ -1,4 +1,4 @@
-// What Linux says about a machine in /proc and /sys, read under a root folder that tests replace.
+// Facts about a machine from /proc and /sys, read under a root folder that tests replace.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +23,19 @@ class SystemFiles {
 
   [[nodiscard]] std::optional<std::string> cpu_model() const;
   [[nodiscard]] std::vector<std::string> cpu_flags() const;
-  /// A field of /proc/meminfo ("MemTotal", "MemAvailable").
+  /// A field of /proc/meminfo, such as "MemTotal" or "MemAvailable".
   [[nodiscard]] std::optional<Bytes> memory_field(const std::string& name) const;
   /// Memory limit of this process's cgroup, version 2 or 1; none where there is none.
   [[nodiscard]] std::optional<Bytes> cgroup_memory_limit() const;
-  /// CPUs this process's cgroup may use at once, version 2 or 1; none where unlimited.
+  /// Number of CPUs that this process's cgroup may use at once, version 2 or 1; none where
+  /// unlimited.
   [[nodiscard]] std::optional<double> cgroup_cpu_limit() const;
   [[nodiscard]] std::size_t numa_nodes() const;
   [[nodiscard]] bool is_wsl() const;
 
   struct MemoryModules {
     std::int64_t populated = 0;
-    std::int64_t megatransfers = 0;  ///< Slowest configured speed, MT/s; zero if not stated.
+    std::int64_t megatransfers = 0;  ///< Slowest configured speed in MT/s; zero if not stated.
   };
   /// Populated memory modules from the firmware's SMBIOS table (type 17); none where unreadable.
   [[nodiscard]] std::optional<MemoryModules> memory_modules() const;
@@ -45,7 +46,7 @@ class SystemFiles {
   std::filesystem::path root_;
 };
 
-/// Logical CPUs the scheduler lets this process use.
+/// Number of logical CPUs that the scheduler lets this process use.
 [[nodiscard]] int usable_cpus();
 
 }  // namespace sluice::profiler

@@ -14,27 +14,30 @@ namespace {
 constexpr std::array kWindows{0.015, 0.02, 0.025, 0.03, 0.035, 0.04, 0.05, 0.06, 0.08, 0.12};
 constexpr double kLastingGain = 0.08, kLastingWindow = 0.4;
 constexpr double kStep = 0.02, kMostGain = 0.8, kMostSpeed = 1.5;
-constexpr double kShortestPass = 250e-6;  ///< Seconds; hand-offs rule shorter tasks.
+/// Seconds of the shortest pass that is fitted to; hand-offs dominate shorter tasks.
+constexpr double kShortestPass = 250e-6;
 constexpr double kLargestMiss = 0.08;
-/// Rests of one point lie within a part of so many; a point has at least so many tasks.
+/// Rests of one point lie within one of so many equal parts of 0 to 1; a point has at least so many
+/// tasks, and a fit so many points.
 constexpr int kParts = 20;
 constexpr std::size_t kTasks = 4, kLeastPoints = 12;
 /// Standard deviation of rest within groups below which nothing is fitted.
 constexpr double kLeastSpread = 0.1;
 constexpr double kLeastExplained = 0.2;
 
-/// Median time and rest at the start of a group's tasks of one run after about the same rest.
+/// Median time and rest at the start of a group's tasks of one run, after about the same rest.
 struct Point {
   std::size_t group;
   double seconds, rest, share, lasting;
 };
 
-/// With what lasts beside what is fitted.
+/// The rule for fitted parameters with the fixed lasting boost.
 sim::RestRule rule_of(double gain, double most, double window) {
   return {gain, most, window, kLastingGain, kLastingWindow};
 }
 
-/// Of the compute lane over a measured stretch, which is taken to have begun as it went on.
+/// Rest of the compute lane before a measured stretch, assuming that the time before it was like
+/// it.
 sim::LaneRest rest_before(const std::vector<ComputeSpan>& run, const sim::RestRule& rule) {
   sim::LaneRest lane(rule);
   Seconds busy{0};
@@ -76,7 +79,7 @@ std::vector<Point> points_of(const std::vector<std::vector<ComputeSpan>>& runs, 
   return points;
 }
 
-/// Calls `each(first, last)` for the points of every group that has two.
+/// Calls `each(first, last)` for the points of every group that has at least two.
 template <class Each>
 void for_groups(const std::vector<Point>& points, const Each& each) {
   for (std::size_t first = 0; first < points.size();) {
@@ -107,7 +110,7 @@ Spread spread_of(const std::vector<Point>& points) {
   return spread;
 }
 
-/// Mean square miss of what the points' times would be without rest.
+/// Mean square miss of the points' times with the boost by `rule` taken out.
 double miss(const std::vector<Point>& points, const sim::RestRule& rule) {
   double sum = 0;
   std::size_t count = 0;
@@ -143,7 +146,7 @@ Candidate best_of(const std::vector<Point>& points, double window) {
   return best;
 }
 
-/// How far a parameter goes from the best before the miss has grown by what one group brings: the
+/// How far a parameter moves from the best before the miss has grown by the share of one group: the
 /// points of a group err together.
 template <class At>
 double deviation(const Candidate& best, std::size_t groups, const At& at) {

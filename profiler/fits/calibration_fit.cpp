@@ -18,7 +18,7 @@ namespace {
 
 using planner::CostKey;
 
-/// What calibration says of a key once its tasks are found to take `ratio` times as long.
+/// The calibrated value of a key whose tasks take `ratio` times as long as `task`.
 double calibrated_value(const CostKey& key, const sim::Task& task, double ratio) {
   const double alone = seconds_alone(task) * ratio;
   if (!planner::is_rate(key)) return alone;
@@ -39,7 +39,8 @@ std::vector<LaneFactor> prior_factors(const planner::ProfileCostModel& model,
   for (const auto& stated : model.interference(threads)) {
     const auto on = lane_named(stated.on);
     const auto from = lane_named(stated.from);
-    // A probe's factor is a micro-benchmark's: a training step may differ by some hundredths.
+    // A probe's factor is that of a micro-benchmark: a training step's may differ by some
+    // hundredths.
     if (on && from) priors.push_back({*on, *from, stated.factor, 0.05, 0});
   }
   return priors;
@@ -70,15 +71,14 @@ void take_boost(CalibrationFit& fit, const planner::MachineProfile& profile,
   if (fit.boost) add_boost(fit.calibration, planner::profile_hash(profile), *fit.boost, source);
 }
 
-/// What the time of one task is known to, beside its spread. A CUPTI span is the kernels' own; an
-/// event is stamped when its stream gets there, some microseconds before the first kernel starts
-/// and after the last has ended, by a clock of half a microsecond (cudaEventElapsedTime's
-/// reference).
+/// Uncertainty of the time of one task by its clock, besides the spread. A CUPTI span is that of
+/// the kernels; an event is stamped some microseconds before the first kernel starts and after the
+/// last has ended, with a resolution of half a microsecond (cudaEventElapsedTime's reference).
 Seconds known_to(sim::SpanSource source) {
   return Seconds(source == sim::SpanSource::event ? 5e-6 : 0);
 }
 
-/// The least certain of the sources that a key was timed by.
+/// The less certain of two clocks that timed a key.
 sim::SpanSource wider(sim::SpanSource a, sim::SpanSource b) {
   return known_to(a) > known_to(b) ? a : b;
 }
@@ -87,8 +87,9 @@ bool is_cpu_update(const CostKey& key) { return key.name.starts_with("update/cpu
 
 bool is_copy(const CostKey& key) { return key.name.starts_with("copy/"); }
 
-/// A GPU's copies are known by those that ran alone. They are not inferred from the others: where
-/// a full memory slows them, their own rate changes nothing, and a fixed point would chase it.
+/// Sets the costs of a GPU's copies from those that ran alone. They are not inferred from the
+/// others: where a full memory slows them, their own rate changes nothing, and a fixed point would
+/// chase it.
 void take_copies_alone(planner::Calibration& calibration, const std::string& profile_hash,
                        const std::vector<MeasuredKeys>& measured, const std::string& source) {
   constexpr std::size_t kEnough = 3;
@@ -111,7 +112,7 @@ void take_copies_alone(planner::Calibration& calibration, const std::string& pro
   }
 }
 
-/// What the queues of a GPU take between copies: spans leave it out.
+/// Sets the time that a GPU's queues take between copies, which no span contains.
 void take_hand_offs(planner::Calibration& calibration, const std::string& profile_hash,
                     const std::vector<MeasuredKeys>& measured, const std::string& source) {
   constexpr std::size_t kEnough = 20;
@@ -142,7 +143,7 @@ double improve(planner::Calibration& calibration, const planner::MachineProfile&
   struct Evidence {
     double measured = 0, simulated = 0, step = 0, quickest = INFINITY;
     const sim::Task* task = nullptr;
-    std::vector<double> task_means;  ///< Of every step of every run.
+    std::vector<double> task_means;  ///< Mean times of a task in every step of every run.
     std::optional<sim::SpanSource> source;
   };
   std::map<CostKey, Evidence> evidence;
@@ -171,10 +172,11 @@ double improve(planner::Calibration& calibration, const planner::MachineProfile&
     const double ratio = std::clamp(known.measured / known.simulated, 0.2, 5.0);
     double value = calibrated_value(key, *known.task, ratio);
     if (on_gpu && is_cpu_update(key)) {
-      // Likewise where a full memory slows the optimizer: alone, it is little quicker than the
-      // quickest that was seen.
+      // Where a full memory slows the optimizer, its rate alone is taken to be little faster than
+      // the fastest task that was seen.
       constexpr double kQuicker = 1.1;
-      value = std::max(value, known.quickest / kQuicker);  // Seconds: such a key names a size.
+      // In seconds, since such a key names a size.
+      value = std::max(value, known.quickest / kQuicker);
     }
     planner::CalibrationSample sample = sample_of(profile_hash, key, value, source);
     sample.count = static_cast<std::int64_t>(known.task_means.size());
@@ -255,7 +257,7 @@ CalibrationFit fit_calibration(const planner::Job& job, const planner::MachinePr
     take_copies_alone(fit.calibration, profile_hash, measured, options.source);
     take_hand_offs(fit.calibration, profile_hash, measured, options.source);
   }
-  constexpr double kSettled = 1e-4;  // of a step
+  constexpr double kSettled = 1e-4;  // Share of a step.
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     graphs = build_graphs(job, profile, fit.calibration, runs);
     if (improve(fit.calibration, profile, graphs, measured, options.source) < kSettled) break;

@@ -17,10 +17,10 @@ using LaneBoost = CostModel::LaneBoost;
 constexpr double kSlowest = 0.3;
 constexpr Seconds kShortestTask{250e-6};
 constexpr double kLeastShareVariance = 1e-3;
-/// Deviation of a prior that nothing in the tasks may move.
+/// Deviation of a prior that no task may move.
 constexpr double kHeld = 1e-7;
 
-/// Subtracts from every row of a group the group's mean.
+/// Subtracts from every value of a group the group's mean.
 void centre_by_group(const std::vector<OverlappedTask>& tasks, std::vector<double>& values) {
   std::map<std::size_t, std::pair<double, double>> sums;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -34,10 +34,10 @@ void centre_by_group(const std::vector<OverlappedTask>& tasks, std::vector<doubl
   }
 }
 
-/// The linearised problem at slow-downs `q` (1 - factor): rows centred by group.
+/// The linearised problem at slow-downs `q` (1 - factor), with values centred by group.
 struct Linearised {
   std::vector<double> residual;
-  std::vector<std::vector<double>> slope;  ///< By lane, by task.
+  std::vector<std::vector<double>> slope;  ///< Slopes by lane, then by task.
 };
 
 Linearised linearise(const std::vector<OverlappedTask>& tasks, const std::vector<double>& q) {
@@ -64,7 +64,8 @@ double dot(const std::vector<double>& a, const std::vector<double>& b,
   return sum;
 }
 
-/// By lane: whether its share varies too little within groups to tell its effect from the base.
+/// For each lane whether its share varies too little within groups to tell its effect from the
+/// base.
 std::vector<bool> hardly_varies(const std::vector<OverlappedTask>& tasks,
                                 const std::vector<double>& q) {
   const Linearised at = linearise(tasks, q);
@@ -77,7 +78,7 @@ std::vector<bool> hardly_varies(const std::vector<OverlappedTask>& tasks,
   return hardly;
 }
 
-/// Tasks three robust deviations out (a preempted thread) count for less: Huber's weights.
+/// Huber's weights: tasks three robust deviations out (a preempted thread) count for less.
 std::vector<double> huber_weights(const std::vector<double>& residual, double deviation) {
   std::vector<double> weights(residual.size(), 1);
   for (std::size_t i = 0; i < residual.size(); ++i) {
@@ -152,9 +153,9 @@ std::vector<Recorder::Span> lane_spans(const planner::StepGraph& graph, const Me
 
 namespace {
 
-/// Launch delays are fitted as slow-downs of tasks with a kernel every so often.
+/// Launch delays are fitted as slow-downs of tasks with one kernel every kDelayUnit seconds.
 constexpr double kDelayUnit = 10e-6;
-/// Of launch delays before any is measured, in seconds (docs/design/prediction.md).
+/// Launch delay and its deviation in seconds before any is measured (docs/design/prediction.md).
 constexpr double kUsualDelay = 1e-6, kUsualDelayDeviation = 1e-6;
 
 /// Whether copies of lane `from` slow a GPU's kernels by delaying their launch.
@@ -179,7 +180,8 @@ std::vector<LaneFactor> fit_interference(const std::vector<TimedRun>& runs,
       rows.push_back(p);
       lane_priors.push_back({priors[p].factor, priors[p].deviation});
     }
-    std::vector<std::size_t> delaying;  // Of rows; each is fitted a delay, too.
+    // Indices into `rows` of lanes with a launch delay, which is fitted too.
+    std::vector<std::size_t> delaying;
     for (std::size_t l = 0; l < rows.size(); ++l) {
       if (!delays_launches(profile, on, priors[rows[l]].from)) continue;
       delaying.push_back(l);

@@ -1,4 +1,4 @@
-// Predicted beside measured for one run.
+// Residual of one run: predicted beside measured times.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace sluice::profiler {
 
-/// A cost key's share of one step, predicted with the fitted calibration and measured (median over
+/// A cost key's time in one step, predicted with the fitted calibration and measured (median over
 /// steps, hand-offs included).
 struct KeyResidual {
   planner::CostKey key;
@@ -21,17 +21,17 @@ struct KeyResidual {
   [[nodiscard]] Seconds miss() const { return measured - predicted; }
 };
 
-/// How one run's step time is met.
+/// Predicted and measured step time of one run, with its cost keys.
 struct RunResidual {
   Seconds predicted{0};
-  Seconds measured{0};            ///< Median.
-  std::vector<KeyResidual> keys;  ///< Largest miss first.
+  Seconds measured{0};            ///< Median of the measured step times.
+  std::vector<KeyResidual> keys;  ///< Cost keys of the step, largest miss first.
 };
 
-/// Predicted beside measured for one run under a calibration, without fitting.
+/// The residual of one run under a calibration, without fitting.
 [[nodiscard]] RunResidual residual(const planner::Job& job, const planner::MachineProfile& profile,
                                    const planner::Calibration& calibration, const MeasuredRun& run);
-/// The same, of the run's graph and of what each key took.
+/// The residual of one run, from its graph and its measured keys.
 [[nodiscard]] RunResidual residual(planner::StepGraph& graph, const MeasuredRun& run,
                                    const MeasuredKeys& measured);
 

@@ -41,7 +41,7 @@ AlignedMemory::AlignedMemory(Bytes bytes, ProbeMemory* supply)
   }
   mapping_ = static_cast<std::byte*>(mapping);
   data_ = mapping_ + (kHuge - reinterpret_cast<std::uintptr_t>(mapping_) % kHuge) % kHuge;
-  madvise(data_, mapped_ - kHuge, MADV_HUGEPAGE);  // A wish.
+  madvise(data_, mapped_ - kHuge, MADV_HUGEPAGE);  // A hint that the system may ignore.
 }
 
 AlignedMemory::~AlignedMemory() {

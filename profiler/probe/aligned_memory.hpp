@@ -1,4 +1,4 @@
-// Host memory for timing: at a huge page's start, in huge pages where the system gives them.
+// Host memory for timing: from a huge page's start, in huge pages where the system gives them.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace sluice::profiler {
 
-/// Host memory as training has it (engine/memory/even_memory.hpp), of which the probe's loads take
-/// parts that nobody gives back: the first GiB that a process is given may all lie on the nearer of
-/// two NUMA nodes.
+/// Host memory as training has it (engine/memory/even_memory.hpp), from which the probe's loads
+/// take parts that are never given back. Spread evenly over NUMA nodes, since the first GiB that a
+/// process gets may all lie on the nearer of two.
 class ProbeMemory {
  public:
-  /// Looks at `surveyed` of memory, of which `bytes` stay. Throws EnvironmentError.
+  /// Looks at `surveyed` bytes of memory and keeps `bytes` of them. Throws EnvironmentError.
   ProbeMemory(Bytes bytes, Bytes surveyed);
-  /// From a huge page's start; empty where less is left.
+  /// The next `bytes`, from a huge page's start; empty where less is left.
   [[nodiscard]] std::span<std::byte> take(std::size_t bytes);
   [[nodiscard]] const std::optional<engine::MemoryKinds>& kinds() const { return memory_.kinds(); }
 
@@ -27,14 +27,15 @@ class ProbeMemory {
   std::size_t taken_ = 0;
 };
 
-/// Zeroed and not yet touched: who touches a page first decides the NUMA node it lies on. Present
-/// where it is of `supply`, which then outlives it.
+/// Zeroed memory that is not touched yet: the thread that touches a page first decides its NUMA
+/// node. Memory taken from a `supply` is already present, and the supply must outlive it.
 class AlignedMemory {
  public:
-  /// Throws EnvironmentError naming the size where the system refuses.
+  /// Takes `bytes` from `supply`, or maps them where it has too little. Throws EnvironmentError
+  /// naming the size where the system refuses.
   explicit AlignedMemory(Bytes bytes, ProbeMemory* supply = nullptr);
   ~AlignedMemory();
-  AlignedMemory(const AlignedMemory&) = delete;  // One mapping, one owner.
+  AlignedMemory(const AlignedMemory&) = delete;  // One mapping has one owner.
   AlignedMemory& operator=(const AlignedMemory&) = delete;
 
   template <class T>
@@ -43,14 +44,14 @@ class AlignedMemory {
   }
 
  private:
-  std::byte* mapping_ = nullptr;  ///< Null where another owns it.
+  std::byte* mapping_ = nullptr;  ///< Null where the supply owns the memory.
   std::size_t mapped_ = 0;
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
 };
 
-/// The same number for the same counter (SplitMix64's mixing function): random operands that
-/// threads make independently.
+/// A pseudo-random number that depends on `counter` alone (SplitMix64's mixing function), so that
+/// threads can make random operands independently.
 [[nodiscard]] inline std::uint64_t mixed(std::uint64_t counter) {
   std::uint64_t x = counter + 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30U)) * 0xbf58476d1ce4e5b9U;

@@ -12,14 +12,15 @@
 
 namespace sluice::profiler {
 
-/// Sizes of the block; `sequences` x `seq_len` tokens at once.
+/// Sizes of the block; `sequences` x `seq_len` tokens pass at once.
 struct BlockSizes {
   std::int64_t hidden = 256, intermediate = 688, heads = 4, head_dim = 64;
   std::int64_t seq_len = 256, sequences = 1;
 };
 [[nodiscard]] planner::Job block_job(const BlockSizes& sizes);
 
-/// Random weights and inputs: zeros would flatter some units. Not for several threads.
+/// A block with random weights and inputs, since zeros would run faster on some units. Not for
+/// several threads.
 class BlockBench {
  public:
   explicit BlockBench(const planner::Job& job);
@@ -35,7 +36,7 @@ class BlockBench {
   engine::HostTemplates templates_;
   std::vector<std::uint16_t> weights_;
   std::vector<float> gradient_;
-  /// Aligned by hand to 64 bytes.
+  /// Buffers whose used part begins at a multiple of 64 bytes.
   std::vector<std::byte> record_, next_input_, stream_gradient_, workspace_;
 };
 

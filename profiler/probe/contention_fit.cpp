@@ -16,18 +16,19 @@ namespace {
 
 using planner::MachineProfile;
 
-constexpr double kOutlier = 0.15;  ///< Relative errors beyond it pull less: a disturbed point.
-constexpr double kPull = 2e-3;     ///< To where a number started that no point depends on.
-/// What numbers are held to the usual ones by: an error of so much a standard deviation between
-/// machines, some three points' noise.
+/// Relative error beyond which a point counts less, since it may be disturbed.
+constexpr double kOutlier = 0.15;
+constexpr double kPull = 2e-3;  ///< Pull of a parameter that no point depends on towards its start.
+/// Weight of the usual numbers: the error that counts as much as one standard deviation between
+/// machines, about the noise of three points.
 constexpr double kNoise = 0.02;
-/// The curve of saturation stands for rates alone that it misses by no more, on average.
+/// Largest mean error with which the curve of saturation replaces the rates alone.
 constexpr double kCurveMisses = 0.04;
 constexpr int kIterations = 60;
-/// What a later start must be better by: a share, and an error of a percent at one point.
+/// How much better a later start must be: by a share, and by an error of a percent at one point.
 constexpr double kClearly = 0.97, kOnePoint = 1e-4;
 
-/// What a fit minimises: errors, and distances from the usual numbers.
+/// Residuals that a fit minimises: errors, and distances from the usual numbers.
 void misses_of(const MachineProfile& base, const ContentionGrid& points, const ContentionVector& at,
                std::vector<double>& misses) {
   misses.clear();
@@ -49,8 +50,8 @@ double cost_of(const MachineProfile& base, const ContentionGrid& points,
   return sum;
 }
 
-/// Rates have kinks where a link fills up, at which derivatives mislead: tries each number alone,
-/// in ever smaller steps.
+/// Improves `at` by changing each number alone in ever smaller steps, since derivatives mislead at
+/// the kinks where a link fills up.
 void polish(const MachineProfile& base, const ContentionGrid& points, const ContentionVector& start,
             ContentionVector& at) {
   double best = cost_of(base, points, start, at);
@@ -73,7 +74,7 @@ void polish(const MachineProfile& base, const ContentionGrid& points, const Cont
   }
 }
 
-/// `base` has lone rates.
+/// Fits parameters; `base` has the rates of lanes alone.
 ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid& points,
                                 UpdateCurve curve) {
   const auto errors = [&](const ContentionVector& at, std::vector<double>& misses) {
@@ -95,7 +96,7 @@ ContentionVector fit_parameters(const MachineProfile& base, const ContentionGrid
   return best;
 }
 
-/// Whether the curve of `fitted` describes the rates alone of `points`.
+/// Whether the curve of `fitted` describes the optimizer's rates alone in `points`.
 bool describes_updates(const MachineProfile& fitted, const ContentionGrid& points) {
   double sum = 0;
   std::size_t count = 0;

@@ -14,13 +14,13 @@ using sim::JsonObject;
 
 constexpr const char* kSchema = "sluice/contention/1";
 
-Json to_json(const Fact& rate, const std::vector<double>& rounds) {
+Json to_json(const Fact& rate, const std::vector<double>& repetitions) {
   Json json = {{"value", rate.value}, {"deviation", rate.deviation}, {"count", rate.count}};
-  if (!rounds.empty()) json["rounds"] = rounds;
+  if (!repetitions.empty()) json["rounds"] = repetitions;
   return json;
 }
 
-Fact to_rate(const JsonObject& point, const char* key, std::vector<double>& rounds) {
+Fact to_rate(const JsonObject& point, const char* key, std::vector<double>& repetitions) {
   Fact rate{
       .value = 0, .deviation = 0, .count = 0, .source = planner::Source::measured, .note = {}};
   if (!point.has(key)) return rate;
@@ -31,7 +31,7 @@ Fact to_rate(const JsonObject& point, const char* key, std::vector<double>& roun
   rate.count = json.find_integer("count").value_or(1);
   if (rate.value <= 0) json.fail("value", "must be positive");
   if (rate.deviation < 0) json.fail("deviation", "must not be negative");
-  if (json.has("rounds")) rounds = json.numbers("rounds");
+  if (json.has("rounds")) repetitions = json.numbers("rounds");
   return rate;
 }
 
@@ -55,16 +55,17 @@ std::string to_json_text(const ContentionGrid& grid) {
   Json json = {{"schema", kSchema}, {"points", Json::array()}};
   for (const ContentionPoint& point : grid) {
     Json entry = {{"threads", point.threads}, {"copies", to_string(point.copies)}};
-    if (point.update.value > 0) entry["update_per_s"] = to_json(point.update, point.rounds.update);
-    if (point.h2d.value > 0) entry["h2d_bytes_per_s"] = to_json(point.h2d, point.rounds.h2d);
-    if (point.d2h.value > 0) entry["d2h_bytes_per_s"] = to_json(point.d2h, point.rounds.d2h);
+    if (point.update.value > 0)
+      entry["update_per_s"] = to_json(point.update, point.repetitions.update);
+    if (point.h2d.value > 0) entry["h2d_bytes_per_s"] = to_json(point.h2d, point.repetitions.h2d);
+    if (point.d2h.value > 0) entry["d2h_bytes_per_s"] = to_json(point.d2h, point.repetitions.d2h);
     json["points"].push_back(std::move(entry));
   }
   return json.dump(1) + "\n";
 }
 
 ContentionGrid contention_grid_from_json(const std::string& text, const std::string& where) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kSchema) {
     json.fail("schema", "must be \"" + std::string(kSchema) + "\"");
@@ -77,9 +78,9 @@ ContentionGrid contention_grid_from_json(const std::string& text, const std::str
     point.threads = entry.integer("threads");
     point.copies = planner::parse_choice(entry.text("copies"), entry.where() + ": copies",
                                          {Copies::none, Copies::h2d, Copies::d2h, Copies::both});
-    point.update = to_rate(entry, "update_per_s", point.rounds.update);
-    point.h2d = to_rate(entry, "h2d_bytes_per_s", point.rounds.h2d);
-    point.d2h = to_rate(entry, "d2h_bytes_per_s", point.rounds.d2h);
+    point.update = to_rate(entry, "update_per_s", point.repetitions.update);
+    point.h2d = to_rate(entry, "h2d_bytes_per_s", point.repetitions.h2d);
+    point.d2h = to_rate(entry, "d2h_bytes_per_s", point.repetitions.d2h);
     if (point.threads < 0) entry.fail("threads", "must not be negative");
     if ((point.threads > 0) != (point.update.value > 0)) {
       entry.fail("update_per_s", "is there where threads run, and only there");

@@ -1,5 +1,5 @@
-// What copies and the CPU optimizer reach together on one machine: the grid of measurements that
-// the contention model is fitted to, and its file.
+// Contention grid: rates that copies and the CPU optimizer reach together on one machine, to which
+// the contention model is fitted, and its file.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace sluice::profiler {
 enum class Copies { none, h2d, d2h, both };
 const char* to_string(Copies copies);
 
-/// A point's rates in each round that measured it.
-struct RoundRates {
+/// A point's rates in each repetition that measured it.
+struct RepetitionRates {
   std::vector<double> update, h2d, d2h;
 };
 
-/// Rates that were reached at the same time. Those of what did not run are 0.
+/// Rates that were reached at the same time; 0 for what did not run.
 struct ContentionPoint {
-  std::int64_t threads = 0;  ///< Of the CPU optimizer; 0: it did not run.
+  std::int64_t threads = 0;  ///< Threads of the CPU optimizer; 0 where it did not run.
   Copies copies = Copies::none;
-  planner::Fact update;    ///< Parameters/s.
-  planner::Fact h2d, d2h;  ///< Bytes/s.
-  RoundRates rounds{};     ///< What these are of, where that was kept.
+  planner::Fact update;           ///< Parameters/s of the CPU optimizer.
+  planner::Fact h2d, d2h;         ///< Bytes/s of copies.
+  RepetitionRates repetitions{};  ///< The repetitions behind these rates, where they were kept.
 };
 using ContentionGrid = std::vector<ContentionPoint>;
 
@@ -37,7 +37,7 @@ using ContentionGrid = std::vector<ContentionPoint>;
 
 /// The grid as JSON, "sluice/contention/1", so that it can be fitted again without the machine.
 [[nodiscard]] std::string to_json_text(const ContentionGrid& grid);
-/// Throws BadRequest naming `where` and the field.
+/// Parses a grid. Throws BadRequest naming `where` and the field.
 [[nodiscard]] ContentionGrid contention_grid_from_json(const std::string& text,
                                                        const std::string& where);
 

@@ -11,8 +11,8 @@
 namespace sluice::profiler {
 namespace {
 
-/// Whether something runs alone there (or both directions): facts of their own, which no other
-/// point can stand for.
+/// Whether one thing runs alone at the point, or both directions of copies: a fact that no other
+/// point can replace.
 bool is_fact(const ContentionPoint& point) {
   return point.threads == 0 || point.copies == Copies::none;
 }

@@ -1,4 +1,4 @@
-// A grid of contended rates in two halves, each of which is to predict the other.
+// A contention grid in two halves, each of which is predicted from the other.
 #pragma once
 
 #include <array>
@@ -7,13 +7,14 @@
 
 namespace sluice::profiler {
 
-/// Both halves have all facts; of the update curve, each is also checked without its half.
+/// Points that a half is fitted to and those it predicts, for the grid and for the update curve.
+/// Points where something runs alone are in both halves.
 struct ContentionHalf {
   ContentionGrid fitted, held_out;
   ContentionGrid curve, held_out_of_curve;
 };
 
-/// Throws BadRequest where the grid lacks what a fit needs (fit_contention).
+/// Splits a grid. Throws BadRequest where it lacks what a fit needs (fit_contention).
 [[nodiscard]] std::array<ContentionHalf, 2> halve(const ContentionGrid& grid);
 
 }  // namespace sluice::profiler

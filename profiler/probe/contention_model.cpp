@@ -29,7 +29,7 @@ std::vector<sim::FrozenUse> bound_uses(const planner::TaskCost& cost,
   return uses;
 }
 
-/// The lanes' rates, in their order.
+/// Rates of the lanes, in their order.
 std::vector<double> shared_rates(const planner::ProfileCostModel& model,
                                  const std::vector<BusyLane>& lanes, std::int64_t threads) {
   const auto links = model.links();

@@ -9,13 +9,13 @@
 namespace sluice::profiler {
 
 struct ContentionRates {
-  double update = 0;        ///< Parameters/s; 0 where threads is 0.
-  double h2d = 0, d2h = 0;  ///< Bytes/s; 0 where the copies have none.
+  double update = 0;        ///< Parameters/s; 0 for 0 threads.
+  double h2d = 0, d2h = 0;  ///< Bytes/s; 0 in a direction without copies.
 };
 
-/// What a simulation of such tasks arrives at: costs, weights and uses are those of `model`, lane
-/// interference lowers caps, and rates are shared by sim::FairShare. Whatever the fit predicts is
-/// therefore what predictions of steps will contain.
+/// Rates of a long simulation of these loads: costs, weights and uses are those of `model`,
+/// interference lowers caps, and links are shared by sim::FairShare. So predictions of steps
+/// contain exactly what the fit predicts.
 [[nodiscard]] ContentionRates contention_rates(const planner::ProfileCostModel& model,
                                                std::int64_t threads, Copies copies);
 

@@ -13,22 +13,22 @@ namespace {
 using planner::Fact;
 using planner::MachineProfile;
 
-constexpr double kUpdateDram = 28;  ///< 12 bytes of state both ways and 4 of gradient.
+constexpr double kUpdateDram = 28;  ///< 12 bytes of state in both directions and 4 of gradient.
 
 constexpr std::array<Fact MachineProfile::*, 5> kFacts = {
     &MachineProfile::dram, &MachineProfile::h2d_dram, &MachineProfile::d2h_dram,
     &MachineProfile::h2d_weight, &MachineProfile::d2h_weight};
 
-/// A factor of interference that is fitted; `end`: of those that change with the optimizer's
-/// threads, the one at the fewest or the most.
+/// A fitted interference factor; `end` chooses, for factors that change with the optimizer's
+/// threads, the one at the fewest or the one at the most threads.
 enum class End { any, fewest, most };
 struct Pair {
   const char* on;
   const char* from;
   End end;
-  double usual;  ///< Means of three hosts with an H200 (docs/design/contention.md).
+  double usual;  ///< Mean over three hosts with an H200 (docs/design/contention.md).
 };
-/// What the profile's duplex rates say is usual.
+/// Stands for the factor that the profile's duplex rates imply.
 constexpr double kDuplex = 0;
 constexpr std::array<Pair, 8> kPairs = {{{"cpu", "h2d", End::fewest, 0.90},
                                          {"cpu", "h2d", End::most, 0.85},
@@ -39,15 +39,16 @@ constexpr std::array<Pair, 8> kPairs = {{{"cpu", "h2d", End::fewest, 0.90},
                                          {"h2d", "d2h", End::any, kDuplex},
                                          {"d2h", "h2d", End::any, kDuplex}}};
 
-/// Of the curve of saturation: rate of one thread, threads at the knee, sharpness.
+/// Numbers of the curve of saturation: rate of one thread, threads at the knee, sharpness.
 constexpr std::size_t kCurve = 3;
 
-/// Of the same hosts: room in memory over what the optimizer takes alone, bytes of it a byte
-/// copied down and up, and sharing weights with which the optimizer never waits for memory.
+/// Usual values, means over three hosts with an H200: capacity of memory over the optimizer's use
+/// alone, memory bytes per byte copied in each direction, and sharing weights with which the
+/// optimizer never waits for memory.
 constexpr std::array<double, 5> kUsual = {1.9, 3.7, 1.3, 0.25, 4};
 
-/// Standard deviation of a factor's logarithm between machines. Bytes of memory may be of another
-/// make, and weights matter only where memory is full: they have none.
+/// Standard deviation of a factor's logarithm between machines. Memory traffic may differ by more,
+/// and weights matter only where memory is full: those have no such deviation.
 constexpr double kFactorSpread = 0.05;
 
 std::int64_t threads_at(End end, const MachineProfile& profile) {
@@ -55,7 +56,7 @@ std::int64_t threads_at(End end, const MachineProfile& profile) {
   return end == End::fewest ? profile.update.begin()->first : profile.update.rbegin()->first;
 }
 
-/// Sharing weights of copies to and from the device that fits start from.
+/// Sharing weights of copies to and from the device from which fits start.
 constexpr std::array<std::pair<double, double>, 4> kWeights = {
     {{4.0, 4.0}, {1.0, 4.0}, {1.0, 2.0}, {1.0, 1.0}}};
 
@@ -83,7 +84,8 @@ double fastest_update(const MachineProfile& profile) {
   return fastest;
 }
 
-/// A duplex link loses what it loses; what runs beside a copy a little.
+/// Logarithm of the factor by which copies in opposite directions slow each other, by the duplex
+/// rates.
 double duplex_loss(const Fact& alone, const Fact& duplex) {
   const double factor = duplex.value > 0 ? duplex.value / alone.value : 0.97;
   return std::log(std::clamp(factor, 0.3, 0.99));
@@ -108,8 +110,9 @@ ContentionVector usual_numbers(const MachineProfile& profile) {
 
 bool has_curve(const ContentionVector& at) { return at.size() > kFacts.size() + kPairs.size(); }
 
-/// rate(t) = each t / (1 + (t / knee)^p)^(1 / p), of `numbers` log each, log knee and log p: in
-/// proportion to threads until memory is full, at each x knee. The larger p, the sharper the turn.
+/// Sets the update rates to the curve rate(t) = each t / (1 + (t / knee)^p)^(1 / p), where
+/// `numbers` are log each, log knee and log p: in proportion to threads until memory is full, then
+/// at each x knee. The larger p, the sharper the bend.
 void take_curve(MachineProfile& profile, std::span<const double> numbers) {
   const double each = std::exp(numbers[0]), knee = std::exp(numbers[1]), p = std::exp(numbers[2]);
   for (auto& [threads, rate] : profile.update) {
@@ -157,7 +160,7 @@ std::vector<double> unusual(const MachineProfile& profile, const ContentionVecto
   distances.reserve(usual.size());
   for (std::size_t i = kFacts.size(); i < usual.size(); ++i) {
     const double distance = (at[i] - usual[i]) / kFactorSpread;
-    // Cauchy's: a machine that is not like the others is let go.
+    // Cauchy's weight, which ignores the usual numbers for a machine that is not like the others.
     distances.push_back(std::copysign(std::sqrt(std::log1p(distance * distance)), distance));
   }
   return distances;

@@ -1,4 +1,4 @@
-// The numbers of the contention model that are fitted, as a vector of logarithms and as facts of a
+// The fitted parameters of the contention model, as a vector of logarithms and as facts of a
 // profile.
 #pragma once
 
@@ -8,30 +8,29 @@
 
 namespace sluice::profiler {
 
-/// Logarithms, so that every number stays positive and steps are relative.
+/// Logarithms of the parameters, so that every one stays positive and steps are relative.
 using ContentionVector = std::vector<double>;
 
-/// The optimizer's rates alone by threads: as they were measured, or a curve of saturation through
-/// them all, on which the noise of one point tells little.
+/// Model of the optimizer's rates alone by threads: the measured ones, or a curve of saturation
+/// through all of them, which smooths the noise of single points.
 enum class UpdateCurve { measured, saturating };
 
-/// Where fits start: as many points as are worth trying, the usual numbers first, then those with
-/// the firmest copies: how firm a copy is shows only where it is not firm enough. `profile` has
-/// links and update curve.
+/// Starts of the fit: the usual numbers first, then those with the largest copy weights, since a
+/// weight shows in rates only where it is too low. `profile` has links and update curve.
 [[nodiscard]] std::vector<ContentionVector> contention_starts(
     const planner::MachineProfile& profile, UpdateCurve curve);
 
-/// How far the factors of `at` are from the usual ones, in standard deviations between machines;
-/// far ones count for less, sqrt(log(1 + d^2)) in place of d.
+/// Distance of the factors of `at` from the usual ones, in standard deviations between machines;
+/// far ones count less: sqrt(log(1 + d^2)) in place of d.
 [[nodiscard]] std::vector<double> unusual(const planner::MachineProfile& profile,
                                           const ContentionVector& at);
 
-/// `profile` with the parameters `at`; factors of interference are at most 1. Where `at` has a
-/// curve of saturation, the profile's update rates are of it.
+/// `profile` with the parameters `at`; interference factors are at most 1. Where `at` has a curve
+/// of saturation, the profile's update rates come from it.
 [[nodiscard]] planner::MachineProfile with_parameters(planner::MachineProfile profile,
                                                       const ContentionVector& at);
 
-/// States deviation and count of every parameter of `profile`, which lies at `at`.
+/// Sets deviation and count of every fitted parameter of `profile`.
 void state_deviations(planner::MachineProfile& profile, const ContentionVector& deviations,
                       std::int64_t count);
 

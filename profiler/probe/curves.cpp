@@ -10,7 +10,7 @@ namespace {
 
 using planner::Fact;
 
-constexpr double kShort = 1 << 20;  ///< Bytes of a copy that its latency still rules.
+constexpr double kShort = 1 << 20;  ///< Bytes of the longest copy that its latency dominates.
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -36,7 +36,7 @@ Fact rate_of_shapes(const std::vector<Fact>& rates, const std::string& note) {
   return fact;
 }
 
-Fact mean_of_ways(const Fact& down, const Fact& up) {
+Fact mean_of_directions(const Fact& down, const Fact& up) {
   Fact both = down;
   both.value = (down.value + up.value) / 2;
   both.deviation = std::hypot(std::max(down.deviation, up.deviation), (down.value - up.value) / 2);

@@ -1,4 +1,4 @@
-// Measured points made into the numbers of a profile.
+// Turns measured points into the facts of a profile.
 #pragma once
 
 #include <optional>
@@ -17,28 +17,28 @@ struct SizedRate {
   planner::Fact rate;
 };
 
-/// Points of a curve in `size`: of the rates within each quarter of a decade the median, at the
-/// geometric mean of their sizes; the deviation covers how much shapes of one size differ.
+/// Points of a curve in `size`: the median of the rates within each quarter of a decade, at the
+/// geometric mean of their sizes; the deviation includes the difference between shapes of one size.
 [[nodiscard]] std::vector<planner::CurvePoint> curve_of(std::vector<SizedRate> rates,
                                                         const std::string& note);
 
-/// One number for what both ways of a link have: their mean, with the difference in its deviation.
-[[nodiscard]] planner::Fact mean_of_ways(const planner::Fact& down, const planner::Fact& up);
+/// One fact for both directions of a link: their mean, with the difference in its deviation.
+[[nodiscard]] planner::Fact mean_of_directions(const planner::Fact& down, const planner::Fact& up);
 
-/// One number for rates of several shapes: their median, with the deviation among them.
+/// One fact for rates of several shapes: their median, with the deviation among them.
 [[nodiscard]] planner::Fact rate_of_shapes(const std::vector<planner::Fact>& rates,
                                            const std::string& note);
 
-/// Copies take latency + bytes / rate (Hockney 1994): the latency, from the seconds of copies of at
-/// most 1 MiB, `rate` being that of long ones. None where there is no such copy.
+/// Latency of copies, which take latency + bytes / rate (Hockney 1994), from the seconds of copies
+/// of at most 1 MiB; `rate` is that of long copies. None where there is no such copy.
 [[nodiscard]] std::optional<planner::Fact> copy_latency(const std::vector<SizedRate>& copies,
                                                         double rate);
 
-/// Events a second among `ends` (ascending instants, seconds) within [from, to], by the first and
-/// the last of them there; 0 where fewer than two are.
+/// Events per second among `ends` (ascending instants in seconds) within [from, to], between the
+/// first and the last of them there; 0 for fewer than two.
 [[nodiscard]] double rate_within(const std::vector<double>& ends, double from, double to);
 
-/// The speed beside something else over the speed alone, at most 1. Both have samples above 0.
+/// Speed beside something else over speed alone, at most 1. Both have samples above 0.
 [[nodiscard]] planner::Fact speed_ratio(const Samples& alone, const Samples& beside,
                                         const std::string& note);
 

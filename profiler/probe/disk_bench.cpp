@@ -16,20 +16,21 @@
 namespace sluice::profiler {
 namespace {
 
-using engine::Way;
+using engine::Direction;
 
 constexpr int kSlices = 6;
 constexpr int kLastingSlices = 60;
 constexpr std::array kDepths = {4U, 8U, 16U, 32U, 64U, 128U};
-/// A depth that reaches so much of the best is enough: less is in flight when something fails.
+/// Share of the best rate at which a smaller depth is enough: less is in flight when something
+/// fails.
 constexpr double kEnoughOfBest = 0.97;
 
-/// The fewest blocks in flight that move about as much, both ways at once, as any.
+/// The fewest blocks in flight that move about as much, in both directions at once, as any number.
 unsigned best_depth(const ScratchFile& file, Seconds budget) {
   std::array<double, kDepths.size()> together{};
   for (std::size_t i = 0; i < kDepths.size(); ++i) {
     for (const Samples& each :
-         rates_at_once(file, {Way::read, Way::write}, kDepths[i], budget, 2)) {
+         rates_at_once(file, {Direction::read, Direction::write}, kDepths[i], budget, 2)) {
       together[i] += median(each);
     }
   }
@@ -39,7 +40,8 @@ unsigned best_depth(const ScratchFile& file, Seconds budget) {
   return kDepths[static_cast<std::size_t>(enough - together.begin())];
 }
 
-/// "went on at 2.45 GB/s together for 180 s", or when that fell and to what.
+/// The lasting rate as text, such as "went on at 2.45 GB/s together for 180 s", or when it fell and
+/// to what.
 std::string lasting_text(const LastingRate& together, std::size_t slices, Seconds lasting) {
   const double now = median(together.lasting) / 1e9;
   if (!together.first) {
@@ -59,11 +61,11 @@ void require_room(const std::filesystem::path& folder, Bytes size, Bytes availab
                          " are free: state less, or probe another drive (--disk-path)");
 }
 
-/// Both ways at once for so long, and from what they fell to on.
+/// Measures both directions at once for `lasting`, and takes the rates after a fall.
 void measure_lasting(const ScratchFile& file, unsigned depth, Seconds lasting,
                      const std::string& how, DiskRates& found) {
   std::vector<Samples> each =
-      rates_at_once(file, {Way::read, Way::write}, depth, lasting, kLastingSlices);
+      rates_at_once(file, {Direction::read, Direction::write}, depth, lasting, kLastingSlices);
   Samples sums(each[0].size());
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = each[0][i] + each[1][i];
   const LastingRate together = lasting_rate(sums);
@@ -150,22 +152,23 @@ DiskRates measure_disk(const DiskBenchOptions& options) {
                                 .deviation = 0,
                                 .count = static_cast<std::int64_t>(kDepths.size()),
                                 .source = planner::Source::measured,
-                                .note = "blocks of 256 KiB, each way, through io_uring"};
+                                .note = "blocks of 256 KiB, each direction, through io_uring"};
     how += "io_uring, " + std::to_string(depth) + " blocks of 256 KiB in flight, sustained";
   } else {
     how += "4 threads, blocks of 256 KiB, sustained";
   }
-  const auto alone = [&](Way way) {
+  const auto alone = [&](Direction direction) {
     file.flush();
-    return measured_fact(rates_at_once(file, {way}, depth, options.budget, kSlices).front(), how);
+    return measured_fact(rates_at_once(file, {direction}, depth, options.budget, kSlices).front(),
+                         how);
   };
   const bool lasting = options.drive.lasting > Seconds(0);
   if (lasting) measure_lasting(file, depth, options.drive.lasting, how, found);
-  found.write = alone(Way::write);
-  found.read = alone(Way::read);
+  found.write = alone(Direction::write);
+  found.read = alone(Direction::read);
   if (!lasting) {
     const std::vector<Samples> beside =
-        rates_at_once(file, {Way::read, Way::write}, depth, options.budget, kSlices);
+        rates_at_once(file, {Direction::read, Direction::write}, depth, options.budget, kSlices);
     found.read_beside = measured_fact(beside[0], how + ", while writing");
     found.write_beside = measured_fact(beside[1], how + ", while reading");
   }

@@ -1,4 +1,4 @@
-// Lanes that read a file and write it for as long as it takes, as those of a run do.
+// Lanes that read and write a file continuously, as those of a run do.
 #pragma once
 
 #include <atomic>
@@ -13,11 +13,12 @@
 
 namespace sluice::profiler {
 
-/// A file of whole pieces, written once, past the page cache where the file system lets it be;
-/// without a name once it is open.
+/// A file of whole pieces, written once, unlinked once it is open; past the page cache where the
+/// file system allows it.
 class ScratchFile {
  public:
-  /// Throws EnvironmentError naming the folder and what the system said.
+  /// Creates a file of `size` in `folder` and writes it once. Throws EnvironmentError naming the
+  /// folder and what the system said.
   ScratchFile(const std::filesystem::path& folder, Bytes size);
   ~ScratchFile();
   ScratchFile(const ScratchFile&) = delete;  // Owns the descriptor.
@@ -26,10 +27,10 @@ class ScratchFile {
   [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] Bytes size() const;
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  /// Of the next piece to read or to write, one behind the other through all parts of a probe:
-  /// what was just moved may come from somebody's cache. Readers begin half a file away.
-  [[nodiscard]] std::int64_t next_offset(engine::Way way) const;
-  /// What earlier parts wrote is on the drive, and not in the way of the next one.
+  /// Offset of the next piece to read or to write. Pieces follow each other through all parts of a
+  /// probe, since a cache may hold what was just moved; readers begin half a file away.
+  [[nodiscard]] std::int64_t next_offset(engine::Direction direction) const;
+  /// Waits until the drive holds what was written, so that it does not slow the next part.
   void flush() const;
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -40,14 +41,15 @@ class ScratchFile {
   int descriptor_ = -1;
   bool direct_ = false;
   std::int64_t pieces_ = 1;
-  mutable std::atomic<std::int64_t> read_{0}, written_{0};  ///< Pieces, by all lanes so far.
+  mutable std::atomic<std::int64_t> read_{0}, written_{0};  ///< Pieces moved by all lanes so far.
 };
 
-using Ways = std::vector<engine::Way>;
+using Directions = std::vector<engine::Direction>;
 
-/// Bytes/s of all `ways` at once, a lane each, over slices of the budget, the first left out.
-/// `depth`: blocks in flight each way.
-[[nodiscard]] std::vector<Samples> rates_at_once(const ScratchFile& file, const Ways& ways,
-                                                 unsigned depth, Seconds budget, int slices);
+/// Samples of the bytes/s of all `directions` at once, with a lane each, over slices of the budget,
+/// the first left out. `depth` is the number of blocks in flight in each direction.
+[[nodiscard]] std::vector<Samples> rates_at_once(const ScratchFile& file,
+                                                 const Directions& directions, unsigned depth,
+                                                 Seconds budget, int slices);
 
 }  // namespace sluice::profiler

@@ -6,13 +6,14 @@
 namespace sluice::profiler {
 namespace {
 
-/// Samples on each side of a fall, and the part of all that they are: a drive hesitates for a few.
+/// Smallest number of samples on each side of a fall, smallest part of all samples there (1 /
+/// kLeastPart), and the largest ratio that is a fall.
 constexpr std::size_t kLeast = 3;
 constexpr std::size_t kLeastPart = 10;
 constexpr double kFall = 0.9;
 constexpr double kDeviations = 3;
 
-/// Sum of the squared distances from their mean.
+/// Sum of the squared distances from the mean.
 double scatter(Samples::const_iterator begin, Samples::const_iterator end) {
   double sum = 0, squares = 0;
   for (auto each = begin; each != end; ++each) {

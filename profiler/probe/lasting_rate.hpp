@@ -1,4 +1,4 @@
-// What a rate goes on at, where it falls after a while.
+// The lasting part of a rate that falls after a while.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace sluice::profiler {
 
-/// Samples of equal times, split where a fall explains them best.
+/// Samples of equal times, split at the fall of the rate that explains them best.
 struct LastingRate {
-  Samples lasting;              ///< From the fall on; all of them where there is none.
-  std::optional<double> first;  ///< The median before the fall; none where there is none.
-  std::size_t fell_after = 0;   ///< Samples before it.
+  Samples lasting;              ///< Samples from the fall on; all of them where there is no fall.
+  std::optional<double> first;  ///< Median before the fall; none where there is no fall.
+  std::size_t fell_after = 0;   ///< Number of samples before the fall.
 };
 
-/// A fall is by a tenth or more, stands out of the scatter of both sides, and has at least three
-/// samples and a tenth of all on each. Drives and those who lend them take more at first than they
-/// go on with: a cache of faster cells, or a burst that is allowed.
+/// Finds a fall of a rate: by a tenth or more, beyond the scatter of both sides, with at least
+/// three samples and a tenth of all on each side. Drives and rented disks take more at first than
+/// they go on with: a cache of faster cells, or an allowed burst.
 [[nodiscard]] LastingRate lasting_rate(const Samples& samples);
 
 }  // namespace sluice::profiler

@@ -43,7 +43,7 @@ UpdateBench::UpdateBench(std::int64_t parameters, int threads, ProbeMemory* supp
     for (std::int64_t i = begin; i < end; ++i) {
       const auto at = static_cast<std::size_t>(i);
       const std::uint64_t bits = mixed(static_cast<std::uint64_t>(i));
-      // Within 0.01 .. 0.04 of either sign, and gradients of some thousandths; never zero.
+      // Weights within 0.01 to 0.04 of either sign, and gradients of some thousandths; never zero.
       high_.as<std::uint16_t>()[at] = static_cast<std::uint16_t>(0x3C00U | (bits & 0x80FFU));
       low_.as<std::uint16_t>()[at] = static_cast<std::uint16_t>(bits >> 16U);
       const auto whole = static_cast<float>((bits >> 32U) & 0xFFFFU);
@@ -85,7 +85,7 @@ void triad_tile(float* a, const float* b, const float* c, std::int64_t n) {
   for (; i < n; ++i) a[i] = b[i] + kScale * c[i];
 }
 
-/// Sum of n words, in as many chains as hide an addition's latency.
+/// Sum of n words in several chains, to hide an addition's latency.
 std::uint64_t sum_tile(const std::uint64_t* words, std::int64_t n) {
   std::array<std::uint64_t, 8> sums{};
   std::int64_t i = 0;
@@ -144,12 +144,12 @@ void DramBench::triad(int threads) {
 }
 
 std::vector<double> hand_off_times(int count) {
-  std::atomic<int> turn{0};
+  std::atomic<int> signal{0};
   std::thread partner([&] {
     for (int i = 0; i < count; ++i) {
-      turn.wait(2 * i);
-      turn.store(2 * i + 2);
-      turn.notify_one();
+      signal.wait(2 * i);
+      signal.store(2 * i + 2);
+      signal.notify_one();
     }
   });
   std::vector<double> times;
@@ -158,9 +158,9 @@ std::vector<double> hand_off_times(int count) {
     // Both sides must be asleep, as lanes are: the pause lets the partner get there.
     std::this_thread::sleep_for(std::chrono::microseconds(200));
     const auto start = std::chrono::steady_clock::now();
-    turn.store(2 * i + 1);
-    turn.notify_one();
-    turn.wait(2 * i + 1);
+    signal.store(2 * i + 1);
+    signal.notify_one();
+    signal.wait(2 * i + 1);
     const Seconds round_trip = std::chrono::steady_clock::now() - start;
     times.push_back(round_trip.count() / 2);
   }

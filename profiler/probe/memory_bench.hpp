@@ -29,12 +29,12 @@ class CopyBench {
 };
 
 /// The 12-byte state of `parameters` and one fused update of it, in arrays that begin at cache
-/// lines, as a unit's do: elsewhere the optimizer takes its slow path.
+/// lines as a unit's do, without which the optimizer takes its slow path.
 class UpdateBench {
  public:
   UpdateBench(std::int64_t parameters, int threads, ProbeMemory* supply = nullptr);
   void update() { update(pool_.threads()); }
-  void update(int threads);  ///< On at most the constructor's threads.
+  void update(int threads);  ///< Updates on at most the constructor's number of threads.
   [[nodiscard]] std::int64_t parameters() const { return parameters_; }
 
  private:
@@ -43,18 +43,19 @@ class UpdateBench {
   engine::ThreadPool pool_;
 };
 
-/// What host memory gives to plain loops: the yardstick of the optimizer.
+/// Rates of host memory under plain loops, to compare the optimizer with.
 class DramBench {
  public:
-  /// Three arrays of `bytes` each.
+  /// Allocates three arrays of `bytes` each.
   DramBench(Bytes bytes, int threads, ProbeMemory* supply = nullptr);
   void read(int threads);   ///< Reads one array.
-  void triad(int threads);  ///< a = b + s c, stores past the caches.
+  void triad(int threads);  ///< Computes a = b + s c with stores past the caches.
   [[nodiscard]] double read_bytes() const {
     return static_cast<double>(a_.as<float>().size_bytes());
   }
   [[nodiscard]] double triad_bytes() const { return 3 * read_bytes(); }
-  [[nodiscard]] std::uint64_t sum() const { return sum_; }  ///< Keeps reads from being left out.
+  /// Keeps the compiler from leaving reads out.
+  [[nodiscard]] std::uint64_t sum() const { return sum_; }
 
  private:
   AlignedMemory a_, b_, c_;

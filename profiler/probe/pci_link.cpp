@@ -11,7 +11,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// PCI Express generation of "32.0 GT/s PCIe"; 0 for what is no such rate.
+/// PCI Express generation by GT/s, such as 5 for "32.0 GT/s PCIe"; 0 for other rates.
 int generation_of(double transfers) {
   constexpr std::array kRates = {2.5, 5.0, 8.0, 16.0, 32.0, 64.0};
   for (std::size_t i = 0; i < kRates.size(); ++i) {

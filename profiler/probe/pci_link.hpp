@@ -1,4 +1,4 @@
-// The PCI Express link of a device as Linux found it, and the memory node it hangs on.
+// The PCI Express link of a device as Linux reports it, and its memory node.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,18 @@
 namespace sluice::profiler {
 
 struct PciLink {
-  int generation = 0, width = 0;  ///< Now: an idle GPU lowers its generation.
+  int generation = 0, width = 0;  ///< Current values; an idle GPU lowers its generation.
   int best_generation = 0, best_width = 0;
-  std::optional<int> numa_node;  ///< None where the system has one or does not say.
+  /// Memory node of the device; none where the system has only one or does not say.
+  std::optional<int> numa_node;
 };
 
-/// `bus_id` as CUDA writes it ("0000:1A:00.0"). None where the system does not say.
+/// The link of a device; `bus_id` as CUDA writes it ("0000:1A:00.0"). None where the system does
+/// not say.
 [[nodiscard]] std::optional<PciLink> pci_link(const SystemFiles& files, const std::string& bus_id);
 
-/// Asked while copies run. A warning where the link runs below its best, or where memory lies on
-/// several nodes: then what was measured holds for the node this process runs on.
+/// Warnings about a link that runs below its best, or about memory on several nodes: the
+/// measurements then hold for the node that this process runs on. To be called while copies run.
 [[nodiscard]] Findings examine_link(const std::optional<PciLink>& link, std::size_t numa_nodes);
 
 }  // namespace sluice::profiler

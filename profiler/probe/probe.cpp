@@ -14,10 +14,10 @@
 #include "planner/costs/profile_rates.hpp"
 #include "profiler/doctor/system_files.hpp"
 #include "profiler/probe/block_bench.hpp"
-#include "profiler/probe/company.hpp"
 #include "profiler/probe/disk_bench.hpp"
 #include "profiler/probe/memory_bench.hpp"
 #include "profiler/probe/sampling.hpp"
+#include "profiler/probe/speed_beside.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -34,7 +34,8 @@ class HostProbe {
         disk_{.drive = disk, .file = 1_GiB, .budget = Seconds(1)},
         progress_(progress),
         profile_(planner::here_estimate()) {
-    // A name of its own: the estimate and the measurement are two machines to calibration.
+    // The measured machine has another name than the estimated one: for calibration they are two
+    // machines.
     profile_.name = SystemFiles().cpu_model().value_or("host");
     if (depth == ProbeDepth::quick) {
       disk_.file = 128_MiB;
@@ -50,7 +51,7 @@ class HostProbe {
     block_kernels();
     optimizer();
     hand_off();
-    company();
+    interference();
     disk();
     return profile_;
   }
@@ -65,10 +66,10 @@ class HostProbe {
   void block_kernels();
   void optimizer();
   void hand_off();
-  void company();
+  void interference();
   void disk();
 
-  Seconds unit_;  ///< Time for one number.
+  Seconds unit_;  ///< Time to measure one number.
   DiskBenchOptions disk_;
   ProbeProgress progress_;
   MachineProfile profile_;
@@ -124,7 +125,7 @@ void HostProbe::products() {
                                      planner::format_rate(FlopsPerSecond(best))));
 }
 
-/// Seconds the profile's curve gives the matrix products of `work`.
+/// Seconds of the matrix products of `work` by the profile's curve.
 double product_seconds(const MachineProfile& profile, const planner::Work& work) {
   double seconds = 0;
   for (const planner::Gemm& gemm : work.gemms) {
@@ -157,7 +158,7 @@ void HostProbe::block_kernels() {
     const double flops = attention_flops(work_of(longer.job(), pass, 1)) -
                          attention_flops(work_of(shorter.job(), pass, 1));
     Samples differences;
-    for (int turn = 0; turn < 5; ++turn) {
+    for (int i = 0; i < 5; ++i) {
       const double slow =
           median(time_repeatedly(Timer::thread, unit_ / 8, [&] { (longer.*run)(); }));
       const double fast =
@@ -244,7 +245,7 @@ void HostProbe::hand_off() {
                            planner::format_rate(pace.bandwidth)));
 }
 
-void HostProbe::company() {
+void HostProbe::interference() {
   BlockBench block(block_job({}));
   UpdateBench update(2'000'000, 1);
   CopyBench copy(1_MiB, 1);

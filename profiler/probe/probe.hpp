@@ -11,17 +11,18 @@
 namespace sluice::profiler {
 
 enum class ProbeDepth {
-  quick,  ///< About eight seconds: wider deviations.
-  full,   ///< Twenty to thirty seconds on two cores.
+  quick,  ///< Takes about eight seconds; deviations are wider.
+  full,   ///< Takes twenty to thirty seconds on two cores.
 };
 
-/// Told once a part has been measured: what, and what came out.
+/// Called once a part has been measured, with its name and result.
 using ProbeProgress = std::function<void(const std::string& part, const std::string& result)>;
 
-/// Every kernel is timed through the code that a run calls (docs/design/host-backend.md), with
-/// random operands, as the median of repetitions. What the host backend sets and does not measure
-/// (arena size, link bandwidth, copy latency) is taken from planner::here_estimate(), and so are
-/// the disk's rates where `disk` cannot be measured, which `progress` is told.
+/// Probes the host backend. Every kernel is timed through the code that a run calls
+/// (docs/design/host-backend.md), with random operands, as the median of repetitions. What the host
+/// backend sets and does not measure (arena size, link bandwidth, copy latency) comes from
+/// planner::here_estimate(), and so do the disk's rates where `disk` cannot be measured, which
+/// `progress` is told.
 [[nodiscard]] planner::MachineProfile probe_host(ProbeDepth depth, const ProbeProgress& progress,
                                                  const ProbedDisk& disk);
 

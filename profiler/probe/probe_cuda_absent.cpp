@@ -1,4 +1,4 @@
-// A build without CUDA.
+// The probe of a GPU in a build without CUDA.
 #include "engine/backends/backend.hpp"
 #include "profiler/probe/probe_cuda.hpp"
 #include "sim/error.hpp"

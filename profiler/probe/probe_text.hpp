@@ -1,22 +1,22 @@
-// What the probe prints of its parts.
+// Texts that the probe prints of its parts.
 #pragma once
 
 #include <span>
 #include <string>
 #include <vector>
 
-#include "profiler/probe/company_rates.hpp"
 #include "profiler/probe/curves.hpp"
+#include "profiler/probe/load_mix_rates.hpp"
 
 namespace sluice::profiler {
 
-/// "4.0 KiB 1.55 GB/s, 64 KiB 17.3 GB/s, ..."
+/// Rates by size, such as "4.0 KiB 1.55 GB/s, 64 KiB 17.3 GB/s, ...".
 [[nodiscard]] std::string sizes_text(const std::vector<SizedRate>& copies);
 
-/// One line a company: what ran, and what each reached.
-[[nodiscard]] std::string companies_text(const std::vector<CompanySamples>& samples);
+/// One line for each load mix: what ran, and the rate that each load reached.
+[[nodiscard]] std::string load_mixes_text(const std::vector<LoadMixSamples>& samples);
 
-/// "55.4 GB/s +- 0.2"
+/// A rate with its deviation, such as "55.4 GB/s +- 0.2".
 [[nodiscard]] std::string with_deviation(const planner::Fact& rate, const char* unit, double scale);
 
 }  // namespace sluice::profiler

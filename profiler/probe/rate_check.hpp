@@ -1,4 +1,4 @@
-// How far a contention model is from measured rates, one by one and by kind.
+// Errors of a contention model against measured rates, one by one and by kind.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace sluice::profiler {
 enum class ContendedRate { update, h2d, d2h };
 const char* to_string(ContendedRate rate);
 
-/// One measured rate and what the model says of it.
+/// One measured rate and the model's prediction of it.
 struct RateCheck {
   std::int64_t threads;
   Copies copies;
@@ -23,21 +23,23 @@ struct RateCheck {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// Targets on points that were not fitted, for each of the three rates.
+/// Targets for the mean and the worst error on points that were not fitted, for each of the three
+/// rates.
 inline constexpr double kContentionMean = 0.02;
 inline constexpr double kContentionWorst = 0.05;
 
-/// Errors of one rate.
+/// Errors of one kind of rate.
 struct RateResiduals {
   ContendedRate rate;
   std::size_t count = 0;
-  double mean = 0;                 ///< Of the absolute relative errors.
-  std::optional<RateCheck> worst;  ///< None where there is no point.
+  double mean = 0;  ///< Mean of the absolute relative errors.
+  /// The point with the largest error; none where there is no point.
+  std::optional<RateCheck> worst;
   [[nodiscard]] bool holds() const;
 };
 [[nodiscard]] std::vector<RateResiduals> residuals(const std::vector<RateCheck>& checks);
 
-/// The rates that `points` have against those of `profile`'s model.
+/// The rates of `points` with the predictions of `profile`'s model.
 [[nodiscard]] std::vector<RateCheck> checks_of(const planner::MachineProfile& profile,
                                                const ContentionGrid& points);
 

@@ -1,4 +1,4 @@
-// Repeated timing: medians with their spread, of work that is done until a time is used up.
+// Repeated timing: medians with their spread, of work that is repeated until a time is used up.
 #pragma once
 
 #include <time.h>
@@ -18,8 +18,8 @@ using Samples = std::vector<double>;
 
 enum class Timer {
   wall,
-  /// Processor time of the calling thread: for work of one thread, the same on a quiet machine, and
-  /// unmoved by what else runs on a busy one.
+  /// Processor time of the calling thread. For work of one thread it equals wall time on a quiet
+  /// machine, and is not affected by other work on a busy one.
   thread,
 };
 
@@ -30,7 +30,7 @@ enum class Timer {
 }
 
 /// Seconds of each call of `work`, after one that is not counted, until `budget` of wall time is
-/// used up; at least three, at most 1000.
+/// used up; at least three calls, at most 1000.
 template <class Work>
 [[nodiscard]] Samples time_repeatedly(Timer timer, Seconds budget, Work&& work) {
   work();
@@ -46,7 +46,7 @@ template <class Work>
   return samples;
 }
 
-/// A measured fact: the median of `samples`.
+/// The median of `samples` as a measured fact.
 [[nodiscard]] inline planner::Fact measured_fact(const Samples& samples, std::string note) {
   return {.value = median(samples),
           .deviation = robust_deviation(samples),
@@ -55,7 +55,7 @@ template <class Work>
           .note = std::move(note)};
 }
 
-/// A measured rate: `amount` over each sample's seconds.
+/// The rate `amount` over each sample's seconds, as a measured fact.
 [[nodiscard]] inline planner::Fact measured_rate(double amount, Samples samples, std::string note) {
   for (double& sample : samples) sample = amount / std::max(sample, 1e-9);
   return measured_fact(samples, std::move(note));

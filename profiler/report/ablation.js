@@ -1,5 +1,5 @@
-// What an experiment says: effects, curves over a factor, where steps go, every measured step.
-/** "8 GiB", "0.5x" or "1024" as a number; none where a level is a name. */
+// Sections of an experiment: effects, curves over a factor, where steps go, every measured step.
+/** A level such as "8 GiB", "0.5x" or "1024" as a number; null where it is a name. */
 function numberOf(level) {
   const found = /^([0-9.]+(?:e[+-]?[0-9]+)?)\s*([KMGT]i?B|[kMGT]B\/s|B|x|k|K)?$/.exec(level.trim());
   if (!found) return null;
@@ -8,9 +8,9 @@ function numberOf(level) {
   return Number(found[1]) * (unit.includes("i") ? binary[unit[0]] : sizes[unit[0]] || 1);
 }
 
-/** A factor's first level that any cell fits with: what the others are compared with. */
+/** A factor's first level with which any cell fits; the others are compared with it. */
 const baseLevel = (index) => data.experiment.factors[index].levels.find((level) => data.cells.some((cell) => cell.fits && cell.levels[index] === level));
-/** The cell that differs from `cell` in factor `index` alone and has the level compared with there. */
+/** The cell that differs from `cell` in factor `index` alone, where it has the level to compare with. */
 const baseOf = (cell, index) => data.cells.find((other) => other.levels[index] === baseLevel(index) && other.levels.every((level, i) => i === index || level === cell.levels[i]));
 
 function drawEffects() {

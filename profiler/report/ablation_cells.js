@@ -1,7 +1,7 @@
 // The cells of an experiment, one a row: predicted beside measured.
 const kPredicted = "--orange", kMeasured = "--blue";
 const speedOf = (cell) => cell.fits ? cell.tokens_per_s : null;
-/** Tokens a second where a step takes that long. */
+/** Tokens a second of steps of that length. */
 const speedAt = (cell, time) => cell.tokens_per_s * cell.step_s / time;
 const measuredSpeed = (cell) => cell.fits && cell.measured ? speedAt(cell, cell.measured.median_s) : null;
 

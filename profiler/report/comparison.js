@@ -1,4 +1,4 @@
-// Predicted beside measured, by task kind and by lane.
+// Tables of predicted beside measured times, by task kind and by lane.
 function drawComparison() {
   const kinds = (data.kinds || []).filter((row) => row.measured_s > 0);
   if (!kinds.length) return;

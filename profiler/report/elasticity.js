@@ -1,4 +1,4 @@
-// How much a step would gain from more of what the machine has.
+// Elasticities: how much a step would gain from more of each of the machine's resources.
 function drawElasticities() {
   const rows = [...(data.elasticities || [])].sort((a, b) => a.value - b.value);
   if (!rows.length) return;

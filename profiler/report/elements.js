@@ -30,7 +30,7 @@ function card(parent, name, value, note, tone = "") {
   element(box, "div", {class: "note"}, note);
 }
 
-/** `entries`: [text, custom property of its colour, class of the swatch]. */
+/** A legend; `entries` are [text, custom property of its colour, class of the swatch]. */
 function legend(parent, entries) {
   const box = element(parent, "div", {class: "legend"});
   for (const [name, color, kind] of entries) {
@@ -41,7 +41,7 @@ function legend(parent, entries) {
   return box;
 }
 
-/** Rows above which a table scrolls by itself, under its heads. */
+/** Number of rows above which a table scrolls by itself, under its heads. */
 const kLongTable = 40;
 /**
  * `columns`: {name, text: (row) => string, bar: (cell, row) => void, left: bool}; a column with `bar` draws into its cell. A column
@@ -87,7 +87,7 @@ function table(parent, columns, rows, caption) {
   return made;
 }
 
-/** Buttons of which one is pressed; `choices`: [value, text]. */
+/** A group of buttons of which one is pressed; `choices` are [value, text]. */
 function choice(parent, label, choices, chosen, changed) {
   const group = element(parent, "div", {class: "switch", role: "group", "aria-label": label});
   const press = (value) => {

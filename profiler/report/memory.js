@@ -1,6 +1,6 @@
 // Memory over the step, a chart a tier; and what was reserved and used.
 const kPartColors = ["--blue", "--green", "--orange", "--sky", "--vermilion", "--pink", "--yellow", "--purple", "--wine", "--slate"];
-/** A part has one colour in every tier. */
+/** Colour of a part, the same in every tier. */
 const partColors = new Map();
 function partColor(part) {
   if (!partColors.has(part)) partColors.set(part, kPartColors[partColors.size % kPartColors.length]);

@@ -16,7 +16,7 @@ struct Change {
   std::int64_t bytes;
 };
 
-/// When the tasks of a live range run, first start to last end.
+/// Time of a live range's tasks, from first start to last end.
 std::optional<Recorder::Span> span_of(const planner::LiveRange& range,
                                       const std::vector<Recorder::Span>& spans) {
   std::optional<Recorder::Span> whole;
@@ -37,7 +37,7 @@ std::int64_t total(const MemoryUse& use, std::size_t instant) {
   return sum;
 }
 
-/// Parts that never change first, then larger ones first.
+/// Sorts parts: those that never change first, then larger ones first.
 void sort_parts(MemoryUse& use) {
   std::vector<std::size_t> order(use.parts.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;

@@ -1,4 +1,4 @@
-// Bytes of an arena that hold something, instant by instant of a step.
+// Use of an arena over a step: the bytes that hold something, instant by instant.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,21 @@
 
 namespace sluice::profiler {
 
-/// A step function: from `at[i]` on, part p holds `bytes[p][i]`.
+/// Use of an arena by part, as a step function: from `at[i]` on, part p holds `bytes[p][i]`.
 struct MemoryUse {
-  std::vector<std::string> parts;  ///< Largest first; those that never change come before others.
-  std::vector<Duration> at;        ///< From the end of s2/grads on; the first is 0.
+  /// Names of parts: those that never change first, then largest first.
+  std::vector<std::string> parts;
+  std::vector<Duration> at;  ///< Instants from the end of s2/grads on; the first is 0.
   std::vector<std::vector<std::int64_t>> bytes;
 };
 
-/// Tensors of `arena` that are in use between the ends of s2/grads and s3/grads: persistent ones
-/// all the time, others from the start of the first task of a step that touches them to the end of
-/// its last one. `spans` as trace_of takes them, predicted or measured.
+/// The use of `arena` between the ends of s2/grads and s3/grads: persistent tensors all the time,
+/// others from the start of the first task of a step that touches them to the end of its last one.
+/// `spans` are parallel to the graph's tasks, predicted or measured.
 [[nodiscard]] MemoryUse memory_use(const planner::StepGraph& graph,
                                    const std::vector<Recorder::Span>& spans, planner::Arena arena);
 
-/// At most `most` instants: of each stretch of equal length the fullest one.
+/// `use` thinned to at most `most` instants: the fullest one of each stretch of equal length.
 [[nodiscard]] MemoryUse thinned(const MemoryUse& use, std::size_t most);
 
 }  // namespace sluice::profiler

@@ -7,7 +7,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// JSON inside a script element: "<" would let a text end the element.
+/// JSON for use inside a script element, where "<" would let a text end the element.
 std::string without_markup(const std::string& json) {
   std::string safe;
   safe.reserve(json.size());

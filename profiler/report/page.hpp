@@ -1,4 +1,4 @@
-// The self-contained HTML page that all reports are drawn on.
+// The self-contained HTML page of all reports.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sluice::profiler {
 
-/// Page, style and scripts of this folder with `data` in them, so that no text of it can end the
-/// element it lies in. Nothing outside the page is referred to.
+/// The page with its style and scripts and with `data` embedded so that no text in it can end its
+/// element. Refers to nothing outside the page.
 [[nodiscard]] std::string page_html(const sim::Json& data);
 
 }  // namespace sluice::profiler

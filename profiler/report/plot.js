@@ -37,7 +37,7 @@ function xyPlot(box, {series, levels = [], x, y, seen}) {
     if (level.low !== undefined) shape(svg, "rect", {x: kLeft, width: kWidth - kLeft - kRight, y: toY(level.high), height: toY(level.low) - toY(level.high), style: `fill: ${color}; opacity: 0.16`});
     shape(svg, "line", {x1: kLeft, x2: kWidth - kRight, y1: toY(level.value), y2: toY(level.value), style: `stroke: ${color}; stroke-dasharray: 6 5; stroke-width: 1.5`});
   }
-  // Intervals at one place stand beside each other.
+  // Intervals at one place are drawn beside each other.
   const colors = [...new Set(series.map((one) => one.color))];
   const shifted = (one, value) => toX(value) + (x.values && colors.length > 1 ? (colors.indexOf(one.color) - (colors.length - 1) / 2) * 7 : 0);
   for (const one of series) {

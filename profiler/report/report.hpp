@@ -17,22 +17,22 @@ struct StepValue {
   double value;
 };
 
-/// Predicted and measured step, and what they are judged by; zero where unknown.
+/// Predicted and measured step, and the bound; zero where unknown.
 struct Headline {
   Seconds predicted{0}, low{0}, high{0};
-  Seconds measured{0};  ///< Median.
+  Seconds measured{0};  ///< Median of the measured steps.
   std::int64_t steps = 0;
-  double tokens_per_s = 0;  ///< Measured.
+  double tokens_per_s = 0;  ///< Measured throughput.
   Seconds bound{0};
   std::string bound_by{};
 };
 [[nodiscard]] sim::Json to_json(const Headline& headline);
 
-/// Facts that identify what a page is about, by name.
+/// Facts by name that identify what a page is about.
 using Provenance = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] sim::Json to_json(const Provenance& provenance);
 
-/// Everything the page of `train` shows; what is empty or absent leaves its section out.
+/// Everything that the page of `train` shows; the section of an empty or absent member is left out.
 struct ReportData {
   std::string title;
   std::string subtitle;
@@ -40,8 +40,8 @@ struct ReportData {
   StepView step;
   std::vector<StepValue> train_loss;
   std::vector<StepValue> validation_loss;
-  std::optional<double> unigram_entropy;  ///< Nats a token.
-  std::vector<StepValue> step_times;      ///< Seconds.
+  std::optional<double> unigram_entropy;  ///< Entropy of the unigram distribution in nats a token.
+  std::vector<StepValue> step_times;      ///< Step times in seconds.
   Provenance provenance;
 };
 

@@ -48,7 +48,7 @@ if (data.kind === "ablate") {
   drawSamples();
   drawExperiment();
 }
-drawRounds();
+drawIterations();
 drawVerification();
 drawSweeps();
 drawTimeline();

@@ -12,7 +12,7 @@ namespace {
 
 using sim::Json;
 
-/// Instants of a memory curve that a page holds at most: more than a screen has pixels.
+/// Largest number of instants of a memory curve on a page: more than a screen has pixels.
 constexpr std::size_t kMostInstants = 1500;
 
 TracedStep traced(const planner::PredictedStep& step, sim::Trace trace, const std::string& name) {
@@ -124,7 +124,7 @@ void add_step(Json& page, const StepView& view) {
   }
   page["memory"] = Json::array();
   for (const TierView& tier : view.tiers) page["memory"].push_back(to_json(tier, view));
-  // The step that has a neighbour on either side.
+  // Step 2 has a neighbour on either side.
   const Comparison comparison =
       compare(steps_of(view.predicted.trace, 2, 2), steps_of(view.measured.trace, 2, 2));
   page["kinds"] = to_json(comparison.kinds);

@@ -16,25 +16,25 @@
 
 namespace sluice::profiler {
 
-/// One execution of three steps, predicted or measured; without spans there was none.
+/// One execution of three steps, predicted or measured; empty where there was none.
 struct TracedStep {
   sim::Trace trace;
-  std::unordered_set<std::string> critical;  ///< Ids on the critical path.
+  std::unordered_set<std::string> critical;  ///< Ids of the tasks on the critical path.
   std::optional<planner::Waterfall> waterfall;
   MemoryUse device, host;
 };
 
-/// How long a task takes alone, and what holds it to that: a link's name, or "itself".
+/// How long a task takes alone, and what limits it: a link's name, or "itself".
 struct TaskLimit {
   Seconds alone{0};
   std::string by;
 };
 
-/// A tier's plan and its measured peak.
+/// A tier's planned use and its measured peak.
 struct TierView {
   std::string tier;
   Bytes predicted{0}, capacity{0};
-  Bytes arena{0};  ///< Of `predicted`: reserved before the first task.
+  Bytes arena{0};  ///< Part of `predicted` that is reserved before the first task.
   std::optional<Bytes> measured;
   std::vector<std::pair<std::string, Bytes>> parts;
 };
@@ -42,23 +42,25 @@ struct TierView {
 struct StepView {
   TracedStep predicted;
   TracedStep measured;
-  std::string observed;  ///< "steps 12 to 14 of the run, timed by the CPU's clock"
-  std::unordered_map<std::string, TaskLimit> limits;  ///< By task id.
+  /// The measured steps and their clock, such as "steps 12 to 14 of the run, timed by the CPU's
+  /// clock".
+  std::string observed;
+  std::unordered_map<std::string, TaskLimit> limits;  ///< Limits by task id.
   std::vector<TierView> tiers;
   std::vector<planner::Elasticity> elasticities;
-  /// Where every task is, if the page sums some up: "trace.json".
+  /// The file that holds every task, such as "trace.json", where the page shows groups of tasks.
   std::string every_task;
 };
 
-/// `measured` holds the graph's tasks, or nothing. Of tiers, only plans: measured peaks are the
-/// caller's.
+/// The view of a predicted step. `measured` holds the graph's tasks, or is none. Tiers get planned
+/// use only; the caller adds measured peaks.
 [[nodiscard]] StepView view_of(const planner::PredictedStep& step, sim::Trace predicted,
                                std::optional<sim::Trace> measured);
 
 /// Whether a page would show groups of tasks in place of tasks.
 [[nodiscard]] bool is_summed_up(const StepView& view);
 
-/// "timeline", "waterfall", "memory", "kinds", "lanes", "elasticities" of the page's data.
+/// Adds "timeline", "waterfall", "memory", "kinds", "lanes" and "elasticities" to the page's data.
 void add_step(sim::Json& page, const StepView& view);
 
 }  // namespace sluice::profiler

@@ -1,18 +1,18 @@
-// The timeline: what the reader does with it.
+// The timeline's controls: pointers, keys, search.
 function drawTimeline() {
   const line = data.timeline;
   if (!line || !line.rows.length) return;
-  const model = timelineRows(line);
+  const model = timelineTracks(line);
   const part = section("timeline", line.rows.length > 1 ? "One step, predicted above measured" : "One step, predicted",
     "Each lane runs its tasks one at a time. Time 0 is when a step's gradients are known; the step ends when the next one's are." +
     (line.observed ? ` Measured: ${line.observed}.` : ""));
   const summed = line.summed_up ? ` Neighbouring tasks are drawn as one${line.every_task ? `; each by itself is in ${line.every_task}, which ui.perfetto.dev opens` : ""}.` : "";
-  element(part, "p", {class: "muted seen", id: "timeline-count"}, line.rows.map((row) => `${row.name} ${count(row.tasks)} tasks`).join(", ") + " around this step." + summed);
+  element(part, "p", {class: "muted seen", id: "timeline-count"}, line.rows.map((track) => `${track.name} ${count(track.tasks)} tasks`).join(", ") + " around this step." + summed);
   const bar = element(part, "div", {class: "controls"});
   const box = panel(part);
   const canvas = element(box, "canvas", {id: "timeline-canvas", tabindex: "0", role: "application",
-    "aria-label": "Timeline. Left and right arrows move, plus and minus zoom, comma and full stop go from task to task, up and down from row to row, zero shows the whole step."});
-  const used = line.kinds.filter((kind, index) => line.rows.some((row) => row.kind.includes(index)));
+    "aria-label": "Timeline. Left and right arrows move, plus and minus zoom, comma and full stop go from task to task, up and down from track to track, zero shows the whole step."});
+  const used = line.kinds.filter((kind, index) => line.rows.some((track) => track.kind.includes(index)));
   legend(box, used.filter((kind) => kKindColor[kind]).map((kind) => [words(kind), kindColor(kind)])
     .concat(used.some((kind) => !kKindColor[kind]) ? [["other", "--grey"]] : []).concat([["on the critical path", "--ink", "underline"]]));
   const detail = element(box, "div", {id: "task", class: "detail", "aria-live": "polite"});
@@ -30,7 +30,7 @@ function drawTimeline() {
     const start = Math.min(Math.max(from, limits[0]), limits[1] - wide);
     shown.view = [start, start + wide];
     canvas.dataset.view = shown.view.join(" ");
-    hideTip();  // What it is about is elsewhere now.
+    hideTip();  // Its task has moved.
     draw();
   };
   const zoom = (factor, at = (shown.view[0] + shown.view[1]) / 2) => look(at - (at - shown.view[0]) * factor, at + (shown.view[1] - at) * factor);
@@ -65,10 +65,10 @@ function drawTimeline() {
     const text = search.value.trim();
     const found = text ? model.matching(text) : null;
     shown.found = found && found.map((positions) => new Set(positions));
-    list = found ? found.flatMap((positions, row) => positions.map((index) => model.lookUp(model.rows[row], index))) : [];
+    list = found ? found.flatMap((positions, track) => positions.map((index) => model.lookUp(model.tracks[track], index))) : [];
     list.sort((a, b) => a.start - b.start);
     const first = Math.max(0, list.findIndex((task) => task.end > Math.max(0, shown.view[0])));
-    list = [...list.slice(first), ...list.slice(0, first)];  // From what is shown of this step on.
+    list = [...list.slice(first), ...list.slice(0, first)];  // Begins with the part of the step that is shown.
     next = 0;
     hits.textContent = text ? (list.length ? `${count(list.length)} found` : "none found") : "";
     draw();
@@ -83,7 +83,7 @@ function drawTimeline() {
   });
   startPointers(canvas, model, shown, {look, zoom, select, draw, whole});
   startKeys(canvas, model, shown, {look, zoom, move, reveal, select, whole});
-  element(part, "p", {class: "muted hint"}, "Drag or ← → move; Ctrl and wheel, pinch or + − zoom; a double click fits a task. With the timeline focused, the keys comma and full stop go from task to task, ↑ ↓ from row to row.");
+  element(part, "p", {class: "muted hint"}, "Drag or ← → move; Ctrl and wheel, pinch or + − zoom; a double click fits a task. With the timeline focused, the keys comma and full stop go from task to task, ↑ ↓ from track to track.");
   new ResizeObserver(draw).observe(canvas);
   onTheme(draw);
   select(null);
@@ -91,7 +91,7 @@ function drawTimeline() {
 }
 
 function startPointers(canvas, model, shown, to) {
-  const down = new Map();  // Pointers that touch, by id: their x.
+  const down = new Map();  // The x of each pointer that touches, by id.
   let moved = false, before = null;
   const under = (event) => {
     const box = canvas.getBoundingClientRect(), layout = timelineLayout(model, box.width);
@@ -99,9 +99,9 @@ function startPointers(canvas, model, shown, to) {
     if (x < layout.label) return null;
     const slack = 2 * (shown.view[1] - shown.view[0]) / (box.width - layout.label);
     for (let lane = 0; lane < model.line.lanes.length; ++lane) {
-      for (let row = 0; row < model.rows.length; ++row) {
-        const top = layout.rowTop(lane, row);
-        if (y >= top && y < top + kTimeline.row) return model.at(model.rows[row], lane, time, 0) || model.at(model.rows[row], lane, time, slack);
+      for (let track = 0; track < model.tracks.length; ++track) {
+        const top = layout.trackTop(lane, track);
+        if (y >= top && y < top + kTimeline.track) return model.at(model.tracks[track], lane, time, 0) || model.at(model.tracks[track], lane, time, slack);
       }
     }
     return null;
@@ -150,21 +150,21 @@ function startPointers(canvas, model, shown, to) {
 }
 
 function startKeys(canvas, model, shown, to) {
-  const start = () => { const row = model.rows[0], lane = row.lanes.findIndex((list) => list.length); return {row, lane, at: model.firstEndingAfter(row, lane, Math.max(0, shown.view[0]))}; };
-  const step = (by, rows) => {
+  const start = () => { const track = model.tracks[0], lane = track.lanes.findIndex((list) => list.length); return {track, lane, at: model.firstEndingAfter(track, lane, Math.max(0, shown.view[0]))}; };
+  const step = (by, tracks) => {
     const task = shown.selected;
-    if (!task) { const first = start(); const list = first.row.lanes[first.lane]; if (list.length) to.reveal(model.lookUp(first.row, list[Math.min(first.at, list.length - 1)])); return; }
+    if (!task) { const first = start(); const list = first.track.lanes[first.lane]; if (list.length) to.reveal(model.lookUp(first.track, list[Math.min(first.at, list.length - 1)])); return; }
     const lane = model.line.lanes.indexOf(task.lane);
     if (by) {
-      const list = task.row.lanes[lane], at = list.indexOf(task.index) + by;
-      if (at >= 0 && at < list.length) to.reveal(model.lookUp(task.row, list[at]));
+      const list = task.track.lanes[lane], at = list.indexOf(task.index) + by;
+      if (at >= 0 && at < list.length) to.reveal(model.lookUp(task.track, list[at]));
       return;
     }
-    let place = lane * model.rows.length + model.rows.indexOf(task.row) + rows;
-    for (; place >= 0 && place < model.line.lanes.length * model.rows.length; place += rows) {
-      const row = model.rows[place % model.rows.length], other = Math.floor(place / model.rows.length), list = row.lanes[other];
+    let place = lane * model.tracks.length + model.tracks.indexOf(task.track) + tracks;
+    for (; place >= 0 && place < model.line.lanes.length * model.tracks.length; place += tracks) {
+      const track = model.tracks[place % model.tracks.length], other = Math.floor(place / model.tracks.length), list = track.lanes[other];
       if (!list.length) continue;
-      to.reveal(model.lookUp(row, list[Math.min(model.firstEndingAfter(row, other, task.start), list.length - 1)]));
+      to.reveal(model.lookUp(track, list[Math.min(model.firstEndingAfter(track, other, task.start), list.length - 1)]));
       return;
     }
   };

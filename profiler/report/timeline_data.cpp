@@ -12,7 +12,7 @@ namespace {
 
 using sim::Json;
 
-/// Texts written once and referred to by position.
+/// Texts that are written once and referred to by position.
 class Names {
  public:
   std::size_t position(const std::string& name) {
@@ -27,7 +27,7 @@ class Names {
   std::vector<std::string> names_;
 };
 
-/// The window of a trace that is drawn.
+/// The part of a trace that is drawn.
 struct Window {
   Instant zero{};
   Duration period{0};
@@ -49,9 +49,9 @@ Window window_of(const sim::Trace& trace) {
   return window;
 }
 
-/// A task, or tasks of one lane that follow each other.
+/// A task, or several tasks of one lane that follow each other.
 struct Block {
-  const sim::TraceSpan* first;  ///< Names it.
+  const sim::TraceSpan* first;  ///< The task that names the block.
   Instant start, end;
   Duration busy{0};
   std::int64_t tasks = 0;
@@ -75,7 +75,7 @@ struct Block {
   }
 };
 
-/// By lane and start.
+/// Blocks by lane, then by start.
 std::vector<Block> blocks_of(const TracedStep& step, const Window& window, bool sum_up) {
   std::vector<const sim::TraceSpan*> spans;
   for (const sim::TraceSpan& span : step.trace.spans) {
@@ -99,44 +99,44 @@ struct Tables {
   Names lanes, kinds, ids, limits;
 };
 
-Json row_json(const StepView& view, const TracedStep& step, const char* name, bool sum_up,
-              Tables& tables) {
+Json track_json(const StepView& view, const TracedStep& step, const char* name, bool sum_up,
+                Tables& tables) {
   const Window window = window_of(step.trace);
-  Json row = {{"name", name},
-              {"period_s", to_seconds(window.period).count()},
-              {"tasks", 0},
-              {"lane", Json::array()},
-              {"kind", Json::array()},
-              {"id", Json::array()},
-              {"start_ns", Json::array()},
-              {"end_ns", Json::array()},
-              {"bytes", Json::array()},
-              {"critical", Json::array()},
-              {"alone_ns", Json::array()},
-              {"limit", Json::array()}};
-  if (sum_up) row["count"] = row["busy_ns"] = Json::array();
+  Json track = {{"name", name},
+                {"period_s", to_seconds(window.period).count()},
+                {"tasks", 0},
+                {"lane", Json::array()},
+                {"kind", Json::array()},
+                {"id", Json::array()},
+                {"start_ns", Json::array()},
+                {"end_ns", Json::array()},
+                {"bytes", Json::array()},
+                {"critical", Json::array()},
+                {"alone_ns", Json::array()},
+                {"limit", Json::array()}};
+  if (sum_up) track["count"] = track["busy_ns"] = Json::array();
   std::int64_t tasks = 0;
   for (const Block& block : blocks_of(step, window, sum_up)) {
     tasks += block.tasks;
-    row["lane"].push_back(tables.lanes.position(block.first->lane));
-    row["kind"].push_back(tables.kinds.position(block.kind()));
-    row["id"].push_back(tables.ids.position(block.first->id));
-    row["start_ns"].push_back((block.start - window.zero).count());
-    row["end_ns"].push_back((block.end - window.zero).count());
-    row["bytes"].push_back(block.bytes);
-    row["critical"].push_back(block.critical ? 1 : 0);
+    track["lane"].push_back(tables.lanes.position(block.first->lane));
+    track["kind"].push_back(tables.kinds.position(block.kind()));
+    track["id"].push_back(tables.ids.position(block.first->id));
+    track["start_ns"].push_back((block.start - window.zero).count());
+    track["end_ns"].push_back((block.end - window.zero).count());
+    track["bytes"].push_back(block.bytes);
+    track["critical"].push_back(block.critical ? 1 : 0);
     const auto limit = view.limits.find(block.first->id);
     const bool known = limit != view.limits.end() && block.tasks == 1;
-    row["alone_ns"].push_back(known ? Json(std::llround(1e9 * limit->second.alone.count()))
-                                    : Json());
-    row["limit"].push_back(known ? Json(tables.limits.position(limit->second.by)) : Json());
+    track["alone_ns"].push_back(known ? Json(std::llround(1e9 * limit->second.alone.count()))
+                                      : Json());
+    track["limit"].push_back(known ? Json(tables.limits.position(limit->second.by)) : Json());
     if (sum_up) {
-      row["count"].push_back(block.tasks);
-      row["busy_ns"].push_back(block.busy.count());
+      track["count"].push_back(block.tasks);
+      track["busy_ns"].push_back(block.busy.count());
     }
   }
-  row["tasks"] = tasks;
-  return row;
+  track["tasks"] = tasks;
+  return track;
 }
 
 }  // namespace
@@ -151,7 +151,7 @@ bool is_summed_up(const sim::Trace& trace) {
 Json timeline_json(const StepView& view) {
   const bool sum_up = is_summed_up(view);
   Tables tables;
-  // In the order of a step's graph, whatever a trace begins with.
+  // In the order of a step's graph, whatever lane a trace begins with.
   for (const char* lane : {"compute", "h2d", "d2h", "cpu", "disk-read", "disk-write", "launch"}) {
     const auto on_lane = [&](const sim::Trace& trace) {
       return std::any_of(trace.spans.begin(), trace.spans.end(),
@@ -159,16 +159,17 @@ Json timeline_json(const StepView& view) {
     };
     if (on_lane(view.predicted.trace) || on_lane(view.measured.trace)) tables.lanes.position(lane);
   }
-  Json rows = Json::array();
+  Json tracks = Json::array();
   if (!view.predicted.trace.spans.empty()) {
-    rows.push_back(row_json(view, view.predicted, "predicted", sum_up, tables));
+    tracks.push_back(track_json(view, view.predicted, "predicted", sum_up, tables));
   }
   if (!view.measured.trace.spans.empty()) {
-    rows.push_back(row_json(view, view.measured, "measured", sum_up, tables));
+    tracks.push_back(track_json(view, view.measured, "measured", sum_up, tables));
   }
-  return {{"rows", std::move(rows)}, {"lanes", tables.lanes.all()},   {"kinds", tables.kinds.all()},
-          {"ids", tables.ids.all()}, {"limits", tables.limits.all()}, {"observed", view.observed},
-          {"summed_up", sum_up},     {"every_task", view.every_task}};
+  return {{"rows", std::move(tracks)},     {"lanes", tables.lanes.all()},
+          {"kinds", tables.kinds.all()},   {"ids", tables.ids.all()},
+          {"limits", tables.limits.all()}, {"observed", view.observed},
+          {"summed_up", sum_up},           {"every_task", view.every_task}};
 }
 
 }  // namespace sluice::profiler

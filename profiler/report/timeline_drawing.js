@@ -1,16 +1,16 @@
 // Paints the timeline's lanes for one view: a start and an end in seconds.
-const kTimeline = {row: 20, gap: 12, top: 26, wideLabel: 152, narrowLabel: 70, laneTitle: 16};
+const kTimeline = {track: 20, gap: 12, top: 26, wideLabel: 152, narrowLabel: 70, laneTitle: 16};
 
 function timelineLayout(model, width) {
   const narrow = width < 640;
   const label = narrow ? kTimeline.narrowLabel : kTimeline.wideLabel;
   const title = narrow ? kTimeline.laneTitle : 0;
-  const lane = title + model.rows.length * kTimeline.row + kTimeline.gap;
+  const lane = title + model.tracks.length * kTimeline.track + kTimeline.gap;
   const laneTop = (index) => kTimeline.top + index * lane;
   return {
     narrow, label, width,
     height: kTimeline.top + model.line.lanes.length * lane,
-    laneTop, rowTop: (index, row) => laneTop(index) + title + row * kTimeline.row,
+    laneTop, trackTop: (index, track) => laneTop(index) + title + track * kTimeline.track,
     toX: (time, view) => label + (time - view[0]) / (view[1] - view[0]) * (width - label),
     toTime: (x, view) => view[0] + (x - label) / (width - label) * (view[1] - view[0]),
   };
@@ -31,8 +31,8 @@ function paintTimeline(canvas, model, shown) {
   pen.beginPath();
   pen.rect(layout.label, 0, layout.width - layout.label, layout.height);
   pen.clip();
-  model.rows.forEach((row, number) => {
-    model.line.lanes.forEach((lane, index) => paintLane(pen, model, layout, shown, row, number, index));
+  model.tracks.forEach((track, number) => {
+    model.line.lanes.forEach((lane, index) => paintLane(pen, model, layout, shown, track, number, index));
   });
   pen.fillStyle = css("--ink");
   for (const at of [0, model.period]) pen.fillRect(layout.toX(at, shown.view), kTimeline.top - 6, 1, layout.height - kTimeline.top);
@@ -56,42 +56,42 @@ function paintAxis(pen, model, layout, view) {
   model.line.lanes.forEach((lane, index) => {
     pen.fillStyle = css("--ink");
     pen.font = "600 12px " + css("--font");
-    pen.fillText(lane, 0, layout.narrow ? layout.laneTop(index) + 7 : layout.rowTop(index, 0) + kTimeline.row / 2);
+    pen.fillText(lane, 0, layout.narrow ? layout.laneTop(index) + 7 : layout.trackTop(index, 0) + kTimeline.track / 2);
     pen.font = "12px " + css("--font");
-    model.rows.forEach((row, number) => {
+    model.tracks.forEach((track, number) => {
       pen.fillStyle = muted;
-      pen.fillText(row.name, layout.narrow ? 0 : 84, layout.rowTop(index, number) + kTimeline.row / 2);
+      pen.fillText(track.name, layout.narrow ? 0 : 84, layout.trackTop(index, number) + kTimeline.track / 2);
       pen.fillStyle = css("--lane");
-      pen.fillRect(layout.label, layout.rowTop(index, number), layout.width - layout.label, kTimeline.row - 2);
+      pen.fillRect(layout.label, layout.trackTop(index, number), layout.width - layout.label, kTimeline.track - 2);
     });
   });
 }
 
-function paintLane(pen, model, layout, shown, row, number, index) {
+function paintLane(pen, model, layout, shown, track, number, index) {
   const {view, found, criticalOnly} = shown;
-  const list = row.lanes[index], top = layout.rowTop(index, number), high = kTimeline.row - 2;
+  const list = track.lanes[index], top = layout.trackTop(index, number), high = kTimeline.track - 2;
   const ink = css("--ink"), faint = css("--faint");
-  let painted = -1;  // Pixels up to here hold something: a task inside them needs no paint of its own.
-  for (let i = model.firstEndingAfter(row, index, view[0]); i < list.length; ++i) {
-    const task = list[i], start = row.start_ns[task] / 1e9;
+  let painted = -1;  // Pixels up to here are painted; a task inside them needs no paint of its own.
+  for (let i = model.firstEndingAfter(track, index, view[0]); i < list.length; ++i) {
+    const task = list[i], start = track.start_ns[task] / 1e9;
     if (start > view[1]) break;
-    const x = Math.max(layout.toX(start, view), layout.label - 2), end = Math.min(layout.toX(row.end_ns[task] / 1e9, view), layout.width + 2);
-    const plain = (!found || found[number].has(task)) && (!criticalOnly || row.critical[task]);
-    const marked = (found && plain) || row.critical[task];
+    const x = Math.max(layout.toX(start, view), layout.label - 2), end = Math.min(layout.toX(track.end_ns[task] / 1e9, view), layout.width + 2);
+    const plain = (!found || found[number].has(task)) && (!criticalOnly || track.critical[task]);
+    const marked = (found && plain) || track.critical[task];
     if (end <= painted && !marked) continue;
     const wide = Math.max(end - x, 1), gap = wide > 4 ? 1 : 0;
-    const color = css(kindColor(model.line.kinds[row.kind[task]]));
+    const color = css(kindColor(model.line.kinds[track.kind[task]]));
     pen.fillStyle = plain ? color : faint;
     pen.fillRect(x, top, wide - gap, high);
     painted = Math.max(painted, x + wide);
-    if (row.critical[task]) {
+    if (track.critical[task]) {
       pen.fillStyle = ink;
       pen.fillRect(x, top + high - 3, wide - gap, 3);
     }
-    if (wide > 40 && plain) label(pen, nameWithin(model.line.ids[row.id[task]], words(model.line.kinds[row.kind[task]])), inkOn(color), x + 4, top + 8.5, wide - 8);
+    if (wide > 40 && plain) label(pen, nameWithin(model.line.ids[track.id[task]], words(model.line.kinds[track.kind[task]])), inkOn(color), x + 4, top + 8.5, wide - 8);
   }
 }
-/** What tells a task from its neighbours: its name without step and round. */
+/** The part of a task's name that tells it from its neighbours: without step and round. */
 const nameWithin = (id, kind) => id.replace(/^s\d+\//, "").replace(/^r0\//, "") || kind;
 function label(pen, text, color, x, y, wide) {
   pen.font = "11px " + css("--font");
@@ -107,10 +107,10 @@ function outline(pen, model, layout, shown, task) {
   for (const each of [task, model.other(task)]) {
     if (!each) continue;
     const x = layout.toX(each.start, shown.view), wide = Math.max(layout.toX(each.end, shown.view) - x, 2);
-    const top = layout.rowTop(model.line.lanes.indexOf(each.lane), model.rows.indexOf(each.row));
+    const top = layout.trackTop(model.line.lanes.indexOf(each.lane), model.tracks.indexOf(each.track));
     pen.strokeStyle = css("--ink");
     pen.lineWidth = 2;
-    pen.strokeRect(x - 1, top - 1, wide + 1, kTimeline.row);
+    pen.strokeRect(x - 1, top - 1, wide + 1, kTimeline.track);
   }
 }
 

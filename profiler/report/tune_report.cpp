@@ -15,16 +15,16 @@ namespace {
 
 using sim::Json;
 
-Json rounds_json(const std::vector<TuneRound>& rounds) {
+Json iterations_json(const std::vector<TuneIteration>& iterations) {
   Json list = Json::array();
-  for (const TuneRound& round : rounds) {
-    list.push_back({{"round", round.number},
-                    {"predicted_s", round.predicted.count()},
-                    {"measured_s", round.measured.count()},
-                    {"error", round.error()},
-                    {"miss", round.largest_miss.key.name},
-                    {"miss_s", round.largest_miss.miss().count()},
-                    {"plan", planner::describe_plan(round.plan)}});
+  for (const TuneIteration& iteration : iterations) {
+    list.push_back({{"round", iteration.number},
+                    {"predicted_s", iteration.predicted.count()},
+                    {"measured_s", iteration.measured.count()},
+                    {"error", iteration.error()},
+                    {"miss", iteration.largest_miss.key.name},
+                    {"miss_s", iteration.largest_miss.miss().count()},
+                    {"plan", planner::describe_plan(iteration.plan)}});
   }
   return list;
 }
@@ -63,7 +63,7 @@ Json sweeps_json(const std::vector<SweepCurve>& sweeps) {
   return list;
 }
 
-/// Where the middle three of a run's steps begin.
+/// Index of the first of the middle three steps of a run.
 std::size_t middle_of(const MeasuredRun& run) { return (run.steps.size() - 3) / 2; }
 
 const char* clock_of(const MeasuredRun& run) {
@@ -79,7 +79,7 @@ const char* clock_of(const MeasuredRun& run) {
   return "the CPU's clock";
 }
 
-/// The kept plan's step, or that of the last plan that ran.
+/// View of the kept plan's step, or of the last plan that ran.
 StepView step_view(const TuneReport& report) {
   const planner::PredictedStep& shown = report.last_ran ? *report.last_ran : report.outcome.step;
   const MeasuredRun* ran = shown_run(report.outcome, shown.prediction.plan);
@@ -140,7 +140,7 @@ std::string tune_report(const TuneReport& report) {
                {"title", report.title},
                {"subtitle", report.subtitle},
                {"headline", to_json(headline)},
-               {"rounds", rounds_json(report.outcome.rounds)}};
+               {"rounds", iterations_json(report.outcome.iterations)}};
   if (report.verification) page["verification"] = verification_json(*report.verification);
   page["sweeps"] = sweeps_json(report.sweeps);
   add_step(page, step_view(report));

@@ -1,4 +1,4 @@
-// The page about tuning a plan: rounds, plans that never ran before, sweeps, and the last step.
+// The page about tuning a plan: iterations, plans that never ran before, sweeps, and the last step.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,10 @@ namespace sluice::profiler {
 struct TuneReport {
   std::string title;
   std::string subtitle;
-  std::int64_t tokens = 0;  ///< Of a step.
+  std::int64_t tokens = 0;  ///< Tokens of a step.
   const TuneOutcome& outcome;
-  /// Where the kept plan has not run: the last one that did, predicted with what it taught.
+  /// Where the kept plan has not run: the last plan that did, predicted with the resulting
+  /// calibration.
   std::optional<planner::PredictedStep> last_ran{};
   std::optional<Verification> verification{};
   std::vector<SweepCurve> sweeps{};
@@ -25,11 +26,12 @@ struct TuneReport {
   Provenance provenance{};
 };
 
-/// The run of `plan` that a page can show steps of; null where there is none.
+/// The run of `plan` whose steps a page can show; null where there is none.
 [[nodiscard]] const MeasuredRun* shown_run(const TuneOutcome& outcome, const planner::Plan& plan);
 
-/// The plan that was kept, as it was predicted last and as it ran. Where it has not run, the tasks
-/// that are shown are those of `last_ran`; without that, the kept plan's as predicted alone.
+/// The page as HTML: the plan that was kept, as it was predicted last and as it ran. Where it has
+/// not run, the page shows the tasks of `last_ran`; without that, the kept plan's predicted tasks
+/// alone.
 [[nodiscard]] std::string tune_report(const TuneReport& report);
 
 /// Three consecutive steps from the middle of a run of `graph`'s plan, as a trace of the graph.

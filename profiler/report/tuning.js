@@ -1,19 +1,19 @@
-// What autotune did: rounds, plans that had never run, sweeps of one field.
-function drawRounds() {
+// What autotune did: iterations, plans that had never run, sweeps of one field.
+function drawIterations() {
   if (!data.rounds) return;
-  const part = section("rounds", "Rounds: predicted, run, corrected",
-    "Each round predicts its plan, runs it, and corrects the costs of what it saw. Tuning ends when the plan stays the same and its prediction holds within 5 %.");
-  const unit = timeUnit(Math.max(...data.rounds.map((round) => Math.max(round.predicted_s, round.measured_s))));
-  const most = Math.max(...data.rounds.flatMap((round) => [round.predicted_s, round.measured_s]));
+  const part = section("rounds", "Iterations: predicted, run, corrected",
+    "Each iteration predicts its plan, runs it, and corrects the costs of what it saw. Tuning ends when the plan stays the same and its prediction holds within 5 %.");
+  const unit = timeUnit(Math.max(...data.rounds.map((iteration) => Math.max(iteration.predicted_s, iteration.measured_s))));
+  const most = Math.max(...data.rounds.flatMap((iteration) => [iteration.predicted_s, iteration.measured_s]));
   table(panel(part), [
-    {name: "round", text: (row) => String(row.round), left: true},
+    {name: "iteration", text: (row) => String(row.round), left: true},
     {name: `predicted, ${unit.name}`, text: (row) => unit.text(row.predicted_s)},
     {name: `measured, ${unit.name}`, text: (row) => unit.text(row.measured_s)},
     {name: "error", text: (row) => percent(row.error)},
     {name: "predicted ○, measured ●", left: true, bar: (cell, row) => pair(cell, row.predicted_s / most, row.measured_s / most)},
     {name: "largest miss, a step", left: true, text: (row) => `${words(row.miss.split("|")[0])} ${row.miss_s < 0 ? kMinus : "+"}${seconds(Math.abs(row.miss_s))}`},
     {name: "plan", left: true, kind: "prose", text: (row) => row.plan},
-  ], data.rounds, "Rounds of tuning");
+  ], data.rounds, "Iterations of tuning");
 }
 
 /** A ring and a dot on one line, each at a share of its length, and what lies between them. */

@@ -16,7 +16,7 @@ function seconds(value) {
   const [size, name] = kTimes.find(([unit]) => Math.abs(value) >= unit) || kTimes[kTimes.length - 1];
   return (value < 0 ? kMinus : "") + Math.abs(value / size).toPrecision(Math.abs(value / size) >= 1000 ? 4 : 3) + " " + name;
 }
-/** A point of time, to six digits: tasks are short beside the step. */
+/** A point in time with six digits, since tasks are short compared with the step. */
 function instant(value) {
   if (value === 0) return "0 s";
   const [size, name] = kTimes.find(([unit]) => Math.abs(value) >= unit) || kTimes[kTimes.length - 1];
@@ -34,7 +34,7 @@ function rate(perSecond) {
   return (perSecond / size).toPrecision(3) + " " + name;
 }
 const count = (value) => Math.round(value).toLocaleString("en");
-/** "+4.9 %"; where that is no help, "× 21". */
+/** A relative difference, such as "+4.9 %"; for large ones a factor, such as "× 21". */
 const percent = (ratio) => ratio > 9.995 ? "× " + count(1 + ratio) : signed(Math.abs(ratio * 100).toFixed(1) + " %", ratio);
 const share = (ratio) => (100 * ratio).toFixed(1) + " %";
 const words = (name) => name.replace(/_/g, " ");

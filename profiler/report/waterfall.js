@@ -1,4 +1,4 @@
-// From the bound to the step: what each second between them went to.
+// The waterfall: what each second between the bound and the step went to.
 function drawWaterfall() {
   const falls = (data.waterfall || []).filter((fall) => fall.step_s > 0 && fall.bound_s > 0);
   if (!falls.length) return;

@@ -19,13 +19,13 @@ namespace {
 using Wall = std::chrono::steady_clock;
 
 constexpr std::uint64_t kRowSeed = 1;
-/// Small enough that the loss stays near where random weights have it.
+/// Learning rate small enough that the loss stays near that of random weights.
 constexpr double kLearningRate = 1e-5;
 
 [[noreturn]] void refuse(const planner::Tier tier, Bytes missing) {
   throw Error(ExitCode::does_not_fit, std::string("does not fit: ") + to_string(tier) +
                                           " is short by " + planner::format_bytes(missing) +
-                                          " even with the leanest plan: raise --" +
+                                          " even with the plan of least memory: raise --" +
                                           to_string(tier) + " or lower --micro-batch");
 }
 
@@ -50,7 +50,7 @@ planner::PredictedStep planned(const planner::RunConfig& config,
   return std::move(std::get<planner::Planned>(found).best);
 }
 
-/// Index of the element in the middle by size; of two, the smaller.
+/// Index of the median element; of two, the smaller.
 std::size_t middle(const std::vector<Seconds>& times) {
   std::vector<std::size_t> order(times.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -59,7 +59,7 @@ std::size_t middle(const std::vector<Seconds>& times) {
   return order[(order.size() - 1) / 2];
 }
 
-/// Waterfall and means of the steps after the warm-up.
+/// Sets the waterfall and the means over the steps after the warm-up.
 void explain(const PromisedRow& row, const Recorder& recorder, MeasuredRow& measured) {
   const planner::StepGraph& graph = row.step.graph;
   const std::int64_t first = row.request.warm_up + 1;

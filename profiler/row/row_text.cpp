@@ -20,7 +20,7 @@ std::string choices(const planner::UnitPlan& unit, bool block) {
   return text;
 }
 
-/// Neighbours of equal kind and choices on one line.
+/// The plan in words, with neighbours of equal kind and choices on one line.
 std::string plan_text(const planner::Plan& plan, const planner::Job& job) {
   std::string text = fmt::format(
       "plan: {} rounds of {} micro-batches of {}, {} weight buffers (prefetch {}), {} gradient "

@@ -34,7 +34,8 @@ std::string name_of(const planner::StepTask& task, const planner::Job& job) {
       return std::string(task.lane == planner::LaneKind::cpu ? "update/cpu/" : "update/gpu/") +
              sort_of(job, task.unit);
     case planner::TaskKind::recompute:
-      return task.cost.name.substr(0, task.cost.name.find('|'));  // What of the block.
+      // The part of the block that the task computes.
+      return task.cost.name.substr(0, task.cost.name.find('|'));
     default:
       return std::string(to_string(task.kind)) + "/" + sort_of(job, task.unit);
   }

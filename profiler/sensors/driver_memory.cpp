@@ -10,7 +10,8 @@
 namespace sluice::profiler {
 namespace {
 
-/// nvmlMemory_t of NVML's public reference: version 1, `used` includes what the driver reserves.
+/// Layout of nvmlMemory_t in NVML's public reference: version 1, `used` includes what the driver
+/// reserves.
 struct NvmlMemory {
   unsigned long long total, free, used;
 };

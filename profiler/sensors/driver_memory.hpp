@@ -1,4 +1,4 @@
-// How much device memory is in use, as the driver reports it.
+// Device memory in use, as the driver reports it.
 #pragma once
 
 #include <optional>
@@ -7,25 +7,25 @@
 
 namespace sluice::profiler {
 
-/// Of the first visible GPU, by all processes and the driver itself (NVML); asking creates no
-/// context. None without a GPU, its driver or NVML.
+/// Bytes in use on the first visible GPU by all processes and the driver itself (NVML); asking
+/// creates no context. None without a GPU, its driver or NVML.
 [[nodiscard]] std::optional<Bytes> device_memory_in_use();
 
-/// Total less free as the calling thread's CUDA context has them (cuMemGetInfo). None where the
-/// thread has no context.
+/// Bytes in use (total less free) of the calling thread's CUDA context (cuMemGetInfo). None where
+/// the thread has no context.
 [[nodiscard]] std::optional<Bytes> context_memory_in_use();
 
-/// What this process takes of the device's memory: what is in use now less what was before it
-/// began. Other processes must not change theirs meanwhile.
+/// Device memory of this process: what is in use now less what was before it began. Other processes
+/// must not change theirs meanwhile.
 class OwnDeviceMemory {
  public:
-  /// Before the process touches the device.
+  /// Must be constructed before the process touches the device.
   OwnDeviceMemory() : before_(device_memory_in_use()) {}
-  /// Asks again; the most of all answers is kept.
+  /// Asks the driver again; the largest of all answers is kept.
   void ask();
-  /// None where the driver does not say.
+  /// Largest use by this process; none where the driver does not report it.
   [[nodiscard]] std::optional<Bytes> most() const { return most_; }
-  /// Total less free of the context, the most of all answers; other processes' memory included.
+  /// Largest use by all processes (total less free of the context).
   [[nodiscard]] std::optional<Bytes> most_of_all() const { return most_of_all_; }
 
  private:

@@ -5,7 +5,7 @@
 namespace sluice::profiler {
 namespace {
 
-// Of NVML's public reference (nvml.h).
+// Enumerators from NVML's public reference (nvml.h).
 constexpr int kTemperatureOfGpu = 0;  // NVML_TEMPERATURE_GPU
 constexpr int kClockOfSm = 1;         // NVML_CLOCK_SM
 

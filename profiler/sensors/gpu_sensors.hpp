@@ -21,8 +21,9 @@ class GpuSensors {
   GpuSensors(const GpuSensors&) = delete;  // NVML is initialised once and shut down once.
   GpuSensors& operator=(const GpuSensors&) = delete;
 
-  /// None without a GPU or NVML, or where it does not answer. Asks at most once a second, for an
-  /// answer takes milliseconds on some systems; in between, the last one.
+  /// The current reading; none without a GPU or NVML, or where it does not answer. Asks at most
+  /// once a second, since an answer takes milliseconds on some systems, and returns the last answer
+  /// in between.
   [[nodiscard]] std::optional<engine::GpuReading> read();
 
  private:

@@ -15,11 +15,11 @@
 #include "profiler/fits/boost_fit.hpp"
 #include "profiler/fits/calibration_fit.hpp"
 #include "profiler/sensors/driver_memory.hpp"
+#include "profiler/study/recording.hpp"
 #include "profiler/study/study_bursts.hpp"
 #include "profiler/study/study_costs.hpp"
 #include "profiler/study/study_misses.hpp"
-#include "profiler/study/study_record.hpp"
-#include "profiler/study/study_turns.hpp"
+#include "profiler/study/study_schedule.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -36,40 +36,41 @@ class Study {
         costs_(settings.replay.empty() ? StudyCosts::Backend::needed : StudyCosts::Backend::unused),
         bursts_(settings, hbm_before) {}
 
-  /// Refuses what no run can be made of, before anything is measured.
+  /// Refuses a run that is not valid, before anything is measured.
   void examine(const StudyRun& run) { static_cast<void>(costs_.planning_of(run)); }
 
   void calibrate(const StudyRun& run) {
     const planner::RunPlanning planning = costs_.planning_of(run);
     Predictor predictor = costs_.predictor(planning);
     PlannedRun planned = bursts_.plan(run, planning, predictor);
-    taught_.push_back({&run, std::move(predictor), std::move(planned), {}});
-    StudiedRun& taught = taught_.back();
-    bursts_.measure(taught, settings_.parts - 1);
-    // The next one is planned with what this one taught.
-    costs_.learn(taught.predictor, taught.bursts);
-    say_taught("calibrated on", taught);
+    calibrating_.push_back({&run, std::move(predictor), std::move(planned), {}});
+    StudiedRun& calibrating = calibrating_.back();
+    bursts_.measure(calibrating, settings_.parts - 1);
+    // The next run is planned with the calibration by this one.
+    costs_.learn(calibrating.predictor, calibrating.bursts);
+    say_calibrated("calibrated on", calibrating);
   }
 
-  /// All bursts of each but the first `left_out`, in turn; `parts_to_come` of the study follow that
-  /// for which they are.
+  /// Runs all bursts of each calibrating run but the first `left_out`, alternating. `parts_to_come`
+  /// is the number of parts of the study after the one that follows.
   void calibrate_again(std::int64_t left_out, std::int64_t parts_to_come) {
-    for (const std::size_t i : turns(taught_, left_out)) {
-      if (bursts_.measure(taught_[i], parts_to_come)) say_taught("calibrated again on", taught_[i]);
+    for (const std::size_t i : schedule(calibrating_, left_out)) {
+      if (bursts_.measure(calibrating_[i], parts_to_come))
+        say_calibrated("calibrated again on", calibrating_[i]);
     }
   }
 
-  /// What rest does to the device's clocks, and how lanes slow each other, shows in all teaching
-  /// runs together; costs are then learnt again.
+  /// Fits boost and interference to all calibrating runs together, where they show; then fits costs
+  /// again.
   void settle() {
-    if (taught_.empty()) return;
+    if (calibrating_.empty()) return;
     std::vector<planner::StepGraph> graphs;
     std::vector<const MeasuredRun*> bursts;
     std::vector<planner::CostKey> groups;
     std::vector<std::vector<ComputeSpan>> spans;
-    for (const StudiedRun& taught : taught_) {
-      const Predictor& predictor = taught.predictor;
-      for (const MeasuredRun& burst : taught.bursts) {
+    for (const StudiedRun& calibrating : calibrating_) {
+      const Predictor& predictor = calibrating.predictor;
+      for (const MeasuredRun& burst : calibrating.bursts) {
         graphs.push_back(planner::build_step_graph(predictor.job(), burst.plan, predictor.costs()));
         bursts.push_back(&burst);
         spans.push_back(compute_spans(graphs.back(), predictor.machine().profile, burst, groups));
@@ -79,10 +80,12 @@ class Study {
     timed.reserve(graphs.size());
     for (std::size_t i = 0; i < graphs.size(); ++i) timed.push_back({graphs[i], *bursts[i]});
     costs_.begin_anew(costs_.lacks_boost() ? boost_of(spans) : std::nullopt, timed);
-    for (const StudiedRun& taught : taught_) costs_.learn_costs(taught.predictor, taught.bursts);
+    for (const StudiedRun& calibrating : calibrating_)
+      costs_.learn_costs(calibrating.predictor, calibrating.bursts);
   }
 
-  /// Plans and predicts all of `runs`, each search on one core, before the first is promised.
+  /// Plans and predicts all of `runs`, each search on one core, before the first prediction is
+  /// written to the ledger.
   void promise(std::span<const StudyRun* const> runs, engine::Ledger* ledger) {
     part_ = promised_.size();
     std::vector<planner::RunPlanning> plannings;
@@ -102,13 +105,13 @@ class Study {
     }
   }
 
-  /// All bursts of each that was promised last, in turn.
+  /// Runs all bursts of the runs that were predicted last, alternating.
   void run_promised(engine::Ledger* ledger) {
     const auto runs = std::span(promised_).subspan(part_);
-    for (const std::size_t i : turns(runs, 0)) run_burst(runs[i], ledger);
+    for (const std::size_t i : schedule(runs, 0)) run_burst(runs[i], ledger);
   }
 
-  /// Of those that ran.
+  /// Results of the runs that ran.
   [[nodiscard]] std::vector<StudyResult> results() const {
     std::vector<StudyResult> results;
     for (const Promised& each : promised_) {
@@ -122,20 +125,21 @@ class Study {
     StudyResult result;
   };
 
-  /// Of a record a run's bursts are there at once, but for those that teach later parts.
+  /// Number of bursts of a run. A recording yields all bursts of a run at once, except those that
+  /// calibrate later parts.
   [[nodiscard]] std::int64_t bursts_of(const StudyRun& run) const {
     if (bursts_.replays()) return 1;
     const std::int64_t usual =
-        run.calibrates ? settings_.teach_bursts.value_or(settings_.bursts) : settings_.bursts;
+        run.calibrates ? settings_.calibration_bursts.value_or(settings_.bursts) : settings_.bursts;
     return run.bursts.value_or(usual);
   }
 
   template <typename Runs>
-  [[nodiscard]] std::vector<std::size_t> turns(const Runs& runs, std::int64_t left_out) const {
+  [[nodiscard]] std::vector<std::size_t> schedule(const Runs& runs, std::int64_t left_out) const {
     std::vector<std::int64_t> bursts;
     bursts.reserve(runs.size());
     for (const StudiedRun& each : runs) bursts.push_back(bursts_of(*each.run) - left_out);
-    return in_turn(bursts);
+    return burst_schedule(bursts);
   }
 
   void run_burst(Promised& each, engine::Ledger* ledger) {
@@ -143,7 +147,7 @@ class Study {
     try {
       bursts_.measure(each);
     } catch (const Error& error) {
-      // The others' predictions are worth their runs.
+      // One failed run must not lose the others' predictions.
       settings_.say(fmt::format("did not run {}: {}", result.name, error.what()));
       return;
     }
@@ -178,7 +182,7 @@ class Study {
     return fit;
   }
 
-  void say_taught(const char* done, const StudiedRun& run) const {
+  void say_calibrated(const char* done, const StudiedRun& run) const {
     say_missed(settings_, costs_, done, run, to_seconds(run.planned.step.prediction.step));
   }
 
@@ -219,9 +223,9 @@ class Study {
   const StudySettings& settings_;
   StudyCosts costs_;
   StudyBursts bursts_;
-  std::vector<StudiedRun> taught_;
+  std::vector<StudiedRun> calibrating_;
   std::vector<Promised> promised_;
-  std::size_t part_ = 0;  ///< Of these, the first that was promised last.
+  std::size_t part_ = 0;  ///< Index in promised_ of the first run that was predicted last.
 };
 
 }  // namespace
@@ -232,12 +236,12 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
                                 [](const StudyRun& run) { return run.config.machine == "here"; });
   const planner::Store store = planner::Store::of_user();
   if (here && !store.newest_profile(planner::DeviceKind::host)) {
-    // What is learnt is keyed by the profile, and an estimate made anew would be another one.
+    // Calibration is keyed by the profile, and a new estimate would be another profile.
     store.save(planner::here_estimate());
   }
   std::optional<engine::Ledger> ledger;
   if (settings.replay.empty()) ledger.emplace(settings.ledger);
-  if (!settings.record.empty()) std::filesystem::create_directories(settings.record);
+  if (!settings.recording.empty()) std::filesystem::create_directories(settings.recording);
   const auto hbm_before = device_memory_in_use();  // Pinning makes a context.
   const auto pinned_once = engine::keep_host_memory(settings.pin);
   Study study(settings, hbm_before);
@@ -248,7 +252,7 @@ std::vector<StudyResult> run_study(const std::vector<StudyRun>& runs,
   std::vector<const StudyRun*> others;
   for (const StudyRun& run : runs) {
     if (run.calibrates) continue;
-    if (!settings.replay.empty() && !has_record(settings.replay, run.name)) {
+    if (!settings.replay.empty() && !has_recording(settings.replay, run.name)) {
       settings.say("not recorded: " + run.name);
       continue;
     }

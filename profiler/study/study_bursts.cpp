@@ -8,7 +8,7 @@
 #include "planner/layout/memory.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "profiler/sensors/driver_memory.hpp"
-#include "profiler/study/study_record.hpp"
+#include "profiler/study/recording.hpp"
 #include "profiler/tuning/measuring_session.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -44,7 +44,7 @@ PlannedRun StudyBursts::plan(const StudyRun& run, const planner::RunPlanning& pl
                              const planner::Predictor& predictor) const {
   if (!replays()) return {planned_now(run, planning, predictor), {}};
   std::vector<MeasuredRun> recorded =
-      read_record(settings_.replay, run.name, planner::job_hash(predictor.job()));
+      read_recording(settings_.replay, run.name, planner::job_hash(predictor.job()));
   planner::PredictedStep step = predictor.predict(recorded.front().plan);
   return {std::move(step), std::move(recorded)};
 }
@@ -78,9 +78,9 @@ bool StudyBursts::measure(StudiedRun& run, std::int64_t parts_to_come) {
     const Bytes idle = std::max(Bytes(0), settings_.pin - planned.step.graph.layout.host_bytes);
     hbm_in_use_ = *in_use - *hbm_before_ - planner::page_table_bytes(predictor.machine(), idle);
   }
-  if (!settings_.record.empty()) {
-    write_record(settings_.record, run.run->name, prediction.job_hash, prediction.profile_hash,
-                 run.bursts);
+  if (!settings_.recording.empty()) {
+    write_recording(settings_.recording, run.run->name, prediction.job_hash,
+                    prediction.profile_hash, run.bursts);
   }
   return true;
 }

@@ -1,4 +1,4 @@
-// The plan of a study's run, and what it takes: searched and measured now, or as it was recorded.
+// The plan and the bursts of a study's run: searched and measured now, or taken from a recording.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace sluice::profiler {
 
-/// A run's plan, as it is predicted now.
+/// A run's plan as it is predicted now.
 struct PlannedRun {
   planner::PredictedStep step;
-  std::vector<MeasuredRun> recorded;  ///< Where it is replayed.
+  std::vector<MeasuredRun> recorded;  ///< Recorded bursts, where the study is replayed.
 };
 
-/// A run of a study with what was measured of it so far.
+/// A run of a study with its bursts so far.
 struct StudiedRun {
   const StudyRun* run;
   planner::Predictor predictor;
@@ -26,22 +26,22 @@ struct StudiedRun {
 
 class StudyBursts {
  public:
-  /// `settings` must outlive it. `hbm_before`: in use before this process touched the device.
+  /// `settings` must outlive it. `hbm_before` is the device memory in use before this process
+  /// touched the device.
   StudyBursts(const StudySettings& settings, std::optional<Bytes> hbm_before)
       : settings_(settings), hbm_before_(hbm_before) {}
 
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
-  /// The recorded plan, the one that the run names, or the best that is found. Throws
+  /// The recorded plan, the plan that the run names, or the best that is found. Throws
   /// Error(does_not_fit) naming the run.
   [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::RunPlanning& planning,
                                 const planner::Predictor& predictor) const;
-  /// Runs one burst more and, where asked, records all of them. Where it is replayed it takes those
-  /// that were recorded instead, shared evenly with `parts_to_come` of the study, before each of
-  /// which a run that teaches ran again; at least the first. Without any that is new it leaves
-  /// `run` as it is and returns false.
+  /// Runs one more burst and, where asked, records all bursts so far. In a replay it takes recorded
+  /// bursts instead: an even share of them with `parts_to_come` parts of the study, before each of
+  /// which a calibrating run ran again, and at least the first. Returns false where none is left.
   bool measure(StudiedRun& run, std::int64_t parts_to_come = 0);
-  /// Of the run that was measured last: what this process takes, context and all, but for the page
-  /// tables of pinned memory that the run leaves alone. Once.
+  /// Device memory of this process in the run that was measured last, context included, without the
+  /// page tables of pinned memory that the run does not use. Returns it once; none after that.
   [[nodiscard]] std::optional<Bytes> take_hbm_in_use();
 
  private:

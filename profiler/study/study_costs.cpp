@@ -49,13 +49,13 @@ planner::Predictor StudyCosts::predictor(const planner::RunPlanning& planning) c
 void StudyCosts::learn(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts,
                        bool interference) {
   const auto& profile = predictor.machine().profile;
-  // Runs may teach on changed machines: what is kept is of the one probed.
+  // Runs may be on changed machines: the kept calibration is for the probed one.
   planner::Calibration learnt =
       planner::rescaled(fit_calibration(predictor.job(), profile, calibration(predictor), bursts,
                                         {.boost = false, .interference = interference})
                             .calibration,
                         profile, probed_);
-  // What several runs taught is of all of them, in whatever order.
+  // Values that several runs calibrated are merged, in whatever order.
   calibration_ = planner::merged(calibration_, std::move(learnt));
 }
 

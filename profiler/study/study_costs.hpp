@@ -1,4 +1,4 @@
-// What a study knows of its machine's costs: the profile it was probed with, and what runs taught.
+// The costs that a study uses: its machine's profile, and the calibration by its runs so far.
 #pragma once
 
 #include <optional>
@@ -15,27 +15,28 @@ namespace sluice::profiler {
 
 class StudyCosts {
  public:
-  /// Whether runs have to execute here.
+  /// Whether runs have to execute on this computer.
   enum class Backend { needed, unused };
   explicit StudyCosts(Backend backend) : backend_(backend) {}
 
-  /// A run as planned. The first one says what machine the study is of, and what is known already.
+  /// The planning of a run. The first run decides the study's machine and initial calibration.
   /// Throws BadRequest naming the run where its machine is another one, or nothing executes it.
   [[nodiscard]] planner::RunPlanning planning_of(const StudyRun& run);
 
-  /// With what the study knows, for a run's machine: its copies may be held to less.
+  /// A predictor with the study's calibration, for the machine of a run, which may limit its
+  /// copies.
   [[nodiscard]] planner::Predictor predictor(const planner::RunPlanning& planning) const;
   [[nodiscard]] planner::Calibration calibration(const planner::Predictor& predictor) const;
 
-  /// Costs, and how lanes slow each other in this run.
+  /// Fits costs, and how lanes slow each other, to these bursts of a run.
   void learn(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts);
-  /// Costs alone.
+  /// Fits costs alone to these bursts of a run.
   void learn_costs(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts);
 
-  /// Of a GPU whose clocks after rest nothing said before the study.
+  /// Whether the machine is a GPU whose boost was not known before the study.
   [[nodiscard]] bool lacks_boost() const;
-  /// Forgets all that was learnt here, for the boost, if it was fitted, and for how lanes slow each
-  /// other in all of `runs`.
+  /// Discards what was fitted in this study except the boost, if it was fitted, and interference,
+  /// which is fitted to all of `runs`.
   void begin_anew(const std::optional<BoostFit>& boost, const std::vector<TimedRun>& runs);
 
  private:
@@ -44,7 +45,8 @@ class StudyCosts {
 
   Backend backend_;
   planner::MachineProfile probed_;
-  planner::Calibration given_, calibration_;  ///< Of that: at first, and with what was learnt.
+  /// Calibration at the start of the study, and with what was fitted in it.
+  planner::Calibration given_, calibration_;
   std::string profile_;
   bool started_ = false;
 };

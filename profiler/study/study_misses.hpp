@@ -1,4 +1,4 @@
-// How far off a study's prediction of one run was, and by which of its costs.
+// The error of a study's prediction of one run, and the costs that cause it.
 #pragma once
 
 #include "profiler/study/study_bursts.hpp"
@@ -6,9 +6,9 @@
 
 namespace sluice::profiler {
 
-/// Says what `run` took, all its bursts together, beside what was `predicted`, and as many costs of
-/// its last burst as settings.misses, those first that `costs` tells worst; appends its passes to
-/// settings.passes. `done`: the words before its name.
+/// Prints the time of `run` over all its bursts beside the `predicted` one, and the settings.misses
+/// costs of its last burst that `costs` predicts worst; appends its passes to settings.passes.
+/// `done` is the text before the run's name.
 void say_missed(const StudySettings& settings, const StudyCosts& costs, const char* done,
                 const StudiedRun& run, Seconds predicted);
 

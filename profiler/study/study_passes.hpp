@@ -1,4 +1,4 @@
-// The passes of measured runs and the rest before each: what a boost is found in.
+// The passes of measured runs with the rest before each, as data to find a boost in.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@ namespace sluice::profiler {
 /// Appends a line for each pass with products of at least a quarter of a millisecond: run, cost,
 /// rest of the compute lane over the last 35 ms (sim/boost.hpp) at its start, seconds, bytes of
 /// element-wise kernels, kernels, and the shares of its time in which copies to the device and from
-/// it ran. Read by experiments/prediction_study/passes.py and delays.py.
-/// Throws EnvironmentError naming the file.
+/// it ran. Read by experiments/prediction_study/passes.py and delays.py. Throws EnvironmentError
+/// naming the file.
 void append_passes(const std::filesystem::path& file, const std::string& name,
                    const planner::StepGraph& graph, const planner::MachineProfile& profile,
                    const MeasuredRun& run);

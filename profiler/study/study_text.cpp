@@ -25,7 +25,8 @@ std::vector<StudyPoint> points_without(const std::vector<StudyResult>& results, 
   return points;
 }
 
-/// Of runs whose memory the driver told: "HBM in use over predicted: 0.9991 to 1.0006".
+/// A line such as "HBM in use over predicted: 0.9991 to 1.0006", over runs whose memory the driver
+/// reported.
 std::string memory_line(const std::vector<StudyResult>& results) {
   double least = 0, most = 0;
   for (const StudyResult& r : results) {

@@ -1,4 +1,4 @@
-// Two traces of one step graph side by side, by task kind and by lane.
+// Two traces of one step graph compared, by task kind and by lane.
 #pragma once
 
 #include <string>
@@ -19,23 +19,25 @@ struct ComparisonRow {
 };
 
 struct Comparison {
-  std::vector<ComparisonRow> kinds;  ///< In the order the traces first name them.
+  /// Tasks by kind, in the order in which the traces first name them.
+  std::vector<ComparisonRow> kinds;
   std::vector<ComparisonRow> lanes;
-  std::vector<std::string> only_a;  ///< Ids that the other trace lacks.
+  std::vector<std::string> only_a;  ///< Ids that only the first trace has.
   std::vector<std::string> only_b;
-  Seconds step_a{0};  ///< end(s3/grads) - end(s2/grads); zero where a trace lacks them.
+  /// Step time of the first trace, end(s3/grads) - end(s2/grads); zero where it lacks them.
+  Seconds step_a{0};
   Seconds step_b{0};
 };
 
-/// Spans of steps `first` to `last` of `trace`, whose ids say 1, 2 or 3.
+/// The spans of steps `first` to `last` (1 to 3) of `trace`.
 [[nodiscard]] sim::Trace steps_of(const sim::Trace& trace, int first, int last);
 
 [[nodiscard]] Comparison compare(const sim::Trace& a, const sim::Trace& b);
 
-/// end(s3/grads) - end(s2/grads); zero where the trace lacks either.
+/// Step time of a trace, end(s3/grads) - end(s2/grads); zero where the trace lacks either.
 [[nodiscard]] Seconds step_period(const sim::Trace& trace);
 
-/// Tables for the terminal; `a` and `b` head the columns.
+/// Tables for the terminal; `a` and `b` are the headings of the columns.
 [[nodiscard]] std::string comparison_text(const Comparison& comparison, const std::string& a,
                                           const std::string& b);
 [[nodiscard]] std::string comparison_json(const Comparison& comparison);

@@ -39,9 +39,9 @@ bool is_short_copy(const planner::StepTask& task, const planner::MachineProfile&
 
 using Spans = std::vector<Recorder::Span>;
 
-/// From the end of the copy before it on its lane to the start of copy `task`. None where something
-/// else may have kept it: it waits for a task that ended later than long before that copy, or the
-/// CPU was late.
+/// Time from the end of the copy before it on its lane to the start of copy `task`. None where
+/// something else may have delayed it: it waits for a task that ended later than long before that
+/// copy, or the CPU was late.
 std::optional<Seconds> hand_off(const planner::StepGraph& graph, const StepTemplate& step_template,
                                 const Spans& previous, const Spans& current, std::size_t task) {
   constexpr Duration kLongBefore = std::chrono::microseconds(100);
@@ -50,7 +50,7 @@ std::optional<Seconds> hand_off(const planner::StepGraph& graph, const StepTempl
     return (before.distance == 0 ? current : previous)[before.task].end;
   };
   const auto& before = step_template.before(task);
-  // The last one is the lane's.
+  // The last predecessor is the one on the lane.
   if (graph.tasks[before.back().task].lane != graph.tasks[task].lane) return std::nullopt;
   const Instant free = end_of(before.back());
   for (const StepTemplate::Predecessor& other : before) {
@@ -62,7 +62,7 @@ std::optional<Seconds> hand_off(const planner::StepGraph& graph, const StepTempl
   return gap;
 }
 
-/// Of every task of one step, what `hand_off` says; none where the task is no copy.
+/// Hand-off of every task of one step; none where the task is not a copy.
 std::vector<std::optional<Seconds>> hand_offs(const planner::StepGraph& graph,
                                               const StepTemplate& step_template,
                                               const Spans& previous, const Spans& current) {
@@ -74,7 +74,8 @@ std::vector<std::optional<Seconds>> hand_offs(const planner::StepGraph& graph,
   return gaps;
 }
 
-/// Makes `times`, which tasks of a step occupied their lanes for, what the tasks' costs answer for.
+/// Turns `times`, for which tasks of a step occupied their lanes, into the times that their costs
+/// describe.
 void take_copies(std::vector<Seconds>& times, const planner::StepGraph& graph, const Spans& spans,
                  const std::vector<std::optional<Seconds>>& gaps) {
   for (std::size_t i = 0; i < times.size(); ++i) {
@@ -83,7 +84,7 @@ void take_copies(std::vector<Seconds>& times, const planner::StepGraph& graph, c
   }
 }
 
-/// Seconds of every task of all steps, by its key.
+/// Seconds of every task of all steps, by key.
 std::map<CostKey, std::vector<double>> task_seconds(
     const planner::StepGraph& graph, const std::vector<std::vector<Seconds>>& steps) {
   std::map<CostKey, std::vector<double>> all;
@@ -95,8 +96,9 @@ std::map<CostKey, std::vector<double>> task_seconds(
   return all;
 }
 
-/// Tasks that took far longer than the others of their key were preempted: they count as four
-/// deviations above the median, so that a task of microseconds is not known by a lost timeslice.
+/// Clips tasks that took far longer than the others of their key, since they were preempted: to
+/// four deviations above the median, so that a lost timeslice does not dominate a task of
+/// microseconds.
 void clip_outliers(const planner::StepGraph& graph, std::vector<std::vector<Seconds>>& steps) {
   std::map<CostKey, Seconds> limit;
   const auto all = task_seconds(graph, steps);
@@ -111,7 +113,7 @@ void clip_outliers(const planner::StepGraph& graph, std::vector<std::vector<Seco
   }
 }
 
-/// Busy intervals of one lane over all steps, in order: a lane runs one task at a time.
+/// Busy intervals of one lane over all steps, in order.
 std::vector<Recorder::Span> busy(const planner::StepGraph& graph, const MeasuredRun& run,
                                  planner::LaneKind lane) {
   std::vector<Recorder::Span> spans;

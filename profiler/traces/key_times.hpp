@@ -1,4 +1,4 @@
-// What each cost key took of the steps of a measured run.
+// Time of each cost key in the steps of a measured run.
 #pragma once
 
 #include <map>
@@ -10,38 +10,42 @@
 
 namespace sluice::profiler {
 
-/// What one key takes of a step.
+/// Time and tasks of one key in a step.
 struct KeyTime {
   double seconds = 0;
   std::size_t tasks = 0;
 };
 using KeyTimes = std::map<planner::CostKey, KeyTime>;
 
-/// Adds up one number a task of the step.
+/// Sums by key of one time for each task of the step.
 [[nodiscard]] KeyTimes by_key(const planner::StepGraph& graph, const std::vector<Seconds>& times);
 
 struct MeasuredKeys {
-  std::map<planner::CostKey, std::vector<double>> steps;  ///< Seconds, each measured step's own.
-  std::map<planner::CostKey, std::size_t> tasks;          ///< A step.
-  /// Copies so short that waking up rules them: they say nothing of the link, and costs of other
-  /// sizes are read off the calibrated ones, so the profile's latency stands for them.
+  /// Seconds of each key in each measured step.
+  std::map<planner::CostKey, std::vector<double>> steps;
+  std::map<planner::CostKey, std::size_t> tasks;  ///< Tasks of each key in a step.
+  /// Keys of copies so short that waking up dominates them. They tell nothing of the link, and
+  /// costs of other sizes are interpolated between calibrated ones, so the profile's latency stands
+  /// for them.
   std::map<planner::CostKey, bool> short_copy;
-  std::map<planner::CostKey, sim::SpanSource> source;  ///< How its tasks were timed.
+  /// The clock that timed the tasks of each key.
+  std::map<planner::CostKey, sim::SpanSource> source;
   /// Seconds of each task of a GPU's copy during which neither the other direction nor the CPU
-  /// optimizer ran: what it takes alone, with nothing to infer. No entry where there was none.
+  /// optimizer ran: its time alone, without a model. No entry where there was none.
   std::map<planner::CostKey, std::vector<double>> alone;
   /// Seconds from the end of a GPU's copy to the start of the next one of its lane, where all that
-  /// it waits for had ended long before. By the later one's direction.
+  /// the latter waits for had ended long before; by its direction.
   std::map<planner::LaneKind, std::vector<double>> hand_offs;
-  /// Seconds of the quickest tenth of a key's tasks.
+  /// Seconds at the fastest tenth of a key's tasks.
   std::map<planner::CostKey, double> quickest;
 };
 
-/// Of every step but the first and the last. A compute task answers for its hand-off
-/// (StepTemplate::occupancy), and so does a GPU's copy where it follows another; a paced copy's own
-/// time is set, and what its thread waits for a core before it starts belongs to whatever kept the
-/// core. Tasks that took far longer than the others of their key were preempted: they count as four
-/// deviations above the median, so that a task of microseconds is not known by a lost timeslice.
+/// Times of all cost keys over every step but the first and the last. The time of a compute task
+/// includes its hand-off (StepTemplate::occupancy), and so does that of a GPU's copy that follows
+/// another. A paced copy's own time is set, and a wait for a core before it starts belongs to
+/// whatever kept the core. Tasks that took far longer than the others of their key were preempted:
+/// they count as four deviations above the median, so that a lost timeslice does not dominate a
+/// task of microseconds.
 [[nodiscard]] MeasuredKeys measured_keys(const planner::StepGraph& graph,
                                          const planner::MachineProfile& profile,
                                          const MeasuredRun& run);

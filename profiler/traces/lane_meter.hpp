@@ -1,4 +1,4 @@
-// How much of a step each lane works, and what it copies: measured while a run goes on.
+// Busy time and bytes of each lane, measured while a run goes on.
 #pragma once
 
 #include <array>
@@ -12,10 +12,11 @@
 
 namespace sluice::profiler {
 
-/// Sums the spans of tasks by lane, and passes every event on. Lanes write counters of their own.
+/// Observer that sums the spans of tasks by lane and passes every event on. Each lane writes its
+/// own counters.
 class LaneMeter final : public engine::Observer {
  public:
-  /// `next` must outlive it.
+  /// Observes steps of `graph`. `next` must outlive it.
   LaneMeter(const planner::StepGraph& graph, engine::Observer& next);
 
   void task_ran(const engine::TaskEvent& event) override;
@@ -24,10 +25,10 @@ class LaneMeter final : public engine::Observer {
   }
   void calls_end() override { next_.calls_end(); }
 
-  /// Fills in `busy` and the bytes moved of a step that took `line.step_time`, and starts anew. A
-  /// task counts where it ends, and a lane is never busier than all of the time.
+  /// Fills in `busy` and the bytes moved of a step that took `line.step_time`, and resets the
+  /// counters. A task counts where it ends, and a lane is never busier than all of the time.
   void read(engine::StepMetrics& line);
-  /// What a lane's tasks have taken since. From any thread.
+  /// Busy time of a lane since the last read(). From any thread.
   [[nodiscard]] Duration worked(planner::LaneKind lane) const {
     return Duration(lanes_[static_cast<std::size_t>(lane)].nanoseconds.load());
   }

@@ -1,5 +1,5 @@
-// The measured trace: an observer that keeps the task events of chosen steps in memory it owns
-// before the run starts.
+// The measured trace: an observer that keeps the task events of chosen steps in memory that it
+// allocates before the run starts.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@
 
 namespace sluice::profiler {
 
-/// Steps to record: first .. first + count - 1 of the run, from 1.
+/// Steps `first` to `first + count - 1` of a run, counted from 1.
 struct StepRange {
   std::int64_t first = 1;
   std::int64_t count = 3;
 };
 
-/// Lanes write disjoint slots, so nothing is locked; read it only after the run (or the executor's
-/// `run`) has returned.
+/// Records spans of tasks without locks, since lanes write disjoint slots; may be read only after
+/// the run (or the executor's `run`) has returned.
 class Recorder final : public engine::Observer {
  public:
-  /// Span of one task, instants on the run's clock.
+  /// Span of one task; instants are on the run's clock.
   using Span = sim::Timeline::Span;
 
-  /// `stops`: steps after which the run stands still for something else (an evaluation, a save).
+  /// `stops` are the steps after which the run stands still for something else (an evaluation, a
+  /// save).
   Recorder(const planner::StepGraph& graph, StepRange steps, std::vector<std::int64_t> stops = {});
   void task_ran(const engine::TaskEvent& event) override;
 
@@ -56,24 +57,23 @@ class Recorder final : public engine::Observer {
 };
 
 /// Spans of `count` steps from `first` on, parallel to as many first tasks of a step graph (ids s1
-/// on); the clock starts with the first of them, and stands still while the run does after a step
-/// that it stops at: for the longest time between that step and the next in which no lane works.
+/// on). The clock starts with the first span, and leaves out the pause after a step in the
+/// recorder's stops: the longest time between that step and the next in which no lane works.
 [[nodiscard]] std::vector<Recorder::Span> recorded_steps(const Recorder& recorder,
                                                          std::int64_t first, std::int64_t count);
 
-/// The same of the three steps that a step graph holds: parallel to all its tasks.
+/// Spans of the three steps from `first` on, parallel to all tasks of a step graph.
 [[nodiscard]] inline std::vector<Recorder::Span> three_steps(const Recorder& recorder,
                                                              std::int64_t first) {
   return recorded_steps(recorder, first, 3);
 }
 
-/// A trace of `graph` with these spans, parallel to its tasks: of all its steps, or of fewer, whole
-/// ones. Where `source` is the device's (event, cupti), tasks that only the CPU can run are
-/// `clock`.
+/// A trace of `graph` with these spans, which are parallel to the tasks of its first steps or of
+/// all. Where `source` is the device's (event, cupti), tasks that only the CPU can run get `clock`.
 [[nodiscard]] sim::Trace trace_of(const planner::StepGraph& graph,
                                   const std::vector<Recorder::Span>& spans, sim::SpanSource source);
 
-/// Lanes that a GPU may run by itself; the others are always the CPU's.
+/// Whether a GPU may run the lane by itself; the others are always the CPU's.
 [[nodiscard]] constexpr bool is_device_lane(planner::LaneKind lane) {
   return lane == planner::LaneKind::compute || lane == planner::LaneKind::h2d ||
          lane == planner::LaneKind::d2h;

@@ -1,4 +1,4 @@
-// What each cost key takes of a simulated step: the counterpart of key_times.hpp's measured ones.
+// Time of each cost key in a simulated step, as key_times.hpp has it for measured ones.
 #pragma once
 
 #include <map>
@@ -8,16 +8,16 @@
 
 namespace sluice::profiler {
 
-/// Step time, and what each key takes of the middle step. Points into the graph.
+/// Step time, and the time of each key in the middle step. Points into the graph.
 struct SimulatedKeys {
   KeyTimes keys;
-  std::map<planner::CostKey, const sim::Task*> task;  ///< One of each key.
+  std::map<planner::CostKey, const sim::Task*> task;  ///< One task of each key.
   Seconds step{0};
 };
 
 [[nodiscard]] SimulatedKeys simulated_keys(planner::StepGraph& graph);
 
-/// What a task takes by its cost, with nothing beside it.
+/// Seconds of a task by its cost, with nothing beside it.
 [[nodiscard]] double seconds_alone(const sim::Task& task);
 
 }  // namespace sluice::profiler

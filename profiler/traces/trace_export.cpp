@@ -63,7 +63,7 @@ std::string stall_table(const std::optional<planner::StallTimes>& predicted,
   return text;
 }
 
-/// What can be said of the one or two steps of a run that had no more.
+/// Comparison of the one or two steps of a run that had no more.
 std::string fewer_steps(const sim::Trace& predicted, const sim::Trace& measured, int count) {
   return fmt::format("Of its first {}:\n\n", count == 1 ? "step" : "two steps") +
          comparison_text(compare(steps_of(predicted, 1, count), measured), "predicted",
@@ -86,7 +86,7 @@ bool steps_overlap(const planner::StepGraph& graph, const std::vector<Recorder::
   return true;
 }
 
-/// The critical path as rows of its own: what follows what, on one lane.
+/// The critical path as tracks of its own: what follows what, on one lane.
 sim::NamedTrace path_trace(const planner::StepGraph& graph, const sim::Trace& trace,
                            const std::vector<Recorder::Span>& spans, const std::string& name) {
   sim::NamedTrace path{name + ": critical path", {}, {}};

@@ -1,4 +1,5 @@
-// A run folder's traces as one file for Perfetto, and in words where its step time goes.
+// Exports a run folder's traces to one file for Perfetto, and says in words where its step time
+// goes.
 #pragma once
 
 #include <filesystem>
@@ -19,8 +20,8 @@ namespace sluice::profiler {
                                                    const sim::Trace& trace,
                                                    const std::string& where);
 
-/// Tasks from the end of s3/grads back through whatever ended last before each could start, down to
-/// the first: from predicted or measured spans alike.
+/// Tasks of the critical path, from the end of s3/grads back through the task that ended last
+/// before each could start, down to the first; from predicted or measured spans.
 [[nodiscard]] std::vector<sim::TaskId> critical_tasks(const planner::StepGraph& graph,
                                                       const std::vector<Recorder::Span>& spans);
 
@@ -28,7 +29,8 @@ namespace sluice::profiler {
 [[nodiscard]] std::string dominant_stall(const planner::StallTimes& stalls);
 
 struct TraceExport {
-  std::vector<sim::NamedTrace> traces;  ///< Predicted and measured, each with its critical path.
+  /// The predicted and the measured trace, each with its critical path.
+  std::vector<sim::NamedTrace> traces;
   std::string summary;
 };
 

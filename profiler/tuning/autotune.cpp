@@ -15,10 +15,11 @@ namespace {
 
 using planner::Planned;
 
-/// Of the usual: beside what a round's steps take, a search that comes from two sides costs little.
+/// Effort of the search over the usual one: a search from two sides costs little beside an
+/// iteration's steps.
 constexpr std::int64_t kTimesEffort = 2;
 
-/// The newest measurement of each plan stands for it: earlier ones were of a colder machine.
+/// Keeps the newest measurement of each plan; earlier ones were of a colder machine.
 void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
   const auto same = std::find_if(runs.begin(), runs.end(),
                                  [&](const MeasuredRun& known) { return known.plan == run.plan; });
@@ -29,8 +30,8 @@ void replace_run(std::vector<MeasuredRun>& runs, MeasuredRun run) {
   }
 }
 
-/// The quickest of what the search found and the plans that ran: a search need not find again what
-/// another calibration led it to.
+/// Replaces the found plan by the fastest of those that ran, if that is faster: a search need not
+/// find again what another calibration led it to.
 void keep_quickest(planner::PredictedStep& found, const planner::Predictor& predictor,
                    const std::vector<MeasuredRun>& runs) {
   for (const MeasuredRun& run : runs) {
@@ -44,7 +45,7 @@ planner::Predictor with_calibration(const planner::Predictor& predictor,
   return {predictor.job(), predictor.machine(), calibration, predictor.residency()};
 }
 
-/// The best plan with what is known by now, or the given one with what it takes now.
+/// The best plan by the current calibration, or the given one predicted with it.
 std::variant<Planned, planner::Infeasible> planned_with(const planner::Predictor& predictor,
                                                         const planner::Calibration& calibration,
                                                         const planner::SearchSettings& search,
@@ -79,23 +80,23 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     outcome.step = std::move(std::get<Planned>(found).best);
     const std::string planned_hash = outcome.step.prediction.plan_hash;
 
-    TuneRound round;
-    round.number = number;
-    round.plan = outcome.step.prediction.plan;
-    round.plan_hash = planned_hash;
-    round.predicted = to_seconds(outcome.step.prediction.step);
+    TuneIteration iteration;
+    iteration.number = number;
+    iteration.plan = outcome.step.prediction.plan;
+    iteration.plan_hash = planned_hash;
+    iteration.predicted = to_seconds(outcome.step.prediction.step);
     {
       const planner::Predictor predictor = with_calibration(run.predictor, outcome.calibration);
       MeasuringSession session(predictor, outcome.step, options.steps, options.collector);
       const Measurement measured = session.measure(options.steps);
-      round.measured = median_step(outcome.step.graph, std::span(&measured.untraced, 1));
-      round.refusal = measured.refusal;
+      iteration.measured = median_step(outcome.step.graph, std::span(&measured.untraced, 1));
+      iteration.refusal = measured.refusal;
       const RunResidual missed = residual(job, profile, outcome.calibration, measured.to_fit());
-      if (!missed.keys.empty()) round.largest_miss = missed.keys.front();
+      if (!missed.keys.empty()) iteration.largest_miss = missed.keys.front();
       replace_run(outcome.runs, measured.to_fit());
     }
-    outcome.rounds.push_back(round);
-    if (options.round_done) options.round_done(round);
+    outcome.iterations.push_back(iteration);
+    if (options.iteration_done) options.iteration_done(iteration);
 
     outcome.calibration =
         fit_calibration(job, profile, outcome.calibration, outcome.runs).calibration;
@@ -104,7 +105,7 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     auto* planned = std::get_if<Planned>(&found);
     if (planned && !options.given) keep_quickest(planned->best, better, outcome.runs);
     const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
-    outcome.holds = unchanged && std::abs(round.error()) <= options.tolerance;
+    outcome.holds = unchanged && std::abs(iteration.error()) <= options.tolerance;
     const bool out_of_time = std::chrono::steady_clock::now() - begin >= options.budget;
     if (outcome.holds || out_of_time) {
       if (planned) outcome.step = std::move(std::get<Planned>(found).best);
@@ -125,7 +126,7 @@ std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
     samples.push_back(sample);
     samples.back().profile_hash = hash;
   }
-  // The fit started from what was known, so it replaces it.
+  // The fit started from the known calibration, so it replaces it.
   planner::reset_calibration(store.calibration_file(hash), hash);
   planner::append_calibration(store.calibration_file(hash), samples);
   if (config.plan || config.policy) return std::nullopt;

@@ -1,4 +1,5 @@
-// Plan, run, compare, recalibrate, replan, until the prediction of an unchanged plan holds.
+// Plans, runs, compares, calibrates and plans again, until the prediction of an unchanged plan
+// holds.
 #pragma once
 
 #include <chrono>
@@ -16,45 +17,47 @@
 
 namespace sluice::profiler {
 
-/// One turn of the loop: what was planned, what was promised, what happened.
-struct TuneRound {
+/// One iteration of autotune: the plan, its prediction and its measurement.
+struct TuneIteration {
   int number = 1;
   planner::Plan plan;
   std::string plan_hash;
-  Seconds predicted{0};  ///< Before the plan ran, with the calibration of the round before.
-  Seconds measured{0};   ///< Median over untraced steps.
+  /// Predicted before the plan ran, with the calibration of the iteration before.
+  Seconds predicted{0};
+  Seconds measured{0};  ///< Median over untraced steps.
   KeyResidual largest_miss;
-  std::string refusal;  ///< Why CUPTI's times were not used though it traced; else empty.
-  /// Predicted over measured, less one.
+  std::string refusal;  ///< Why CUPTI's times were not used although it traced; else empty.
+  /// Relative error: predicted over measured, less one.
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
 struct TuneOptions {
-  Seconds budget{std::chrono::minutes(10)};  ///< No round begins after it.
-  std::int64_t steps = 10;                   ///< A round, two of them without neighbours.
+  Seconds budget{std::chrono::minutes(10)};  ///< No iteration begins after this time.
+  /// Steps of an iteration, of which the first and the last are not measured.
+  std::int64_t steps = 10;
   double tolerance = 0.05;
-  /// Measured as it is, where one is given: nothing is searched for.
+  /// A plan to measure as it is, without a search.
   std::optional<planner::GivenPlan> given = std::nullopt;
-  std::function<void(const TuneRound&)> round_done;
-  /// Times the tasks of a GPU, where there is one; CUDA events do otherwise.
+  std::function<void(const TuneIteration&)> iteration_done;
+  /// Times the tasks of a GPU, where there is one; CUDA events do so without it.
   cupti::Collector* collector = nullptr;
 };
 
 struct TuneOutcome {
   bool holds = false;
-  std::vector<TuneRound> rounds;
-  planner::Calibration calibration;  ///< For the machine as given (overrides included).
+  std::vector<TuneIteration> iterations;
+  planner::Calibration calibration;  ///< Calibration of the machine as given (overrides included).
   planner::PredictedStep step;       ///< The plan to train with, predicted with `calibration`.
-  std::vector<MeasuredRun> runs;     ///< Every plan's latest burst.
+  std::vector<MeasuredRun> runs;     ///< The latest burst of every plan.
 };
 
-/// Throws what the engine throws. Plans that do not fit come back as Infeasible.
+/// Tunes a run. Throws what the engine throws; Infeasible where no plan fits.
 [[nodiscard]] std::variant<TuneOutcome, planner::Infeasible> autotune(
     const planner::RunPlanning& run, const TuneOptions& options);
 
-/// Keeps what was learnt: calibration of this machine and the plan, in the store that train,
-/// predict and plan read. Returns the plan file's path; none where `config` names the plan or its
-/// policy, for then that one is no answer to a run that names none.
+/// Saves the calibration of this machine and the plan in the store that train, predict and plan
+/// read. Returns the plan file's path; none where `config` names the plan or its policy, since the
+/// plan is then no answer to a run that names none.
 std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
                                           const planner::RunConfig& config,
                                           const planner::Predictor& predictor,

@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::uint64_t kSeed = 1;
 
-/// Steps before a traced burst: code loads, clocks and caches settle.
+/// Steps before a traced burst, in which code loads, and clocks and caches settle.
 constexpr std::int64_t kWarmUp = 3;
 
-/// Pairs of bursts after the first, while they leave open what tracing costs.
+/// Largest number of pairs of bursts after the first, while they leave open what tracing costs.
 constexpr int kMorePairs = 2;
 
 void append(std::vector<Seconds>& all, const std::vector<Seconds>& more) {
@@ -84,7 +84,7 @@ Measurement MeasuringSession::measure(std::int64_t steps) {
     result.untraced = run(steps);
     return result;
   }
-  // Traced first: code that loads when it is first used loads under the collector.
+  // The traced burst comes first: code that loads on first use loads under the collector.
   auto absence = collector_->restart();
   run_steps(std::min(kWarmUp, steps));
   if (!absence) {

@@ -20,13 +20,13 @@ using planner::Tier;
 using planner::UnitPlan;
 
 constexpr std::int64_t kMostBuffers = 6;
-/// A step within this of the best is as good.
+/// Relative difference within which a step is as good as the best.
 constexpr double kAsGood = 0.01;
 
 struct Field {
   const char* name;
   Stall stall;
-  /// Whether a unit gives the field something to do; blocks only, but for threads.
+  /// Whether the field matters for this unit; called for blocks only, except for threads.
   bool (*used)(const Plan& plan, const UnitPlan& unit);
   void (*set)(Plan& plan, std::int64_t value);
   std::int64_t least;

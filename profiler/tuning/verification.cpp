@@ -78,7 +78,7 @@ class Verifier {
     if (options_.say) options_.say(line);
   }
 
-  /// Fewest buffers among those within a thousandth of the fastest that fits.
+  /// The plan of fewest buffers among those within a thousandth of the fastest that fits.
   [[nodiscard]] Plan best_depth(std::int64_t rounds) const {
     const planner::Predictor predictor = this->predictor();
     const std::int64_t most = std::min<std::int64_t>(job().model.layers, 6);
@@ -104,9 +104,9 @@ class Verifier {
     });
   }
 
-  /// The number of rounds, of those that never ran, where one buffer costs most; at most two of the
-  /// others are kept for tuning. Where tuning tried every number, of those that never ran streaming
-  /// every block.
+  /// The number of rounds, among those that never ran, with which one buffer costs most; at most
+  /// two of the others are kept for tuning. If tuning tried every number, chooses among those that
+  /// never ran with every block streaming.
   std::int64_t choose_rounds() {
     rounds_ = divisors(job().micro_batches());
     std::vector<std::int64_t> never;
@@ -188,7 +188,7 @@ class Verifier {
                     planner::format_seconds(verified.predicted)));
   }
 
-  /// Bursts take turns, so that whatever drifts drifts for both.
+  /// Bursts of the two plans alternate, so that drift affects both.
   void measure() {
     const planner::Predictor predictor = this->predictor();
     const std::int64_t steps = (options_.steps + options_.bursts - 1) / options_.bursts + 1;

@@ -1,4 +1,4 @@
-// Does it predict, or remember? Plans that have never run are promised in the ledger, then run.
+// Verification of predictions on plans that have never run: predicted in the ledger, then run.
 #pragma once
 
 #include <filesystem>
@@ -13,22 +13,22 @@ namespace sluice::profiler {
 
 /// One plan that was predicted before it ever ran.
 struct VerifiedPlan {
-  std::string name;  ///< "best depth", "one buffer"
+  std::string name;  ///< Name of the plan, "best depth" or "one buffer".
   planner::Plan plan;
   std::string plan_hash;
   Seconds predicted{0}, low{0}, high{0};
-  Seconds measured{0};  ///< Median.
+  Seconds measured{0};  ///< Median of the measured step times.
   std::int64_t steps = 0;
-  std::string ledger_line;  ///< Hash of the prediction's line.
+  std::string ledger_line;  ///< Hash of the prediction's line in the ledger.
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
 struct Verification {
   VerifiedPlan best_depth;
   VerifiedPlan one_buffer;
-  std::vector<std::string> tuned;  ///< Hashes of the plans that calibration was fitted to.
+  std::vector<std::string> tuned;  ///< Hashes of the plans that the calibration was fitted to.
   planner::Calibration calibration;
-  /// Step time of one buffer over step time of the best depth.
+  /// Step time with one buffer over step time at the best depth.
   [[nodiscard]] double predicted_ratio() const {
     return one_buffer.predicted / best_depth.predicted;
   }
@@ -39,16 +39,18 @@ struct Verification {
 
 struct VerificationOptions {
   std::filesystem::path ledger;
-  std::int64_t steps = 12;  ///< Measured of each plan, in `bursts` that take turns.
+  /// Steps measured of each plan, in `bursts` that alternate between the plans.
+  std::int64_t steps = 12;
   std::int64_t bursts = 3;
   std::function<void(const std::string& line)> say;
 };
 
-/// Tunes further on streaming plans of other numbers of rounds than those it then verifies, so that
-/// every kind of task has been seen; picks a number of rounds whose plans were never run (the one
-/// where buffering matters most), the best depth for it and the same plan with one buffer; appends
-/// both predictions to the ledger; runs the two by turns; appends the measurements.
-/// Throws BadRequest where the job has fewer than three numbers of rounds to choose from.
+/// Verifies predictions. Tunes further on streaming plans of other numbers of rounds than those
+/// that it then verifies, so that every kind of task has been seen; picks a number of rounds whose
+/// plans were never run (the one where buffering matters most), the best depth for it, and the same
+/// plan with one buffer; appends both predictions to the ledger; runs the two alternately; appends
+/// the measurements. Throws BadRequest where the job has fewer than three numbers of rounds to
+/// choose from.
 [[nodiscard]] Verification verify_prediction(const planner::RunPlanning& run,
                                              const TuneOutcome& tuned,
                                              const VerificationOptions& options);

@@ -26,7 +26,8 @@ namespace py = pybind11;
 
 namespace {
 
-/// An experiment whose cells are predicted one at a time. Changed models lie in `models`.
+/// An experiment whose cells are predicted one at a time. Changed models are stored in the folder
+/// `models`.
 class Ablation {
  public:
   Ablation(const std::string& yaml, const std::string& where,
@@ -51,29 +52,29 @@ class Ablation {
   [[nodiscard]] std::size_t size() const { return cells_.size(); }
 
   [[nodiscard]] py::dict predict(std::size_t index) const {
-    const profiler::CellRecord record = interruptible([&](const std::stop_token& stop) {
+    const profiler::CellResult result = interruptible([&](const std::stop_token& stop) {
       const profiler::Cell& cell = cells_.at(index);
       return profiler::plan_cell(cell, profiler::prepare_cell(cell, experiment_),
                                  cell.name(experiment_), effort_, stop)
-          .record;
+          .result;
     });
     py::dict row;
-    row["name"] = record.name;
-    row["levels"] = record.levels;
-    row["status"] = to_string(record.status);
-    row["reason"] = record.reason;
-    row["tier"] = record.tier ? py::object(py::str(to_string(*record.tier))) : py::none();
-    row["short_bytes"] = record.short_by.count();
-    row["plan"] = record.plan;
-    row["optimality_gap"] = record.optimality_gap;
+    row["name"] = result.name;
+    row["levels"] = result.levels;
+    row["status"] = to_string(result.status);
+    row["reason"] = result.reason;
+    row["tier"] = result.tier ? py::object(py::str(to_string(*result.tier))) : py::none();
+    row["short_bytes"] = result.short_by.count();
+    row["plan"] = result.plan;
+    row["optimality_gap"] = result.optimality_gap;
     row["prediction"] =
-        record.prediction ? py::object(py::str(record.prediction->json)) : py::none();
+        result.prediction ? py::object(py::str(result.prediction->json)) : py::none();
     return row;
   }
 
  private:
   profiler::Experiment experiment_;
-  std::int64_t effort_ = 0;  ///< Of each cell's search.
+  std::int64_t effort_ = 0;  ///< Search effort for each cell.
   std::vector<profiler::Cell> cells_;
 };
 

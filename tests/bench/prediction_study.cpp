@@ -28,12 +28,13 @@ int main(int count, char** words) {
   app.add_option("--json", json, "write the results (docs/schemas/study.schema.json)");
   app.add_option("--commit", settings.commit, "of the program");
   app.add_option("--steps", settings.steps, "a burst (8)")->check(CLI::Range(4, 1000));
-  app.add_option("--bursts", settings.bursts, "of each run, all runs in turn (1)")
+  app.add_option("--bursts", settings.bursts, "of each run, all runs alternating (1)")
       ->check(CLI::Range(1, 100));
-  app.add_option("--teach-bursts", settings.teach_bursts, "of each run that teaches (as --bursts)")
+  app.add_option("--teach-bursts", settings.calibration_bursts,
+                 "of each run that calibrates (as --bursts)")
       ->check(CLI::Range(1, 100));
   app.add_option("--parts", settings.parts,
-                 "of the predicted runs; those that teach run again before each (1)")
+                 "of the predicted runs; those that calibrate run again before each (1)")
       ->check(CLI::Range(1, 100));
   double burst = 0, warm_up = 0;
   app.add_option("--burst-seconds", burst, "fewer steps, no fewer than 4, where they take longer")
@@ -42,7 +43,8 @@ int main(int count, char** words) {
       ->check(CLI::NonNegativeNumber);
   std::string pin;
   app.add_option("--pin", pin, "so much host memory first, for all runs: what the largest takes");
-  auto* record = app.add_option("--record", settings.record, "keep every task's times in a folder");
+  auto* record =
+      app.add_option("--record", settings.recording, "keep every task's times in a folder");
   app.add_option("--replay", settings.replay, "run nothing: judge today's model by such a folder")
       ->excludes(record)
       ->check(CLI::ExistingDirectory);

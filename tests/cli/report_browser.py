@@ -24,7 +24,7 @@ except ImportError:  # Debian's python3-selenium, which scripts/install tests br
 
 @functools.cache
 def why_none():
-    """Why no browser can be driven here; None where one can."""
+    """Why no browser can be driven here; None if one can."""
     if webdriver is None:
         return "python3-selenium is not installed (scripts/install tests)"
     for program in ("chromium", "chromedriver"):
@@ -82,32 +82,32 @@ class Page:
     def view(self):
         return [float(x) for x in self.find("#timeline-canvas").get_attribute("data-view").split()]
 
-    def hover(self, row, index):
+    def hover(self, track, index):
         """Moves the pointer onto a task of the timeline, scrolled into sight; returns the lines of the tip."""
         canvas = self.find("#timeline-canvas")
         self.script("arguments[0].scrollIntoView({block: 'center'})", canvas)
         x, y, wide, high = self.script("""
-            const canvas = document.getElementById("timeline-canvas"), model = timelineRows(data.timeline);
-            const task = model.lookUp(model.rows[arguments[0]], arguments[1]), layout = timelineLayout(model, canvas.clientWidth);
+            const canvas = document.getElementById("timeline-canvas"), model = timelineTracks(data.timeline);
+            const task = model.lookUp(model.tracks[arguments[0]], arguments[1]), layout = timelineLayout(model, canvas.clientWidth);
             const view = canvas.dataset.view.split(" ").map(Number);
             return [layout.toX((task.start + task.end) / 2, view),
-                    layout.rowTop(model.line.lanes.indexOf(task.lane), arguments[0]) + 8, canvas.clientWidth, canvas.clientHeight];""",
-            row, index)  # fmt: skip
+                    layout.trackTop(model.line.lanes.indexOf(task.lane), arguments[0]) + 8, canvas.clientWidth, canvas.clientHeight];""",
+            track, index)  # fmt: skip
         ActionChains(self.driver).move_to_element_with_offset(canvas, round(x - wide / 2), round(y - high / 2)).perform()
         return self.texts("#tip:not([hidden]) div")
 
     def tasks(self):
-        """[name, row, position] of the tasks that lie in the step that is shown."""
+        """[name, track, position] of the tasks that lie in the step that is shown."""
         return self.script("""
-            const model = timelineRows(data.timeline), all = [];
-            model.rows.forEach((row, number) => row.id.forEach((id, index) => {
-              const task = model.lookUp(row, index);
-              if (task.start >= 0 && task.end <= row.period_s) all.push([task.name, number, index, task.end - task.start]);
+            const model = timelineTracks(data.timeline), all = [];
+            model.tracks.forEach((track, number) => track.id.forEach((id, index) => {
+              const task = model.lookUp(track, index);
+              if (task.start >= 0 && task.end <= track.period_s) all.push([task.name, number, index, task.end - task.start]);
             }));
             return all;""")
 
     def check(self):
-        """No error on the console, nothing asked of any network."""
+        """Asserts that there is no error on the console, and that no network was asked for anything."""
         errors = [line for line in self.driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
         assert not errors, errors
         asked = []

@@ -1,4 +1,4 @@
-// A folder with a small model and machines, for what is bought for it; and prices of parts.
+// Fixture for tests of buying: a folder with a small model and machines; and prices of parts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,14 +10,15 @@
 #include <vector>
 
 #include "planner/buying/advice.hpp"
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 
 namespace sluice::planner::test {
 
-/// A folder of this test's own, gone afterwards; also the store, so that no calibration is read.
+/// A folder of this test's own, removed afterwards. It is also the store, so that no calibration is
+/// read.
 class Buying : public testing::Test {
  protected:
   void SetUp() override {
@@ -44,7 +45,7 @@ class Buying : public testing::Test {
     write_profile(profile, path);
     return path.string();
   }
-  /// Of a run on `machine`, which is the only one to rank.
+  /// Request for a run on `machine`, which is the only one to rank.
   BuyRequest request_of(const std::string& machine) {
     config_.machine = machine;
     BuyRequest request;
@@ -60,7 +61,7 @@ class Buying : public testing::Test {
   RunConfig config_;
 };
 
-/// The report's rented nodes, and all its other rows.
+/// The rented nodes of a report.
 inline std::vector<BuyRow> nodes_of(const BuyReport& report) {
   std::vector<BuyRow> rows;
   for (const BuyRow& row : report.rows) {
@@ -76,7 +77,7 @@ inline std::vector<BuyRow> machines_of(const BuyReport& report) {
   return rows;
 }
 
-/// The verdict, a sentence a line.
+/// The verdict with one sentence a line.
 inline std::string said(const BuyReport& report, const BuyRequest& request) {
   std::string all;
   for (const std::string& sentence : verdict(report, request)) all += sentence + "\n";
@@ -88,7 +89,7 @@ inline Price priced(std::optional<double> buy, std::optional<double> rent_per_ho
   return {.buy_usd = buy, .rent_usd_per_hour = rent_per_hour, .date = "2026-01-31", .source = ""};
 }
 
-/// Prices of parts with which an rtx-4090 costs 3,150 USD and two more modules of memory 200.
+/// Prices of parts with which an rtx-4090 costs 3,150 USD, and two more memory modules 200 USD.
 inline PriceList part_prices() {
   PriceList prices;
   prices.parts["gpu rtx-4090"] = priced(1600);

@@ -9,7 +9,7 @@
 
 namespace sluice::planner::test {
 
-/// Blocks of several pieces.
+/// A job whose blocks have several pieces on disk.
 inline Job pieced_job() {
   Job job = tiny_job();
   job.model.layers = 2;

@@ -1,4 +1,4 @@
-// Asserting that something is refused, and with which words.
+// Helper for tests that something is refused, and with which words.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -10,7 +10,7 @@ inline Fact measured(double value, double relative_deviation = 0.01) {
   return {value, value * relative_deviation, 5, Source::measured, "round"};
 }
 
-/// Two cores, 1 GFLOP/s products, 10 MB/s links, 1e6 parameters/s a thread.
+/// A profile of two cores, 1 GFLOP/s products, 10 MB/s links, 1e6 parameters/s a thread.
 inline MachineProfile round_profile(DeviceKind device = DeviceKind::host) {
   MachineProfile p;
   p.name = "round";

@@ -6,11 +6,11 @@
 
 namespace sluice::planner::test {
 
-/// Every cost is a round number: compute tasks 1 ms, copies 1 GB/s, updates 1e8 parameters/s a
+/// A cost model of round numbers: compute tasks 1 ms, copies 1 GB/s, updates 1e8 parameters/s a
 /// thread.
 class RoundCosts : public CostModel {
  public:
-  /// `link`: bytes per second each way.
+  /// `link` is the rate of copies in each direction in bytes per second.
   explicit RoundCosts(double link = 1e9, DeviceKind device = DeviceKind::host)
       : link_(link), device_(device) {}
   DeviceKind device() const override { return device_; }

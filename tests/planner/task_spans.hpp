@@ -1,4 +1,4 @@
-// When each task of a graph runs.
+// Start and end of each task of a graph.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@ namespace sluice::planner::test {
 
 using TaskSpans = std::map<std::string, sim::Timeline::Span>;
 
-/// By the tasks' ids, as simulated.
+/// Simulated spans of the graph's tasks, by id.
 inline TaskSpans spans_of(const StepGraph& graph) {
   const sim::Timeline timeline = sim::simulate(graph.graph);
   TaskSpans spans;

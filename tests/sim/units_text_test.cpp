@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "refusal.hpp"
+#include "tests/planner/refusal.hpp"
 
 namespace sluice::planner {
 namespace {

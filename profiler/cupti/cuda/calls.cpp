@@ -19,7 +19,7 @@ static_assert(status::kConfidential == CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SU
 static_assert(status::kMig == CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED);
 static_assert(status::kWsl == CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED);
 
-/// External correlation records come with records of calls; without calls there are none.
+/// Kinds of records to collect. External correlation records come only with records of calls.
 constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
                                CUPTI_ACTIVITY_KIND_MEMCPY,
@@ -28,7 +28,7 @@ constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
                                CUPTI_ACTIVITY_KIND_RUNTIME,
                                CUPTI_ACTIVITY_KIND_DRIVER};
 
-/// Calls made for every task that start nothing: their records would be two thirds of all.
+/// Calls made for every task that start nothing; their records would be two thirds of all.
 constexpr std::array kIdleRuntimeCalls = {CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020,
                                           CUPTI_RUNTIME_TRACE_CBID_cudaEventQuery_v3020,
                                           CUPTI_RUNTIME_TRACE_CBID_cudaEventElapsedTime_v3020,

@@ -11,7 +11,7 @@
 
 namespace sluice::profiler::cupti {
 
-/// The functions of an opened library.
+/// CUPTI's functions in an opened library.
 struct Calls {
   decltype(&cuptiGetVersion) version = nullptr;
   decltype(&cuptiGetResultString) text = nullptr;
@@ -26,16 +26,16 @@ struct Calls {
   decltype(&cuptiActivityPushExternalCorrelationId) push = nullptr;
   decltype(&cuptiActivityPopExternalCorrelationId) pop = nullptr;
   decltype(&cuptiGetTimestamp) timestamp = nullptr;
-  // Since CUDA 12.3; only to record less.
+  // Available since CUDA 12.3; used only to record less.
   CUptiResult(CUPTIAPI* trace_runtime_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
   CUptiResult(CUPTIAPI* trace_driver_call)(CUpti_CallbackId, std::uint8_t) = nullptr;
 
-  /// False where the library lacks one that is needed.
+  /// Finds the functions; false where the library lacks one that is needed.
   bool resolve(const Library& library);
   /// CUPTI's name of a result.
   [[nodiscard]] std::string text_of(CUptiResult result) const;
-  /// Starts tracing kernels, copies, fills, overhead and tags. Why it cannot, if so; nothing is
-  /// enabled then.
+  /// Starts tracing kernels, copies, fills, overhead and tags. Returns why it cannot, if so;
+  /// nothing is enabled then.
   [[nodiscard]] std::optional<Absence> enable_all() const;
   void disable_all() const;
 };

@@ -24,8 +24,8 @@ constexpr std::size_t kBufferBytes = std::size_t{4} << 20;
 constexpr std::size_t kReadyBuffers = 16;
 constexpr std::size_t kMostBuffers = 256;
 
-/// CUPTI's callbacks carry no user data, and its worker thread may call them until the process
-/// ends: the buffers outlive every collector.
+/// The process's buffers, which outlive every collector: CUPTI's callbacks carry no user data, and
+/// its worker thread may call them until the process ends.
 RecordBuffers& buffers() {
   static auto* const kept = new RecordBuffers(kBufferBytes, kReadyBuffers, kMostBuffers);
   return *kept;
@@ -44,7 +44,7 @@ void CUPTIAPI buffer_completed(CUcontext, std::uint32_t, std::uint8_t* buffer, s
 
 void CUPTIAPI no_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void*) {}
 
-/// Its own soname, then where it was found when this program was built.
+/// Opens CUPTI by its soname, else where it was found when this program was built.
 Library open_cupti(const std::string& soname) {
   Library library = open_library(soname.c_str());
 #ifdef SLUICE_CUPTI_LIBRARY
@@ -122,7 +122,8 @@ class CuptiCollector final : public Collector {
     require(calls_.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED), "flushing its buffers");
   }
 
-  /// Records are whole only once what they tell of has ended.
+  /// Waits for the device before flushing, since a record is complete only once its activity has
+  /// ended.
   void wait_and_flush() const {
     if (const cudaError_t status = cudaDeviceSynchronize(); status != cudaSuccess) {
       throw EnvironmentError(std::string("CUDA: waiting for traced work: ") +
@@ -137,7 +138,7 @@ class CuptiCollector final : public Collector {
     return DeviceInstant(DeviceClock::duration(static_cast<std::int64_t>(nanoseconds)));
   }
 
-  /// Since the last call.
+  /// Records dropped since the last call.
   [[nodiscard]] std::size_t dropped() const {
     std::size_t count = 0;
     require(calls_.dropped(nullptr, 0, &count), "counting dropped records");

@@ -9,7 +9,7 @@ namespace sluice::profiler::cupti {
 namespace {
 
 // Newer versions of a record begin with the fields of older ones: these suffice, and compile with
-// the headers of CUDA 12, too.
+// the headers of CUDA 12 too.
 using Kernel = CUpti_ActivityKernel9;
 using Copy = CUpti_ActivityMemcpy5;
 using Fill = CUpti_ActivityMemset4;

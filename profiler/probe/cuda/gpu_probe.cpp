@@ -75,7 +75,7 @@ void GpuProbe::name_machine() {
   gpu_ = device.name;
   bus_id_ = device.pci_bus_id;
   MachineProfile& profile = result_.profile;
-  // What the operating system says of the host side; everything of the device is measured.
+  // The host side is taken from the operating system; everything of the device is measured.
   const MachineProfile here = planner::here_estimate();
   profile.name = gpu_ + ", " + SystemFiles().cpu_model().value_or("unknown CPU");
   profile.device = planner::DeviceKind::cuda;
@@ -98,8 +98,8 @@ void GpuProbe::name_machine() {
   threads_ = contention_threads(cores_);
 }
 
-/// A process that ran 49 plans on an H200, traced some of them, held 220 MiB more than one that ran
-/// one (history: 2026-11-22-prediction-study-probed).
+/// Device memory of code that later plans load, in a process that runs many of them (history:
+/// 2026-11-22-prediction-study-probed).
 constexpr Bytes kLaterCode = 256_MiB;
 
 void GpuProbe::capacities() {
@@ -108,7 +108,7 @@ void GpuProbe::capacities() {
   const std::optional<Bytes> after = device_memory_in_use();
   first_room_ = device_room();
   const Bytes used = first_room_.total - first_room_.free;
-  // Without the driver's word on who holds what, all that is in use counts as this context's.
+  // If the driver does not report use by process, all memory in use counts as this context's.
   const Bytes own = before && after ? std::clamp(*after - *before, Bytes(0), used) : used;
   result_.profile.hbm = measured(
       static_cast<double>((first_room_.free + own - kLaterCode).count()),
@@ -138,7 +138,7 @@ void GpuProbe::disk() {
   try {
     rates = measure_disk(budget_.disk);
   } catch (const EnvironmentError& error) {
-    // Minutes of measurements are not lost for want of a folder: the estimates stay.
+    // A missing folder must not lose minutes of measurements: the estimates stay.
     result_.warnings.push_back(
         {"disk", Verdict::warn, error.what(), "sluice probe --disk-path FOLDER_ON_THAT_DISK"});
     return;
@@ -151,7 +151,7 @@ void GpuProbe::disk() {
   }
 }
 
-/// The catalogue's peak for this GPU, the most words of whose name match.
+/// Sets the peak to the catalogue's for this GPU, by the machine most words of whose name match.
 void GpuProbe::peak() {
   Fact& peak = result_.profile.peak_bf16;
   peak = {.value = best_product_ / 0.8,
@@ -173,8 +173,8 @@ CudaProbe GpuProbe::run() {
   memory();
   products();
   layers();
-  company();
-  copies_in_company();
+  load_mixes();
+  copies_beside_loads();
   fit();
   optimizer_alone();
   staged();
@@ -188,7 +188,8 @@ CudaProbe GpuProbe::run() {
   const double before = result_.profile.hbm.value + static_cast<double>(kLaterCode.count());
   result_.profile.context =
       measured(std::max(0.0, before - left), "context, libraries and their loaded kernels");
-  result_.profile.context.deviation = 0.1 * result_.profile.context.value;  // By shapes of layers.
+  // Differs by shapes of layers.
+  result_.profile.context.deviation = 0.1 * result_.profile.context.value;
   say("context", planner::format_fact(result_.profile.context, planner::FactUnit::bytes) +
                      " of device memory");
   peak();

@@ -7,24 +7,25 @@
 #include <string>
 #include <vector>
 
-#include "profiler/probe/cuda/company_bench.hpp"
 #include "profiler/probe/cuda/link_bench.hpp"
+#include "profiler/probe/cuda/load_mix_bench.hpp"
 #include "profiler/probe/cuda/product_bench.hpp"
 #include "profiler/probe/disk_bench.hpp"
 #include "profiler/probe/probe_cuda.hpp"
 
 namespace sluice::profiler {
 
-/// How long each part takes.
+/// Times and sizes of the probe's parts.
 struct ProbeBudget {
-  Seconds copy_size;        ///< A size of copy, each way.
-  Seconds product, settle;  ///< A product; until clocks are those of a long run.
-  Seconds kernel;           ///< Any other kernel.
-  Seconds window;           ///< A company in a round.
-  CompanyRounds grid;       ///< How often companies of copies and the optimizer are measured,
-  CompanyRounds products;   ///< and those with products.
-  std::int64_t parameters;  ///< Of the CPU optimizer.
-  Bytes dram;               ///< An array of the triad.
+  Seconds copy_size;  ///< Time for one size of copy in one direction.
+  /// Time for one product; and longest time until clocks are those of a long run.
+  Seconds product, settle;
+  Seconds kernel;             ///< Time for any other kernel.
+  Seconds window;             ///< Time for one load mix in one repetition.
+  RepetitionCounts grid;      ///< How often load mixes of copies and the optimizer are measured.
+  RepetitionCounts products;  ///< How often load mixes with products are measured.
+  std::int64_t parameters;    ///< Parameters that the CPU optimizer updates.
+  Bytes dram;                 ///< Bytes of one array of the triad.
   DiskBenchOptions disk;
 };
 
@@ -44,11 +45,11 @@ class GpuProbe {
   [[nodiscard]] Bytes dram_array() const;
   [[nodiscard]] std::int64_t updated_parameters() const;
   void copies();
-  void copies_in_company();
+  void copies_beside_loads();
   void memory();
   void products();
   void layers();
-  void company();
+  void load_mixes();
   void optimizer_alone();
   void fit();
   void staged();
@@ -59,12 +60,12 @@ class GpuProbe {
   ProbeBudget budget_;
   ProbeProgress progress_;
   CudaProbe result_;
-  std::string gpu_, bus_id_;  ///< As the CUDA runtime names them.
+  std::string gpu_, bus_id_;  ///< Name and bus id from the CUDA runtime.
   std::int64_t cores_ = 1;
   DeviceRoom first_room_{};
   double best_product_ = 0;
   std::vector<std::int64_t> threads_;
-  std::optional<ProbeMemory> memory_;  ///< Before what takes of it.
+  std::optional<ProbeMemory> memory_;  ///< Declared before the members that take memory from it.
   std::unique_ptr<LinkBench> link_;
   std::unique_ptr<ProductBench> product_bench_;
   std::unique_ptr<UpdateBench> update_;

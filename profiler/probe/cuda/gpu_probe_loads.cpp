@@ -19,7 +19,7 @@ using planner::Fact;
 using planner::MachineProfile;
 using planner::Source;
 
-/// Runs `work` over and over on a thread of its own while it lives.
+/// Repeats `work` on a thread of its own during its lifetime.
 class Background {
  public:
   explicit Background(std::function<void()> work)
@@ -61,7 +61,7 @@ Bytes GpuProbe::dram_array() const {
 }
 
 std::int64_t GpuProbe::updated_parameters() const {
-  // 16 bytes a parameter, of at most an eighth of the memory.
+  // 16 bytes a parameter, in at most an eighth of the memory.
   const std::int64_t most = static_cast<std::int64_t>(result_.profile.host.value) / 128;
   return std::max<std::int64_t>(std::min(budget_.parameters, most), 1 << 20);
 }
@@ -103,10 +103,10 @@ void GpuProbe::copies() {
     say("copy latency", planner::format_seconds(Seconds(latency->value)));
   }
   const Fact gap_down = link_->gap(CopyDirection::h2d), gap_up = link_->gap(CopyDirection::d2h);
-  result_.profile.copy_gap = mean_of_ways(gap_down, gap_up);
+  result_.profile.copy_gap = mean_of_directions(gap_down, gap_up);
   say("between copies", planner::format_seconds(Seconds(gap_down.value)) + " to the device, " +
                             planner::format_seconds(Seconds(gap_up.value)) + " from it");
-  // While copies run: an idle GPU lowers its link.
+  // Asked while copies run, since an idle GPU lowers its link.
   const auto busy = link_->steady(CopyDirection::h2d);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const SystemFiles files;
@@ -117,12 +117,12 @@ void GpuProbe::copies() {
   busy->stop();
 }
 
-void GpuProbe::copies_in_company() {
+void GpuProbe::copies_beside_loads() {
   if (depth_ == ProbeDepth::quick) return;
   const int most = static_cast<int>(threads_.back());
-  const auto sweep = [&](const std::string& company) {
+  const auto sweep = [&](const std::string& others) {
     for (const CopyDirection direction : {CopyDirection::h2d, CopyDirection::d2h}) {
-      say((direction == CopyDirection::h2d ? "h2d " : "d2h ") + company,
+      say((direction == CopyDirection::h2d ? "h2d " : "d2h ") + others,
           sizes_text(link_->by_size(direction, budget_.copy_size / 4)));
     }
   };
@@ -187,7 +187,7 @@ void GpuProbe::products() {
   const auto measured_products = product_bench_->sustained(budget_.product, budget_.settle);
   std::vector<SizedRate> rates;
   Fact sustained{.value = 0, .deviation = 0, .count = 0, .source = Source::measured, .note = {}};
-  double same = 0;  // The burst's own product, sustained.
+  double same = 0;  // Rate of the burst's product when sustained.
   for (const auto& product : measured_products) {
     rates.push_back({product.key.work().count(), product.rate});
     if (product.rate.value > sustained.value) sustained = product.rate;

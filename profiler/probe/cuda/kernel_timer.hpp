@@ -1,5 +1,4 @@
-// Times kernels on a stream: in rows that the device already waits for, so that launches do not
-// show.
+// Times kernels on a stream, enqueued in rows while the device waits, so that launches do not show.
 #pragma once
 
 #include <functional>
@@ -18,8 +17,8 @@ class KernelTimer {
 
   /// Seconds of one `work` on the device, as the mean of `repeats` in a row.
   [[nodiscard]] Seconds row(const Launch& work, int repeats);
-  /// Seconds of one `work`, several times, until `budget` of wall time is used up: at least three
-  /// rows of at least a millisecond each, after one that is not counted.
+  /// Seconds of one `work`, sampled until `budget` of wall time is used up: at least three rows of
+  /// at least a millisecond each, after one that is not counted.
   [[nodiscard]] Samples samples(const Launch& work, Seconds budget);
   /// Runs `work` until its time changes by less than half a per cent between quarters of a second,
   /// or `most` has passed: clocks and temperature are then those of a long run.

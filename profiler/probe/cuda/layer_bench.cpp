@@ -31,7 +31,7 @@ struct AttentionTimes {
   planner::AttentionPoint point;
 };
 
-/// Shapes of one length differ by this.
+/// Relative deviation between shapes of one length.
 constexpr double kShapeDeviation = 0.08;
 
 Fact of_any_shape(Fact rate) {
@@ -103,7 +103,7 @@ AttentionRates measure_attention(Seconds budget_each, BytesPerSecond memory) {
       {.sequences = 8, .length = 1024, .heads = 28, .kv_heads = 4, .head_dim = 128},
       {.sequences = 2, .length = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128},
       {.sequences = 1, .length = 8192, .heads = 32, .kv_heads = 8, .head_dim = 128},
-      // Long ones, whose backward pass runs in parts (docs/design/attention.md).
+      // Long sequences, whose backward pass runs in parts (docs/design/attention.md).
       {.sequences = 1, .length = 8192, .heads = 16, .kv_heads = 4, .head_dim = 64},
       {.sequences = 1, .length = 32768, .heads = 8, .kv_heads = 2, .head_dim = 64},
       {.sequences = 1, .length = 16384, .heads = 8, .kv_heads = 2, .head_dim = 128},

@@ -82,7 +82,7 @@ std::vector<SizedRate> LinkBench::by_size(CopyDirection direction, Seconds budge
 
 planner::Fact LinkBench::gap(CopyDirection direction) const {
   constexpr std::int64_t kCopies = 256;
-  // Long enough that the CPU stays ahead.
+  // Pieces are long enough that the CPU stays ahead.
   const Bytes piece = std::min(4_MiB, buffer_);
   const std::int64_t pieces = buffer_.count() / piece.count();
   const Stream stream = make_stream();
@@ -113,8 +113,8 @@ std::unique_ptr<SteadyLoad> LinkBench::steady(CopyDirection direction) {
   const Bytes piece = std::min(kPiece, buffer_);
   const std::int64_t pieces = buffer_.count() / piece.count();
   return std::make_unique<SteadyLoad>(
-      [this, direction, piece, pieces](cudaStream_t stream, std::int64_t turn) {
-        copy(direction, turn % pieces * piece.count(), piece, stream);
+      [this, direction, piece, pieces](cudaStream_t stream, std::int64_t repetition) {
+        copy(direction, repetition % pieces * piece.count(), piece, stream);
       });
 }
 
@@ -137,7 +137,7 @@ planner::Fact staged_copy_rate(Bytes bytes, Seconds budget) {
       time_repeatedly(Timer::wall, budget / 2,
                       [&] { copies.to_host(memory, host.as<std::byte>().data(), size); }),
       note);
-  return mean_of_ways(down, up);
+  return mean_of_directions(down, up);
 }
 
 }  // namespace sluice::profiler

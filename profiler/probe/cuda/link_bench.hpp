@@ -1,4 +1,4 @@
-// Copies between pinned host memory and the device, by size and for long.
+// Measures copies between pinned host memory and the device, by size and over long times.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@ namespace sluice::profiler {
 
 using planner::CopyDirection;
 
-/// A buffer on either side for each direction. Pieces of a long copy go through them in turn, so
-/// that no cache holds what is copied.
+/// A host and a device buffer for each direction. Pieces of a long copy go through them one after
+/// another, so that no cache holds what is copied.
 class LinkBench {
  public:
-  /// Throws EnvironmentError where there is no such memory. Where it cannot be pinned, see
+  /// Throws EnvironmentError where there is not enough memory. Where it cannot be pinned, see
   /// refusal().
   explicit LinkBench(Bytes buffer, ProbeMemory* supply = nullptr);
 
-  /// Why host memory is not pinned; copies are then what the driver makes of pageable memory.
+  /// Why host memory is not pinned; none where it is. Copies are then those of pageable memory.
   [[nodiscard]] std::optional<std::string> refusal() const;
   [[nodiscard]] Bytes buffer() const { return buffer_; }
 
-  /// Rates by size, 4 KiB to the buffer in steps of four, one copy at a time, waited for.
+  /// Rates by size, from 4 KiB to the buffer in factors of four, one copy at a time, each waited
+  /// for.
   [[nodiscard]] std::vector<SizedRate> by_size(CopyDirection direction, Seconds budget_each);
 
-  /// Seconds between copies that follow each other as in a run's queues: events around each, and a
-  /// flag that tells the CPU of its end.
+  /// Seconds between copies that follow each other as in a run's queues: with events around each,
+  /// and a flag that tells the CPU of its end.
   [[nodiscard]] planner::Fact gap(CopyDirection direction) const;
 
-  /// Copies pieces of kPiece for ever.
+  /// A load that copies pieces of kPiece until it is stopped.
   [[nodiscard]] std::unique_ptr<SteadyLoad> steady(CopyDirection direction);
   static constexpr Bytes kPiece = Bytes(std::int64_t{32} << 20);
 
@@ -48,12 +49,12 @@ class LinkBench {
 
   Bytes buffer_;
   AlignedMemory down_memory_, up_memory_;
-  engine::PinnedMemory down_host_, up_host_;  ///< Of these.
+  engine::PinnedMemory down_host_, up_host_;  ///< Pinned views of down_memory_ and up_memory_.
   DeviceMemory down_device_, up_device_;
 };
 
-/// Rate of copies through a pinned ring from and to memory that is not pinned, each way the same
-/// number: their mean, with the difference in its deviation.
+/// Rate of copies through a pinned ring from and to memory that is not pinned, one number for both
+/// directions: their mean, with the difference in its deviation.
 [[nodiscard]] planner::Fact staged_copy_rate(Bytes bytes, Seconds budget);
 
 }  // namespace sluice::profiler

@@ -16,11 +16,11 @@ namespace {
 using engine::GemmKey;
 using engine::GemmProduct;
 
-constexpr double kLoad = 2e12;  ///< FLOPs that a load's product has at most.
+constexpr double kLoad = 2e12;  ///< Largest FLOPs of a load's product.
 
 std::int64_t rounded_up(std::int64_t elements) { return (elements + 127) / 128 * 128; }
 
-/// Elements of bf16 that a product reads, one after the other.
+/// Offsets of a product's bf16 operands, which follow each other.
 struct Places {
   std::int64_t b, bias, addend, end;
 };
@@ -117,7 +117,7 @@ std::vector<ProductBench::Product> ProductBench::sustained(Seconds budget_each, 
 
 planner::Fact ProductBench::burst() {
   Samples samples;
-  for (int turn = 0; turn < 3; ++turn) {
+  for (int i = 0; i < 3; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(400));
     samples.push_back(timer_.row([this](cudaStream_t stream) { run_large(stream); }, 4).count());
   }

@@ -1,4 +1,4 @@
-// Matrix products of transformer layers, each through the algorithm that training takes.
+// Measures matrix products of transformer layers, each by the algorithm that training uses.
 #pragma once
 
 #include <memory>
@@ -14,15 +14,15 @@ namespace sluice::profiler {
 
 class ProductBench {
  public:
-  /// Tunes what the user's GEMM table lacks of the jobs' products, which takes some ten seconds the
+  /// Tunes the jobs' products that the user's GEMM table lacks, which takes some ten seconds the
   /// first time; `jobs` is not empty. Throws EnvironmentError where memory or the store fails.
   explicit ProductBench(const std::vector<planner::Job>& jobs);
 
   struct Product {
     engine::GemmKey key;
-    planner::Fact rate;  ///< FLOP/s
+    planner::Fact rate;  ///< FLOP/s.
   };
-  /// All products, after the largest has run until clocks settled (at most `settle`).
+  /// Measures all products, after the largest has run until clocks settled (at most `settle`).
   [[nodiscard]] std::vector<Product> sustained(Seconds budget_each, Seconds settle);
   /// FLOP/s of the largest product in the first milliseconds after a pause.
   [[nodiscard]] planner::Fact burst();
@@ -41,9 +41,9 @@ class ProductBench {
   KernelTimer timer_;
 };
 
-/// Jobs whose layers make the sizes that training meets, from a small model at a thousand tokens to
-/// a large one at many.
-enum class JobChoice { small, few, all };  ///< `small`: for a few GB of device memory.
+/// Choice of the jobs that probe_jobs() returns. Their layers have the sizes that training meets,
+/// from a small model at a thousand tokens to a large one at many.
+enum class JobChoice { small, few, all };  ///< `small` is for a few GB of device memory.
 [[nodiscard]] std::vector<planner::Job> probe_jobs(JobChoice choice);
 
 }  // namespace sluice::profiler

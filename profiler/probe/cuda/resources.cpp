@@ -35,7 +35,7 @@ DeviceMemory allocate_device(Bytes bytes) {
 }
 
 DeviceMemory random_bf16(std::int64_t count, float scale) {
-  // Odd, so that rows of a matrix made of their repetition differ.
+  // An odd number, so that rows of a matrix made of their repetition differ.
   constexpr std::int64_t kDrawn = (std::int64_t{4} << 20) + 13;
   static const std::vector<float> normals = [] {
     std::vector<float> drawn(static_cast<std::size_t>(kDrawn));

@@ -27,16 +27,16 @@ using DeviceMemory = std::unique_ptr<void, FreeDeviceMemory>;
 
 enum class EventUse {
   timing,  ///< For elapsed().
-  /// Who waits for it sleeps and so takes no core from the optimizer.
+  /// A thread that waits for it sleeps, and so takes no core from the optimizer.
   waiting,
 };
 
-/// All throw EnvironmentError naming what failed.
-[[nodiscard]] Stream make_stream();  ///< Waits for no other stream.
+/// Makes a stream that waits for no other stream. Throws EnvironmentError naming what failed.
+[[nodiscard]] Stream make_stream();
 [[nodiscard]] Event make_event(EventUse use);
 [[nodiscard]] DeviceMemory allocate_device(Bytes bytes);
 /// `count` elements of bf16, normally distributed (zeros would let the GPU clock higher than
-/// training does) times `scale`; four million numbers, repeated.
+/// training does) times `scale`; four million numbers, repeated. Throws EnvironmentError.
 [[nodiscard]] DeviceMemory random_bf16(std::int64_t count, float scale = 1.0F);
 
 /// Time between two events that were recorded on one stream; waits for the later one.
@@ -45,7 +45,7 @@ void record(cudaEvent_t event, cudaStream_t stream);
 void wait(cudaEvent_t event);
 void wait(cudaStream_t stream);
 
-/// Bytes of the device that are free, and all of them.
+/// Free and total bytes of the device's memory.
 struct DeviceRoom {
   Bytes free, total;
 };

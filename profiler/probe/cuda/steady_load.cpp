@@ -10,7 +10,7 @@
 namespace sluice::profiler {
 namespace {
 
-constexpr std::size_t kAhead = 6;  ///< Turns enqueued beyond the one that runs.
+constexpr std::size_t kAhead = 6;  ///< Repetitions enqueued beyond the one that runs.
 
 }  // namespace
 
@@ -33,17 +33,17 @@ void SteadyLoad::run() {
     const Stream stream = make_stream();
     std::array<Event, kAhead> ends;
     for (Event& end : ends) end = make_event(EventUse::waiting);
-    const auto note_end = [&](std::int64_t turn) {
-      wait(ends[static_cast<std::size_t>(turn) % kAhead].get());
+    const auto note_end = [&](std::int64_t repetition) {
+      wait(ends[static_cast<std::size_t>(repetition) % kAhead].get());
       ends_.push_back(read(Timer::wall).count());
     };
-    std::int64_t turn = 0;
-    for (; !stop_.load(std::memory_order_relaxed); ++turn) {
-      if (turn >= static_cast<std::int64_t>(kAhead)) {
-        note_end(turn - static_cast<std::int64_t>(kAhead));
+    std::int64_t repetition = 0;
+    for (; !stop_.load(std::memory_order_relaxed); ++repetition) {
+      if (repetition >= static_cast<std::int64_t>(kAhead)) {
+        note_end(repetition - static_cast<std::int64_t>(kAhead));
       }
-      enqueue_(stream.get(), turn);
-      record(ends[static_cast<std::size_t>(turn) % kAhead].get(), stream.get());
+      enqueue_(stream.get(), repetition);
+      record(ends[static_cast<std::size_t>(repetition) % kAhead].get(), stream.get());
     }
     wait(stream.get());
   } catch (...) {
@@ -51,7 +51,7 @@ void SteadyLoad::run() {
   }
 }
 
-double SteadyLoad::turns_per_second(Seconds from, Seconds to) const {
+double SteadyLoad::repetitions_per_second(Seconds from, Seconds to) const {
   return rate_within(ends_, from.count(), to.count());
 }
 

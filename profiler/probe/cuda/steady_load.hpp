@@ -1,4 +1,4 @@
-// Device work that goes on and on beside whatever else is measured.
+// Device work that is repeated while something else is measured.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,25 +14,25 @@
 
 namespace sluice::profiler {
 
-/// Enqueues the same work on a stream of its own until stopped, always a few turns ahead of the
-/// device, from a thread that sleeps while it waits.
+/// A load that enqueues the same work on a stream of its own until stopped, always a few
+/// repetitions ahead of the device, from a thread that sleeps while it waits.
 class SteadyLoad {
  public:
-  /// Called on the load's thread with the number of the turn, from 0. What it enqueues must stay
-  /// valid until the load has stopped.
-  using Enqueue = std::function<void(cudaStream_t stream, std::int64_t turn)>;
+  /// Enqueues one repetition; called on the load's thread with its number, from 0. What it enqueues
+  /// must stay valid until the load has stopped.
+  using Enqueue = std::function<void(cudaStream_t stream, std::int64_t repetition)>;
 
   [[nodiscard]] explicit SteadyLoad(Enqueue enqueue);
-  ~SteadyLoad();                           ///< Stops; an error of the load is then lost.
-  SteadyLoad(const SteadyLoad&) = delete;  // Its thread holds `this`.
+  ~SteadyLoad();                           ///< Stops the load; an error that it threw is lost.
+  SteadyLoad(const SteadyLoad&) = delete;  // The load's thread holds `this`.
   SteadyLoad& operator=(const SteadyLoad&) = delete;
 
   /// Waits until all that was enqueued has ended. Throws what the load threw.
   void stop();
 
-  /// Turns a second that ended within [from, to] of the steady clock (Timer::wall), by the first
-  /// and the last end there. Only after stop(). 0 where fewer than two ended.
-  [[nodiscard]] double turns_per_second(Seconds from, Seconds to) const;
+  /// Repetitions per second that ended within [from, to] of the steady clock (Timer::wall), between
+  /// the first and the last end there; 0 where fewer than two ended. Only after stop().
+  [[nodiscard]] double repetitions_per_second(Seconds from, Seconds to) const;
 
  private:
   void run();
@@ -40,8 +40,8 @@ class SteadyLoad {
   Enqueue enqueue_;
   std::atomic<bool> stop_{false};
   std::exception_ptr error_;
-  std::vector<double> ends_;  ///< Seconds of the steady clock.
-  std::thread thread_;        ///< Last: it uses the rest.
+  std::vector<double> ends_;  ///< Ends of repetitions, in seconds of the steady clock.
+  std::thread thread_;        ///< Declared last, since the thread uses the other members.
 };
 
 }  // namespace sluice::profiler

@@ -10,7 +10,7 @@ namespace {
 
 using test::said;
 
-/// Its only row fits.
+/// A report whose only row fits.
 BuyReport report_of_one(const std::string& machine) {
   BuyReport report;
   report.base = machine;
@@ -19,7 +19,7 @@ BuyReport report_of_one(const std::string& machine) {
   return report;
 }
 
-/// Its only order fits too.
+/// A report whose only row and only order fit.
 BuyReport report_of_order(const std::string& what, double speedup, double price) {
   BuyReport report = report_of_one("mine");
   Upgrade& order = report.upgrades.emplace_back(Upgrade{.what = what});

@@ -1,4 +1,5 @@
-// Orders that leave a machine whose parts go together, and what a run needs besides its steps.
+// Tests of orders that leave a machine whose parts go together, and of what a run needs besides its
+// steps.
 #include "planner/buying/upgrades.hpp"
 
 #include <gmock/gmock.h>
@@ -49,7 +50,7 @@ TEST(WithBoardFor, GoesToTheNarrowestBoardThatHoldsIt) {
   EXPECT_FALSE(with_board_for(parts, Bytes(1ll << 50)).has_value());
 }
 
-/// A machine of 1 TB whose run of `tiny_shape` saves once, at its end.
+/// A machine of 1 TB and a run of `tiny_shape` that saves once, at its end.
 struct PhasesOfTiny {
   PhasesOfTiny() {
     job.model = test::tiny_shape();

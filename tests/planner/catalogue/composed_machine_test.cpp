@@ -1,4 +1,4 @@
-// Machines put together from parts: the catalogue's and the user's.
+// Tests of machines put together from parts: the catalogue's and the user's.
 #include "planner/catalogue/composed_machine.hpp"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,8 @@ TEST(ComposedMachine, EveryNumberIsLabelledAndEstimatesAreWide) {
     EXPECT_GE(machine.dram.deviation, 0.1 * machine.dram.value) << build.name;
     EXPECT_LE(machine.gemm.back().rate.value, machine.peak_bf16.value) << build.name;
     EXPECT_GE(machine.gemm_ceiling.value, machine.gemm.back().rate.value) << build.name;
-    // Saturation of a GPU nobody measured is less sure than of one that was.
+    // The saturated rate of a GPU that nobody measured has a larger deviation than that of one that
+    // was.
     if (find_gpu(build.parts.gpu).saturated) {
       EXPECT_GE(machine.gemm.back().rate.deviation, 0.07 * machine.gemm.back().rate.value);
       EXPECT_EQ(machine.gemm.back().rate.source, Source::estimated);

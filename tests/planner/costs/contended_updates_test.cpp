@@ -12,7 +12,8 @@ namespace {
 using test::round_profile;
 using test::tiny_job;
 
-/// Updates that would take 56 MB/s of a memory that gives 60, copies 10 each way.
+/// A machine on which updates would take 56 MB/s of a memory that gives 60, and copies 10 in each
+/// direction.
 MachineProfile shared_memory() {
   MachineProfile profile = round_profile(DeviceKind::cuda);
   profile.interference.clear();

@@ -48,9 +48,8 @@ TEST(CostFamily, IsAFixedTimeAndOneInProportion) {
   }
 }
 
-/// Samples of a study on an H200's host: the largest was inferred beside a full memory. A line
-/// fitted in seconds made an update of 15 M parameters take 1.7 ms, 8.9 billion parameters a
-/// second.
+/// Samples of a study on an H200's host, of which the largest was inferred beside a full memory. A
+/// line fitted in seconds would make small updates far too fast.
 TEST(CostFamily, ALargeSampleThatIsOffDoesNotRuleSmallSizes) {
   const Calibration seen = updates({{896, 3.2e-5},
                                     {1536, 6.3e-6},
@@ -63,8 +62,8 @@ TEST(CostFamily, ALargeSampleThatIsOffDoesNotRuleSmallSizes) {
   EXPECT_NEAR(233057792 / seconds_of(seen, 233057792), 5.2e9, 0.3e9);
 }
 
-/// A run whose device updates all but a norm taught the CPU 20 us for 896 parameters; in proportion
-/// to that a step of 7 B took 116 s.
+/// With a single sample of 20 us for the 896 parameters of a norm, large updates follow the
+/// profile's rate and not that sample in proportion.
 TEST(CostFamily, AllButFixedTimesSayNothingOfLargeSizes) {
   const Calibration norm = updates({{896, 2e-5}});
   const auto large = found(norm, 233'057'792, kStated);
@@ -101,7 +100,7 @@ TEST(CostFamily, ManySamplesOutweighWhatIsStatedMore) {
 TEST(CostFamily, WhatShortTasksDifferByDoesNotMakeLongOnesUnsure) {
   Calibration seen = updates({{1536, 8e-6}, {46797824, 9e-3}, {77076992, 15e-3}});
   const double sure = found(seen, 218112000, kUnstated)->relative_deviation;
-  seen.begin()->second.deviation = 8e-6;  // Of four: 50 %.
+  seen.begin()->second.deviation = 8e-6;  // Relative deviation of four measurements: 50 %.
   EXPECT_NEAR(found(seen, 218112000, kUnstated)->relative_deviation, sure, 0.01);
   EXPECT_NEAR(found(seen, 1000, kUnstated)->relative_deviation, 0.5, 0.05);
   for (auto& [key, sample] : seen) sample.deviation = 0.2 * sample.value;  // 10 % each.

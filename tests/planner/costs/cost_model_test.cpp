@@ -53,7 +53,7 @@ TEST(ComputeCost, AddsProductsAttentionStreamsAndOverheads) {
   EXPECT_GT(cost.relative_deviation, 0);
 }
 
-// Half of a tile filled: 64 of 128 rows, 16 of 32 terms. At 1e9/s of the library's products.
+// Half of a tile filled: 64 of 128 rows, 16 of 32 terms, at 1e9/s of the library's products.
 TEST(ComputeCost, ProductsOfExpertsTakeWhatTheirOwnKernelsDoOnACudaDevice) {
   const auto seconds_of = [](const MachineProfile& profile, const Gemm& gemm) {
     Work work;
@@ -137,7 +137,7 @@ TEST(CopyCost, HoldsWhatLiesBetweenCopies) {
   EXPECT_DOUBLE_EQ(latency({}), 13e-6);
   EXPECT_DOUBLE_EQ(latency({}, {.latency = false}), 0);
   EXPECT_NE(profile_hash(profile), before);
-  // Calibrated, its own direction's counts instead.
+  // A calibrated hand-off of its own direction takes the place of the profile's.
   EXPECT_DOUBLE_EQ(latency(one("hand_off/d2h", 5e-6)), 15e-6);
   EXPECT_DOUBLE_EQ(latency(one("hand_off/h2d", 5e-6)), 13e-6);
 }
@@ -245,8 +245,8 @@ TEST(Interference, StatedByThreadsIsLinearInTheirLogarithm) {
   EXPECT_DOUBLE_EQ(beside(2), 0.9);
   EXPECT_DOUBLE_EQ(beside(4), 0.8);
   EXPECT_DOUBLE_EQ(beside(16), 0.7);
-  EXPECT_DOUBLE_EQ(beside(5), 0.66);            // What a run on as many threads showed.
-  EXPECT_DOUBLE_EQ(beside(0), 0.9);             // The mildest: what a bound of all plans rests on.
+  EXPECT_DOUBLE_EQ(beside(5), 0.66);  // What a run on as many threads showed.
+  EXPECT_DOUBLE_EQ(beside(0), 0.9);   // The mildest factor, on which a bound of all plans rests.
   ASSERT_EQ(costs.interference(4).size(), 2u);  // A pair once.
 }
 

@@ -35,7 +35,7 @@ void know(Calibration& calibration, const CostKey& key, double value) {
   calibration[key] = sample;
 }
 
-/// A delay of 2 us beside copies to the device, and what a micro-batch's passes take.
+/// A delay of 2 us beside copies to the device, and times of a micro-batch's passes.
 Calibration measured_passes(const Job& job, double forward, double backward, double loss) {
   Calibration known;
   know(known, launch_delay_key(CopyDirection::h2d), 2e-6);

@@ -11,7 +11,8 @@
 namespace sluice::planner {
 namespace {
 
-/// Sixteen cores, 0.5 G parameters/s on each, known to `relative` from round to round.
+/// A profile of sixteen cores with 0.5 G parameters/s each, whose deviation between repetitions is
+/// `relative`.
 MachineProfile probed(double relative) {
   MachineProfile profile = test::round_profile(DeviceKind::cuda);
   profile.update.clear();
@@ -30,7 +31,7 @@ CostKey key_of(std::int64_t threads, std::int64_t size) {
   return CostKey{"update/cpu/t" + std::to_string(threads) + "/" + std::to_string(size)};
 }
 
-/// An update of `size` took exp(`level`) times what the probe says.
+/// Adds an update of `size` that took exp(`level`) times the probe's time.
 void measure(Calibration& calibration, const MachineProfile& profile, std::int64_t threads,
              double level, std::int64_t size = 200'000'000) {
   CalibrationSample sample;
@@ -61,8 +62,8 @@ TEST(PooledUpdates, ARunThatIsFarFromTheOthersComesNearer) {
                    0.01 * pooled.at(key_of(8, 200'000'000)).value);
 }
 
-/// A probe measured one number of threads while others had the host: it says little of the runs
-/// there.
+/// A probe that measured one number of threads while others used the host tells little of runs with
+/// that number.
 TEST(PooledUpdates, WhereTheProbeIsUnsureRunsKeepTheirWord) {
   MachineProfile profile = probed(0.04);
   profile.update[8].deviation = 0.4 * profile.update[8].value;

@@ -33,7 +33,7 @@ TEST(RatiosOfPasses, OneMeasuredIsTheRatioOfAllAndLessSureFurtherAway) {
   EXPECT_NEAR(near.ratio, 1.3, 1e-12);
   EXPECT_NEAR(far.ratio, 1.3, 1e-12);
   EXPECT_GT(far.deviation, near.deviation);
-  // What was measured there is off by no more than one measurement is from the next.
+  // At a measured place the deviation is no more than that between measurements.
   EXPECT_LT(near.deviation, 0.0201);
 }
 
@@ -45,7 +45,7 @@ TEST(RatiosOfPasses, EverySizeMakesAPlaceLessSure) {
     far.log_sizes[i] += 4;
     EXPECT_GT(field.at(far).deviation, 1.1 * near) << i;
   }
-  // Widths apart matter more than as many lengths of a sequence.
+  // Distance in width matters more than the same distance in sequence length.
   PassPlace wide = place(Pass::block_forward, 2048), longer = wide;
   wide.log_sizes[0] += 0.7;
   longer.log_sizes[2] += 0.7;
@@ -53,7 +53,7 @@ TEST(RatiosOfPasses, EverySizeMakesAPlaceLessSure) {
 }
 
 TEST(RatiosOfPasses, TheyFollowTheShareOfElementWiseKernels) {
-  // Of small models, much is element-wise; their ratio is not that of a large one.
+  // Small models spend much time in element-wise kernels; their ratio is not that of a large one.
   const RatioField field({{place(Pass::block_forward, 896, 0.25), 0.88},
                           {place(Pass::block_forward, 1536, 0.16), 0.90},
                           {place(Pass::block_forward, 2048, 0.12), 0.92}});

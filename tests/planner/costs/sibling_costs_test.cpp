@@ -25,7 +25,7 @@ double profile_time(const Job& job, Pass pass) {
       .amount.count();
 }
 
-/// What `job`'s forward pass over a block took, `ratio` times the profile's time.
+/// Adds a forward pass of `job` over a block that took `ratio` times the profile's time.
 void measure(Calibration& calibration, const Job& job, double ratio) {
   CalibrationSample sample;
   sample.key = compute_key(job, Pass::block_forward, 1);

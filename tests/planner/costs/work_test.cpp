@@ -79,8 +79,8 @@ TEST(Work, BlocksOfQueriesPayForTheSumsTheyAddTo) {
   EXPECT_EQ(work_of(job, Pass::block_backward, 1).attention.front().sums, Bytes(0));
   job.seq_len = 524288;
   const AttentionWork work = work_of(job, Pass::block_backward, 1).attention.front();
-  // 4096 queries would have 2^31 scores, which a run stays below: 132 blocks of 3968 (31 tiles) and
-  // the rest, a head. Of keys, 3968 x (1 + 2 + ... + 132) + 524288.
+  // 4096 queries would have 2^31 scores, which a run stays below: each head takes 132 blocks of
+  // 3968 (31 tiles) and a rest, which together read 3968 x (1 + 2 + ... + 132) + 524288 keys.
   const std::int64_t keys = std::int64_t{3968} * 132 * 133 / 2 + job.seq_len;
   EXPECT_EQ(work.sums, Bytes(job.micro_batch * 32 * keys * 128 * 20));
   EXPECT_EQ(work.narrow_keys, job.micro_batch * 32 * keys);

@@ -1,4 +1,4 @@
-// What helps a plan that keeps state on the disk, and how much of that is looked at.
+// Tests of what helps a plan that keeps state on the disk, and how much of that is looked at.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ SearchSettings short_search() {
   return settings;
 }
 
-/// A disk so slow that its lanes are the step.
+/// A machine whose disk is so slow that its lanes set the step.
 ResolvedMachine slow_disk() { return disk_machine(1e6, 1e6); }
 
 TEST(DiskReliefs, ASlowDiskIsRelaxedFirstAndOnlyPlansOfTheDiskKnowIt) {

@@ -12,7 +12,7 @@
 namespace sluice::planner {
 namespace {
 
-/// A model that streams: its state is kept out of the device, the link is slow.
+/// A run that streams: its state is kept off the device, and the link is slow.
 RunConfig streaming_run() {
   RunConfig run;
   run.model = "bytes-2m";
@@ -57,7 +57,7 @@ TEST(ParetoFront, PointsAlongDeviceMemoryArePredictionsThatNoneBeats) {
   const ParetoFront front = pareto_front(run, FrontAxis::hbm, {}, {}, no_store());
   ASSERT_GE(front.points.size(), 3u);
   expect_front(run, FrontAxis::hbm, front.points);
-  // Its least is the least that any plan needs: with less nothing fits.
+  // The front's least memory is the least that any plan needs: with less nothing fits.
   RunConfig less = run;
   less.limits.hbm = front.points.front().hbm - Bytes(1 << 20);
   EXPECT_FALSE(step_of_run(less, kCompareEffort, no_store()).has_value());
@@ -144,7 +144,7 @@ TEST(FreeSizes, TheChosenSizesAreTheFastestTried) {
   EXPECT_TRUE(all_divide);
   const auto step = step_of_run(chosen.config, kCompareEffort, no_store());
   ASSERT_TRUE(step && least);
-  // No size moves for less than 0.5 % of the step.
+  // Sizes change only for at least 0.5 % of the step.
   EXPECT_GE(to_seconds(*least), 0.995 * to_seconds(step->prediction.step));
   EXPECT_LT(step->prediction.step, *chosen.trials.front().step)
       << "the sizes asked for are the first trial";

@@ -19,7 +19,8 @@ using test::tiny_job;
 
 constexpr std::int64_t kExplanationEffort = 30'000;
 
-/// A machine with `link` times the link rate of round_machine, and a search's plan on it.
+/// A machine with `link` times the link rate of round_machine, and the plan that a search finds on
+/// it.
 class Explained {
  public:
   explicit Explained(double link, Residency residency = Residency::host)
@@ -146,7 +147,7 @@ TEST(PlanExplanation, APlanFoundForAReliefThatIsFasterAnywayIsGivenBack) {
 }
 
 TEST(KeepMore, UsesTheMemoryThatIsThereAndPins) {
-  // Every block recomputes; there is room for all records.
+  // A plan that recomputes every block, although there is room for all records.
   const Predictor predictor(tiny_job(), round_machine(), {}, Residency::host);
   const UnitPlan lean{.weights = Tier::host,
                       .gradients = Tier::host,
@@ -164,8 +165,8 @@ TEST(KeepMore, UsesTheMemoryThatIsThereAndPins) {
   for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
     EXPECT_NE(more->plan.units[unit].keep, Keep::input);
   }
-  // In exactly the memory of the lean plan nothing more can be kept on the device; on the host
-  // records may have the place that gradients take later.
+  // In exactly the memory of that plan nothing more can be kept on the device; on the host records
+  // may use the place that gradients take later.
   ResolvedMachine tight = round_machine();
   tight.hbm = at(before.memory, Tier::hbm).peak;
   tight.host = at(before.memory, Tier::host).peak;

@@ -1,4 +1,4 @@
-// Optimizer state and gradients that live on the disk: pieces, tasks, and what they cost.
+// Tests of optimizer state and gradients that live on the disk: pieces, tasks, and their costs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -204,7 +204,7 @@ TEST(DiskPlan, BothAtOnceMoveWhatWasMeasuredWhereWritingAloneIsFaster) {
     const Predictor predictor(job, machine, {});
     const double together = moved / to_seconds(predictor.score(plan).step).count();
     EXPECT_LT(together, 1.01 * 100e3);
-    EXPECT_GT(together, 0.93 * 100e3);  // What is not at once, alone.
+    EXPECT_GT(together, 0.93 * 100e3);  // The part that does not overlap runs alone.
   }
 }
 

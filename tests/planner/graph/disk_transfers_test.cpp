@@ -1,4 +1,4 @@
-// Transfers of state, gradients and weights between the disk and the host: what waits for what.
+// Tests of the order of transfers of state, gradients and weights between the disk and the host.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -26,11 +26,11 @@ using test::tiny_job;
 /// The parts of a transfer's id, `before`UNIT`between`PIECE[/...].
 struct TransferId {
   std::string unit;
-  std::string rest;  ///< Behind `between`.
+  std::string rest;  ///< What follows `between`.
   std::string piece;
 };
 
-/// None where `id` is another task's.
+/// The parts of a transfer's id; none where `id` is another task's.
 std::optional<TransferId> transfer_of(const std::string& id, const std::string& before,
                                       const std::string& between) {
   const auto at = id.find(between);
@@ -77,7 +77,7 @@ TEST(DiskPlan, LayoutHoldsAndEveryByteThatComesGoesBack) {
       EXPECT_EQ(weights_written.contains(index), weights);
       if (!weights) continue;
       EXPECT_GE(weights_written[index], (job.weight_element() * size).count());
-      // For their update, and for at least one pass and at most two of every round.
+      // Weights are read for their update, and for one or two passes of every round.
       const bool block = unit > 0 && unit + 1 < plan.units.size();
       const std::int64_t most = 1 + plan.rounds * (block ? 2 : 1);
       EXPECT_EQ(weights_read[index] % weights_written[index], 0);
@@ -187,7 +187,7 @@ TEST(DiskPlan, ASumThatWaitsThereComesBackBeforeALaterRoundAddsToIt) {
   }
   int pieces = 0;
   for (const auto& [id, written] : spans) {
-    // The round, one digit, and then as without it.
+    // The id has the round, one digit, and then the rest of the id without it.
     const auto write = transfer_of(id, id.substr(0, 5) + "/gradient/", "/write/");
     if (!id.starts_with("s2/r") || !write) continue;
     const std::string &unit = write->unit, &rest = write->rest;

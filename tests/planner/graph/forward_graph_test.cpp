@@ -1,4 +1,4 @@
-// The graph of forward passes alone, and the plan that fits.
+// Tests of the graph of forward passes alone, and of the plan that fits.
 #include "planner/graph/forward_graph.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// One sequence of 128 K and of 512 K tokens: sizes beyond 2^31 and 2^32, what fits, and what is
-// offered where it does not.
+// Tests of one sequence of 128 K and of 512 K tokens: sizes beyond 2^31 and 2^32, what fits, and
+// what is offered where it does not fit.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -39,7 +39,8 @@ ResolvedMachine large_host() {
   return to_machine(config);
 }
 
-/// Everything streamed, state on the host; what attention needs again is kept there, too.
+/// A plan that streams everything, with state on the host, where what attention needs again is kept
+/// too.
 Plan streamed_plan(const Job& job) {
   return uniform_plan(job, {.keep = Keep::selective, .keep_tier = Tier::host}, 1);
 }
@@ -57,7 +58,7 @@ TEST(LongSequences, RecordsAndScratchOfHalfAMillionTokensAreExact) {
   EXPECT_EQ(space.activation - space.gate_up, Bytes(std::int64_t{65536} * 2 * 18944 * 2));
   EXPECT_EQ(space.d_qkv - space.rotated, Bytes(kHalfMillion * 36 * 128 * 2));  // Beyond 2^32.
   EXPECT_EQ(space.d_normed - space.normed, record.input_bytes);
-  // At once, gate, up, their gradients and the activation alone would be 99 GB.
+  // Computed at once, gate, up, their gradients and the activation alone would take 99 GB.
   Job whole = job;
   whole.mlp_chunk = kHalfMillion;
   EXPECT_GT(cuda_workspace(whole).total - space.total, Bytes(30'000'000'000));
@@ -98,7 +99,7 @@ TEST(LongSequences, TheirRopeTablesCountOnAGpu) {
   EXPECT_EQ(outside_arena_bytes(job, host.profile), Bytes(0));
 }
 
-// What 19 runs on H200s held beside arena and context: 8 bytes a page of the host's arena.
+// Page table entries of 8 bytes for each page of the host's arena.
 TEST(DeviceMemory, MapsThePinnedHostArena) {
   ResolvedMachine machine = test::round_machine(DeviceKind::cuda);
   EXPECT_EQ(page_table_bytes(machine, Bytes(512ll << 30)), Bytes(1ll << 30));

@@ -1,4 +1,5 @@
-// Passes of few tokens through mixtures of experts: what their router leaves idle is not loaded.
+// Tests of passes of few tokens through mixtures of experts: experts that the router leaves idle
+// are not loaded.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kCount = 8, kActive = 2;
 
-/// One sequence in parts of `part` tokens.
+/// A job of one sequence in parts of `part` tokens.
 Job routed_job(std::int64_t part, ComputeType compute) {
   Job job = test::tiny_job();
   job.model.family = Family::mixtral;
@@ -33,7 +34,7 @@ StepGraph streamed(const Job& job, ForwardGoal goal = ForwardGoal::next_token) {
   return build_forward_graph(job, goal, plan, test::RoundCosts());
 }
 
-/// Sum of what a pass's tasks of one kind move.
+/// Bytes that a pass's tasks of one kind move in all.
 Bytes moved(const StepGraph& graph, TaskKind kind) {
   Bytes sum{0};
   for (std::size_t i = 0; i < graph.tasks_per_step; ++i) {

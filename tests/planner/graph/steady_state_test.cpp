@@ -5,8 +5,8 @@
 namespace sluice::planner {
 namespace {
 
-/// Steps of four tasks of a quarter second on `compute`, each of which hands a slot of six to a
-/// task of `store` seconds on `d2h`; `grads` ends with the last of compute.
+/// A graph of steps of four tasks of a quarter second on `compute`, each of which hands a slot of
+/// six to a task of `store` seconds on `d2h`; `grads` ends with the last of compute.
 StepGraph step_with_stores(double store) {
   StepGraph graph;
   sim::TaskGraph& g = graph.graph;

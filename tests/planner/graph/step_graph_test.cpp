@@ -95,12 +95,12 @@ TEST(StepGraph, WeightsOfAStreamedBlockCrossOncePerPassOfARound) {
         task.step == 2 && task.kind == TaskKind::load_weights && task.unit > 0 && task.unit < 5;
   }
   // A round makes 8 uses of 4 blocks. The 2 slots carry the last 2 forward blocks over each of the
-  // two turns into backward, and the 2 last backward blocks over the one turn into the next round's
-  // forward.
+  // two reversals into backward, and the 2 last backward blocks over the one reversal into the next
+  // round's forward.
   EXPECT_EQ(loads, 2 * 8 - 2 * 2 - 2);
 }
 
-/// Does the task of this id come only after the other, by edges of the graph alone?
+/// Whether the task `id` comes only after the task `other`, by edges of the graph alone.
 bool waits_for(const StepGraph& graph, const std::string& id, const std::string& other) {
   const auto& tasks = graph.graph.tasks();
   const auto find = [&](const std::string& name) {

@@ -14,7 +14,8 @@
 namespace sluice::planner {
 namespace {
 
-/// A device on which nothing but the tiles of 128 x 128 costs time: 4 multiprocessors of 1 TFLOP/s.
+/// Constants of a device on which nothing but tiles of 128 x 128 costs time: 4 multiprocessors of 1
+/// TFLOP/s.
 std::vector<double> tiles_alone() {
   constexpr double kNothing = 1e-30, kEndless = 1e30;
   std::vector<double> constants = {kNothing, 4e12,     kEndless, kNothing, 1,
@@ -27,7 +28,7 @@ std::vector<double> tiles_alone() {
   return constants;
 }
 
-/// A plausible GPU.
+/// Constants of a plausible GPU.
 std::vector<double> plausible(KernelKind kind) {
   if (kind == KernelKind::attention) {
     return {5e-6, 2e12, 1e-7, 0.5, 0.1, 1e-3, 1, 3, 6e12, 5e7, 1e-8, 4e14, 5e14, 5e14, 4e14, 3e14};
@@ -129,7 +130,7 @@ TEST(KernelCorrection, OutliersCarryNoWeight) {
     features.push_back(i % 20);
     residuals.push_back(i % 10 == 3 ? 3.0 : 0.05);
   }
-  // Of the rows at 13 and at 3, all are outliers; elsewhere none may leak.
+  // All rows at 13 and at 3 are outliers; elsewhere none may leak.
   EXPECT_NEAR(fit_correction(features, 1, residuals).value(std::vector{8.}), 0.05, 0.01);
 }
 

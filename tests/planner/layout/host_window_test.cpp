@@ -50,7 +50,7 @@ TEST(HostWindow, PartsFollowEachOtherAndHoldEveryAccess) {
   EXPECT_EQ(end, window.bytes());
 }
 
-/// The bytes that a window needs are those of one load, one store and one update, not the model's.
+/// A window needs the bytes of one load, one store and one update, not those of the model.
 TEST(HostWindow, LeastIsTheLargestTaskOfEachLaneAndNotTheModel) {
   const StepGraph graph = streamed_graph();
   Bytes load{0}, store{0}, update{0}, shared{0};
@@ -137,7 +137,7 @@ TEST(HostWindow, PiecesOfARecordLieAsInTheRecord) {
   EXPECT_GT(later_pieces, 4U);
 }
 
-/// Sizes beyond 2^31 elements and 2^42 bytes, in a graph that takes no memory of that kind.
+/// Sizes beyond 2^31 elements and 2^42 bytes, in a graph that allocates no such memory.
 TEST(HostWindow, Llama405BGoesThroughTheLargestUpdateOfItsUnits) {
   Job job = test::tiny_job();
   job.model = find_model("llama-3.1-405b");
@@ -161,7 +161,8 @@ TEST(HostWindow, Llama405BGoesThroughTheLargestUpdateOfItsUnits) {
   EXPECT_GT(window.bytes().count(), least.count() * 3 / 2);
 }
 
-/// The check itself: stores of half the units on a lane of their own, and nothing that orders them.
+/// Test of the check itself: stores of half the units move to a lane of their own, and nothing
+/// orders them.
 TEST(HostWindow, AFaultIsNamed) {
   const StepGraph graph = streamed_graph();
   const HostWindow window(graph, HostWindow::least(graph));

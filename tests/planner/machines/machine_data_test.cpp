@@ -1,4 +1,4 @@
-// Profiles, calibration, the store and the catalogue of machines.
+// Tests of profiles, calibration, the store and the catalogue of machines.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -162,7 +162,7 @@ TEST_F(Calibrations, SayByWhatClockATaskWasTimed) {
   CalibrationSample by_event = sample("b", 1, 0, 1);
   by_event.timing = sim::SpanSource::event;
   append_calibration(file, std::vector{by_cupti, by_event});
-  // Lines of before the field was there.
+  // Lines from before the field was added.
   std::ofstream(file, std::ios::app)
       << R"({"schema": "sluice/calibration/1", "profile_hash": "p1", "cost_key": "c", "value": 1,)"
       << R"( "deviation": 0, "count": 1, "source": "autotune", "time": "2026-01-01T00:00:00Z"})"

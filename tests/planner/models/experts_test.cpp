@@ -1,4 +1,4 @@
-// Shapes of mixtures of experts.
+// Tests of shapes of mixtures of experts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using test::read;
 
-/// Parameters that one token meets: of experts, the active ones.
+/// Number of parameters that one token meets, which of experts are the active ones.
 std::int64_t active_parameters(const ModelShape& shape) {
   const Experts& experts = *shape.experts;
   const std::int64_t biases = shape.mlp_bias ? 2 * experts.intermediate + shape.hidden : 0;
@@ -123,8 +123,8 @@ TEST(Experts, SayWhetherSharesAddUpToOne) {
                  "router_jitter_noise");
 }
 
-/// Totals: as Hugging Face counts the checkpoints' tensors (of gpt-oss-20b, each 4-bit value as a
-/// parameter); active: as the models' cards round them.
+/// Totals are as Hugging Face counts the checkpoints' tensors (for gpt-oss-20b, each 4-bit value is
+/// a parameter); active parameters are as the models' cards round them.
 TEST(Experts, CountParametersAsPublished) {
   struct Published {
     const char* config;

@@ -31,8 +31,8 @@ RunConfig run_of(const std::string& policy, const std::string& model = "bytes-2m
   return run;
 }
 
-/// 8 B parameters in 32 layers, chunks of 16 sequences, two rounds of two chunks: 64 records a
-/// round.
+/// A run of 8 B parameters in 32 layers, with chunks of 16 sequences and two rounds of two chunks:
+/// 64 records a round.
 RunConfig columns_run(std::int64_t input, std::int64_t attention, std::int64_t full) {
   RunConfig run = run_of("ml_dataflow", "llama-3.1-8b");
   run.machine = "h100-sxm";
@@ -153,7 +153,8 @@ TEST(MlDataflow, AllThreeLevelsMayStandTogether) {
   EXPECT_EQ(count(plan, Keep::input_kv), 10);
   EXPECT_EQ(count(plan, Keep::attention), 25);
   EXPECT_EQ(count(plan, Keep::all), 15);
-  // The least at the front of the sequences: the first chunk of the first layers.
+  // Records of the lowest level are those at the front of the sequences: the first chunk of the
+  // first layers.
   EXPECT_EQ(plan.saved_records[0], Keep::input_kv);
   EXPECT_NE(plan.saved_records[1], Keep::input_kv);
 }
@@ -285,7 +286,7 @@ TEST(AttentionRate, IsBetweenMeasuredPointsOfTheNearestHeads) {
   EXPECT_EQ(rate(131072, 128, false, 0, 4096), 400);
   EXPECT_LT(rate(512, 128, false), 200);
   EXPECT_GT(rate(512, 128, false), 100);
-  // Beyond the longest point the rate is its, and less sure with every doubling.
+  // Beyond the longest point its rate stays, with a larger deviation for every doubling.
   EXPECT_EQ(known(16384, 128, false).deviation, 50);
   EXPECT_NEAR(known(65536, 128, false).deviation, std::hypot(50, 2 * 0.03 * 500), 1e-9);
   EXPECT_GT(known(262144, 128, false).deviation, known(65536, 128, false).deviation);

@@ -19,7 +19,7 @@ double of(const Bound& bound, BoundBy by) {
   return bound.each[static_cast<std::size_t>(by)].count();
 }
 
-/// A CPU that updates 1000 parameters a second, links that take no time.
+/// A machine whose CPU updates 1000 parameters a second, with links that take no time.
 ResolvedMachine slow_cpu() {
   ResolvedMachine machine = round_machine(DeviceKind::cuda);
   machine.profile.update = {{1, test::measured(1e3)}};

@@ -27,7 +27,7 @@ TEST(ChainBound, IsTheLongestWayAlongDependenciesAndLanes) {
   const sim::TaskId load = graph.add_task(task(copy, 4, {first}));
   const sim::TaskId last = graph.add_task(task(compute, 1, {load}));
   graph.set_period({first, last});
-  // 4 + 1 by way of the copy, 2 + 1 along the lane; what came before the first counts nothing.
+  // 4 + 1 along the copy, 2 + 1 along the lane; tasks before the period's first do not count.
   EXPECT_NEAR(chain_bound(graph).count(), 5, 1e-8);
 }
 

@@ -58,7 +58,7 @@ TEST(Prediction, NoPlanBeatsTheBound) {
           machine.profile.boost_window = test::measured(seed % 2 == 0 ? 1e-3 : 50e-3);
         }
         const Plan plan = random_plan(job, seed);
-        // The least memory this plan fits in bounds it the most.
+        // The smallest memory that this plan fits in gives the largest bound.
         machine.hbm = at(predict(job, plan, machine, {}).memory, Tier::hbm).peak;
         if (machine.hbm > Bytes(hbm) && hbm > (1 << 20)) machine.hbm = Bytes(hbm);
         const Prediction p = predict(job, plan, machine, {});
@@ -161,7 +161,7 @@ TEST(SiblingCosts, AnUnmeasuredRecomputationScalesLikeTheMeasuredForward) {
   EXPECT_TRUE(again.errs_alone);
   EXPECT_FALSE(time(plain, Pass::block_recompute_input).errs_alone);
   EXPECT_EQ(time(predictor.costs(), Pass::block_forward).evidence, Evidence::measured);
-  // Nothing measured: nothing to scale by.
+  // Without measurements there is nothing to scale by.
   EXPECT_TRUE(with_siblings(job, round_machine().profile, {}).empty());
 }
 
@@ -171,8 +171,8 @@ TEST(PeriodDeviation, CostsThatErrAloneAreIndependentAndOthersOfALaneGoTogether)
                         0.1,          errs_alone};
   };
   const MachineProfile profile = test::round_profile();
-  // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a zero period adds no model error. What
-  // runs of one lane differ by goes together in both.
+  // 0.1 and 0.1: sqrt(0.02) when independent, 0.2 together; a zero period adds no model error.
+  // Deviations between runs of one lane go together in both cases.
   const double of_run = 2 * run_deviation(profile, LaneKind::compute);
   EXPECT_NEAR(period_deviation({cost("a", true), cost("b", true)}, Seconds(0), profile).count(),
               std::sqrt(0.02 + of_run * of_run), 1e-12);

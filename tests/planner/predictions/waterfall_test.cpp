@@ -33,8 +33,8 @@ Ceilings ceilings(double compute, double bound, BoundBy by) {
   return made;
 }
 
-/// 1000 ns: 600 of compute (400 forward and backward, 90 recomputed, 70 updates, 40 meeting), 400
-/// idle.
+/// 1000 ns: 600 of compute (400 forward and backward, 90 recomputed, 70 updates, 40
+/// synchronization), 400 idle.
 StallTimes stalls() {
   StallTimes times;
   times.period = nanoseconds(1000);
@@ -66,7 +66,7 @@ TEST(Waterfall, EveryPartOfTheStepHasItsTerm) {
   EXPECT_EQ(fall.at(WaterfallTerm::gradients), nanoseconds(100));
   EXPECT_EQ(fall.at(WaterfallTerm::activations), nanoseconds(50));
   EXPECT_EQ(fall.at(WaterfallTerm::launches), nanoseconds(15));
-  EXPECT_EQ(fall.at(WaterfallTerm::meeting), nanoseconds(45));
+  EXPECT_EQ(fall.at(WaterfallTerm::synchronization), nanoseconds(45));
   EXPECT_EQ(total(fall), fall.step);
   EXPECT_DOUBLE_EQ(fall.bound_ratio(), 1000.0 / 300);
 }
@@ -90,7 +90,7 @@ TEST(WaterfallAbove, TheIdleTimeWithinABoundComesOffTheWaitsOfItsResourceFirst) 
   EXPECT_EQ(h2d.at(WaterfallTerm::activations), nanoseconds(0));
   EXPECT_EQ(h2d.at(WaterfallTerm::gradients), nanoseconds(100));
   EXPECT_EQ(total(h2d), h2d.step);
-  // The same of d2h: 100 of gradients, 50 of activations, 100 of the 200 of weights.
+  // With d2h as the bound: 100 of gradients, 50 of activations, 100 of the 200 of weights.
   const Waterfall d2h = waterfall_above(stalls(), bound(400e-9, 650e-9, BoundBy::d2h));
   EXPECT_EQ(d2h.at(WaterfallTerm::gradients), nanoseconds(0));
   EXPECT_EQ(d2h.at(WaterfallTerm::activations), nanoseconds(0));

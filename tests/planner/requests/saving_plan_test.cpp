@@ -8,7 +8,8 @@
 namespace sluice::planner {
 namespace {
 
-/// A run of 100 steps of 2 s whose disk writes 1 GB/s and whose host memory moves 100 GB/s.
+/// A run of 100 steps of 2 s on a machine whose disk writes 1 GB/s and whose host memory moves 100
+/// GB/s.
 struct SavedRun {
   RunConfig config;
   Job job;
@@ -83,7 +84,7 @@ TEST(SavingPlan, WithoutRoomForASnapshotTrainingStandsStillForTheWrite) {
   EXPECT_DOUBLE_EQ(run.plan().stall.count(), run.write().count());
   at(run.prediction.memory, Tier::host).capacity = 4_GB;
   EXPECT_TRUE(run.plan(1_GB + snapshot).background());
-  EXPECT_FALSE(run.plan(1_GB).background());  // What the system has left.
+  EXPECT_FALSE(run.plan(1_GB).background());  // With what the system has left.
 }
 
 TEST(SavingPlan, TheDiskHoldsWhatIsKeptAndTheOneBeingWritten) {

@@ -1,4 +1,4 @@
-// Other programs' training files read as run files.
+// Tests of other programs' training files read as run files.
 #include <gtest/gtest.h>
 
 #include "planner/runs/run_config.hpp"

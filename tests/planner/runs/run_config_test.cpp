@@ -179,7 +179,6 @@ TEST(Run, OverridesChangeTheProfileButNotItsCalibration) {
   EXPECT_REFUSED(to_machine(run), "machine h200 is for backend cuda");
 }
 
-// 10 steps up to lr, then half a cosine to a tenth of it at step 110.
 TEST(Run, LittlePinnedMemoryIsPlannedAtTheRatesOfARing) {
   RunConfig run;
   run.machine = "h200";

@@ -1,4 +1,4 @@
-// Learning rates by step.
+// Tests of learning rates by step.
 #include <gtest/gtest.h>
 
 #include "planner/runs/run_config.hpp"

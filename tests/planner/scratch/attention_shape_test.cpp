@@ -1,4 +1,4 @@
-// Scratch memory of attention by arithmetic alone: runs anywhere.
+// Tests of attention's scratch memory by arithmetic alone; run anywhere.
 #include "planner/scratch/attention_shape.hpp"
 
 #include <gtest/gtest.h>
@@ -61,8 +61,8 @@ TEST(AttentionWorkspace, AnyOrderGrowsWithLengthAlone) {
 }
 
 TEST(AttentionWorkspace, MicroBatchesOfShortSequencesRunWhole) {
-  // Per query and head: 4 bytes of sums, 2 bytes a key, and 4 bytes a column of its share of the
-  // gradients of keys and values.
+  // For each query and head: 4 bytes of sums, 2 bytes a key, and 4 bytes a column of its share of
+  // the gradients of keys and values.
   const std::int64_t query = 4 + 2 * 1024 + 4 * kHeadDim;
   EXPECT_EQ(jobs_part(qwen_shape(4, 1024)).sequences, 4);
   EXPECT_EQ(attention_workspace_bound(qwen_shape(4, 1024)),
@@ -102,8 +102,8 @@ TEST(AttentionWorkspace, AJobsWorkspaceHoldsExactlyWhatItsRunsTake) {
 }
 
 TEST(AttentionWorkspace, Llama16384RunsHeadByHead) {
-  // A group of four heads would need 2.2 GB. Gradients of keys and values of a run and of all,
-  // fp32.
+  // A group of four heads would need 2.2 GB. Gradients of keys and values of one run and of the sum
+  // are in fp32.
   const AttentionShape part = jobs_part(llama_shape(16384));
   EXPECT_EQ(part.heads, 1);
   EXPECT_EQ(part.queries, std::nullopt);
@@ -166,7 +166,8 @@ TEST(AttentionWorkspace, GrowsLinearlyOnceLimited) {
 }
 
 TEST(AttentionWorkspace, SumsAreReadAndWrittenOnceForEveryBlockThatAddsToThem) {
-  // 16384: a run a head, of all keys; bf16 parts of two are read, fp32 sums read and written.
+  // 16384: one run for each head over all keys; two bf16 parts are read, fp32 sums are read and
+  // written.
   EXPECT_EQ(attention_sum_traffic(llama_shape(16384)),
             Bytes(std::int64_t{32} * 16384 * kHeadDim * 2 * (2 + 4 + 4)));
   // 32768: blocks of 11008, 22016 and 32768 keys.

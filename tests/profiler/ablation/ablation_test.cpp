@@ -52,11 +52,11 @@ TEST(Ablation, CellsHaveTheirLevelsSettings) {
 
 TEST(Ablation, AMachinesCommaStaysInItsField) {
   const Experiment experiment = experiment_from_yaml(kText, "text");
-  CellRecord record;
-  record.levels = {"2", "whole"};
-  record.status = CellStatus::refused;
-  record.machine = "NVIDIA H200, Intel Xeon";
-  const std::string text = cells_csv(experiment, {record});
+  CellResult result;
+  result.levels = {"2", "whole"};
+  result.status = CellStatus::refused;
+  result.machine = "NVIDIA H200, Intel Xeon";
+  const std::string text = cells_csv(experiment, {result});
   EXPECT_NE(text.find(",\"NVIDIA H200, Intel Xeon\","), std::string::npos) << text;
 }
 

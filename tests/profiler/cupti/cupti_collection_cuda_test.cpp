@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::uint64_t kSeed = 11;
 
-/// One collector for the whole process, opened before anything of CUDA.
+/// One collector for the whole process, opened before any CUDA call.
 class CuptiCollection : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { opened() = Collector::open(); }

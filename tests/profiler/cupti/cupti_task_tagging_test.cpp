@@ -36,7 +36,7 @@ class CountingCollector final : public Collector {
   bool nested = false;
 
  private:
-  /// Of this thread.
+  /// Open calls of this thread.
   static int& open() {
     thread_local int count = 0;
     return count;

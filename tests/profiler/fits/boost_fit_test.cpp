@@ -43,7 +43,7 @@ TEST(BoostFit, RecoversWhatWasHidden) {
                               made_run(0.02, 0.01, 3), made_run(0.1, 0.01, 4)});
   ASSERT_TRUE(fit);
   EXPECT_NEAR(fit->boost.most, kTrue.most, 0.021);
-  // Gain and window go together: what they say of a rest between is what counts.
+  // Gain and window are correlated: their effect on a rest in between is what counts.
   EXPECT_NEAR(fit->boost.gain, kTrue.gain, 0.08);
   EXPECT_NEAR(fit->boost.window.count(), kTrue.window.count(), 0.011);
   EXPECT_LT(fit->residual, 0.01);

@@ -18,8 +18,8 @@ using planner::Calibration;
 using planner::CostKey;
 using planner::MachineProfile;
 
-/// A machine whose real costs differ from what its profile says: every fifth of the way from 0.6 to
-/// 1.5 times, by key, and other interference.
+/// Costs of a machine that differ from its profile, by factors of 0.6 to 1.5 from key to key, and
+/// with other interference.
 Calibration hidden_costs(const planner::Job& job, const MachineProfile& machine,
                          const std::vector<planner::Plan>& plans) {
   Calibration hidden;
@@ -201,13 +201,14 @@ TEST_F(Fabricated, SamplesCarryWhoMeasuredWhatOnWhichProfile) {
   }
 }
 
-/// What queues of a GPU take between copies: no span holds it, and pieces of copies pay it each.
+/// Fixture for the time that a GPU's queues take between copies: no span holds it, and each piece
+/// of a copy pays it.
 struct HandOffs : testing::Test {
   static constexpr double kDown = 2e-5, kUp = 1e-5;
 
   HandOffs() {
     machine.device = planner::DeviceKind::cuda;
-    // A step that waits for its copies.
+    // Makes the step wait for its copies.
     for (auto& [flops, rate] : machine.gemm) rate.value *= 50;
     machine.attention_forward.value *= 50;
     machine.attention_backward.value *= 50;
@@ -227,7 +228,7 @@ struct HandOffs : testing::Test {
     return plan;
   }
 
-  /// As the machine's clocks tell it: a copy starts after its hand-off.
+  /// A run as the machine's clocks measure it: a copy starts after its hand-off.
   [[nodiscard]] MeasuredRun measured(const planner::Plan& plan) const {
     MeasuredRun run = run_on(job, machine, hidden, plan);
     const planner::StepGraph graph =

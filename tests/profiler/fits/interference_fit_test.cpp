@@ -81,7 +81,7 @@ TEST(InterferenceFit, TooFewTasksKeepThePriors) {
   EXPECT_DOUBLE_EQ(estimates[0].factor, 0.7);
 }
 
-TEST(InterferenceFit, NothingRunsFasterForCompany) {
+TEST(InterferenceFit, NothingRunsFasterBesideOtherLoads) {
   auto tasks = made_tasks(1, 1, 0);
   for (auto& task : tasks) task.seconds *= 1 - 0.1 * task.share[0];
   EXPECT_DOUBLE_EQ(fit_factors(tasks, {{1.0, 0.1}, {1.0, 0.1}})[0].factor, 1);
@@ -89,8 +89,8 @@ TEST(InterferenceFit, NothingRunsFasterForCompany) {
 
 Instant at(double seconds) { return Instant(std::chrono::round<Duration>(Seconds(seconds))); }
 
-/// Steps of a GPU whose passes take 20 us a kernel (forward) or 60 us (backward), `delay` more a
-/// kernel while a copy to the device runs, as one does now and then, in turn.
+/// Steps of a GPU whose passes take 20 us a kernel (forward) or 60 us (backward), and `delay` more
+/// a kernel while a copy to the device runs, as one does now and then, alternating.
 MeasuredRun delayed_run(const planner::StepGraph& graph, const planner::Plan& plan, double delay) {
   std::vector<std::size_t> copies;
   std::size_t passes = 0;

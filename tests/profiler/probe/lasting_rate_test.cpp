@@ -1,4 +1,4 @@
-// What a rate goes on at.
+// Tests of the lasting part of a rate that falls.
 #include "profiler/probe/lasting_rate.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace sluice::profiler {
 namespace {
 
-/// So many samples of each rate, every one a little off: by up to `noise` of it, in no order.
+/// Samples of each rate in the given numbers, every one off by up to `noise` of it, in no order.
 Samples stretches(const std::vector<std::pair<int, double>>& parts, double noise = 0.02) {
   Samples samples;
   for (const auto& [count, rate] : parts) {

@@ -1,5 +1,5 @@
-// The fit of the contention model to fabricated grids: what was put in comes out, and a machine
-// that no parameters describe is said to be one.
+// Tests of the fit of the contention model on fabricated grids: the parameters put in come out, and
+// a machine that no parameters describe is reported as one.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ MachineProfile server() {
   return machine;
 }
 
-/// What `machine` does on the grid of 0 to 14 threads and all copies, times exp(noise).
+/// Rates of `machine` on the grid of 0 to 14 threads and all copies, times exp(noise).
 ContentionGrid grid_of(const MachineProfile& machine, double noise = 0) {
   const planner::ProfileCostModel model(machine, {});
   std::mt19937 random(11);
@@ -148,7 +148,7 @@ TEST(ContentionFit, HoldsUnderTheNoiseOfAMeasurement) {
   EXPECT_GT(fit.profile.dram.deviation, 0);
 }
 
-/// `machine`, whose updates alone reach each t / (1 + (t / knee)^p)^(1 / p).
+/// `machine` with updates that alone reach each t / (1 + (t / knee)^p)^(1 / p).
 MachineProfile saturating(MachineProfile machine, double each, double knee, double p) {
   for (auto& [threads, rate] : machine.update) {
     const auto t = static_cast<double>(threads);

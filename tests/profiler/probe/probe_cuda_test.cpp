@@ -59,15 +59,16 @@ TEST_F(ProbeOnGpu, SteadyCopiesGoOnUntilStopped) {
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   const Seconds to = read(Timer::wall);
   load->stop();
-  EXPECT_GT(load->turns_per_second(from, to), 0);
-  EXPECT_EQ(load->turns_per_second(to + Seconds(100), to + Seconds(200)), 0);
+  EXPECT_GT(load->repetitions_per_second(from, to), 0);
+  EXPECT_EQ(load->repetitions_per_second(to + Seconds(100), to + Seconds(200)), 0);
 }
 
 TEST_F(ProbeOnGpu, AnErrorOfALoadIsThrownByStop) {
-  SteadyLoad load([](cudaStream_t, std::int64_t turn) {
-    if (turn == 3) throw std::runtime_error("turn three");
+  SteadyLoad load([](cudaStream_t, std::int64_t repetition) {
+    if (repetition == 3) throw std::runtime_error("repetition three");
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));  // Turn three comes within these.
+  std::this_thread::sleep_for(
+      std::chrono::milliseconds(500));  // Repetition three comes within these.
   EXPECT_THROW(load.stop(), std::runtime_error);
 }
 

@@ -124,7 +124,7 @@ TEST(DiskBench, NamesAFolderThatIsNotThere) {
   }
 }
 
-/// A /sys of one GPU.
+/// A /sys folder of one GPU.
 class FakeSystem {
  public:
   FakeSystem(const char* speed, const char* width, const char* node) {
@@ -205,7 +205,7 @@ TEST(MeanOfWays, SpreadsAsTheWaysDiffer) {
     fact.value = value, fact.deviation = deviation, fact.count = count;
     return fact;
   };
-  const planner::Fact both = mean_of_ways(fact(14, 1, 2), fact(6, 3, 5));
+  const planner::Fact both = mean_of_directions(fact(14, 1, 2), fact(6, 3, 5));
   EXPECT_EQ(both.value, 10);
   EXPECT_EQ(both.deviation, 5);  // 3, and half of what lies between them.
   EXPECT_EQ(both.count, 7);

@@ -18,7 +18,7 @@ planner::Predictor small_predictor() {
   return {test::small_job(), machine, {}};
 }
 
-/// Four steps that took what `step` predicts, twice as slowly.
+/// Four steps that took twice as long as `step` predicts.
 MeasuredRun run_of(const planner::PredictedStep& step) {
   MeasuredRun run{.plan = step.prediction.plan, .steps = {}};
   const auto spans = sim::simulate(step.graph.graph).spans;
@@ -35,14 +35,14 @@ MeasuredRun run_of(const planner::PredictedStep& step) {
   return run;
 }
 
-/// What a page holds after one round: `kept` is the plan to train with, `ran` the one that ran.
+/// What a page holds after one iteration: `kept` is the plan to train with, `ran` the one that ran.
 sim::Json page_of(const planner::PredictedStep& kept, const planner::PredictedStep& ran) {
   TuneOutcome outcome;
   outcome.step = kept;
-  TuneRound& round = outcome.rounds.emplace_back();
-  round.plan = ran.prediction.plan;
-  round.predicted = to_seconds(ran.prediction.step);
-  round.measured = 2 * round.predicted;
+  TuneIteration& iteration = outcome.iterations.emplace_back();
+  iteration.plan = ran.prediction.plan;
+  iteration.predicted = to_seconds(ran.prediction.step);
+  iteration.measured = 2 * iteration.predicted;
   outcome.runs.push_back(run_of(ran));
   TuneReport report{.title = "tuning", .subtitle = "", .tokens = 128, .outcome = outcome};
   if (shown_run(outcome, kept.prediction.plan) == nullptr) report.last_ran = ran;
@@ -62,7 +62,7 @@ TEST(TuneReport, APlanThatRanIsMeasuredOnItsLanes) {
               2 * to_seconds(step.prediction.step).count(), 1e-6);
 }
 
-// The prediction did not hold: the plan that is kept is another one than the one that ran.
+// The prediction did not hold: the plan that is kept is not the one that ran.
 TEST(TuneReport, WhereTheKeptPlanNeverRanTheLastThatDidIsMeasured) {
   const planner::Predictor predictor = small_predictor();
   const auto kept = predictor.predict(test::small_plan(predictor.job(), 1, 2));

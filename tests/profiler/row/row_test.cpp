@@ -20,7 +20,8 @@ namespace {
 using planner::Waterfall;
 using planner::WaterfallTerm;
 
-/// bytes-2m, seven steps, on a machine of its own, so that no probe of this computer is read.
+/// Request for a row of bytes-2m, seven steps, on a machine file of its own, so that no probe of
+/// this computer is read.
 RowRequest request(const std::filesystem::path& folder, const std::vector<std::string>& more = {}) {
   write_profile(planner::here_estimate(), folder / "machine.json");
   std::vector<std::string> arguments{
@@ -120,7 +121,7 @@ TEST_F(Row, RefusesWhatItCannotExplainOrFit) {
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "ledger.jsonl"));
 }
 
-// Steps of the simulation as measured ones: every mean is then the predicted one.
+// Simulated steps in place of measured ones: every mean is then the predicted one.
 TEST(TaskMeans, OfAStepThatRanAsSimulatedAreThePredictedOnes) {
   engine::test::ScratchFolder folder;
   const PromisedRow row = promise_row(request(folder.path()));

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "profiler/study/study_turns.hpp"
+#include "profiler/study/study_schedule.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::profiler {
@@ -52,14 +52,14 @@ TEST(StudyStatistics, PairsAreOfOneJobAndDifferEnough) {
   EXPECT_EQ(s.over_8.right, 2U);
 }
 
-TEST(TurnsOfBursts, RunsWithAsManyComeInTurn) {
-  EXPECT_EQ(in_turn({2, 2, 2}), (std::vector<std::size_t>{0, 1, 2, 0, 1, 2}));
-  EXPECT_EQ(in_turn({}), std::vector<std::size_t>{});
+TEST(BurstSchedule, RunsWithEqualNumbersAlternate) {
+  EXPECT_EQ(burst_schedule({2, 2, 2}), (std::vector<std::size_t>{0, 1, 2, 0, 1, 2}));
+  EXPECT_EQ(burst_schedule({}), std::vector<std::size_t>{});
 }
 
-TEST(TurnsOfBursts, ThoseOfARunWithMoreLieBetweenTheOthers) {
-  EXPECT_EQ(in_turn({1, 0, 4, 1}), (std::vector<std::size_t>{0, 2, 2, 2, 3, 2}));
-  EXPECT_EQ(in_turn({4, 1, 1, 1}), (std::vector<std::size_t>{0, 0, 1, 0, 2, 0, 3}));
+TEST(BurstSchedule, BurstsOfARunWithMoreLieBetweenTheOthers) {
+  EXPECT_EQ(burst_schedule({1, 0, 4, 1}), (std::vector<std::size_t>{0, 2, 2, 2, 3, 2}));
+  EXPECT_EQ(burst_schedule({4, 1, 1, 1}), (std::vector<std::size_t>{0, 0, 1, 0, 2, 0, 3}));
 }
 
 class StudyFile : public testing::Test {

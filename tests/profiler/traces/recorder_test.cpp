@@ -17,7 +17,7 @@ planner::StepGraph small_graph() {
                                    planner::ProfileCostModel(test::small_machine(), {}));
 }
 
-/// Tells the recorder of three simulated steps, which the run calls first .. first + 2.
+/// Plays three simulated steps to the recorder, as steps first to first + 2 of a run.
 void play(Recorder& recorder, const planner::StepGraph& graph, std::int64_t first,
           Duration begin = Duration(0)) {
   const sim::Timeline timeline = sim::simulate(graph.graph);

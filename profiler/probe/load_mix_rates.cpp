@@ -1,0 +1,146 @@
+#include "profiler/probe/load_mix_rates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <string>
+
+#include "profiler/probe/curves.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+constexpr std::array kAllCopies = {Copies::none, Copies::h2d, Copies::d2h, Copies::both};
+
+planner::Fact rate_fact(const Samples& samples, const LoadMix& mix) {
+  if (samples.empty()) {
+    return {
+        .value = 0, .deviation = 0, .count = 0, .source = planner::Source::measured, .note = {}};
+  }
+  const std::string threads =
+      mix.threads > 0 ? "AdamW on " + std::to_string(mix.threads) + " threads" : "no AdamW";
+  planner::Fact fact =
+      measured_fact(samples, "sustained; " + threads + ", copies " + to_string(mix.copies));
+  fact.value = usual_rate(samples);
+  return fact;
+}
+
+const LoadMixSamples* find(const std::vector<LoadMixSamples>& samples, std::int64_t threads,
+                           Copies copies, Products products) {
+  for (const LoadMixSamples& each : samples) {
+    if (each.mix.threads == threads && each.mix.copies == copies && each.mix.products == products) {
+      return &each;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+double relative_error(const Samples& samples) {
+  if (samples.size() < 2) return 1;
+  const auto count = static_cast<double>(samples.size());
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / count;
+  double squares = 0;
+  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  return std::sqrt(squares / (count - 1) / count) / mean;
+}
+
+bool is_sure(const LoadMixSamples& samples) {
+  constexpr double kSure = 0.007;
+  for (const Samples* rate : {&samples.update, &samples.h2d, &samples.d2h, &samples.products}) {
+    if (!rate->empty() && relative_error(*rate) > kSure) return false;
+  }
+  return true;
+}
+
+double usual_rate(Samples samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto left_out = static_cast<std::ptrdiff_t>(samples.size() / 5);
+  const auto first = samples.begin() + left_out, last = samples.end() - left_out;
+  return std::accumulate(first, last, 0.0) / static_cast<double>(last - first);
+}
+
+ContentionGrid contention_grid(const std::vector<LoadMixSamples>& samples) {
+  ContentionGrid grid;
+  for (const LoadMixSamples& each : samples) {
+    if (each.mix.products == Products::run) continue;
+    grid.push_back({each.mix.threads,
+                    each.mix.copies,
+                    rate_fact(each.update, each.mix),
+                    rate_fact(each.h2d, each.mix),
+                    rate_fact(each.d2h, each.mix),
+                    {each.update, each.h2d, each.d2h}});
+  }
+  return grid;
+}
+
+std::vector<LoadMix> contention_load_mixes(const std::vector<std::int64_t>& threads) {
+  std::vector<LoadMix> mixes;
+  for (const Copies copies : {Copies::h2d, Copies::d2h, Copies::both}) {
+    mixes.push_back({.threads = 0, .copies = copies});
+  }
+  for (const std::int64_t count : threads) {
+    for (const Copies copies : kAllCopies) mixes.push_back({count, copies, Products::none});
+  }
+  return mixes;
+}
+
+std::vector<LoadMix> product_load_mixes(const std::vector<std::int64_t>& threads) {
+  std::vector<LoadMix> mixes;
+  mixes.reserve((threads.size() + 1) * kAllCopies.size());
+  for (const Copies copies : kAllCopies) mixes.push_back({0, copies, Products::run});
+  for (const std::int64_t count : threads) {
+    for (const Copies copies : kAllCopies) mixes.push_back({count, copies, Products::run});
+  }
+  return mixes;
+}
+
+std::vector<planner::MachineProfile::Interference> product_interference(
+    const std::vector<LoadMixSamples>& samples, std::int64_t threads) {
+  struct Side {
+    std::int64_t threads;
+    Copies copies;
+    Products products;
+  };
+  std::vector<planner::MachineProfile::Interference> pairs;
+  const auto add = [&](const char* on, const char* from, Samples LoadMixSamples::*rate,
+                       const Side& alone, const Side& together) {
+    const LoadMixSamples* base = find(samples, alone.threads, alone.copies, alone.products);
+    const LoadMixSamples* beside =
+        find(samples, together.threads, together.copies, together.products);
+    if (base == nullptr || beside == nullptr) return;
+    if (!(median(base->*rate) > 0) || !(median(beside->*rate) > 0)) return;
+    pairs.push_back(
+        {on, from, speed_ratio(base->*rate, beside->*rate, std::string(on) + " beside " + from)});
+  };
+  constexpr auto kNone = Products::none, kRun = Products::run;
+  add("compute", "h2d", &LoadMixSamples::products, {0, Copies::none, kRun}, {0, Copies::h2d, kRun});
+  add("compute", "d2h", &LoadMixSamples::products, {0, Copies::none, kRun}, {0, Copies::d2h, kRun});
+  add("compute", "cpu", &LoadMixSamples::products, {0, Copies::none, kRun},
+      {threads, Copies::none, kRun});
+  add("h2d", "compute", &LoadMixSamples::h2d, {0, Copies::h2d, kNone}, {0, Copies::h2d, kRun});
+  add("d2h", "compute", &LoadMixSamples::d2h, {0, Copies::d2h, kNone}, {0, Copies::d2h, kRun});
+  add("cpu", "compute", &LoadMixSamples::update, {threads, Copies::none, kNone},
+      {threads, Copies::none, kRun});
+  return pairs;
+}
+
+std::vector<std::int64_t> contention_threads(std::int64_t cores) {
+  constexpr std::int64_t kFew = 8, kMost = 14, kLeftOver = 2;
+  std::vector<std::int64_t> counts;
+  if (cores < kFew) {
+    for (std::int64_t count = 1; count <= std::max<std::int64_t>(cores, 1); ++count) {
+      counts.push_back(count);
+    }
+    return counts;
+  }
+  for (std::int64_t count = 2; count <= std::min(kMost, cores - kLeftOver); count += 2) {
+    counts.push_back(count);
+  }
+  return counts;
+}
+
+}  // namespace sluice::profiler
