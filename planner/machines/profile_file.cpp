@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/files/whole_file.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
 

@@ -18,8 +18,8 @@ using planner::Calibration;
 using planner::CostKey;
 using planner::MachineProfile;
 
-/// Costs of a machine that differ from its profile, by factors of 0.6 to 1.5 from key to key, and with
-/// other interference.
+/// Costs of a machine that differ from its profile, by factors of 0.6 to 1.5 from key to key, and
+/// with other interference.
 Calibration hidden_costs(const planner::Job& job, const MachineProfile& machine,
                          const std::vector<planner::Plan>& plans) {
   Calibration hidden;
