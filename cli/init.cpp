@@ -7,7 +7,7 @@
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/progress_line.hpp"
-#include "cli/training/train_steps.hpp"
+#include "profiler/training/train_steps.hpp"
 #include "cli/words/parse_run.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/training/train_state.hpp"
+#include "profiler/training/train_state.hpp"
 #include "engine/model_files/mapped_file.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"

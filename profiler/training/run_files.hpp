@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "cli/training/trained_run.hpp"
+#include "profiler/training/trained_run.hpp"
 #include "engine/records/run_folder.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "planner/requests/run_planning.hpp"

@@ -1,7 +1,7 @@
 // What the HTML page of a run shows.
 #pragma once
 
-#include "cli/training/trained_run.hpp"
+#include "profiler/training/trained_run.hpp"
 #include "profiler/report/report.hpp"
 
 namespace sluice::cli {

@@ -1,10 +1,10 @@
-#include "cli/training/run_files.hpp"
+#include "profiler/training/run_files.hpp"
 
 #include <algorithm>
 
-#include "cli/training/train_output.hpp"
-#include "cli/training/train_report.hpp"
-#include "cli/training/train_steps.hpp"
+#include "profiler/training/train_output.hpp"
+#include "profiler/training/train_report.hpp"
+#include "profiler/training/train_steps.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/traces/trace_export.hpp"
 #include "sim/error.hpp"

@@ -1,4 +1,4 @@
-#include "cli/training/train_state.hpp"
+#include "profiler/training/train_state.hpp"
 
 #include <fmt/format.h>
 

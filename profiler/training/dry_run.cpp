@@ -1,4 +1,4 @@
-#include "cli/training/dry_run.hpp"
+#include "profiler/training/dry_run.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "cli/training/train_steps.hpp"
+#include "profiler/training/train_steps.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {

@@ -1,4 +1,4 @@
-#include "cli/training/choose_plan.hpp"
+#include "profiler/training/choose_plan.hpp"
 
 #include <algorithm>
 

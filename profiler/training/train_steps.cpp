@@ -1,4 +1,4 @@
-#include "cli/training/train_steps.hpp"
+#include "profiler/training/train_steps.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -7,10 +7,10 @@
 
 #include "cli/shown/progress.hpp"
 #include "cli/shown/step_watch.hpp"
-#include "cli/training/end_hashes.hpp"
-#include "cli/training/run_files.hpp"
-#include "cli/training/run_log.hpp"
-#include "cli/training/run_saves.hpp"
+#include "profiler/training/end_hashes.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/run_log.hpp"
+#include "profiler/training/run_saves.hpp"
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
 #include "engine/records/ledger.hpp"

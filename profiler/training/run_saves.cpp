@@ -1,4 +1,4 @@
-#include "cli/training/run_saves.hpp"
+#include "profiler/training/run_saves.hpp"
 
 #include <string>
 #include <utility>

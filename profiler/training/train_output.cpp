@@ -1,4 +1,4 @@
-#include "cli/training/train_output.hpp"
+#include "profiler/training/train_output.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "cli/training/run_log.hpp"
+#include "profiler/training/run_log.hpp"
 
 #include <array>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "cli/training/rehearse.hpp"
+#include "profiler/training/rehearse.hpp"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/rehearsal_output.hpp"
 #include "cli/shown/step_watch.hpp"
-#include "cli/training/rehearsal_plan.hpp"
-#include "cli/training/run_files.hpp"
-#include "cli/training/train_state.hpp"
-#include "cli/training/train_steps.hpp"
+#include "profiler/training/rehearsal_plan.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/train_state.hpp"
+#include "profiler/training/train_steps.hpp"
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
 #include "engine/records/ledger.hpp"

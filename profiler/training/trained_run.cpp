@@ -1,4 +1,4 @@
-#include "cli/training/trained_run.hpp"
+#include "profiler/training/trained_run.hpp"
 
 #include <algorithm>
 

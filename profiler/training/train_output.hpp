@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/training/trained_run.hpp"
+#include "profiler/training/trained_run.hpp"
 
 namespace sluice::cli {
 

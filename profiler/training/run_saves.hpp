@@ -8,7 +8,7 @@
 
 #include "cli/shown/amount_bar.hpp"
 #include "cli/shown/progress.hpp"
-#include "cli/training/train_steps.hpp"
+#include "profiler/training/train_steps.hpp"
 #include "engine/state/saving.hpp"
 #include "engine/training/session.hpp"
 

@@ -1,8 +1,8 @@
 // The steps of `sluice train`: what happens between a plan and a result.
 #pragma once
 
-#include "cli/training/train_state.hpp"
-#include "cli/training/trained_run.hpp"
+#include "profiler/training/train_state.hpp"
+#include "profiler/training/trained_run.hpp"
 #include "cli/words/interrupt.hpp"
 #include "engine/datasets/data.hpp"
 #include "engine/records/run_folder.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "cli/training/choose_plan.hpp"
+#include "profiler/training/choose_plan.hpp"
 #include "engine/datasets/data.hpp"
 #include "planner/requests/saving_plan.hpp"
 #include "planner/runs/run_config.hpp"

@@ -1,4 +1,4 @@
-#include "cli/training/end_hashes.hpp"
+#include "profiler/training/end_hashes.hpp"
 
 namespace sluice::cli {
 

@@ -1,11 +1,11 @@
-#include "cli/training/train_request.hpp"
+#include "profiler/training/train_request.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "cli/training/run_files.hpp"
-#include "cli/training/train_state.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/train_state.hpp"
 #include "engine/backends/backend.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"

@@ -1,4 +1,4 @@
-#include "cli/training/train_report.hpp"
+#include "profiler/training/train_report.hpp"
 
 #include <fmt/format.h>
 

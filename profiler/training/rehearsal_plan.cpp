@@ -1,4 +1,4 @@
-#include "cli/training/rehearsal_plan.hpp"
+#include "profiler/training/rehearsal_plan.hpp"
 
 #include <fmt/format.h>
 

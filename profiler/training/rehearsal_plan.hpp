@@ -4,7 +4,7 @@
 #include <string>
 #include <variant>
 
-#include "cli/training/choose_plan.hpp"
+#include "profiler/training/choose_plan.hpp"
 #include "planner/layout/host_window.hpp"
 #include "planner/requests/run_planning.hpp"
 
