@@ -6,7 +6,7 @@
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
 
 bool keeps_residency(const planner::Plan& plan, planner::Residency residency) {
@@ -67,4 +67,4 @@ std::variant<ChosenPlan, planner::Infeasible> choose_plan(const planner::RunConf
                     "a plan found now"};
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -6,7 +6,7 @@
 
 #include "planner/requests/run_planning.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 /// The plan a run uses and where it came from.
 struct ChosenPlan {
@@ -21,4 +21,4 @@ struct ChosenPlan {
 [[nodiscard]] std::variant<ChosenPlan, planner::Infeasible> choose_plan(
     const planner::RunConfig& config, const planner::RunPlanning& run);
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

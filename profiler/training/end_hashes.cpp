@@ -1,12 +1,14 @@
 #include "profiler/training/end_hashes.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
-EndHashes::EndHashes(const engine::TrainingState& state, HashingBegins begins)
-    : hashes_(std::async(begins == HashingBegins::now ? std::launch::async : std::launch::deferred,
+EndHashes::EndHashes(const engine::TrainingState& state, RunObserver& observer,
+                     HashingBegins begins)
+    : show_(observer.amount("hashing the trained state")),
+      hashes_(std::async(begins == HashingBegins::now ? std::launch::async : std::launch::deferred,
                          [this, &state] {
                            return state.hashes([this](std::int64_t done, std::int64_t all) {
-                             if (awaited_) bar_.show(done, all);
+                             if (awaited_) show_(done, all);
                            });
                          })) {}
 
@@ -15,4 +17,4 @@ engine::StateHashes EndHashes::wait() {
   return hashes_.get();
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

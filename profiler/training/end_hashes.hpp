@@ -4,10 +4,10 @@
 #include <atomic>
 #include <future>
 
-#include "cli/shown/amount_bar.hpp"
 #include "engine/state/training_state.hpp"
+#include "profiler/training/run_observer.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 /// When hashing begins: at once, beside what follows, or once someone waits for it.
 enum class HashingBegins { now, when_awaited };
@@ -16,15 +16,16 @@ enum class HashingBegins { now, when_awaited };
 class EndHashes {
  public:
   /// `state` must outlive it.
-  EndHashes(const engine::TrainingState& state, HashingBegins begins);
+  EndHashes(const engine::TrainingState& state, RunObserver& observer, HashingBegins begins);
 
-  /// Waits, with a bar. Throws what reading the state throws.
+  /// Waits; the observer is told from here on how much is hashed. Throws what reading the state
+  /// throws.
   [[nodiscard]] engine::StateHashes wait();
 
  private:
-  AmountBar bar_{"hashing the trained state"};
+  AmountShown show_;
   std::atomic<bool> awaited_ = false;  ///< Until then the terminal's line is another's.
   std::future<engine::StateHashes> hashes_;
 };
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -1,18 +1,13 @@
 #include "profiler/training/rehearsal_plan.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "cli/shown/prediction_table.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
-
-constexpr const char* kInFlight = "in flight";
 
 /// The run's plan where it fits; else that of a machine like it with all the host memory it wants.
 std::variant<ChosenPlan, planner::Infeasible> roomy_plan(const planner::RunConfig& config,
@@ -83,14 +78,4 @@ std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
   return RehearsalPlan{std::move(chosen), std::move(window), in_flight};
 }
 
-std::string too_small_table(const planner::Infeasible& lack) {
-  const planner::TierMemory& host = at(lack.memory, planner::Tier::host);
-  const bool in_flight = !host.parts.empty() && host.parts.front().first == kInFlight;
-  if (!in_flight) return infeasible_table(lack);
-  return fmt::format(
-             "a rehearsal needs {} of host memory for what is in flight, and {} may be used\n",
-             planner::format_exact(host.peak), planner::format_exact(host.capacity)) +
-         infeasible_table(lack);
-}
-
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

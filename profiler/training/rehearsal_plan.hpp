@@ -1,14 +1,16 @@
 // The plan that a rehearsal executes, and the host memory that stands for what it needs.
 #pragma once
 
-#include <string>
 #include <variant>
 
-#include "profiler/training/choose_plan.hpp"
 #include "planner/layout/host_window.hpp"
 #include "planner/requests/run_planning.hpp"
+#include "profiler/training/choose_plan.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
+
+/// The one part of host memory in an Infeasible of a host that does not even hold it.
+inline constexpr char kInFlight[] = "in flight";
 
 struct RehearsalPlan {
   ChosenPlan chosen;           ///< Its memory's host capacity is what this host may use.
@@ -22,7 +24,4 @@ struct RehearsalPlan {
 [[nodiscard]] std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
     const planner::RunConfig& config, const planner::RunPlanning& as_it_is);
 
-/// What is said of an Infeasible of plan_rehearsal.
-[[nodiscard]] std::string too_small_table(const planner::Infeasible& lack);
-
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

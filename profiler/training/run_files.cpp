@@ -2,21 +2,21 @@
 
 #include <algorithm>
 
-#include "profiler/training/train_output.hpp"
-#include "profiler/training/train_report.hpp"
-#include "profiler/training/train_steps.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/traces/trace_export.hpp"
+#include "profiler/training/run_json.hpp"
+#include "profiler/training/traced_steps.hpp"
+#include "profiler/training/train_report.hpp"
 #include "sim/error.hpp"
 #include "sim/simulate.hpp"
 #include "sim/trace_file.hpp"
 #include "sim/trace_json.hpp"
 #include "sim/warning.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
-void require_steps_to_trace(const planner::RunArguments& request, std::int64_t steps) {
-  if (!request.has("--trace-out") || steps >= kTracedSteps) return;
+void require_steps_to_trace(const std::optional<std::string>& trace_out, std::int64_t steps) {
+  if (!trace_out || steps >= kTracedSteps) return;
   throw BadRequest("--trace-out: three steps are traced, and steps is " + std::to_string(steps) +
                    ": raise it");
 }
@@ -27,20 +27,19 @@ sim::Trace write_before(const engine::RunFolder& folder, const planner::RunConfi
   plan.numerics_id = step.prediction.numerics_id;
   planner::write_whole_file(folder.run_yaml(), to_yaml(config));
   planner::write_plan_file(plan, folder.plan());
-  sim::Trace predicted = profiler::trace_of(step.graph, sim::simulate(step.graph.graph).spans,
-                                            sim::SpanSource::simulated);
+  sim::Trace predicted =
+      trace_of(step.graph, sim::simulate(step.graph.graph).spans, sim::SpanSource::simulated);
   planner::write_whole_file(folder.predicted_trace(), sim::write_trace(predicted));
   return predicted;
 }
 
-std::optional<sim::Trace> measured_trace(const planner::StepGraph& graph,
-                                         const profiler::Recorder& recorder, std::int64_t steps,
-                                         bool by_events) {
+std::optional<sim::Trace> measured_trace(const planner::StepGraph& graph, const Recorder& recorder,
+                                         std::int64_t steps, bool by_events) {
   const std::int64_t first = recorder.steps().first;
   const std::int64_t count = std::min(steps - first + 1, kTracedSteps);
   if (count <= 0) return std::nullopt;
-  return profiler::trace_of(graph, profiler::recorded_steps(recorder, first, count),
-                            by_events ? sim::SpanSource::event : sim::SpanSource::clock);
+  return trace_of(graph, recorded_steps(recorder, first, count),
+                  by_events ? sim::SpanSource::event : sim::SpanSource::clock);
 }
 
 void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
@@ -53,17 +52,17 @@ void write_after(const engine::RunFolder& folder, const planner::RunPlanning& pl
     planner::write_whole_file(folder.manifest(), manifest_json(run));
     run.elasticities = planner::elasticities(planning.predictor, planning.calibration,
                                              run.predicted.prediction.plan);
-    profiler::ReportData report = report_of(run);
-    if (profiler::is_summed_up(report.step)) {
+    ReportData report = report_of(run);
+    if (is_summed_up(report.step)) {
       report.step.every_task = "trace.json";
-      const profiler::TraceExport all = profiler::export_run(folder.path());
+      const TraceExport all = export_run(folder.path());
       planner::write_whole_file(folder.path() / report.step.every_task,
                                 sim::write_chrome_trace(all.traces));
     }
-    planner::write_whole_file(folder.report(), profiler::report_html(report));
+    planner::write_whole_file(folder.report(), report_html(report));
   } catch (const Error& error) {
     sim::warn(std::string("the run's report was not written: ") + error.what());
   }
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

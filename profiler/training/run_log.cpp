@@ -6,7 +6,7 @@
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
 
 constexpr std::array<const char*, planner::kLaneKinds> kBusyTags = {
@@ -46,7 +46,7 @@ std::vector<engine::Scalar> scalars_of(const engine::StepMetrics& line) {
 }  // namespace
 
 RunLog::RunLog(const engine::RunFolder& folder, const planner::Prediction& prediction,
-               planner::DeviceKind device, profiler::LaneMeter& meter, std::int64_t first_step)
+               planner::DeviceKind device, LaneMeter& meter, std::int64_t first_step)
     : mfu_seconds_(prediction.mfu.value_or(0) * to_seconds(prediction.step).count()),
       meter_(meter) {
   if (device == planner::DeviceKind::cuda) sensors_.emplace();
@@ -87,4 +87,4 @@ void RunLog::finish() const {
   sim::warn("TensorBoard's file is not whole: " + failure_);
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

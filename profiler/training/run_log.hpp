@@ -11,13 +11,13 @@
 #include "profiler/sensors/gpu_sensors.hpp"
 #include "profiler/traces/lane_meter.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 class RunLog {
  public:
   /// `meter` must outlive it. Steps from `first_step` on are written.
   RunLog(const engine::RunFolder& folder, const planner::Prediction& prediction,
-         planner::DeviceKind device, profiler::LaneMeter& meter, std::int64_t first_step);
+         planner::DeviceKind device, LaneMeter& meter, std::int64_t first_step);
 
   /// Fills in what is measured beside the engine.
   void measure(engine::StepMetrics& line);
@@ -33,10 +33,10 @@ class RunLog {
   void guarded(const Write& write);
 
   double mfu_seconds_;  ///< MFU x step time of the prediction; 0 where the peak is unknown.
-  profiler::LaneMeter& meter_;
-  std::optional<profiler::GpuSensors> sensors_;
+  LaneMeter& meter_;
+  std::optional<GpuSensors> sensors_;
   std::optional<engine::EventFile> events_;
   std::string failure_;
 };
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -6,25 +6,24 @@
 #include "engine/model_files/model_config.hpp"
 #include "sim/warning.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
-RunSaves::RunSaves(TrainedRun& run, const TrainParts& parts, const Progress& progress,
+RunSaves::RunSaves(TrainedRun& run, const TrainParts& parts, StepFollower& follower,
                    engine::Session& session)
-    : run_(run), parts_(parts), progress_(progress) {
+    : run_(run), parts_(parts), follower_(follower) {
   engine::SavingOptions options{
       .config = engine::model_config_text(run.config.model),
       .kept = {.last = run.config.keep_last, .best = run.config.keep_best},
       .background = run.saving.background()};
   options.progress = [this](std::int64_t, std::int64_t done, std::int64_t all) {
-    if (bar_) bar_->show(done, all);
+    if (show_) show_(done, all);
   };
   saving_ = std::make_unique<engine::Saving>(parts.folder, run.job.model, session.state(),
                                              std::move(options));
 }
 
 void RunSaves::save(engine::Session& session, std::optional<double> loss) {
-  with_bar(!run_.saving.background(),
-           [&] { saving_->save(facts(session, loss), session.state()); });
+  shown(!run_.saving.background(), [&] { saving_->save(facts(session, loss), session.state()); });
   tell();
 }
 
@@ -33,7 +32,7 @@ void RunSaves::save_last(engine::Session& session, std::optional<double> loss) {
   last_ = step;
   const auto older =
       run_.result.interrupted ? engine::Saving::Older::given_up : engine::Saving::Older::finished;
-  with_bar(true, [&] { saving_->save_now(facts(session, loss), session.state(), older); });
+  shown(true, [&] { saving_->save_now(facts(session, loss), session.state(), older); });
   tell();
   if (saving_->last_step() == step) {
     run_.checkpoint = parts_.folder.checkpoints() / engine::checkpoint_name(step);
@@ -48,7 +47,7 @@ void RunSaves::tell() {
     }
     const std::string& what = report.folder ? report.warning : report.failure;
     if (what.empty()) continue;
-    progress_.finish();
+    follower_.gives_way();
     const std::string step = std::to_string(report.step);
     sim::warn((report.folder ? "after the checkpoint of step " + step
                              : "the checkpoint of step " + step + " was not written") +
@@ -68,10 +67,10 @@ engine::CheckpointFacts RunSaves::facts(const engine::Session& session,
   return facts_of(parts_.start, parts_.identity, session.steps_done(), loss);
 }
 
-void RunSaves::with_bar(bool shown, const std::function<void()>& work) {
-  if (shown) bar_.emplace("writing the checkpoint");
+void RunSaves::shown(bool told, const std::function<void()>& work) {
+  if (told) show_ = parts_.observer.amount("writing the checkpoint");
   work();
-  bar_.reset();
+  show_ = nullptr;
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

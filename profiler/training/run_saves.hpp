@@ -1,4 +1,4 @@
-// The saves of one run of `sluice train`, and what is said of them.
+// The saves of one run, and what is said of them.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,17 @@
 #include <memory>
 #include <optional>
 
-#include "cli/shown/amount_bar.hpp"
-#include "cli/shown/progress.hpp"
-#include "profiler/training/train_steps.hpp"
 #include "engine/state/saving.hpp"
 #include "engine/training/session.hpp"
+#include "profiler/training/train_parts.hpp"
+#include "profiler/training/trained_run.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 /// All that it is made of outlives it.
 class RunSaves {
  public:
-  RunSaves(TrainedRun& run, const TrainParts& parts, const Progress& progress,
+  RunSaves(TrainedRun& run, const TrainParts& parts, StepFollower& follower,
            engine::Session& session);
 
   void save(engine::Session& session, std::optional<double> loss);
@@ -31,14 +30,14 @@ class RunSaves {
  private:
   [[nodiscard]] engine::CheckpointFacts facts(const engine::Session& session,
                                               std::optional<double> loss) const;
-  void with_bar(bool shown, const std::function<void()>& work);
+  void shown(bool told, const std::function<void()>& work);
 
   TrainedRun& run_;
   const TrainParts& parts_;
-  const Progress& progress_;
-  std::optional<AmountBar> bar_;
+  StepFollower& follower_;
+  AmountShown show_;                  ///< Empty but while training stands still for a save.
   std::optional<std::int64_t> last_;  ///< The step saved at the end.
   std::unique_ptr<engine::Saving> saving_;
 };
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -4,25 +4,25 @@
 
 #include "sim/version.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
 
-profiler::Headline headline_of(const TrainedRun& run) {
+Headline headline_of(const TrainedRun& run) {
   const planner::Prediction& prediction = run.predicted.prediction;
-  profiler::Headline headline{.predicted = to_seconds(prediction.step),
-                              .low = prediction.step_low,
-                              .high = prediction.step_high,
-                              .measured = run.result.median_step().value_or(Seconds(0)),
-                              .steps = static_cast<std::int64_t>(run.metrics.size()),
-                              .bound = prediction.bound.time,
-                              .bound_by = to_string(prediction.bound.by)};
+  Headline headline{.predicted = to_seconds(prediction.step),
+                    .low = prediction.step_low,
+                    .high = prediction.step_high,
+                    .measured = run.result.median_step().value_or(Seconds(0)),
+                    .steps = static_cast<std::int64_t>(run.metrics.size()),
+                    .bound = prediction.bound.time,
+                    .bound_by = to_string(prediction.bound.by)};
   if (headline.measured.count() > 0) {
     headline.tokens_per_s = static_cast<double>(run.job.tokens()) / headline.measured.count();
   }
   return headline;
 }
 
-profiler::Provenance provenance_of(const TrainedRun& run) {
+Provenance provenance_of(const TrainedRun& run) {
   const planner::Prediction& prediction = run.predicted.prediction;
   return {{"program", std::string(version())},
           {"commit", std::string(commit())},
@@ -39,18 +39,18 @@ profiler::Provenance provenance_of(const TrainedRun& run) {
 
 }  // namespace
 
-profiler::ReportData report_of(const TrainedRun& run) {
-  profiler::ReportData report;
+ReportData report_of(const TrainedRun& run) {
+  ReportData report;
   report.title = run.job.model.name + " on " + run.machine;
   report.subtitle =
       fmt::format("{} sequences of {} tokens a step, {} steps, {} to {}", run.job.batch_size,
                   run.job.seq_len, run.result.steps, run.started, run.ended);
   report.headline = headline_of(run);
-  report.step = profiler::view_of(run.predicted, run.predicted_trace,
-                                  run.measured_stalls ? run.measured_trace : std::nullopt);
+  report.step = view_of(run.predicted, run.predicted_trace,
+                        run.measured_stalls ? run.measured_trace : std::nullopt);
   report.step.observed = run.observed;
   report.step.elasticities = run.elasticities;
-  for (profiler::TierView& tier : report.step.tiers) {
+  for (TierView& tier : report.step.tiers) {
     const engine::MemoryPeaks& peaks = run.result.peaks;
     tier.measured = tier.tier == to_string(planner::Tier::hbm)
                         ? peaks.device
@@ -68,4 +68,4 @@ profiler::ReportData report_of(const TrainedRun& run) {
   return report;
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

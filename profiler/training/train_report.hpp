@@ -1,11 +1,11 @@
 // What the HTML page of a run shows.
 #pragma once
 
-#include "profiler/training/trained_run.hpp"
 #include "profiler/report/report.hpp"
+#include "profiler/training/trained_run.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
-[[nodiscard]] profiler::ReportData report_of(const TrainedRun& run);
+[[nodiscard]] ReportData report_of(const TrainedRun& run);
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

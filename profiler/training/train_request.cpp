@@ -4,15 +4,15 @@
 #include <cmath>
 #include <utility>
 
-#include "profiler/training/run_files.hpp"
-#include "profiler/training/train_state.hpp"
 #include "engine/backends/backend.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/doctor/doctor.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
 
 void require_trainable(const planner::RunConfig& config) {
@@ -40,52 +40,31 @@ void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) 
 
 }  // namespace
 
-std::vector<planner::VerbFlag> train_flags() {
-  using Takes = planner::VerbFlag::Takes;
-  return {
-      {"--resume", Takes::nothing, "go on from the newest intact checkpoint of the run's folder"},
-      {"--dry-run", Takes::nothing,
-       "say whether it fits, its plan, how long it takes and what "
-       "checkpoints cost; run nothing"},
-      {"--rehearse", Takes::nothing,
-       "time the true steps on a host that is too small: no data, no weights, nothing saved"},
-      {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
-      {"--json", Takes::nothing,
-       "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
-      {"--trace-out", Takes::value, "write three consecutive measured steps"}};
-}
-
 void require_healthy(const planner::RunConfig& config) {
-  profiler::DoctorOptions options;
+  DoctorOptions options;
   if (config.out) options.runs = config.out->parent_path();
   options.store = planner::Store::of_user().root();
-  profiler::require_healthy(profiler::examine_machine(options));
+  require_healthy(examine_machine(options));
 }
 
-TrainRequest read_train_request(const planner::RunArguments& words) {
-  planner::RunConfig config = words.config;
-  std::optional<std::filesystem::path> resumed;
-  if (words.has("--resume")) resumed = folder_to_resume(words);
-  const bool dry = words.has("--dry-run");
-  if (config.backend && !dry) engine::require_backend(*config.backend);
+TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
+                                RunObserver& observer) {
+  if (config.backend && !options.dry) engine::require_backend(*config.backend);
   planner::RunPlanning planning = planner::planning_of(config);
   require_trainable(config);
-  if (!dry) engine::require_backend(planning.predictor.machine().profile.device);
-  std::unique_ptr<engine::WindowedText> text = text_of(config);
+  if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
+  std::unique_ptr<engine::WindowedText> text =
+      text_of(config, observer.amount("cutting text into tokens"));
   settle_steps(config, *text);
-  require_steps_to_trace(words, config.steps);
+  require_steps_to_trace(options.trace_out, config.steps);
   require_vocabulary(*text, planning.predictor.job().model);
-  if (!dry) require_healthy(config);
-  const std::optional<std::string> trace_out = words.value("--trace-out");
-  if (trace_out && !dry) planner::require_writable(*trace_out);
+  if (!options.dry) require_healthy(config);
+  if (options.trace_out && !options.dry) planner::require_writable(*options.trace_out);
+  if (!options.saves) config.save_every = 0;
   return {.config = std::move(config),
           .planning = std::move(planning),
           .text = std::move(text),
-          .resumed = std::move(resumed),
-          .trace_out = trace_out,
-          .dry = dry,
-          .json = words.has("--json"),
-          .saves = !words.has("--no-checkpoint")};
+          .options = std::move(options)};
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/shown/amount_bar.hpp"
 #include "engine/datasets/open_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/catalogue/store.hpp"
@@ -10,7 +9,7 @@
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
 
 using std::filesystem::path;
@@ -107,10 +106,9 @@ RunStart find_start(const RunIdentity& identity, const std::optional<path>& resu
   return start;
 }
 
-std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config) {
-  AmountBar bar("cutting text into tokens");
-  return engine::open_text(config, planner::Store::of_user().root() / "tokens",
-                           [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); });
+std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
+                                              const AmountShown& show) {
+  return engine::open_text(config, planner::Store::of_user().root() / "tokens", show);
 }
 
 std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunIdentity& identity,
@@ -119,10 +117,10 @@ std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunI
                                                engine::TokenSource& tokens,
                                                engine::StepRunner::LearningRate learning_rate,
                                                const engine::DiskPlace& place,
-                                               engine::Observer* observer) {
+                                               engine::Observer* observer, RunObserver& told) {
   using engine::LoadedState;
-  AmountBar bar(start.checkpoint ? "reading the checkpoint" : "loading weights");
-  const auto show = [&bar](std::int64_t done, std::int64_t all) { bar.show(done, all); };
+  const AmountShown show =
+      told.amount(start.checkpoint ? "reading the checkpoint" : "loading weights");
   const auto session_from = [&](const auto& state) {
     return std::make_unique<engine::Session>(identity.job, graph, std::move(device), tokens,
                                              std::move(learning_rate), state, observer, place);
@@ -163,4 +161,4 @@ engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& ident
           .val_loss = val_loss};
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -11,8 +11,9 @@
 #include "engine/records/run_folder.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/run_arguments.hpp"
+#include "profiler/training/run_observer.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 /// What a run starts from: a checkpoint of it, the weights of its model's folder, or neither.
 struct RunStart {
@@ -44,16 +45,17 @@ struct RunIdentity {
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
 
-/// The run's data; with a bar while they become tokens, which happens once.
-[[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config);
+/// The run's data; `show` is told while they become tokens, which happens once.
+[[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
+                                                            const AmountShown& show);
 
-/// The session at its start, with a bar while weights are read. `place`: of what lives on the
-/// disk.
+/// The session at its start; `told` hears of weights while they are read. `place` is where what
+/// lives on the disk goes.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
     std::unique_ptr<engine::Device> device, engine::TokenSource& tokens,
     engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
-    engine::Observer* observer);
+    engine::Observer* observer, RunObserver& told);
 
 /// One line where the disk's file system refuses to be passed the page cache, and what that costs.
 void tell_of_page_cache(const engine::DiskStore& disk);
@@ -62,4 +64,4 @@ void tell_of_page_cache(const engine::DiskStore& disk);
 [[nodiscard]] engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,
                                                std::int64_t step, std::optional<double> val_loss);
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -1,63 +1,23 @@
 #include "profiler/training/train_steps.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
 
-#include "cli/shown/progress.hpp"
-#include "cli/shown/step_watch.hpp"
-#include "profiler/training/end_hashes.hpp"
-#include "profiler/training/run_files.hpp"
-#include "profiler/training/run_log.hpp"
-#include "profiler/training/run_saves.hpp"
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
 #include "engine/records/ledger.hpp"
 #include "profiler/traces/recorder.hpp"
+#include "profiler/training/end_hashes.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/run_log.hpp"
+#include "profiler/training/run_saves.hpp"
+#include "profiler/training/traced_steps.hpp"
 #include "sim/version.hpp"
 #include "sim/warning.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 namespace {
-
-/// Evaluations in a run besides the one at the start, where it does not say; and steps' worth of
-/// tokens of each, at most.
-constexpr std::int64_t kEvaluations = 4;
-constexpr std::int64_t kEvaluationSteps = 8;
-
-/// Steps that are traced, counted from where the session starts: in the middle of the first chunk
-/// between stops that is long enough for steps to overlap as they do ever after, else of the
-/// longest.
-std::int64_t first_traced(const engine::TrainingStops& stops, std::int64_t start) {
-  constexpr int kChunks = 100;
-  std::int64_t begin = start;
-  std::int64_t longest = 0;
-  std::int64_t from = start;
-  for (int i = 0; i < kChunks && from < stops.steps && longest < kUnbrokenSteps; ++i) {
-    const std::int64_t to = stops.next(from);
-    if (to - from > longest) {
-      longest = to - from;
-      begin = from;
-    }
-    from = to;
-  }
-  const std::int64_t within =
-      std::max<std::int64_t>(1, std::min(longest / 2, longest - (kTracedSteps - 1)));
-  const std::int64_t last_possible = stops.steps - start - (kTracedSteps - 1);
-  return std::clamp<std::int64_t>(begin - start + within, 1,
-                                  std::max<std::int64_t>(1, last_possible));
-}
-
-/// Of the steps that are traced, numbered as the session does, those that the run stops after.
-std::vector<std::int64_t> traced_stops(const engine::TrainingStops& stops, std::int64_t start,
-                                       std::int64_t first) {
-  std::vector<std::int64_t> found;
-  for (std::int64_t step = first; step < first + kTracedSteps - 1; ++step) {
-    if (stops.next(start + step - 1) == start + step) found.push_back(step);
-  }
-  return found;
-}
 
 engine::LedgerPrediction promise_of(const TrainedRun& run) {
   const planner::Prediction& prediction = run.predicted.prediction;
@@ -71,14 +31,14 @@ engine::LedgerPrediction promise_of(const TrainedRun& run) {
           .step_high = prediction.step_high};
 }
 
-void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Recorder& recorder) {
+void keep_trace(TrainedRun& run, const TrainParts& parts, const Recorder& recorder) {
   const planner::StepGraph& graph = run.predicted.graph;
   const std::int64_t first = recorder.steps().first;
   const std::int64_t steps = run.result.steps - parts.start.step();
   const bool by_events = run.device == planner::DeviceKind::cuda && !parts.machine.staged;
   run.measured_trace = measured_trace(graph, recorder, steps, by_events);
   if (steps < first + kTracedSteps - 1) return;
-  run.measured_stalls = planner::stall_times_of(graph, profiler::three_steps(recorder, first));
+  run.measured_stalls = planner::stall_times_of(graph, three_steps(recorder, first));
   const std::int64_t number = parts.start.step() + first;
   run.observed = "steps " + std::to_string(number) + " to " +
                  std::to_string(number + kTracedSteps - 1) + " of the run, timed by " +
@@ -96,39 +56,37 @@ auto learning_rate_of(const planner::RunConfig& config) {
   };
 }
 
-profiler::Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
-                               std::int64_t start) {
+Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
+                     std::int64_t start) {
   const std::int64_t first = first_traced(stops, start);
   return {run.predicted.graph,
           {.first = first, .count = kTracedSteps},
           traced_stops(stops, start, first)};
 }
 
-engine::TrainingStops stops_of(const planner::RunConfig& config, const TrainOptions& options) {
-  engine::TrainingStops stops = cli::stops_of(config);
-  if (!options.checkpoint) stops.save_every = 0;
+engine::TrainingStops stops_of(const TrainedRun& run, const TrainParts& parts) {
+  engine::TrainingStops stops = profiler::stops_of(run.config);
+  if (!parts.saves) stops.save_every = 0;
   return stops;
 }
 
 /// A run while it trains.
 class Training {
  public:
-  Training(TrainedRun& run, const TrainParts& parts, const TrainOptions& options)
+  Training(TrainedRun& run, const TrainParts& parts)
       : run_(run),
         parts_(parts),
-        options_(options),
         ledger_(parts.folder.ledger()),
         promise_(ledger_.append(promise_of(run))),
-        stops_(stops_of(run.config, options)),
+        stops_(stops_of(run, parts)),
         recorder_(recorder_of(run, stops_, parts.start.step())),
         meter_(run.predicted.graph, recorder_),
         session_(begin_session()),
         metrics_(parts.folder.metrics(), parts.start.step()),
         log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
-        progress_(parts.start.step(), run.config.steps,
-                  options.json ? Progress::Where::nowhere : Progress::Where::lines),
-        watch_(meter_, run.predicted.prediction),
-        saves_(run, parts, progress_, *session_) {
+        follower_(parts.observer.follow(meter_, run.predicted.prediction,
+                                        {.done = parts.start.step(), .all = run.config.steps})),
+        saves_(run, parts, *follower_, *session_) {
     run_.metrics.reserve(static_cast<std::size_t>(run_.config.steps));
   }
 
@@ -138,25 +96,25 @@ class Training {
                                   {.stops = stops_,
                                    .evaluation_windows = evaluation_windows(run_.job),
                                    .predicted_step = to_seconds(run_.predicted.prediction.step)},
-                                  metrics_, parts_.interrupt.flag(), reports());
+                                  metrics_, parts_.interrupted, reports());
     } catch (const engine::Diverged& error) {
-      progress_.finish();
+      follower_->gives_way();
       const auto last = saves_.last_step();
       throw BadRequest(error.what() +
                        (last ? "; the last checkpoint is of step " + std::to_string(*last)
                              : std::string("; there is no checkpoint before it")));
     }
-    watch_.ends();
-    progress_.finish();
+    follower_->ends();
+    follower_->gives_way();
   }
 
   /// Saves the last state, and fills in what the run lacks.
   void end() {
     // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
-    EndHashes hashes(session_->state(),
+    EndHashes hashes(session_->state(), parts_.observer,
                      run_.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
     const bool any = run_.result.steps > parts_.start.step();
-    if (options_.checkpoint && any) {
+    if (parts_.saves && any) {
       saves_.save_last(*session_, run_.result.final_validation());
     }
     metrics_.flush();
@@ -179,12 +137,12 @@ class Training {
  private:
   std::unique_ptr<engine::Session> begin_session() {
     engine::release_free_memory();
-    auto session =
-        start_session(parts_.start, parts_.identity, run_.predicted.graph,
-                      engine::make_device(run_.job, parts_.machine, run_.predicted.graph.layout,
-                                          run_.predicted.prediction.plan.threads),
-                      parts_.text, learning_rate_of(run_.config),
-                      engine::disk_place(parts_.machine, parts_.folder.path()), &meter_);
+    auto session = start_session(
+        parts_.start, parts_.identity, run_.predicted.graph,
+        engine::make_device(run_.job, parts_.machine, run_.predicted.graph.layout,
+                            run_.predicted.prediction.plan.threads),
+        parts_.text, learning_rate_of(run_.config),
+        engine::disk_place(parts_.machine, parts_.folder.path()), &meter_, parts_.observer);
     if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
     return session;
   }
@@ -193,21 +151,21 @@ class Training {
     return {.begins =
                 [this] {
                   parts_.beginning.begun();
-                  parts_.interrupt.will_save();
-                  watch_.begins(parts_.start.step() + 1);
+                  parts_.observer.begun();
+                  follower_->begins(parts_.start.step() + 1);
                 },
             .measure = [this](engine::StepMetrics& line) { log_.measure(line); },
             .step =
                 [this](const engine::StepMetrics& line) {
-                  watch_.ends();
+                  follower_->ends();
                   run_.metrics.push_back(line);
-                  progress_.step(line);
+                  follower_->step(line);
                   saves_.tell();
-                  if (stops_.next(line.step - 1) != line.step) watch_.begins(line.step + 1);
+                  if (stops_.next(line.step - 1) != line.step) follower_->begins(line.step + 1);
                 },
             .validation =
                 [this](std::int64_t step, double loss) {
-                  progress_.validation(step, loss);
+                  follower_->validation(step, loss);
                   log_.validation(step, loss);
                 },
             .logged =
@@ -217,51 +175,36 @@ class Training {
                 },
             .save =
                 [this](std::int64_t step, std::optional<double> loss) {
-                  watch_.ends();
+                  follower_->ends();
                   saves_.save(*session_, loss);
                   begin_after_stop(step);
                 }};
   }
 
   void begin_after_stop(std::int64_t step) {
-    if (step < run_.config.steps) watch_.begins(step + 1);
+    if (step < run_.config.steps) follower_->begins(step + 1);
   }
 
   TrainedRun& run_;
   const TrainParts& parts_;
-  const TrainOptions& options_;
   engine::Ledger ledger_;
   std::string promise_;  ///< The prediction's line there.
   engine::TrainingStops stops_;
-  profiler::Recorder recorder_;
-  profiler::LaneMeter meter_;
+  Recorder recorder_;
+  LaneMeter meter_;
   std::unique_ptr<engine::Session> session_;
   engine::MetricsFile metrics_;
   RunLog log_;
-  Progress progress_;
-  StepWatch watch_;
+  std::unique_ptr<StepFollower> follower_;
   RunSaves saves_;
 };
 
 }  // namespace
 
-engine::TrainingStops stops_of(const planner::RunConfig& config) {
-  const std::int64_t quarter = std::min(
-      config.steps, std::max(kTracedSteps, (config.steps + kEvaluations - 1) / kEvaluations));
-  return {.steps = config.steps,
-          .evaluate_every = config.evaluate_every.value_or(quarter),
-          .save_every = config.save_every,
-          .evaluate_saves = config.keep_best};
-}
-
-std::int64_t evaluation_windows(const planner::Job& job) {
-  return kEvaluationSteps * job.batch_size;
-}
-
-void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& options) {
-  Training training(run, parts, options);
+void train_run(TrainedRun& run, const TrainParts& parts) {
+  Training training(run, parts);
   training.train();
   training.end();
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

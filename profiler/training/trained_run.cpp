@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 std::optional<Seconds> SavesDone::median_stall() const {
   if (stalls.empty()) return std::nullopt;
@@ -28,4 +28,4 @@ double TrainedRun::written_share() const {
   return static_cast<double>((disk_written + checkpoints_written()).count()) / endurance;
 }
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

@@ -15,7 +15,7 @@
 #include "profiler/report/report.hpp"
 #include "sim/trace.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 /// How the saves during a run went; the one at its end is not among them.
 struct SavesDone {
@@ -73,4 +73,4 @@ struct TrainedRun {
   }
 };
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

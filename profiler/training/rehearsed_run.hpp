@@ -1,17 +1,16 @@
-// What a rehearsal says: predicted beside measured, the bound, and what its values came to.
+// A rehearsal that has ended: what was promised, and what it came to.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "engine/records/metrics.hpp"
 #include "engine/rehearsal/rehearsal.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 #include "sim/trace.hpp"
 
-namespace sluice::cli {
+namespace sluice::profiler {
 
 /// A rehearsal that has ended, and what was promised.
 struct Rehearsed {
@@ -37,6 +36,5 @@ struct Rehearsed {
 
 /// docs/schemas/rehearsal.schema.json.
 [[nodiscard]] std::string rehearsal_json(const Rehearsed& run);
-[[nodiscard]] std::string rehearsal_table(const Rehearsed& run);
 
-}  // namespace sluice::cli
+}  // namespace sluice::profiler

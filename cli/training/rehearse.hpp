@@ -6,9 +6,6 @@
 
 namespace sluice::cli {
 
-/// Steps of a rehearsal whose run does not state another number than the default.
-inline constexpr std::int64_t kRehearsedSteps = 5;
-
 /// Predicts, rehearses, prints; the exit code. Throws BadRequest for flags that ask for what a
 /// rehearsal does not do, Error(not_converged) where values did not stay finite and normal.
 int rehearse(planner::RunArguments request, InterruptFlag& interrupt);

@@ -1,12 +1,10 @@
-#include "profiler/training/dry_run.hpp"
+#include "cli/shown/dry_run_output.hpp"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "profiler/training/train_steps.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::cli {
@@ -41,29 +39,7 @@ std::optional<Bytes> free_disk(const std::filesystem::path& path) {
   return Bytes(static_cast<std::int64_t>(space.available));
 }
 
-RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
-                   const planner::Prediction& prediction, const planner::SavingPlan& saving,
-                   const engine::WindowedText& text, std::int64_t first_step) {
-  RunTimes times;
-  times.training = to_seconds(prediction.step) * static_cast<double>(config.steps - first_step);
-  const engine::TrainingStops stops = stops_of(config);
-  times.evaluations = 1;  // At the start.
-  for (std::int64_t step = first_step; step < config.steps;) {
-    step = stops.next(step);
-    if (stops.evaluates_at(step)) ++times.evaluations;
-    if (stops.saves_at(step)) times.saving += saving.stall;
-  }
-  times.saving += saving.write;
-  const std::int64_t windows = std::min(evaluation_windows(job), text.validation_windows());
-  const double steps_worth =
-      static_cast<double>(windows) / static_cast<double>(std::max<std::int64_t>(1, job.batch_size));
-  constexpr double kForwardShare = 1.0 / 3;
-  times.evaluation = to_seconds(prediction.stalls.compute) *
-                     (kForwardShare * steps_worth * static_cast<double>(times.evaluations));
-  return times;
-}
-
-std::string times_table(const planner::RunConfig& config, const RunTimes& times,
+std::string times_table(const planner::RunConfig& config, const profiler::RunTimes& times,
                         std::int64_t first_step) {
   return fmt::format(
       "run          {} of {} steps in {}: training {}, {} evaluations {}, checkpoints {}\n",
@@ -96,8 +72,8 @@ std::string saving_table(const planner::RunConfig& config, const planner::Saving
 }
 
 std::string dry_run_json(const planner::RunConfig& config, const planner::Job& job,
-                         const ChosenPlan& plan, const planner::SavingPlan& saving,
-                         const RunTimes& times, std::int64_t first_step) {
+                         const profiler::ChosenPlan& plan, const planner::SavingPlan& saving,
+                         const profiler::RunTimes& times, std::int64_t first_step) {
   const planner::Prediction& prediction = plan.step.prediction;
   ordered_json out;
   out["fits"] = true;
