@@ -1,4 +1,4 @@
-#include "tests/bench/dram_bench.hpp"
+#include "experiments/cpu_optimizer/dram_bench.hpp"
 
 #include <immintrin.h>
 #include <sys/mman.h>

@@ -12,10 +12,10 @@
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/routes.hpp"
 #include "engine/cuda/products/gemm_race.hpp"
+#include "experiments/cuda_kernels/cuda_bench.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/scratch/cuda_workspace.hpp"
 #include "sim/error.hpp"
-#include "tests/bench/cuda_bench.hpp"
 
 namespace {
 

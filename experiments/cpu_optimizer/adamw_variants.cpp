@@ -1,4 +1,4 @@
-#include "tests/bench/adamw_variants.hpp"
+#include "experiments/cpu_optimizer/adamw_variants.hpp"
 
 #if defined(__AVX512F__)
 #include "engine/optimizer/adamw_lanes_avx512.inc"

@@ -16,7 +16,7 @@
 
 #include "engine/cuda/attention/attention.hpp"
 #include "engine/cuda/runtime/device_query.hpp"
-#include "tests/bench/cuda_bench.hpp"
+#include "experiments/cuda_kernels/cuda_bench.hpp"
 
 namespace sluice::engine {
 namespace {

@@ -20,8 +20,8 @@
 #include "engine/optimizer/adamw.hpp"
 #include "engine/optimizer/instruction_set.hpp"
 #include "engine/optimizer/master_weights.hpp"
-#include "tests/bench/adamw_variants.hpp"
-#include "tests/bench/dram_bench.hpp"
+#include "experiments/cpu_optimizer/adamw_variants.hpp"
+#include "experiments/cpu_optimizer/dram_bench.hpp"
 
 namespace sluice::engine::bench {
 namespace {
