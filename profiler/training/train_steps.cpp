@@ -64,12 +64,6 @@ Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
           traced_stops(stops, start, first)};
 }
 
-engine::TrainingStops stops_of(const TrainedRun& run, const TrainParts& parts) {
-  engine::TrainingStops stops = profiler::stops_of(run.config);
-  if (!parts.saves) stops.save_every = 0;
-  return stops;
-}
-
 /// A run while it trains.
 class Training {
  public:
@@ -78,7 +72,7 @@ class Training {
         parts_(parts),
         ledger_(parts.folder.ledger()),
         promise_(ledger_.append(promise_of(run))),
-        stops_(stops_of(run, parts)),
+        stops_(stops_of(run.config)),
         recorder_(recorder_of(run, stops_, parts.start.step())),
         meter_(run.predicted.graph, recorder_),
         session_(begin_session()),
