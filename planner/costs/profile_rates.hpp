@@ -22,7 +22,7 @@ namespace sluice::planner {
 [[nodiscard]] Seconds expert_product_time(const MachineProfile& profile, const Gemm& gemm);
 /// Of the library's rate, for full tiles: medians over products of Qwen3-30B-A3B and Mixtral-8x7B
 /// of 256 to 4096 rows an expert on an H200, each within 12 %
-/// (experiments/results/current/two-speed-memory, by experiments/cuda_kernels/experts_cuda_bench.cpp).
+/// (experiments/results/current/two-speed-memory, by experts_cuda_bench).
 [[nodiscard]] double expert_share(Gemm::Dealt dealt);
 inline constexpr double kExpertShareDeviation = 0.1;
 
