@@ -7,13 +7,13 @@
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/shown/progress_line.hpp"
-#include "cli/training/train_steps.hpp"
 #include "cli/words/parse_run.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/runs/data_file.hpp"
+#include "profiler/training/traced_steps.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::cli {
@@ -88,7 +88,8 @@ void fill_recipe(planner::RunConfig& config) {
     config.schedule.warmup_steps = std::max<std::int64_t>(1, config.steps / 20);
     config.schedule.final_fraction = 0.1;
   }
-  const std::int64_t often = std::max(std::min(config.steps, kUnbrokenSteps), config.steps / 10);
+  const std::int64_t often =
+      std::max(std::min(config.steps, profiler::kUnbrokenSteps), config.steps / 10);
   if (!config.evaluate_every) config.evaluate_every = often;
   if (config.save_every == 0) config.save_every = often;
   if (!config.keep_last) {

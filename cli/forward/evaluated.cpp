@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/training/train_state.hpp"
+#include "cli/shown/amount_bar.hpp"
 #include "engine/model_files/mapped_file.hpp"
+#include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -74,7 +75,7 @@ Evaluated open_evaluated(ForwardSubject& subject) {
     opened.stride = config.seq_len;
     planner::RunConfig own = config;
     if (const auto folder = subject.model_folder()) own.model = folder->string();
-    opened.dataset = text_of(own);
+    opened.dataset = profiler::text_of(own, amount_shown("cutting text into tokens"));
     opened.windows = std::make_unique<engine::DatasetWindows>(*opened.dataset);
     opened.tokens = opened.dataset->tokens();
     opened.vocabulary = opened.dataset->vocabulary();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <memory>
 
 #include "sim/units_text.hpp"
 #include "sim/warning.hpp"
@@ -50,6 +51,12 @@ void AmountBar::draw(std::int64_t done, std::int64_t all, Seconds elapsed) {
   char bar[kWidth + 1] = {};
   for (int i = 0; i < kWidth; ++i) bar[i] = i * 100 < percent * kWidth ? '#' : '.';
   std::fprintf(stderr, "\r[%s] %s\x1b[K", bar, amount_text(what_, done, all, elapsed).c_str());
+}
+
+std::function<void(std::int64_t, std::int64_t)> amount_shown(const std::string& what) {
+  return [bar = std::make_shared<AmountBar>(what)](std::int64_t done, std::int64_t all) {
+    bar->show(done, all);
+  };
 }
 
 }  // namespace sluice::cli

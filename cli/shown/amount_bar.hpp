@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 
@@ -36,5 +37,9 @@ class AmountBar {
   std::mutex mutex_;
   int drawn_ = -1;  ///< Percentage last drawn.
 };
+
+/// A bar that leaves its line when the function goes.
+[[nodiscard]] std::function<void(std::int64_t done, std::int64_t all)> amount_shown(
+    const std::string& what);
 
 }  // namespace sluice::cli

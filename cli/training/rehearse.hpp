@@ -7,9 +7,6 @@
 
 namespace sluice::cli {
 
-/// Number of steps of a rehearsal, unless the run states a number that is not the default.
-inline constexpr std::int64_t kRehearsedSteps = 5;
-
 /// Predicts, rehearses and prints; returns the exit code. Throws BadRequest for flags that a
 /// rehearsal does not support, Error(not_converged) if values did not stay finite and normal.
 int rehearse(planner::RunArguments request, InterruptFlag& interrupt);

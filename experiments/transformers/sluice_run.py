@@ -1,4 +1,4 @@
-"""Runs reference_run (tests/bench/reference_run.cpp): the engine on given weights and tokens."""
+"""Runs reference_run (experiments/transformers/reference_run.cpp): the engine on given weights and tokens."""
 
 import json
 import pathlib

@@ -24,7 +24,7 @@ namespace sluice::planner {
 /// Rate of our kernels for products of experts over the matrix library's rate, for full tiles.
 /// Source: medians over products of Qwen3-30B-A3B and Mixtral-8x7B with 256 to 4096 rows an expert
 /// on an H200, each within 12 % (experiments/results/current/two-speed-memory, by
-/// tests/bench/experts_cuda_bench.cpp).
+/// experts_cuda_bench).
 [[nodiscard]] double expert_share(Gemm::Dealt dealt);
 inline constexpr double kExpertShareDeviation = 0.1;
 

@@ -19,10 +19,11 @@ from .frames import Rows
 from .prediction import Memory, Plan, PlanResult, Prediction, TierMemory, Waterfall, plan, predict
 from .simulation import Simulated, simulate
 from .trace import Trace, read_trace
+from .training import Step, Trained, train
 
 __all__ = [
     "AblationResult", "Advice", "BadRequest", "Cell", "DoesNotFit", "EnvironmentFailed", "Machine", "Memory", "Model",
-    "Plan", "PlanResult", "Prediction", "Record", "Rows", "Simulated", "SluiceError", "TierMemory", "Trace",
-    "Waterfall", "__version__", "ablate", "buy", "commit", "machine", "machines", "model", "models", "plan",
-    "plotting", "policies", "predict", "read_trace", "simulate", "support",
+    "Plan", "PlanResult", "Prediction", "Record", "Rows", "Simulated", "SluiceError", "Step", "TierMemory", "Trace",
+    "Trained", "Waterfall", "__version__", "ablate", "buy", "commit", "machine", "machines", "model", "models", "plan",
+    "plotting", "policies", "predict", "read_trace", "simulate", "support", "train",
 ]  # fmt: skip

@@ -43,7 +43,7 @@ LEVELS = {
         ["cupti", "doctor", "fits"],
         ["probe", "row", "tuning"],
         ["report", "study"],
-        ["ablation"],
+        ["ablation", "training"],
     ],
     "cli": [["shown"], ["words"], ["training"], ["forward"], [""]],
 }

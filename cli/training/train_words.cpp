@@ -1,0 +1,31 @@
+#include "cli/training/train_words.hpp"
+
+#include "profiler/training/train_state.hpp"
+
+namespace sluice::cli {
+
+std::vector<planner::VerbFlag> train_flags() {
+  using Takes = planner::VerbFlag::Takes;
+  return {
+      {"--resume", Takes::nothing, "go on from the newest intact checkpoint of the run's folder"},
+      {"--dry-run", Takes::nothing,
+       "say whether it fits, its plan, how long it takes and what "
+       "checkpoints cost; run nothing"},
+      {"--rehearse", Takes::nothing,
+       "time the true steps on a host that is too small: no data, no weights, nothing saved"},
+      {"--no-checkpoint", Takes::nothing, "write no checkpoints (12 bytes a parameter)"},
+      {"--json", Takes::nothing,
+       "one JSON object (docs/schemas/train-result.schema.json, dry-run.schema.json)"},
+      {"--trace-out", Takes::value, "write three consecutive measured steps"}};
+}
+
+profiler::TrainOptions train_options(const planner::RunArguments& words) {
+  profiler::TrainOptions options;
+  if (words.has("--resume")) options.resumed = profiler::folder_to_resume(words);
+  options.trace_out = words.value("--trace-out");
+  options.dry = words.has("--dry-run");
+  options.saves = !words.has("--no-checkpoint");
+  return options;
+}
+
+}  // namespace sluice::cli

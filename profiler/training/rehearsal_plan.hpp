@@ -1,0 +1,27 @@
+// The plan that a rehearsal executes, and the window of host memory that it uses.
+#pragma once
+
+#include <variant>
+
+#include "planner/layout/host_window.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "profiler/training/choose_plan.hpp"
+
+namespace sluice::profiler {
+
+/// The one part of host memory in an Infeasible of a host that does not even hold it.
+inline constexpr char kInFlight[] = "in flight";
+
+struct RehearsalPlan {
+  ChosenPlan chosen;           ///< The plan, whose host capacity is what this host allows.
+  planner::HostWindow window;  ///< The window, as large as that capacity allows.
+  Bytes in_flight{0};          ///< Size of the smallest possible window.
+};
+
+/// Plans a rehearsal: with the run's own plan if it fits; else with the plan for an identical
+/// machine that has as much host memory as needed. A plan or policy that the run states is used as
+/// it is. Infeasible if device memory is too small, or host memory cannot hold what is in flight.
+[[nodiscard]] std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
+    const planner::RunConfig& config, const planner::RunPlanning& as_it_is);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,27 @@
+#include "profiler/training/run_promise.hpp"
+
+#include <optional>
+#include <utility>
+
+#include "engine/backends/backend.hpp"
+#include "planner/machines/host_memory.hpp"
+
+namespace sluice::profiler {
+
+std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request) {
+  auto chosen = choose_plan(request.config, request.planning);
+  if (auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) return std::move(*infeasible);
+  RunPromise promise{.plan = std::move(std::get<ChosenPlan>(chosen)), .saving = {}};
+  planner::Prediction& prediction = promise.plan.step.prediction;
+  if (!request.options.dry) {
+    prediction.numerics_id = engine::numerics_id(request.job(), request.machine());
+  }
+  const bool here = request.config.machine == "here";
+  promise.saving =
+      plan_saving(request.config, request.job(), prediction, request.machine(),
+                  here ? std::optional(planner::host_memory().available) : std::nullopt);
+  add_snapshot(prediction, promise.saving);
+  return promise;
+}
+
+}  // namespace sluice::profiler

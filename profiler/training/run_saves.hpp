@@ -1,0 +1,45 @@
+// Saves during a run, and the messages about them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "engine/state/saving.hpp"
+#include "engine/training/session.hpp"
+#include "profiler/training/train_parts.hpp"
+#include "profiler/training/trained_run.hpp"
+
+namespace sluice::profiler {
+
+/// Saves a run. All constructor arguments must outlive it.
+class RunSaves {
+ public:
+  RunSaves(TrainedRun& run, const TrainParts& parts, StepFollower& follower,
+           engine::Session& session);
+
+  void save(engine::Session& session, std::optional<double> loss);
+  /// Saves the run's last state. After an interruption an older unfinished save is abandoned,
+  /// because whoever interrupts may not wait for two.
+  void save_last(engine::Session& session, std::optional<double> loss);
+  /// Warns of saves that failed since the last call.
+  void tell();
+  /// Waits for unfinished saves; returns the step saved last, in this start of the run or before
+  /// it.
+  std::optional<std::int64_t> last_step();
+
+ private:
+  [[nodiscard]] engine::CheckpointFacts facts(const engine::Session& session,
+                                              std::optional<double> loss) const;
+  void shown(bool told, const std::function<void()>& work);
+
+  TrainedRun& run_;
+  const TrainParts& parts_;
+  StepFollower& follower_;
+  AmountShown show_;                  ///< Bar of a save; empty unless training is paused for one.
+  std::optional<std::int64_t> last_;  ///< Step of the save at the run's end.
+  std::unique_ptr<engine::Saving> saving_;
+};
+
+}  // namespace sluice::profiler

@@ -1,0 +1,26 @@
+// Predicted times of a run: steps, evaluations and saves.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/datasets/data.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/requests/saving_plan.hpp"
+#include "planner/runs/run_config.hpp"
+
+namespace sluice::profiler {
+
+/// Predicted times of a run that continues after `first_step` steps.
+struct RunTimes {
+  Seconds training{0};
+  Seconds evaluation{0};  ///< Estimated from the fact that forward is a third of a step's compute.
+  Seconds saving{0};      ///< Time for which training pauses for saves, the last one included.
+  std::int64_t evaluations = 0;
+  [[nodiscard]] Seconds all() const { return training + evaluation + saving; }
+};
+[[nodiscard]] RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
+                                 const planner::Prediction& prediction,
+                                 const planner::SavingPlan& saving,
+                                 const engine::WindowedText& text, std::int64_t first_step);
+
+}  // namespace sluice::profiler

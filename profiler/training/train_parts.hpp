@@ -1,0 +1,27 @@
+// Parts of a run during training.
+#pragma once
+
+#include <atomic>
+
+#include "engine/datasets/data.hpp"
+#include "engine/records/run_folder.hpp"
+#include "profiler/training/run_observer.hpp"
+#include "profiler/training/train_state.hpp"
+
+namespace sluice::profiler {
+
+/// Parts of a run; all of them must outlive it.
+struct TrainParts {
+  const planner::ResolvedMachine& machine;
+  engine::WindowedText& text;
+  const engine::RunFolder& folder;
+  const RunStart& start;
+  const RunIdentity& identity;
+  const std::atomic<bool>&
+      interrupted;  ///< Once set, the run saves after the current step and stops.
+  engine::RunBeginning& beginning;
+  RunObserver& observer;
+  bool saves = true;  ///< Whether checkpoints are written.
+};
+
+}  // namespace sluice::profiler

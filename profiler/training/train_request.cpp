@@ -1,0 +1,70 @@
+#include "profiler/training/train_request.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "engine/backends/backend.hpp"
+#include "planner/catalogue/store.hpp"
+#include "planner/files/whole_file.hpp"
+#include "profiler/doctor/doctor.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/train_state.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+void require_trainable(const planner::RunConfig& config) {
+  if (!config.data) {
+    throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
+  }
+  if (config.steps < 1) throw BadRequest("steps: must be at least 1");
+}
+
+void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
+  if (model.vocab >= text.vocabulary()) return;
+  throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
+                   std::to_string(text.vocabulary()) + " that the data have (" +
+                   text.description() + "): choose another model");
+}
+
+/// Converts the epochs of a run to steps, rounded up.
+void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) {
+  if (!config.epochs) return;
+  const double sequences = *config.epochs * static_cast<double>(text.training_windows());
+  const double steps = std::ceil(sequences / static_cast<double>(config.batch_size));
+  config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+  config.epochs.reset();
+}
+
+}  // namespace
+
+void require_healthy(const planner::RunConfig& config) {
+  DoctorOptions options;
+  if (config.out) options.runs = config.out->parent_path();
+  options.store = planner::Store::of_user().root();
+  require_healthy(examine_machine(options));
+}
+
+TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
+                                RunObserver& observer) {
+  if (config.backend && !options.dry) engine::require_backend(*config.backend);
+  planner::RunPlanning planning = planner::planning_of(config);
+  require_trainable(config);
+  if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
+  std::unique_ptr<engine::WindowedText> text =
+      text_of(config, observer.amount("cutting text into tokens"));
+  settle_steps(config, *text);
+  require_steps_to_trace(options.trace_out, config.steps);
+  require_vocabulary(*text, planning.predictor.job().model);
+  if (!options.dry) require_healthy(config);
+  if (options.trace_out && !options.dry) planner::require_writable(*options.trace_out);
+  if (!options.saves) config.save_every = 0;
+  return {.config = std::move(config),
+          .planning = std::move(planning),
+          .text = std::move(text),
+          .options = std::move(options)};
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,46 @@
+// Request for a run of training: the run, its data, and how to execute it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/datasets/data.hpp"
+#include "planner/requests/run_planning.hpp"
+#include "profiler/training/run_observer.hpp"
+
+namespace sluice::profiler {
+
+/// Options of a run that its config does not state.
+struct TrainOptions {
+  std::optional<std::filesystem::path> resumed = {};  ///< Folder of the run to continue.
+  std::optional<std::string> trace_out = {};          ///< File for a measured trace of three steps.
+  bool dry = false;                                   ///< Whether the run is only predicted.
+  bool saves = true;                                  ///< Whether checkpoints are written.
+};
+
+/// A run that is ready to be planned: everything that can be refused without a plan has been
+/// checked.
+struct TrainRequest {
+  /// The run's settings; epochs have been converted to steps, and save_every is 0 without saves.
+  planner::RunConfig config;
+  planner::RunPlanning planning;
+  std::unique_ptr<engine::WindowedText> text;
+  TrainOptions options;
+
+  [[nodiscard]] const planner::Job& job() const { return planning.predictor.job(); }
+  [[nodiscard]] const planner::ResolvedMachine& machine() const {
+    return planning.predictor.machine();
+  }
+};
+
+/// Checks the run and opens its data. Throws BadRequest, or EnvironmentError if this machine cannot
+/// train, which a dry run does not need.
+[[nodiscard]] TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
+                                              RunObserver& observer);
+
+/// Refuses a machine on which training cannot work. Warnings are left to `sluice doctor`.
+void require_healthy(const planner::RunConfig& config);
+
+}  // namespace sluice::profiler

@@ -1,0 +1,164 @@
+#include "profiler/training/train_state.hpp"
+
+#include <fmt/format.h>
+
+#include "engine/datasets/open_text.hpp"
+#include "engine/model_files/model_folder.hpp"
+#include "planner/catalogue/store.hpp"
+#include "sim/error.hpp"
+#include "sim/units_text.hpp"
+#include "sim/warning.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+using std::filesystem::path;
+
+std::string types_of(const engine::ModelWeights& weights) {
+  std::string text;
+  for (const engine::ElementType type : weights.types()) {
+    text += (text.empty() ? "" : " and ") + std::string(engine::to_string(type));
+  }
+  return text;
+}
+
+void require_same(const std::string& found, const std::string& wanted, const path& checkpoint,
+                  const char* what) {
+  if (found == wanted) return;
+  throw BadRequest("--resume: " + checkpoint.string() + " is of another " + what + " (" +
+                   found.substr(0, 12) + ", here " + wanted.substr(0, 12) +
+                   "): going on would not give the bits of the run that was interrupted");
+}
+
+void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& identity) {
+  const engine::CheckpointFacts& facts = checkpoint.facts();
+  const path& folder = checkpoint.folder();
+  require_same(facts.job_hash, identity.job_hash, folder, "job");
+  require_same(facts.numerics_id, identity.numerics_id, folder, "numerics id");
+  require_same(facts.data_sha256, identity.data_sha256, folder, "text");
+  require_same(std::to_string(facts.seed), std::to_string(identity.config.seed), folder, "seed");
+  if (facts.step >= identity.config.steps) {
+    throw BadRequest("--resume: the run has done its " + std::to_string(facts.step) +
+                     " steps: raise steps to go on");
+  }
+}
+
+std::unique_ptr<engine::Checkpoint> checkpoint_of(const path& checkpoints) {
+  std::string first_torn;
+  auto found = engine::newest_checkpoint(checkpoints, [&first_torn](const std::string& reason) {
+    if (first_torn.empty()) first_torn = reason;
+    sim::warn("skipping a damaged checkpoint: " + reason);
+  });
+  if (!found && !first_torn.empty()) {
+    throw BadRequest("--resume: no checkpoint in " + checkpoints.string() +
+                     " is intact: " + first_torn);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string RunStart::description(std::int64_t seed) const {
+  if (checkpoint) {
+    return fmt::format("going on after step {}: {} of {}\n", checkpoint->facts().step,
+                       planner::format_bytes(checkpoint->bytes()), checkpoint->folder().string());
+  }
+  if (weights) {
+    return fmt::format("weights: {} of {} in {} file{} of {}\n",
+                       planner::format_bytes(weights->bytes()), types_of(*weights),
+                       weights->files(), weights->files() == 1 ? "" : "s", weights_from);
+  }
+  const std::string why = model_folder ? model_folder->string() + " holds no weights"
+                                       : std::string("the model is only a shape");
+  return fmt::format("weights: random, of seed {}: {}\n", seed, why);
+}
+
+path folder_to_resume(const planner::RunArguments& request) {
+  if (request.run_file) {
+    if (std::filesystem::is_directory(*request.run_file)) return *request.run_file;
+    if (request.run_file->filename() == "run.yaml" && !request.config.out) {
+      const path parent = request.run_file->parent_path();
+      return parent.empty() ? path(".") : parent;
+    }
+  }
+  if (request.config.out) return *request.config.out;
+  throw BadRequest("--resume: which run? Give its folder (sluice train RUNDIR --resume), or out");
+}
+
+RunStart find_start(const RunIdentity& identity, const std::optional<path>& resumed) {
+  RunStart start{.checkpoint = nullptr,
+                 .weights = nullptr,
+                 .model_folder = engine::find_model_folder(identity.config.model),
+                 .weights_from = "random"};
+  if (start.model_folder) start.model_folder = std::filesystem::absolute(*start.model_folder);
+  if (resumed) start.checkpoint = checkpoint_of(*resumed / "checkpoints");
+  if (start.checkpoint) {
+    require_continues(*start.checkpoint, identity);
+    start.weights_from = start.checkpoint->folder().string();
+    start.model_folder = start.checkpoint->facts().model_folder;
+    return start;
+  }
+  if (!start.model_folder) return start;
+  const std::vector<path> files = engine::weight_files(*start.model_folder);
+  if (files.empty()) return start;
+  start.weights = std::make_unique<engine::ModelWeights>(files, identity.job.model);
+  start.weights_from = start.model_folder->string();
+  return start;
+}
+
+std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config,
+                                              const AmountShown& show) {
+  return engine::open_text(config, planner::Store::of_user().root() / "tokens", show);
+}
+
+std::unique_ptr<engine::Session> start_session(const RunStart& start, const RunIdentity& identity,
+                                               const planner::StepGraph& graph,
+                                               std::unique_ptr<engine::Device> device,
+                                               engine::TokenSource& tokens,
+                                               engine::StepRunner::LearningRate learning_rate,
+                                               const engine::DiskPlace& place,
+                                               engine::Observer* observer, RunObserver& told) {
+  using engine::LoadedState;
+  const AmountShown show =
+      told.amount(start.checkpoint ? "reading the checkpoint" : "loading weights");
+  const auto session_from = [&](const auto& state) {
+    return std::make_unique<engine::Session>(identity.job, graph, std::move(device), tokens,
+                                             std::move(learning_rate), state, observer, place);
+  };
+  if (start.checkpoint) {
+    auto session = session_from(LoadedState{
+        .source = *start.checkpoint, .moments = LoadedState::Moments::loaded, .progress = show});
+    session->continue_after(start.step());
+    return session;
+  }
+  if (start.weights) {
+    return session_from(LoadedState{.source = *start.weights, .progress = show});
+  }
+  return session_from(engine::InitialWeights(static_cast<std::uint64_t>(identity.config.seed)));
+}
+
+void tell_of_page_cache(const engine::DiskStore& disk) {
+  if (disk.direct()) return;
+  sim::warn(
+      "disk at " + disk.folder().string() +
+      ": its file system refuses O_DIRECT, so what lies there goes through the page cache: "
+      "one more copy of every byte, and memory that the plan does not count; name a folder on "
+      "another file system with --disk-path");
+}
+
+engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,
+                                 std::int64_t step, std::optional<double> val_loss) {
+  return {.step = step,
+          .sequences = step * identity.job.batch_size,
+          .steps = identity.config.steps,
+          .seed = identity.config.seed,
+          .job_hash = identity.job_hash,
+          .numerics_id = identity.numerics_id,
+          .data_sha256 = identity.data_sha256,
+          .run_yaml = to_yaml(identity.config),
+          .model = identity.config.model,
+          .model_folder = start.model_folder,
+          .val_loss = val_loss};
+}
+
+}  // namespace sluice::profiler

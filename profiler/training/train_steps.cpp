@@ -1,0 +1,204 @@
+#include "profiler/training/train_steps.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/backends/backend.hpp"
+#include "engine/memory/process_memory.hpp"
+#include "engine/records/ledger.hpp"
+#include "profiler/traces/recorder.hpp"
+#include "profiler/training/end_hashes.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/run_log.hpp"
+#include "profiler/training/run_saves.hpp"
+#include "profiler/training/traced_steps.hpp"
+#include "sim/version.hpp"
+#include "sim/warning.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+engine::LedgerPrediction promise_of(const TrainedRun& run) {
+  const planner::Prediction& prediction = run.predicted.prediction;
+  return {.job_hash = prediction.job_hash,
+          .plan_hash = prediction.plan_hash,
+          .cost_model_hash = prediction.cost_model_hash,
+          .numerics_id = run.numerics_id,
+          .commit = std::string(commit()),
+          .step = to_seconds(prediction.step),
+          .step_low = prediction.step_low,
+          .step_high = prediction.step_high};
+}
+
+void keep_trace(TrainedRun& run, const TrainParts& parts, const Recorder& recorder) {
+  const planner::StepGraph& graph = run.predicted.graph;
+  const std::int64_t first = recorder.steps().first;
+  const std::int64_t steps = run.result.steps - parts.start.step();
+  const bool by_events = run.device == planner::DeviceKind::cuda && !parts.machine.staged;
+  run.measured_trace = measured_trace(graph, recorder, steps, by_events);
+  if (steps < first + kTracedSteps - 1) return;
+  run.measured_stalls = planner::stall_times_of(graph, three_steps(recorder, first));
+  const std::int64_t number = parts.start.step() + first;
+  run.observed = "steps " + std::to_string(number) + " to " +
+                 std::to_string(number + kTracedSteps - 1) + " of the run, timed by " +
+                 (by_events ? "CUDA events" : "the CPU's clock");
+  if (const auto stops = recorder.stops().size(); stops > 0) {
+    run.observed += std::string("; evaluating and saving between them (") +
+                    (stops == 1 ? "once" : "twice") + ") is left out";
+  }
+}
+
+/// Learning rates by the run's schedule.
+auto learning_rate_of(const planner::RunConfig& config) {
+  return [&config](std::int64_t step) {
+    return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
+  };
+}
+
+Recorder recorder_of(const TrainedRun& run, const engine::TrainingStops& stops,
+                     std::int64_t start) {
+  const std::int64_t first = first_traced(stops, start);
+  return {run.predicted.graph,
+          {.first = first, .count = kTracedSteps},
+          traced_stops(stops, start, first)};
+}
+
+/// A run during training.
+class Training {
+ public:
+  Training(TrainedRun& run, const TrainParts& parts)
+      : run_(run),
+        parts_(parts),
+        ledger_(parts.folder.ledger()),
+        promise_(ledger_.append(promise_of(run))),
+        stops_(stops_of(run.config)),
+        recorder_(recorder_of(run, stops_, parts.start.step())),
+        meter_(run.predicted.graph, recorder_),
+        session_(begin_session()),
+        metrics_(parts.folder.metrics(), parts.start.step()),
+        log_(parts.folder, run.predicted.prediction, run.device, meter_, parts.start.step() + 1),
+        follower_(parts.observer.follow(meter_, run.predicted.prediction,
+                                        {.done = parts.start.step(), .all = run.config.steps})),
+        saves_(run, parts, *follower_, *session_) {
+    run_.metrics.reserve(static_cast<std::size_t>(run_.config.steps));
+  }
+
+  void train() {
+    try {
+      run_.result = engine::train(*session_, run_.job, parts_.text,
+                                  {.stops = stops_,
+                                   .evaluation_windows = evaluation_windows(run_.job),
+                                   .predicted_step = to_seconds(run_.predicted.prediction.step)},
+                                  metrics_, parts_.interrupted, reports());
+    } catch (const engine::Diverged& error) {
+      follower_->gives_way();
+      const auto last = saves_.last_step();
+      throw BadRequest(error.what() +
+                       (last ? "; the last checkpoint is of step " + std::to_string(*last)
+                             : std::string("; there is no checkpoint before it")));
+    }
+    follower_->ends();
+    follower_->gives_way();
+  }
+
+  /// Saves the last state, and fills in the missing members of the run.
+  void end() {
+    // Whoever interrupts may be about to take the machine away, so the checkpoint comes first.
+    EndHashes hashes(session_->state(), parts_.observer,
+                     run_.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
+    const bool any = run_.result.steps > parts_.start.step();
+    if (parts_.saves && any) {
+      saves_.save_last(*session_, run_.result.final_validation());
+    }
+    metrics_.flush();
+    log_.finish();
+    if (const auto step = run_.result.median_step()) {
+      ledger_.append(engine::LedgerMeasurement{
+          .prediction = promise_, .steps = run_.result.steps, .median_step = *step});
+    }
+    if (run_.result.disk_failure && run_.result.steps == run_.config.steps) {
+      // All steps are done and saved; the next run will report the disk before it begins.
+      sim::warn(*run_.result.disk_failure);
+    }
+    if (session_->disk() != nullptr) run_.disk_written = session_->disk()->written();
+    engine::StateHashes last = hashes.wait();
+    run_.weights_sha256 = std::move(last.weights);
+    run_.state_sha256 = std::move(last.moments);
+    keep_trace(run_, parts_, recorder_);
+  }
+
+ private:
+  std::unique_ptr<engine::Session> begin_session() {
+    engine::release_free_memory();
+    auto session = start_session(
+        parts_.start, parts_.identity, run_.predicted.graph,
+        engine::make_device(run_.job, parts_.machine, run_.predicted.graph.layout,
+                            run_.predicted.prediction.plan.threads),
+        parts_.text, learning_rate_of(run_.config),
+        engine::disk_place(parts_.machine, parts_.folder.path()), &meter_, parts_.observer);
+    if (session->disk() != nullptr) tell_of_page_cache(*session->disk());
+    return session;
+  }
+
+  engine::TrainingReports reports() {
+    return {.begins =
+                [this] {
+                  parts_.beginning.begun();
+                  parts_.observer.begun();
+                  follower_->begins(parts_.start.step() + 1);
+                },
+            .measure = [this](engine::StepMetrics& line) { log_.measure(line); },
+            .step =
+                [this](const engine::StepMetrics& line) {
+                  follower_->ends();
+                  run_.metrics.push_back(line);
+                  follower_->step(line);
+                  saves_.tell();
+                  if (stops_.next(line.step - 1) != line.step) follower_->begins(line.step + 1);
+                },
+            .validation =
+                [this](std::int64_t step, double loss) {
+                  follower_->validation(step, loss);
+                  log_.validation(step, loss);
+                },
+            .logged =
+                [this](const engine::StepMetrics& line) {
+                  log_.log(line);
+                  if (stops_.next(line.step - 1) == line.step) begin_after_stop(line.step);
+                },
+            .save =
+                [this](std::int64_t step, std::optional<double> loss) {
+                  follower_->ends();
+                  saves_.save(*session_, loss);
+                  begin_after_stop(step);
+                }};
+  }
+
+  void begin_after_stop(std::int64_t step) {
+    if (step < run_.config.steps) follower_->begins(step + 1);
+  }
+
+  TrainedRun& run_;
+  const TrainParts& parts_;
+  engine::Ledger ledger_;
+  std::string promise_;  ///< Hash of the prediction's line in the ledger.
+  engine::TrainingStops stops_;
+  Recorder recorder_;
+  LaneMeter meter_;
+  std::unique_ptr<engine::Session> session_;
+  engine::MetricsFile metrics_;
+  RunLog log_;
+  std::unique_ptr<StepFollower> follower_;
+  RunSaves saves_;
+};
+
+}  // namespace
+
+void train_run(TrainedRun& run, const TrainParts& parts) {
+  Training training(run, parts);
+  training.train();
+  training.end();
+}
+
+}  // namespace sluice::profiler

@@ -1,0 +1,105 @@
+#include "profiler/training/training_run.hpp"
+
+#include <optional>
+#include <string>
+
+#include "engine/model_files/kept_checkpoints.hpp"
+#include "planner/files/whole_file.hpp"
+#include "profiler/training/run_files.hpp"
+#include "profiler/training/train_steps.hpp"
+#include "sim/error.hpp"
+#include "sim/trace_json.hpp"
+
+namespace sluice::profiler {
+namespace {
+
+/// Error for a disk that did not take the state: the run stopped after a step, which a checkpoint
+/// holds if one could be written.
+EnvironmentError disk_failure(const TrainedRun& run) {
+  const std::string stopped = "stopped after step " + std::to_string(run.result.steps);
+  const std::string saved = run.checkpoint ? ", which is saved as " + run.checkpoint->string()
+                                           : ", which could not be saved: the checkpoints before "
+                                             "it are intact";
+  return EnvironmentError(*run.result.disk_failure + ": " + stopped + saved +
+                          ": check the drive and the room on it, and go on with --resume");
+}
+
+engine::RunFolder folder_of(const TrainRequest& request, RunObserver& observer) {
+  const std::optional<std::filesystem::path>& resumed = request.options.resumed;
+  engine::RunFolder folder = resumed
+                                 ? engine::RunFolder::to_continue(*resumed)
+                                 : engine::RunFolder(request.config.out, request.job().model.name);
+  observer.will_write(folder.beginnings());
+  return folder;
+}
+
+/// A run before its first step, with its prediction.
+TrainedRun promised_run(const TrainRequest& request, const RunPromise& promise,
+                        const RunStart& start, const engine::RunFolder& folder) {
+  const planner::MachineProfile& profile = request.machine().profile;
+  return {.config = request.config,
+          .job = request.job(),
+          .predicted = promise.plan.step,
+          .machine = profile.name,
+          .device = profile.device,
+          .plan_source = promise.plan.source,
+          .folder = folder.path().string(),
+          .numerics_id = promise.plan.step.prediction.numerics_id,
+          .data_sha256 = request.text->hash(),
+          .weights_from = start.weights_from,
+          .resumed_after = start.checkpoint ? std::optional(start.step()) : std::nullopt,
+          .saving = promise.saving,
+          .started = planner::utc_now(),
+          .unigram_entropy = request.text->unigram_entropy(),
+          .endurance = profile.disk_endurance.value};
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
+                         RunObserver& observer)
+    : request_(request),
+      observer_(observer),
+      identity_{.config = request.config,
+                .job = request.job(),
+                .job_hash = promise.plan.step.prediction.job_hash,
+                .numerics_id = promise.plan.step.prediction.numerics_id,
+                .data_sha256 = request.text->hash()},
+      start_(find_start(identity_, request.options.resumed)),
+      folder_(folder_of(request, observer)),
+      beginning_(folder_),
+      run_(promised_run(request, promise, start_, folder_)) {
+  engine::sweep_checkpoints(folder_.checkpoints());
+  run_.predicted_trace = write_before(folder_, run_.config, run_.predicted);
+}
+
+bool TrainingRun::train(const std::atomic<bool>& interrupted) {
+  train_run(run_, {.machine = request_.machine(),
+                   .text = *request_.text,
+                   .folder = folder_,
+                   .start = start_,
+                   .identity = identity_,
+                   .interrupted = interrupted,
+                   .beginning = beginning_,
+                   .observer = observer_,
+                   .saves = request_.options.saves});
+  if (run_.result.interrupted && run_.result.steps == start_.step()) {
+    folder_.take_back();
+    return false;
+  }
+  write_result();
+  return true;
+}
+
+void TrainingRun::write_result() {
+  run_.ended = planner::utc_now();
+  write_after(folder_, request_.planning, run_);
+  if (request_.options.trace_out && run_.measured_trace) {
+    planner::write_whole_file(*request_.options.trace_out, sim::write_trace(*run_.measured_trace));
+  }
+  if (run_.result.disk_failure && run_.result.steps < request_.config.steps) {
+    throw disk_failure(run_);
+  }
+}
+
+}  // namespace sluice::profiler
