@@ -38,7 +38,7 @@ inline Planned planned_quickly(const RunPlanning& run, const Pins& pins) {
   return planned(run.predictor, {.pins = pins, .effort = kQuickEffort, .threads = 2});
 }
 
-/// Memory in which the leanest plan just fits.
+/// Memory in which the plan of least memory just fits.
 inline Bytes least_hbm(const Job& job) {
   ResolvedMachine machine = round_machine();
   machine.hbm = Bytes(4096);

@@ -1,4 +1,5 @@
-// Searches of jobs on machines of the catalogue, each of which once came out slow, or refused.
+// Regression tests of searches for jobs on machines of the catalogue that once gave slow plans or
+// refusals.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ using test::planned;
 using test::planned_quickly;
 using test::run_of;
 
-/// Searched with some effort.
+/// Optimality gap of the run without clipping, after a search of eight quick efforts.
 double unclipped_gap(RunConfig config) {
   config.optimizer.clip.reset();
   const RunPlanning run = planning_of(config, Store("no-such-store"));
@@ -50,7 +51,8 @@ TEST(SearchOfTheCatalogue, PlansOfTiedHeadsAreFoundAtEveryNumberOfRounds) {
   EXPECT_LT(found.optimality_gap, 0.15);
 }
 
-/// A pivot of 7e-8 once refused memory of which these need a third.
+/// Pivots as small as 7e-8 in the linear program must not make it refuse memory of which these need
+/// a third.
 TEST(SearchOfTheCatalogue, LongSequencesOfTiedHeadsFit) {
   for (const std::int64_t seq_len : {262'144, 524'288}) {
     RunConfig config = run_of("qwen2.5-1.5b", "h200", seq_len, 1);
@@ -60,7 +62,7 @@ TEST(SearchOfTheCatalogue, LongSequencesOfTiedHeadsFit) {
   }
 }
 
-/// Of what would be fastest but for a little memory, plans that fit are made.
+/// Plans that would be fastest but for a little memory are changed until they fit.
 TEST(SearchOfTheCatalogue, WhatLacksALittleMemoryIsMadeToFit) {
   const RunPlanning run =
       planning_of(run_of("qwen2.5-7b", "gh200", 4096, 16), Store("no-such-store"));
@@ -76,15 +78,15 @@ TEST(SearchOfTheCatalogue, WhereTheCpuIsBusySomeUpdatesComeUnderForwardPasses) {
   EXPECT_LT(unclipped_gap(config), 0.2);
 }
 
-/// Of several rounds the bound once left out gradients that stay on the device, and when the CPU
-/// can update: 9.5 % below a plan that is hardly to be made faster.
+/// The bound of several rounds counts gradients that stay on the device, and when the CPU can
+/// update; without both it is 9.5 % below a plan that can hardly be made faster.
 TEST(SearchOfTheCatalogue, WithoutClippingBoundsOfSeveralRoundsAreNotFarBelow) {
   RunConfig config = run_of("llama-3.1-70b", "h100-sxm", 4096, 16);
   config.limits.host = Bytes(1ll << 40);
   EXPECT_LT(unclipped_gap(config), 0.04);
 }
 
-/// Nothing that is sketched fits both: the leanest plan that does takes 27.7 s a step.
+/// Nothing that is sketched fits both; the plan of least memory that does takes 27.7 s a step.
 TEST(SearchOfTheCatalogue, TriesSeveralLeanPlansWhereBothMemoriesAreNearlyFull) {
   RunConfig config = run_of("qwen3-1.7b", "rtx-a5000", 256, 32);
   config.limits.hbm = Bytes(9653ll << 20);
@@ -95,8 +97,7 @@ TEST(SearchOfTheCatalogue, TriesSeveralLeanPlansWhereBothMemoriesAreNearlyFull) 
   EXPECT_LT(to_seconds(std::get<Planned>(found).best.prediction.step), Seconds(6));
 }
 
-/// Where slots for whole records are more than there is, records of which little is kept may leave.
-/// With 8 GiB a step was once 23.6 s, with 9 it was 6.14 s, for nothing that was sketched fitted.
+/// Where there is no room for slots of whole records, records of which little is kept may leave.
 TEST(SearchOfTheCatalogue, LittleMemoryOnTheDeviceIsNoSlowerByMuchThanLess) {
   Seconds least(1e9);
   for (const std::int64_t gib : {8, 9, 11}) {
@@ -111,7 +112,8 @@ TEST(SearchOfTheCatalogue, LittleMemoryOnTheDeviceIsNoSlowerByMuchThanLess) {
   }
 }
 
-/// A bound that had the embedding's state visit a device with nothing else on it was 3.1 % away.
+/// The embedding's state cannot visit a device that has no room beside it; a bound that lets it is
+/// 3.1 % away.
 TEST(SearchOfTheCatalogue, StagedEmbeddingsHaveNoPlaceInLittleMemory) {
   RunConfig config = run_of("qwen2.5-7b", "h200", 4096, 16);
   config.limits.hbm = Bytes(12ll << 30);
@@ -120,7 +122,7 @@ TEST(SearchOfTheCatalogue, StagedEmbeddingsHaveNoPlaceInLittleMemory) {
   EXPECT_LT(found.optimality_gap, 0.026);
 }
 
-/// Slots of the host for gradients that wait on the device take what state was to have.
+/// Slots on the host for gradients that wait on the device take memory that state was to have.
 TEST(SearchOfTheCatalogue, MakesRoomOnTheHostForGradientsOnTheirWay) {
   const RunPlanning run =
       planning_of(run_of("qwen2.5-14b", "h200", 4096, 16), Store("no-such-store"));
@@ -144,8 +146,8 @@ TEST(SearchOfTheCatalogue, GivesGradientsOfManyRoundsAThirdSlot) {
   EXPECT_LT(found.optimality_gap, 0.01);
 }
 
-/// Sketches whose records leave in bursts, which layouts pack badly, end near 0.892 s, and those of
-/// the other way near 0.871.
+/// Sketches whose records leave in bursts are packed badly by layouts and end near 0.892 s; those
+/// of the other start end near 0.871 s.
 TEST(SearchOfTheCatalogue, RecordsLeaveEvenly) {
   RunConfig config = run_of("qwen2.5-3b", "h200", 2048, 8);
   config.micro_batch = 2;
@@ -168,7 +170,7 @@ TEST(SearchOfTheCatalogue, GradientsOfOneRoundTakeThePlaceOfItsRecords) {
   EXPECT_LT(found.optimality_gap, 0.06);
 }
 
-/// No single move of the best plan is better, and several together are.
+/// No single move improves the plan, but several together do.
 TEST(SearchOfTheCatalogue, GoesOnFromAFewMovesAway) {
   const RunPlanning run =
       planning_of(run_of("llama-3.1-8b", "h100-sxm", 1024, 32), Store("no-such-store"));

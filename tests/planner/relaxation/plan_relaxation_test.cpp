@@ -88,13 +88,14 @@ Seconds least_bound(const Predictor& predictor, std::int64_t rounds) {
 /// A random plan on a machine that can hold no more than this plan's own memory.
 struct TightPlan {
   Plan plan;
-  Seconds step;         ///< As simulated.
-  Predictor predictor;  ///< Of that machine.
-  std::string text;     ///< Which, for messages.
+  Seconds step;         ///< The simulated step.
+  Predictor predictor;  ///< Predictor for the machine with this plan's own memory.
+  std::string text;     ///< The case in words, for messages.
 };
 
-/// Those of `seeds` seeds on each uneven machine, for jobs with and without clipping and a tied
-/// head, that run at all. `batch_size`: of the jobs, where not the usual one. Returns how many.
+/// Calls `body` with the tight plans of `seeds` seeds on each uneven machine, for jobs with and
+/// without clipping and a tied head, that run at all. `batch_size` is the jobs', where it is not
+/// the usual one. Returns the number of plans.
 template <class Body>
 int for_tight_plans(std::uint64_t seeds, std::optional<std::int64_t> batch_size, Body body) {
   Job unclipped = tiny_job();
@@ -218,7 +219,7 @@ TEST(PlanRelaxation, PartsOfANodeAreNoLessThanIt) {
   EXPECT_GT(sized, 20);
 }
 
-/// Of a node that cannot be split every choice is made by a whole number of blocks, and ranges
+/// In a node that cannot be split, every choice is made by a whole number of blocks, and ranges
 /// hold.
 TEST(PlanRelaxation, WhereNothingIsLeftToSplitBlocksAreWhole) {
   int counted = 0;
