@@ -21,7 +21,8 @@ function(sluice_google_tests target)
   foreach(speed IN ITEMS quick usual slow)
     if(NOT "${${speed}}" STREQUAL "")
       set(cases ${target}_${speed}_cases)
-      gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST TEST_FILTER "${${speed}}" TEST_LIST ${cases})
+      # Values of parameters may hold what a CMake list cannot: cases are named by their numbers.
+      gtest_discover_tests(${target} DISCOVERY_MODE PRE_TEST NO_PRETTY_VALUES TEST_FILTER "${${speed}}" TEST_LIST ${cases})
       # gtest_discover_tests takes one label at most.
       set(labels ${speed} ${ARGN})
       string(APPEND script "if(${cases})\n  set_tests_properties(\${${cases}} PROPERTIES LABELS \"${labels}\" COST ${cost_of_${speed}})\nendif()\n")
