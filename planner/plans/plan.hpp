@@ -1,6 +1,7 @@
 // A plan: every choice that changes time or memory but not results.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -73,6 +74,18 @@ struct Plan {
   std::int64_t threads = 1;  ///< Threads of the CPU optimizer.
   friend bool operator==(const Plan&, const Plan&) = default;
 };
+
+/// Gives the plan so many weight buffers, at least one, and lets loads run ahead in all but the one
+/// in use.
+inline void set_weight_buffers(Plan& plan, std::int64_t buffers) {
+  plan.weight_buffers = buffers;
+  plan.prefetch_depth = buffers - 1;
+}
+
+/// Lets loads run ahead no further than the plan has weight buffers for.
+inline void limit_prefetch(Plan& plan) {
+  plan.prefetch_depth = std::min(plan.prefetch_depth, plan.weight_buffers - 1);
+}
 
 /// Do the unit's weights come to the device whenever they are used?
 [[nodiscard]] inline bool streams_weights(const UnitPlan& unit) {

@@ -145,8 +145,7 @@ PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
   for (UnitPlan* end : {&made.plan.units.front(), &made.plan.units.back()}) {
     end->weights = end->gradients = end->state = Tier::hbm;
   }
-  made.plan.weight_buffers = std::max<std::int64_t>(1, slots.blocks);
-  made.plan.prefetch_depth = made.plan.weight_buffers - 1;
+  set_weight_buffers(made.plan, std::max<std::int64_t>(1, slots.blocks));
   made.plan.gradient_buffers = std::max<std::int64_t>(1, slots.gradients);
   made.plan.activation_buffers = slots.records;
   made.plan.state_buffers = 2;

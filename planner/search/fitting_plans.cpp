@@ -85,8 +85,7 @@ std::vector<std::int64_t> FittingPlans::rounds_in(const Room& room) const {
 Plan FittingPlans::usual_plan(std::int64_t buffers) const {
   const Job& job = predictor_.job();
   Plan plan = uniform_plan(job, {}, 1);
-  plan.weight_buffers = std::min(buffers, job.model.layers);
-  plan.prefetch_depth = plan.weight_buffers - 1;
+  set_weight_buffers(plan, std::min(buffers, job.model.layers));
   plan.gradient_buffers = plan.activation_buffers = std::max<std::int64_t>(1, buffers - 1);
   plan.threads = usual_threads(predictor_);
   plan.copy_chunk = buffers > 1 ? usual_chunk(predictor_) : Bytes(0);

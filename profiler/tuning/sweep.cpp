@@ -42,11 +42,7 @@ constexpr std::array kFields = {
           },
           0},
     Field{"weight_buffers", Stall::weights, streams,
-          [](Plan& plan, std::int64_t value) {
-            plan.weight_buffers = value;
-            plan.prefetch_depth = value - 1;
-          },
-          1},
+          [](Plan& plan, std::int64_t value) { set_weight_buffers(plan, value); }, 1},
     Field{"gradient_buffers", Stall::gradient, planner::streams_gradient,
           [](Plan& plan, std::int64_t value) { plan.gradient_buffers = value; }, 1},
     Field{"activation_buffers", Stall::activation,

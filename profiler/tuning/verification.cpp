@@ -25,8 +25,7 @@ Plan streaming_plan(const planner::Job& job, const Plan& base, std::int64_t roun
   Plan plan = base;
   plan.rounds = rounds;
   plan.micro_batches_per_round = job.micro_batches() / rounds;
-  plan.weight_buffers = buffers;
-  plan.prefetch_depth = buffers - 1;
+  set_weight_buffers(plan, buffers);
   for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
     plan.units[unit] = planner::UnitPlan{.keep = base.units[unit].keep};
   }
