@@ -1,11 +1,10 @@
 // What a search may do, and for how long.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <stop_token>
 
+#include "planner/effort/deadline.hpp"
 #include "planner/plans/pins.hpp"
 
 namespace sluice::planner {
@@ -23,17 +22,9 @@ struct SearchSettings {
   std::stop_token stop = {};  ///< Once asked to stop, the search throws Interrupted.
   /// When a search that found a plan that fits is to end: what it finds then depends on the machine
   /// it runs on. Without it `effort` alone counts, and the same request gives the same plan.
-  std::optional<std::chrono::steady_clock::time_point> until = std::nullopt;
+  Deadline until = {};
 
-  [[nodiscard]] bool is_late() const { return until && std::chrono::steady_clock::now() >= *until; }
-  /// When `part` of the time that is left until then will be over.
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> part_of_time(
-      double part) const {
-    if (!until) return std::nullopt;
-    const auto now = std::chrono::steady_clock::now();
-    return now +
-           std::chrono::duration_cast<std::chrono::steady_clock::duration>((*until - now) * part);
-  }
+  [[nodiscard]] bool is_late() const { return until.is_late(); }
 };
 
 /// The gap that ends a search.

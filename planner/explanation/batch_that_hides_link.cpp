@@ -48,11 +48,11 @@ std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
                                   const Deadline& deadline = {}) {
   std::int64_t high = 1;
   while (!holds(high)) {
-    if (high >= most || deadline.is_over()) return std::nullopt;
+    if (high >= most || deadline.is_late()) return std::nullopt;
     high = std::min(most, 2 * high);
   }
   std::int64_t low = high / 2;  // Does not hold; or 0.
-  while (high - low > 1 && !deadline.is_over()) {
+  while (high - low > 1 && !deadline.is_late()) {
     const std::int64_t middle = low + (high - low) / 2;
     (holds(middle) ? high : low) = middle;
   }
@@ -84,7 +84,7 @@ HiddenLink batch_that_hides_link(const RunConfig& config, const HideLinkSettings
   }
   const std::int64_t below = found.exposed ? found.exposed->batch_size : 0;
   found.cut_short =
-      settings.deadline.is_over() &&
+      settings.deadline.is_late() &&
       (found.hidden ? found.hidden->batch_size - below > micro
                     : found.largest->batch_size < settings.most_micro_batches * micro);
   return found;

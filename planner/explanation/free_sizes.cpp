@@ -31,7 +31,7 @@ class Trials {
   void attempt(std::int64_t micro_batch, std::int64_t loss_chunk) {
     if (!seen_.emplace(micro_batch, loss_chunk).second) return;
     // The run's own sizes come first, whatever the time.
-    cut_short_ = cut_short_ || (!trials_.empty() && deadline_.is_over());
+    cut_short_ = cut_short_ || (!trials_.empty() && deadline_.is_late());
     if (cut_short_) return;
     RunConfig config = best_;
     config.micro_batch = micro_batch;

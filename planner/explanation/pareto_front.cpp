@@ -74,7 +74,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   }
   SearchSettings quick = run.search;
   quick.effort = kCompareEffort;
-  quick.until = deadline.time();
+  quick.until = deadline;
   ResolvedMachine machine = run.predictor.machine();
   Bytes& limit = tier == Tier::hbm ? machine.hbm : machine.host;
   const auto search_within = [&](Bytes within) {
@@ -88,7 +88,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   const auto nothing = search_within(Bytes(1));
   const Bytes least = at(std::get<Infeasible>(nothing).memory, tier).peak;
   std::optional<Bytes> most;  // Of what the first plan took.
-  for (Bytes within = limited; within >= least && !deadline.is_over();) {
+  for (Bytes within = limited; within >= least && !deadline.is_late();) {
     if (progress) progress(std::string(to_string(tier)) + " " + format_bytes(within));
     const auto found = search_within(within);
     if (within == least && std::holds_alternative<Infeasible>(found)) break;
@@ -107,7 +107,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   // What fits in less may keep more in more.
   std::ranges::sort(limits);
   for (const Bytes within : limits) {
-    if (deadline.is_over()) break;
+    if (deadline.is_late()) break;
     if (progress) progress(std::string("more kept within ") + format_bytes(within));
     limit = within;
     const Predictor predictor(job, machine, run.calibration, config.residency);
@@ -138,7 +138,7 @@ std::vector<FrontPoint> along_tokens(const RunConfig& config, const std::vector<
     RunConfig other = config;
     other.batch_size = batch;
     const Job job = to_job(other);
-    if (deadline.is_over() && (batch != asked.batch_size || known.empty())) continue;
+    if (deadline.is_late() && (batch != asked.batch_size || known.empty())) continue;
     if (progress) progress(std::to_string(job.tokens()) + " tokens a step");
     const auto step = batch == asked.batch_size
                           ? step_of_run(other, kCompareEffort, store, deadline)
@@ -181,7 +181,7 @@ ParetoFront pareto_front(const RunConfig& config, FrontAxis axis, const std::vec
                  ? along_tokens(config, known, progress, store, deadline)
                  : along_memory(config, axis == FrontAxis::hbm ? Tier::hbm : Tier::host, known,
                                 progress, store, deadline);
-  return {axis, front_of(std::move(all), axis), deadline.is_over()};
+  return {axis, front_of(std::move(all), axis), deadline.is_late()};
 }
 
 }  // namespace sluice::planner

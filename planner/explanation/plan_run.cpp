@@ -70,7 +70,7 @@ class TimeShares {
 /// The search, as long as was asked for.
 std::variant<Planned, Infeasible> searched(const RunPlanning& run) {
   SearchSettings settings = run.search;
-  if (settings.until) settings.effort = kNoLimit;
+  if (settings.until.is_set()) settings.effort = kNoLimit;
   return search_or_remedy(run.predictor, run.calibration, settings);
 }
 
@@ -134,13 +134,13 @@ PlannedRun plan_run(const PlanRequest& request) {
   RunPlanning run = planning_of(config);
   run.search.stop = request.stop;
   if (request.effort) run.search.effort = search_effort(*request.effort, "--effort");
-  run.search.until = shares.next(TimeShares::kSearch).time();
+  run.search.until = shares.next(TimeShares::kSearch);
   say("searching");
   auto found = config.policy ? plan_of_policy(config, run) : searched(run);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
     return {std::move(config), std::move(run), std::move(*infeasible)};
   }
-  run.search.until = shares.next(TimeShares::kExplain).time();
+  run.search.until = shares.next(TimeShares::kExplain);
   say("explaining");
   PlanReport report{.planned = std::move(std::get<Planned>(found)), .explanation = {}};
   report.explanation =

@@ -70,7 +70,7 @@ Relief Reliefs::of(const MachineResource& resource, const Plan& plan, Duration s
   Relief relief = as_is(resource, plan, step, factor, coarse_step(predictor_, plan));
   if (replan == Replan::never || leave_out("a search with more " + relief.resource)) return relief;
   SearchSettings settings = settings_;
-  settings.until = settings_.part_of_time(kSearchPart);
+  settings.until = settings_.until.part(kSearchPart);
   search_again(relief, settings);
   return relief;
 }
@@ -101,7 +101,7 @@ void Reliefs::search_again(std::vector<Relief>& all, const Memory& memory, Durat
     chosen.push_back(i);
   }
   SearchSettings settings = settings_;
-  settings.until = settings_.part_of_time(kSearchPart);
+  settings.until = settings_.until.part(kSearchPart);
   settings.threads = 1;
   parallel_for(chosen.size(), settings_.threads,
                [&](std::size_t i) { search_again(all[chosen[i]], settings); });
@@ -152,8 +152,7 @@ void Reliefs::search_again(Relief& relief, SearchSettings settings) const {
 bool Reliefs::costly() const { return tasks_ > static_cast<std::size_t>(kCompareEffort); }
 
 bool Reliefs::leave_out(const std::string& what) {
-  const bool time =
-      !settings_.until || *settings_.until - Deadline::Clock::now() > kSearchTakes * coarse_took_;
+  const bool time = settings_.until.left() > kSearchTakes * coarse_took_;
   if (time && !costly()) return false;
   if (std::ranges::find(left_out_, what) == left_out_.end()) left_out_.push_back(what);
   return true;

@@ -60,7 +60,7 @@ class Reliefs {
  private:
   /// One simulation takes longer than a quick search may.
   [[nodiscard]] bool costly() const;
-  [[nodiscard]] bool hurried() const { return settings_.until.has_value() || costly(); }
+  [[nodiscard]] bool hurried() const { return settings_.until.is_set() || costly(); }
   /// The plan's step by coarse simulation, where that is how rates are tried.
   [[nodiscard]] std::optional<Duration> coarse_step(const Predictor& predictor,
                                                     const Plan& plan) const;

@@ -16,7 +16,7 @@ std::optional<PredictedStep> step_of_run(const RunConfig& config, std::int64_t e
     return step;
   }
   run.search.effort = effort;
-  run.search.until = deadline.time();
+  run.search.until = deadline;
   auto found = search(run.predictor, run.search);
   if (auto* planned = std::get_if<Planned>(&found)) return std::move(planned->best);
   return std::nullopt;

@@ -152,7 +152,7 @@ class DiskSearch {
       const std::int64_t effort = settings_.effort > 0 ? settings_.effort : kUsualEffort;
       inner.effort = std::max<std::int64_t>(1, effort / kRoundsUsual);
     }
-    inner.until = settings_.part_of_time(kInMemoryPart);
+    inner.until = settings_.until.part(kInMemoryPart);
     inner.pins = [this, rounds, records_stay](Plan& plan) {
       if (records_stay) {
         for (UnitPlan& unit : plan.units) unit.keep_tier = Tier::hbm;

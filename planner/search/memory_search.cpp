@@ -119,7 +119,7 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   }
   SearchSettings inner = settings;
   inner.effort = std::max<std::int64_t>(1, effort / 2);
-  inner.until = settings.part_of_time(kGuidedPart);
+  inner.until = settings.until.part(kGuidedPart);
   GuidedSearch guided(predictor, inner);
   Seconds bound = guided.bound().value_or(Seconds(0));
   const auto near = [&](double gap) {

@@ -66,7 +66,7 @@ std::variant<Planned, planner::Infeasible> planned_with(const planner::Predictor
 
 std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanning& run,
                                                         const TuneOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+  const planner::Deadline deadline = planner::Deadline::in(options.budget);
   const planner::Job& job = run.predictor.job();
   const planner::MachineProfile& profile = run.predictor.machine().profile;
   TuneOutcome outcome;
@@ -105,8 +105,7 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     if (planned && !options.given) keep_quickest(planned->best, better, outcome.runs);
     const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
     outcome.holds = unchanged && std::abs(round.error()) <= options.tolerance;
-    const bool out_of_time = std::chrono::steady_clock::now() - begin >= options.budget;
-    if (outcome.holds || out_of_time) {
+    if (outcome.holds || deadline.is_late()) {
       if (planned) outcome.step = std::move(std::get<Planned>(found).best);
       return outcome;
     }

@@ -71,10 +71,8 @@ void report(const Case& each, const Budget& budget) {
   run.search.threads = 2;
   const auto start = std::chrono::steady_clock::now();
   if (budget.seconds) {
-    const std::chrono::duration<double> part(kSearchPart * budget.amount);
     run.search.effort = search_effort(1e6, "effort");
-    run.search.until =
-        start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(part);
+    run.search.until = Deadline::in(Seconds(kSearchPart * budget.amount));
   } else {
     run.search.effort = search_effort(budget.amount, "effort");
   }

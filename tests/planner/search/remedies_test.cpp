@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "planner/effort/interruption.hpp"
 #include "planner/effort/search_settings.hpp"
 #include "tests/planner/round_machine.hpp"
@@ -103,7 +101,7 @@ TEST(Remedies, AreOneOnceItIsLateAndNoneOnceAskedToStop) {
   ASSERT_NE(infeasible, nullptr);
   EXPECT_GT(remedies_for(run.predictor, *infeasible, {}, settings).size(), 1u);
 
-  settings.until = std::chrono::steady_clock::now();
+  settings.until = Deadline::in(Seconds(0));
   const auto late = remedies_for(run.predictor, *infeasible, {}, settings);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_TRUE(late.front().setting.starts_with("--host"));
