@@ -1,6 +1,5 @@
-#include "planner/explanation/less_on_disk.hpp"
-
 #include "planner/effort/search_settings.hpp"
+#include "planner/explanation/less_on_disk.hpp"
 #include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
@@ -25,7 +24,8 @@ Plan brought_back(const Plan& plan, const Job& job, Bytes room, const SearchSett
     }
   };
   bring(&UnitPlan::weights, [&](std::int64_t size) { return job.weight_element() * size; });
-  bring(&UnitPlan::gradients, [&](std::int64_t size) { return waiting_element(job, plan) * size; });
+  bring(&UnitPlan::gradients,
+        [&](std::int64_t size) { return waiting_element(job, plan.rounds) * size; });
   bring(&UnitPlan::state, [&](std::int64_t size) { return disk_element(job) * size; });
   return made;
 }

@@ -48,7 +48,7 @@ struct DiskPiece {
 
 /// Bytes that an element of a gradient takes where it waits off the device: as it crosses the link,
 /// or of several rounds as it is added up.
-[[nodiscard]] Bytes waiting_element(const Job& job, const Plan& plan);
+[[nodiscard]] Bytes waiting_element(const Job& job, std::int64_t rounds);
 
 /// Bytes of the tensor that holds these pieces of state,
 [[nodiscard]] Bytes disk_bytes(const std::vector<DiskPiece>& pieces);

@@ -99,14 +99,17 @@ inline void limit_prefetch(Plan& plan) {
 
 /// Does the unit's gradient wait nowhere? It passes through slots of the device and of the host to
 /// an update that runs at once.
-[[nodiscard]] inline bool passes_gradient(const Plan& plan, const UnitPlan& unit) {
-  return plan.rounds == 1 && unit.gradients == Tier::hbm && unit.executor == Executor::cpu &&
+[[nodiscard]] inline bool passes_gradient(std::int64_t rounds, const UnitPlan& unit) {
+  return rounds == 1 && unit.gradients == Tier::hbm && unit.executor == Executor::cpu &&
          unit.when == When::backward;
 }
 
 /// Is the unit's gradient on the device only until it has been stored?
+[[nodiscard]] inline bool streams_gradient(std::int64_t rounds, const UnitPlan& unit) {
+  return stores_gradient(unit) || passes_gradient(rounds, unit);
+}
 [[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
-  return stores_gradient(unit) || passes_gradient(plan, unit);
+  return streams_gradient(plan.rounds, unit);
 }
 
 /// Is the unit's state loaded to the device for its update and stored back after it?

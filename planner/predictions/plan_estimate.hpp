@@ -4,18 +4,15 @@
 #include <vector>
 
 #include "planner/graph/record.hpp"
+#include "planner/layout/memory_range.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 
-struct PlanEstimate {
-  Seconds bound{0};       ///< No execution of this plan is faster (steady state, uncontended).
-  Seconds expected{0};    ///< A guess that orders plans of one bound: partly exposed copies on top.
-  Bytes hbm_at_least{0};  ///< Bytes certainly live at one time.
-  Bytes hbm_at_most{0};   ///< Every tensor at its own address, but staged state and waiting
-                          ///< gradients where backward has left records.
-  Bytes host_at_least{0};
+struct PlanEstimate : MemoryRange {
+  Seconds bound{0};     ///< No execution of this plan is faster (steady state, uncontended).
+  Seconds expected{0};  ///< A guess that orders plans of one bound: partly exposed copies on top.
   std::int64_t tasks = 0;  ///< Of the three steps, about: what building and simulating costs.
 };
 
@@ -28,7 +25,6 @@ class PlanEstimator {
  private:
   struct Amounts;  ///< What a plan moves and computes in one step.
   [[nodiscard]] Amounts amounts(const Plan& plan) const;
-  void add_memory(const Plan& plan, PlanEstimate& estimate) const;
   /// How long the compute lane waits for updates and staged state in one step, about.
   [[nodiscard]] Seconds longest_wait(const Plan& plan, Seconds compute) const;
 
@@ -36,7 +32,7 @@ class PlanEstimator {
   BlockRecord record_;
   std::vector<std::int64_t> parameters_;  ///< Padded, by unit.
   double h2d_rate_ = 1, d2h_rate_ = 1;
-  Bytes workspace_{0};
+  MemoryRanges memory_;
 };
 
 }  // namespace sluice::planner

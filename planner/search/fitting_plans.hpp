@@ -7,6 +7,7 @@
 
 #include "planner/effort/search_settings.hpp"
 #include "planner/guided/coarse_step.hpp"
+#include "planner/predictions/plan_estimate.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
