@@ -4,14 +4,14 @@
 #include <string>
 #include <variant>
 
-#include "cli/training/choose_plan.hpp"
 #include "planner/layout/host_window.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::cli {
 
 struct RehearsalPlan {
-  ChosenPlan chosen;           ///< Its memory's host capacity is what this host may use.
+  planner::ChosenPlan chosen;  ///< Its memory's host capacity is what this host may use.
   planner::HostWindow window;  ///< As large as that allows.
   Bytes in_flight{0};          ///< The smallest window.
 };
@@ -20,7 +20,7 @@ struct RehearsalPlan {
 /// a plan or policy that the run states as it is. Infeasible where device memory does not do, or
 /// host memory does not hold what is in flight.
 [[nodiscard]] std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
-    const planner::RunConfig& config, const planner::RunPlanning& as_it_is);
+    const planner::Request& as_it_is);
 
 /// What is said of an Infeasible of plan_rehearsal.
 [[nodiscard]] std::string too_small_table(const planner::Infeasible& lack);

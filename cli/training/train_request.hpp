@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/datasets/data.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/run_arguments.hpp"
-#include "planner/requests/run_planning.hpp"
 
 namespace sluice::cli {
 
@@ -21,7 +21,7 @@ inline constexpr char kTrainUsage[] =
 /// A run that may be planned: nothing that can be refused without a plan is left to refuse.
 struct TrainRequest {
   planner::RunConfig config;  ///< Its steps are a number, of epochs too.
-  planner::RunPlanning planning;
+  planner::Request planning;
   std::unique_ptr<engine::WindowedText> text;
   std::optional<std::filesystem::path> resumed;  ///< The folder of a run to go on with.
   std::optional<std::string> trace_out;          ///< A file, of three steps.

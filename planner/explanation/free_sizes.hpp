@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
-#include "planner/runs/run_config.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 
@@ -39,9 +38,8 @@ using SizesProgress = std::function<void(const std::string&)>;
 /// over powers of two from 256 tokens to a whole micro-batch, one after the other; where nothing
 /// fits, and once the deadline is over, the sizes as they were by then. Throws BadRequest where a
 /// policy states one of them.
-[[nodiscard]] ChosenSizes choose_sizes(const RunConfig& config, const FreeSizes& free,
+[[nodiscard]] ChosenSizes choose_sizes(const Request& run, const FreeSizes& free,
                                        const SizesProgress& progress = {},
-                                       const Store& store = Store::of_user(),
                                        const Deadline& deadline = {});
 
 /// "micro_batch 4 instead of 1, loss_chunk 2048 instead of 1024 (another job: its bits differ)".

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "planner/explanation/plan_report.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 
 struct PlanRequest {
   RunConfig config;
+  std::optional<Policy> policy = {};   ///< Not read again where it is the run's.
   std::optional<FreeSizes> free = {};  ///< Job sizes to choose too.
   std::optional<double> effort = {};   ///< The search runs so many times as long as usual.
   /// Instead: all of it may take so long on this machine, and what it finds depends on that; what
@@ -29,8 +30,7 @@ struct PlanRequest {
 };
 
 struct PlannedRun {
-  RunConfig config;  ///< With the sizes that were chosen.
-  RunPlanning run;
+  Request request;  ///< Its run has the sizes that were chosen.
   std::variant<PlanReport, Infeasible> outcome;
 };
 

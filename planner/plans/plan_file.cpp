@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "planner/files/whole_file.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/plans/plan_choices.hpp"
 #include "sim/error.hpp"

@@ -26,7 +26,7 @@ struct MlDataflowColumns {
 /// bf16 state, no clipping, chunks of `chunk_size` tokens (16384 on sm_90, else 8192).
 [[nodiscard]] Job ml_dataflow_job(Job job, const MlDataflowColumns& columns,
                                   const MachineProfile& machine);
-[[nodiscard]] PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
-                                          const ResolvedMachine& machine);
+[[nodiscard]] GivenPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
+                                         const ResolvedMachine& machine);
 
 }  // namespace sluice::planner

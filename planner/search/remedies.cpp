@@ -1,5 +1,3 @@
-#include "planner/search/remedies.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -9,6 +7,7 @@
 #include "planner/search/disk_search.hpp"
 #include "planner/search/disk_shares.hpp"
 #include "planner/search/fitting_plans.hpp"
+#include "planner/search/remedies.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -216,8 +215,9 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
 std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
                                        const Predictor& predictor, const Calibration& calibration,
                                        const SearchSettings& settings) {
-  const std::string without = ", without " + given.flag;
-  const std::string taken_back = given.flag + "=";
+  const std::string flag = given.source == PlanSource::file ? "--plan" : "--policy";
+  const std::string without = ", without " + flag;
+  const std::string taken_back = flag + "=";
   std::vector<Remedy> remedies;
   const auto found = search_or_remedy(predictor, calibration, settings);
   if (const auto* planned = std::get_if<Planned>(&found)) {

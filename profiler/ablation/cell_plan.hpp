@@ -7,15 +7,15 @@
 #include <string>
 
 #include "planner/predictions/predict.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/ablation/cell_record.hpp"
 
 namespace sluice::profiler {
 
 /// What a cell's plan starts from.
 struct PreparedCell {
-  std::optional<planner::RunPlanning> run;  ///< None where no run can be made of it,
-  std::string refusal;                      ///< which this says.
+  std::optional<planner::Request> run;  ///< None where no run can be made of it,
+  std::string refusal;                  ///< which this says.
   /// Of the cell's run, its profile and calibration, its terms and the program; and, where it is to
   /// run, how. The same cell and program again: equal. Empty where no run can be made of it.
   std::string hash;

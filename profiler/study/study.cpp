@@ -37,13 +37,12 @@ class Study {
         bursts_(settings, hbm_before) {}
 
   /// Refuses what no run can be made of, before anything is measured.
-  void examine(const StudyRun& run) { static_cast<void>(costs_.planning_of(run)); }
+  void examine(const StudyRun& run) { static_cast<void>(costs_.resolve(run)); }
 
   void calibrate(const StudyRun& run) {
-    const planner::RunPlanning planning = costs_.planning_of(run);
-    Predictor predictor = costs_.predictor(planning);
-    PlannedRun planned = bursts_.plan(run, planning, predictor);
-    taught_.push_back({&run, std::move(predictor), std::move(planned), {}});
+    planner::Request request = costs_.known(costs_.resolve(run));
+    PlannedRun planned = bursts_.plan(run, request);
+    taught_.push_back({&run, std::move(request.predictor), std::move(planned), {}});
     StudiedRun& taught = taught_.back();
     bursts_.measure(taught, settings_.parts - 1);
     // The next one is planned with what this one taught.
@@ -85,15 +84,15 @@ class Study {
   /// Plans and predicts all of `runs`, each search on one core, before the first is promised.
   void promise(std::span<const StudyRun* const> runs, engine::Ledger* ledger) {
     part_ = promised_.size();
-    std::vector<planner::RunPlanning> plannings;
-    plannings.reserve(runs.size());
+    std::vector<planner::Request> requests;
+    requests.reserve(runs.size());
     for (const StudyRun* run : runs) {
-      plannings.push_back(costs_.planning_of(*run));
-      plannings.back().search.threads = 1;
+      requests.push_back(costs_.resolve(*run));
+      requests.back().search.threads = 1;
     }
     std::vector<std::optional<Promised>> found(runs.size());
     planner::parallel_for(runs.size(), std::thread::hardware_concurrency(),
-                          [&](std::size_t i) { found[i] = promised(*runs[i], plannings[i]); });
+                          [&](std::size_t i) { found[i] = promised(*runs[i], requests[i]); });
     for (std::optional<Promised>& each : found) {
       if (ledger != nullptr) append(*each, *ledger);
       settings_.say(fmt::format("predicted {}: {}", each->result.name,
@@ -182,9 +181,10 @@ class Study {
     say_missed(settings_, costs_, done, run, to_seconds(run.planned.step.prediction.step));
   }
 
-  [[nodiscard]] Promised promised(const StudyRun& run, const planner::RunPlanning& planning) const {
-    Predictor predictor = costs_.predictor(planning);
-    PlannedRun planned = bursts_.plan(run, planning, predictor);
+  [[nodiscard]] Promised promised(const StudyRun& run, const planner::Request& resolved) const {
+    planner::Request request = costs_.known(resolved);
+    PlannedRun planned = bursts_.plan(run, request);
+    Predictor& predictor = request.predictor;
     const planner::Prediction& p = planned.step.prediction;
     StudyResult result;
     result.name = run.name;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/study/study.hpp"
 #include "profiler/traces/measured_run.hpp"
 
@@ -33,8 +33,7 @@ class StudyBursts {
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
   /// The recorded plan, the one that the run names, or the best that is found. Throws
   /// Error(does_not_fit) naming the run.
-  [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::RunPlanning& planning,
-                                const planner::Predictor& predictor) const;
+  [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::Request& request) const;
   /// Runs one burst more and, where asked, records all of them. Where it is replayed it takes those
   /// that were recorded instead, shared evenly with `parts_to_come` of the study, before each of
   /// which a run that teaches ran again; at least the first. Without any that is new it leaves

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/fits/boost_fit.hpp"
 #include "profiler/fits/interference_fit.hpp"
 #include "profiler/study/study.hpp"
@@ -21,10 +21,10 @@ class StudyCosts {
 
   /// A run as planned. The first one says what machine the study is of, and what is known already.
   /// Throws BadRequest naming the run where its machine is another one, or nothing executes it.
-  [[nodiscard]] planner::RunPlanning planning_of(const StudyRun& run);
+  [[nodiscard]] planner::Request resolve(const StudyRun& run);
 
-  /// With what the study knows, for a run's machine: its copies may be held to less.
-  [[nodiscard]] planner::Predictor predictor(const planner::RunPlanning& planning) const;
+  /// The request with what the study knows, for a run's machine: its copies may be held to less.
+  [[nodiscard]] planner::Request known(const planner::Request& request) const;
   [[nodiscard]] planner::Calibration calibration(const planner::Predictor& predictor) const;
 
   /// Costs, and how lanes slow each other in this run.

@@ -8,7 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/search/remedies.hpp"
 #include "profiler/cupti/collector.hpp"
 #include "profiler/fits/calibration_fit.hpp"
@@ -49,15 +50,12 @@ struct TuneOutcome {
 };
 
 /// Throws what the engine throws. Plans that do not fit come back as Infeasible.
-[[nodiscard]] std::variant<TuneOutcome, planner::Infeasible> autotune(
-    const planner::RunPlanning& run, const TuneOptions& options);
+[[nodiscard]] std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::Request& run,
+                                                                      const TuneOptions& options);
 
 /// Keeps what was learnt: calibration of this machine and the plan, in the store that train,
-/// predict and plan read. Returns the plan file's path; none where `config` names the plan or its
+/// predict and plan read. Returns the plan file's path; none where the run names the plan or its
 /// policy, for then that one is no answer to a run that names none.
-std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
-                                          const planner::RunConfig& config,
-                                          const planner::Predictor& predictor,
-                                          const planner::Store& store);
+std::optional<std::filesystem::path> keep(const TuneOutcome& outcome, const planner::Request& run);
 
 }  // namespace sluice::profiler

@@ -85,7 +85,7 @@ bool used_by(const Field& field, const Plan& plan) {
 
 class Sweep {
  public:
-  Sweep(const planner::RunPlanning& run, const TuneOutcome& tuned, const SweepOptions& options)
+  Sweep(const planner::Request& run, const TuneOutcome& tuned, const SweepOptions& options)
       : predictor_(run.predictor.job(), run.predictor.machine(), tuned.calibration,
                    run.predictor.residency()),
         base_(tuned.step.prediction.plan),
@@ -182,7 +182,7 @@ void conclude(SweepCurve& curve) {
   }
 }
 
-std::vector<SweepCurve> sweep(const planner::RunPlanning& run, const TuneOutcome& tuned,
+std::vector<SweepCurve> sweep(const planner::Request& run, const TuneOutcome& tuned,
                               const std::vector<std::string>& fields, const SweepOptions& options) {
   check(options.steps >= 3, "a burst has a step with neighbours");
   const Sweep each(run, tuned, options);

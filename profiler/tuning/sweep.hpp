@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/predictions/stalls.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/tuning/autotune.hpp"
 
 namespace sluice::profiler {
@@ -44,8 +44,7 @@ struct SweepOptions {
 /// Every plan that is one of the job's, the tuned one with one field changed: predicted with the
 /// tuned calibration, then run. A depth has as many buffers as it needs, and a number of buffers
 /// the depth that uses them. A field that the plan has no use for comes back without points.
-[[nodiscard]] std::vector<SweepCurve> sweep(const planner::RunPlanning& run,
-                                            const TuneOutcome& tuned,
+[[nodiscard]] std::vector<SweepCurve> sweep(const planner::Request& run, const TuneOutcome& tuned,
                                             const std::vector<std::string>& fields,
                                             const SweepOptions& options);
 

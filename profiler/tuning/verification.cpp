@@ -42,7 +42,7 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 class Verifier {
  public:
-  Verifier(const planner::RunPlanning& run, const TuneOutcome& tuned,
+  Verifier(const planner::Request& run, const TuneOutcome& tuned,
            const VerificationOptions& options)
       : run_(run), tuned_(tuned), options_(options), runs_(tuned.runs) {
     result_.calibration = tuned.calibration;
@@ -223,7 +223,7 @@ class Verifier {
     }
   }
 
-  const planner::RunPlanning& run_;
+  const planner::Request& run_;
   const TuneOutcome& tuned_;
   const VerificationOptions& options_;
   std::vector<MeasuredRun> runs_;
@@ -238,7 +238,7 @@ bool Verification::holds(double tolerance) const {
          std::abs(ratio_error()) <= tolerance;
 }
 
-Verification verify_prediction(const planner::RunPlanning& run, const TuneOutcome& tuned,
+Verification verify_prediction(const planner::Request& run, const TuneOutcome& tuned,
                                const VerificationOptions& options) {
   return Verifier(run, tuned, options).verify();
 }

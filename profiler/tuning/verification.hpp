@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/tuning/autotune.hpp"
 
 namespace sluice::profiler {
@@ -49,8 +49,7 @@ struct VerificationOptions {
 /// where buffering matters most), the best depth for it and the same plan with one buffer; appends
 /// both predictions to the ledger; runs the two by turns; appends the measurements.
 /// Throws BadRequest where the job has fewer than three numbers of rounds to choose from.
-[[nodiscard]] Verification verify_prediction(const planner::RunPlanning& run,
-                                             const TuneOutcome& tuned,
+[[nodiscard]] Verification verify_prediction(const planner::Request& run, const TuneOutcome& tuned,
                                              const VerificationOptions& options);
 
 }  // namespace sluice::profiler

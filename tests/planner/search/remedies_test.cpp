@@ -67,7 +67,7 @@ TEST(Remedies, ShortHostMemoryIsNamed) {
 /// need 221 GiB there, and were once said to be the leanest.
 TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
   RunConfig config = run_of("qwen2.5-14b", "rtx-4090", 4096, 16);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   std::vector<Remedy> remedies[2];
   for (const std::int64_t effort : {kQuickEffort / 4, kQuickEffort}) {
     SearchSettings settings = run.search;
@@ -79,7 +79,7 @@ TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
     const Bytes needed = at(infeasible->memory, Tier::host).peak;
     EXPECT_LT(needed, Bytes(213ll << 30));
     config.limits.host = Bytes((needed.count() >> 20) + 1) * (1 << 20);
-    const RunPlanning enough = planning_of(config, Store("no-such-store"));
+    const Request enough = resolve(config, Store("no-such-store"));
     EXPECT_TRUE(std::holds_alternative<Planned>(
         search(enough.predictor, {.pins = enough.search.pins, .effort = kQuickEffort})));
     remedies[effort == kQuickEffort ? 1 : 0] = infeasible->remedies;
@@ -93,7 +93,7 @@ TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
 
 TEST(Remedies, AreOneOnceItIsLateAndNoneOnceAskedToStop) {
   const RunConfig config = run_of("qwen2.5-14b", "rtx-4090", 4096, 16);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   SearchSettings settings = run.search;
   settings.effort = kQuickEffort / 4;
   const auto found = search(run.predictor, settings);
