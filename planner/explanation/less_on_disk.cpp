@@ -1,5 +1,6 @@
-#include "planner/effort/search_settings.hpp"
 #include "planner/explanation/less_on_disk.hpp"
+
+#include "planner/effort/search_settings.hpp"
 #include "planner/plans/disk_state.hpp"
 
 namespace sluice::planner {
@@ -32,8 +33,8 @@ Plan brought_back(const Plan& plan, const Job& job, Bytes room, const SearchSett
 
 }  // namespace
 
-std::optional<ScoredPlan> less_on_disk(const Plan& plan, Duration step, const Predictor& predictor,
-                                       const SearchSettings& settings) {
+std::optional<TimedPlan> less_on_disk(const Plan& plan, Duration step, const Predictor& predictor,
+                                      const SearchSettings& settings) {
   const Job& job = predictor.job();
   const Bytes capacity = predictor.machine().host;
   const Bytes taken = predictor.score(plan, Duration(0)).host;  // Memory alone.
@@ -45,7 +46,7 @@ std::optional<ScoredPlan> less_on_disk(const Plan& plan, Duration step, const Pr
     const PlanScore score = predictor.score(less);
     if (score.step.count() > 0) {
       if (score.step >= step) return std::nullopt;
-      return ScoredPlan{less, score.step};
+      return TimedPlan{.plan = less, .step = score.step};
     }
     if (score.host <= capacity) return std::nullopt;  // Another tier is short.
     const Bytes beyond = score.host - capacity;

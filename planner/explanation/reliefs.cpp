@@ -31,7 +31,7 @@ bool may_help(const Relief& relief, const Memory& memory) {
          static_cast<double>(tier.capacity.count());
 }
 
-void take(Relief& relief, const std::optional<ScoredPlan>& found) {
+void take(Relief& relief, const std::optional<TimedPlan>& found) {
   relief.searched = true;
   if (!found || found->step >= relief.step) return;
   relief.step = found->step;
@@ -146,7 +146,8 @@ void Reliefs::search_again(Relief& relief, SearchSettings settings) const {
   const auto found = search(there, settings);
   const auto* planned = std::get_if<Planned>(&found);
   if (planned == nullptr) return take(relief, std::nullopt);
-  take(relief, ScoredPlan{planned->best.prediction.plan, planned->best.prediction.step});
+  take(relief,
+       TimedPlan{.plan = planned->best.prediction.plan, .step = planned->best.prediction.step});
 }
 
 bool Reliefs::costly() const { return tasks_ > static_cast<std::size_t>(kCompareEffort); }

@@ -1,3 +1,5 @@
+#include "planner/search/remedies.hpp"
+
 #include <algorithm>
 #include <functional>
 #include <optional>
@@ -7,7 +9,6 @@
 #include "planner/search/disk_search.hpp"
 #include "planner/search/disk_shares.hpp"
 #include "planner/search/fitting_plans.hpp"
-#include "planner/search/remedies.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
@@ -30,9 +31,9 @@ struct Change {
 };
 
 /// A plan that fits after a change; none where no sketch does.
-std::optional<FittingPlan> plan_after(const Change& change, const Predictor& predictor,
-                                      const Calibration& calibration,
-                                      const SearchSettings& settings) {
+std::optional<TimedPlan> plan_after(const Change& change, const Predictor& predictor,
+                                    const Calibration& calibration,
+                                    const SearchSettings& settings) {
   try {
     validate(change.job);
     const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
