@@ -6,7 +6,6 @@
 
 #include "cli/shown/needs_table.hpp"
 #include "cli/shown/prediction_table.hpp"
-#include "cli/training/choose_plan.hpp"
 #include "cli/training/dry_run.hpp"
 #include "cli/training/rehearse.hpp"
 #include "cli/training/run_files.hpp"
@@ -22,8 +21,9 @@
 #include "planner/files/whole_file.hpp"
 #include "planner/machines/host_memory.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "planner/requests/prediction_json.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/saving_plan.hpp"
 #include "sim/error.hpp"
 #include "sim/trace_json.hpp"
@@ -43,7 +43,7 @@ EnvironmentError disk_failure(const TrainedRun& run) {
 }
 
 /// Text comparing what steps write to the disk with the drive's rating.
-std::string disk_line(const planner::RunPlanning& planning, const planner::Prediction& prediction) {
+std::string disk_line(const planner::Request& planning, const planner::Prediction& prediction) {
   if (!planner::uses_disk(prediction.plan)) return "";
   const planner::Predictor& predictor = planning.predictor;
   return "SSD          " +
@@ -64,7 +64,7 @@ planner::SavingPlan settle_saving(TrainRequest& request, planner::Prediction& pr
   return saving;
 }
 
-int dry_run(const TrainRequest& request, const ChosenPlan& plan,
+int dry_run(const TrainRequest& request, const planner::ChosenPlan& plan,
             const planner::SavingPlan& saving) {
   const planner::RunConfig& config = request.config;
   std::vector<std::int64_t> steps;
@@ -72,34 +72,34 @@ int dry_run(const TrainRequest& request, const ChosenPlan& plan,
   const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
   const planner::Job& job = request.job();
   const RunTimes times =
-      run_times(config, job, plan.step.prediction, saving, *request.text, first_step);
+      run_times(config, job, plan.step().prediction, saving, *request.text, first_step);
   if (request.json) {
     print(dry_run_json(config, job, plan, saving, times, first_step));
     return static_cast<int>(ExitCode::done);
   }
-  print(prediction_table(plan.step.prediction, job, request.machine().profile.name));
-  print(plan_table(plan.step.prediction.plan, job));
+  print(prediction_table(plan.step().prediction, job, request.machine().profile.name));
+  print(plan_table(plan.step().prediction.plan, job));
   print("data         " + request.text->description() + "\n");
-  print("plan         " + plan.description + "\n");
+  print("plan         " + describe_source(plan, config) + "\n");
   print(times_table(config, times, first_step));
-  print(disk_line(request.planning, plan.step.prediction));
+  print(disk_line(request.planning, plan.step().prediction));
   print(saving_table(config, saving));
   return static_cast<int>(ExitCode::done);
 }
 
 /// A run before its first step, with its prediction.
-TrainedRun promised_run(const TrainRequest& request, const ChosenPlan& plan,
+TrainedRun promised_run(const TrainRequest& request, const planner::ChosenPlan& plan,
                         const planner::SavingPlan& saving, const RunStart& start,
                         const engine::RunFolder& folder) {
   const planner::MachineProfile& profile = request.machine().profile;
   return {.config = request.config,
           .job = request.job(),
-          .predicted = plan.step,
+          .predicted = plan.step(),
           .machine = profile.name,
           .device = profile.device,
-          .plan_source = plan.source,
+          .plan_source = to_string(plan.source),
           .folder = folder.path().string(),
-          .numerics_id = plan.step.prediction.numerics_id,
+          .numerics_id = plan.step().prediction.numerics_id,
           .data_sha256 = request.text->hash(),
           .weights_from = start.weights_from,
           .resumed_after = start.checkpoint ? std::optional(start.step()) : std::nullopt,
@@ -109,16 +109,16 @@ TrainedRun promised_run(const TrainRequest& request, const ChosenPlan& plan,
           .endurance = profile.disk_endurance.value};
 }
 
-void print_beginning(const TrainRequest& request, const ChosenPlan& plan,
+void print_beginning(const TrainRequest& request, const planner::ChosenPlan& plan,
                      const planner::SavingPlan& saving, const RunStart& start) {
   const planner::RunConfig& config = request.config;
-  const planner::Prediction& prediction = plan.step.prediction;
+  const planner::Prediction& prediction = plan.step().prediction;
   const RunTimes times =
       run_times(config, request.job(), prediction, saving, *request.text, start.step());
   print(prediction_table(prediction, request.job(), request.machine().profile.name));
   print(start.description(config.seed));
   print("data: " + request.text->description() + "\n");
-  print("training with " + plan.description + "\n");
+  print("training with " + describe_source(plan, config) + "\n");
   print(times_table(config, times, start.step()));
   print(disk_line(request.planning, prediction));
   if (request.saves) print(saving_table(config, saving));
@@ -139,9 +139,9 @@ int end(TrainedRun& run, const TrainRequest& request, const engine::RunFolder& f
   return static_cast<int>(lost ? ExitCode::environment : ExitCode::interrupted);
 }
 
-int train(const TrainRequest& request, const ChosenPlan& plan, const planner::SavingPlan& saving,
-          InterruptFlag& interrupt) {
-  const planner::Prediction& prediction = plan.step.prediction;
+int train(const TrainRequest& request, const planner::ChosenPlan& plan,
+          const planner::SavingPlan& saving, InterruptFlag& interrupt) {
+  const planner::Prediction& prediction = plan.step().prediction;
   const RunIdentity identity{.config = request.config,
                              .job = request.job(),
                              .job_hash = prediction.job_hash,
@@ -187,13 +187,13 @@ int run_train(const Arguments& arguments) {
     return rehearse(words, interrupt);
   }
   TrainRequest request = read_train_request(words);
-  auto chosen = choose_plan(request.config, request.planning);
+  auto chosen = choose_plan(request.planning, {.stored = true, .executable = true});
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) {
     print(request.json ? to_json_text(*infeasible) : infeasible_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
-  ChosenPlan& plan = std::get<ChosenPlan>(chosen);
-  planner::Prediction& prediction = plan.step.prediction;
+  planner::ChosenPlan& plan = std::get<planner::ChosenPlan>(chosen);
+  planner::Prediction& prediction = plan.step().prediction;
   if (!request.dry) prediction.numerics_id = engine::numerics_id(request.job(), request.machine());
   const planner::SavingPlan saving = settle_saving(request, prediction);
   if (request.dry) return dry_run(request, plan, saving);

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "cli/training/choose_plan.hpp"
 #include "engine/datasets/data.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "planner/requests/saving_plan.hpp"
 #include "planner/runs/run_config.hpp"
 
@@ -30,8 +30,9 @@ struct RunTimes {
                                        const planner::SavingPlan& saving);
 /// JSON of a dry run (docs/schemas/dry-run.schema.json).
 [[nodiscard]] std::string dry_run_json(const planner::RunConfig& config, const planner::Job& job,
-                                       const ChosenPlan& plan, const planner::SavingPlan& saving,
-                                       const RunTimes& times, std::int64_t first_step);
+                                       const planner::ChosenPlan& plan,
+                                       const planner::SavingPlan& saving, const RunTimes& times,
+                                       std::int64_t first_step);
 
 /// Free bytes on the file system of `path`, or of the nearest existing folder above it.
 [[nodiscard]] std::optional<Bytes> free_disk(const std::filesystem::path& path);

@@ -20,7 +20,7 @@
 #include "planner/files/hash.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/requests/prediction_json.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/traces/lane_meter.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "sim/error.hpp"
@@ -153,26 +153,27 @@ int rehearse(planner::RunArguments request, InterruptFlag& interrupt) {
   planner::RunConfig& config = request.config;
   if (config.steps == planner::RunConfig{}.steps) config.steps = kRehearsedSteps;
   const bool json = request.has("--json");
-  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Request planning =
+      planner::resolve(config, planner::Store::of_user(), request.policy);
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   const planner::Job& job = planning.predictor.job();
   engine::require_backend(machine.profile.device);
-  auto planned = plan_rehearsal(config, planning);
+  auto planned = plan_rehearsal(planning);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&planned)) {
     print(json ? to_json_text(*infeasible) : too_small_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
   auto& [plan, window, in_flight] = std::get<RehearsalPlan>(planned);
-  planner::Prediction& prediction = plan.step.prediction;
+  planner::Prediction& prediction = plan.step().prediction;
   prediction.numerics_id = engine::numerics_id(job, machine);
-  const planner::StepGraph& graph = plan.step.graph;
+  const planner::StepGraph& graph = plan.step().graph;
   const engine::RunFolder folder(config.out, job.model.name + "-rehearsal");
   Rehearsed run{.config = config,
                 .job = job,
-                .predicted = plan.step,
+                .predicted = plan.step(),
                 .machine = machine.profile.name,
                 .device = machine.profile.device,
-                .plan_source = plan.source,
+                .plan_source = to_string(plan.source),
                 .graph_sha256 = planner::sha256_hex(sim::write_graph(graph.graph)),
                 .folder = folder.path().string(),
                 .host_needed = at(prediction.memory, planner::Tier::host).peak,
@@ -192,7 +193,7 @@ int rehearse(planner::RunArguments request, InterruptFlag& interrupt) {
         "rehearsal    {} of host memory stand for {} ({} are in flight at most): times are real, "
         "values mean nothing, nothing is saved\nrehearsing with {}\n",
         planner::format_bytes(window.bytes()), planner::format_bytes(run.host_needed),
-        planner::format_bytes(in_flight), plan.description));
+        planner::format_bytes(in_flight), describe_source(plan, config)));
   }
   execute(run, machine, window, folder, interrupt, beginning, json);
   run.ended = planner::utc_now();

@@ -68,7 +68,7 @@ TrainRequest read_train_request(const planner::RunArguments& words) {
   if (words.has("--resume")) resumed = folder_to_resume(words);
   const bool dry = words.has("--dry-run");
   if (config.backend && !dry) engine::require_backend(*config.backend);
-  planner::RunPlanning planning = planner::planning_of(config);
+  planner::Request planning = planner::resolve(config, planner::Store::of_user(), words.policy);
   require_trainable(config);
   if (!dry) engine::require_backend(planning.predictor.machine().profile.device);
   std::unique_ptr<engine::WindowedText> text = text_of(config);

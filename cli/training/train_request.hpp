@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/datasets/data.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/run_arguments.hpp"
-#include "planner/requests/run_planning.hpp"
 
 namespace sluice::cli {
 
@@ -22,7 +22,7 @@ inline constexpr char kTrainUsage[] =
 /// checked.
 struct TrainRequest {
   planner::RunConfig config;  ///< The run's settings; epochs have been converted to steps.
-  planner::RunPlanning planning;
+  planner::Request planning;
   std::unique_ptr<engine::WindowedText> text;
   std::optional<std::filesystem::path> resumed;  ///< Folder of the run to continue.
   std::optional<std::string> trace_out;          ///< File for a measured trace of three steps.

@@ -28,7 +28,7 @@ struct MlDataflowColumns {
 /// sm_90, else 8192).
 [[nodiscard]] Job ml_dataflow_job(Job job, const MlDataflowColumns& columns,
                                   const MachineProfile& machine);
-[[nodiscard]] PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
-                                          const ResolvedMachine& machine);
+[[nodiscard]] GivenPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
+                                         const ResolvedMachine& machine);
 
 }  // namespace sluice::planner
