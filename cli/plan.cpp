@@ -9,7 +9,7 @@
 #include "cli/words/parse_run.hpp"
 #include "planner/explanation/plan_run.hpp"
 #include "planner/files/whole_file.hpp"
-#include "planner/policies/policy.hpp"
+#include "planner/policies/policy_changes.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"

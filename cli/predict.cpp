@@ -6,7 +6,7 @@
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
 #include "planner/files/whole_file.hpp"
-#include "planner/policies/policy.hpp"
+#include "planner/policies/policy_changes.hpp"
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"

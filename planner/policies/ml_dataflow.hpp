@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "planner/policies/policy.hpp"
+#include "planner/machines/resolved_machine.hpp"
+#include "planner/models/job.hpp"
+#include "planner/policies/given_plan.hpp"
 
 namespace sluice::planner {
 

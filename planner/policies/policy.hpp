@@ -52,14 +52,6 @@ class Policy {
 /// where the run has settings of a policy but names none.
 [[nodiscard]] std::optional<Policy> policy_of(const RunConfig& config);
 
-/// What the run's policy changed in its job, each text beginning with the path, such as
-/// "optimizer.state bf16". `job` is the job with the policy. Empty without a policy.
-[[nodiscard]] std::vector<std::string> policy_changes(const RunConfig& config, const Job& job);
-
-/// A line for each of these changes of something that the run states itself; none where the run is
-/// not whole yet.
-[[nodiscard]] std::vector<std::string> policy_notes(const RunConfig& config, const Policy& policy);
-
 /// The plan of the run's policy, with the run's pins. Throws BadRequest.
 [[nodiscard]] GivenPlan policy_plan(const RunConfig& config, const Policy& policy, const Job& job,
                                     const ResolvedMachine& machine);

@@ -5,6 +5,7 @@
 
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/policies/policy.hpp"
+#include "planner/policies/policy_changes.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 

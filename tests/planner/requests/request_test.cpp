@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/costs/cost_key.hpp"
+#include "planner/policies/policy_changes.hpp"
 #include "planner/policies/run_job.hpp"
 #include "planner/requests/choose_plan.hpp"
 #include "planner/requests/run_arguments.hpp"
