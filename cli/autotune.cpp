@@ -117,7 +117,8 @@ std::optional<planner::ChosenSizes> settle_sizes(planner::RunArguments& request,
   const auto free = request.value("--free");
   if (!free) return std::nullopt;
   planner::ChosenSizes sizes =
-      planner::choose_sizes(request.config, planner::parse_free_sizes(*free), {}, store);
+      planner::choose_sizes(planner::resolve(request.config, store, request.policy),
+                            planner::parse_free_sizes(*free), {});
   print(sizes_table(sizes, request.config));
   request.config = sizes.config;
   return sizes;
@@ -131,7 +132,7 @@ void require_tunable(const planner::RunArguments& request, const planner::Predic
   engine::require_backend(predictor.machine().profile.device);
 }
 
-profiler::TuneOptions options_of(const planner::RunArguments& request, const planner::Job& job,
+profiler::TuneOptions options_of(const planner::RunArguments& request, const planner::Request& run,
                                  const Printer& print) {
   profiler::TuneOptions options;
   options.tolerance = kTuneTolerance;
@@ -140,10 +141,8 @@ profiler::TuneOptions options_of(const planner::RunArguments& request, const pla
     options.steps = planner::parse_count(*steps, "--steps");
     if (options.steps < 4) throw BadRequest("--steps: must be at least 4");
   }
-  if (auto plan = planner::given_plan(request.config, job)) {
-    require_executable(*plan);
-    options.given = {std::move(*plan), request.config.plan ? "--plan" : "--policy"};
-  }
+  options.given = planner::given_plan(run);
+  if (options.given) require_executable(options.given->plan);
   options.iteration_done = [&print](const profiler::TuneIteration& iteration) {
     print(iteration_line(iteration) + "           " + planner::describe_plan(iteration.plan) +
           "\n");
@@ -160,7 +159,7 @@ void require_healthy(const planner::Store& store, const Printer& print) {
 
 /// Predicts and runs plans that have not been run before; calibrations from them are in the
 /// outcome, too.
-profiler::Verification verify(const planner::RunArguments& request, const planner::RunPlanning& run,
+profiler::Verification verify(const planner::RunArguments& request, const planner::Request& run,
                               const planner::Store& store, profiler::TuneOutcome& outcome,
                               const Printer& print) {
   profiler::VerificationOptions checks;
@@ -176,7 +175,7 @@ profiler::Verification verify(const planner::RunArguments& request, const planne
 }
 
 std::vector<profiler::SweepCurve> sweep_fields(const std::vector<std::string>& fields,
-                                               const planner::RunPlanning& run,
+                                               const planner::Request& run,
                                                const profiler::TuneOutcome& outcome,
                                                std::int64_t steps, const Printer& print) {
   profiler::SweepOptions options;
@@ -204,9 +203,9 @@ int run_autotune(const Arguments& arguments) {
   const planner::Store store = planner::Store::of_user();
   keep_estimate(request.config, store, print);
   const std::optional<planner::ChosenSizes> sizes = settle_sizes(request, store, print);
-  const planner::RunPlanning run = planner::planning_of(request.config, store);
+  const planner::Request run = planner::resolve(request.config, store, request.policy);
   require_tunable(request, run.predictor);
-  profiler::TuneOptions options = options_of(request, run.predictor.job(), print);
+  profiler::TuneOptions options = options_of(request, run, print);
   require_healthy(store, print);
   // Must come before any CUDA call loads code.
   const Tracing tracing(run.predictor.machine().profile.device);
@@ -223,7 +222,7 @@ int run_autotune(const Arguments& arguments) {
   if (request.has("--verify")) verification = verify(request, run, store, outcome, print);
   const auto curves = sweep_fields(swept, run, outcome, options.steps, print);
 
-  const auto plan = profiler::keep(outcome, request.config, run.predictor, store);
+  const auto plan = profiler::keep(outcome, run);
   const std::string calibration =
       store.calibration_file(run.predictor.machine().calibration_hash).string();
   print(fmt::format("kept, and picked up by train: {}calibration {}\n",

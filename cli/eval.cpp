@@ -89,7 +89,7 @@ sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, 
 }
 
 /// Text about the evaluation that is about to begin.
-std::string beginning_text(const planner::RunPlanning& planning, const planner::RunConfig& config,
+std::string beginning_text(const planner::Request& planning, const planner::RunConfig& config,
                            const Evaluated& evaluated, const engine::TextLoss& loss,
                            const planner::ForwardPrediction& prediction) {
   const planner::Job& job = planning.predictor.job();
@@ -149,7 +149,7 @@ int run_eval(const Arguments& arguments) {
   if (config.backend) engine::require_backend(*config.backend);
   if (!config.data) throw BadRequest("data is missing: give --data FILE");
   Evaluated evaluated = open_evaluated(subject);
-  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Request planning = planner::resolve(config);
   const planner::Job& job = planning.predictor.job();
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(job);

@@ -201,7 +201,7 @@ int run_generate(const Arguments& arguments) {
   const std::vector<std::int32_t> prompt = prompt_tokens(asked, tokenizer.get());
   const auto count = std::ssize(prompt);
   set_sizes(config, count + asked.new_tokens);
-  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Request planning = planner::resolve(config);
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   require_executable(planning.predictor.job());
   require_vocabulary(*std::ranges::max_element(prompt) + 1, planning.predictor.job().model.vocab);

@@ -135,7 +135,7 @@ int run_init(const Arguments& arguments) {
   if (const auto free = run.value("--free")) {
     const ProgressLine progress;
     const planner::ChosenSizes chosen =
-        planner::choose_sizes(config, planner::parse_free_sizes(*free),
+        planner::choose_sizes(planner::resolve(config), planner::parse_free_sizes(*free),
                               [&](const std::string& what) { progress.show(what); });
     progress.show("");
     print(sizes_table(chosen, config));

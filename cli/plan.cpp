@@ -8,14 +8,14 @@
 #include "cli/shown/progress_line.hpp"
 #include "cli/words/parse_run.hpp"
 #include "planner/explanation/plan_run.hpp"
-#include "planner/policies/policy.hpp"
+#include "planner/files/whole_file.hpp"
+#include "planner/policies/policy_changes.hpp"
 #include "planner/requests/prediction_json.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #include "sim/units_text.hpp"
 #if SLUICE_HAS_train
 #include "engine/backends/numerics_id.hpp"
-#include "planner/files/whole_file.hpp"
 #endif
 
 namespace sluice::cli {
@@ -55,27 +55,26 @@ void write_files(const planner::RunArguments& request, const Planned& planned) {
 
 /// Text about the batch size from which another resource than the link sets the bound, if copies
 /// are waited for.
-std::string batch_line(const PlanReport& report, const planner::RunConfig& config) {
+std::string batch_line(const PlanReport& report, const planner::Request& run) {
   const planner::Relief* first = report.explanation.first();
   if (report.link || first == nullptr || first->resource != "link") return "";
-  const auto batch = planner::batch_bound_by_compute(config);
+  const auto batch = planner::batch_bound_by_compute(run);
   return "batch        " +
          (batch ? fmt::format("compute sets the bound from {} sequences a step on", *batch)
                 : std::string("compute sets the bound at no batch size")) +
          "; --hide-link finds the batch at which no copy is waited for\n";
 }
 
-std::string tables(const PlanReport& report, const planner::RunConfig& config,
-                   const planner::RunConfig& asked, const planner::Predictor& predictor) {
+std::string tables(const PlanReport& report, const planner::Request& run,
+                   const planner::RunConfig& asked) {
   const planner::Prediction& prediction = report.planned.best.prediction;
-  std::string text =
-      prediction_table(prediction, predictor.job(), predictor.machine().profile.name);
-  text += plan_table(prediction.plan, predictor.job());
-  for (const std::string& change : planner::policy_changes(config)) {
+  std::string text = prediction_table(prediction, run.job(), run.machine().profile.name);
+  text += plan_table(prediction.plan, run.job());
+  for (const std::string& change : planner::policy_changes(run.config, run.job())) {
     text += "policy       states " + change + "\n";
   }
   text += search_line(report);
-  text += explanation_table(report.explanation) + batch_line(report, config);
+  text += explanation_table(report.explanation) + batch_line(report, run);
   if (report.sizes) text += sizes_table(*report.sizes, asked);
   if (report.link) text += link_table(*report.link);
   for (const planner::ParetoFront& front : report.fronts) text += front_table(front);
@@ -99,7 +98,7 @@ int run_plan(const Arguments& arguments) {
         "bound the whole command by this time instead: not reproducible"}},
       Terms::any);
   const ProgressLine progress;
-  planner::PlanRequest plan{.config = request.config};
+  planner::PlanRequest plan{.config = request.config, .policy = request.policy};
   plan.hide_link = request.has("--hide-link");
   plan.progress = [&](const std::string& what) { progress.show(what); };
   if (const auto text = request.value("--front")) plan.fronts = planner::parse_front_axes(*text);
@@ -114,16 +113,16 @@ int run_plan(const Arguments& arguments) {
     if (const auto path = request.value(flag)) planner::require_writable(*path);
   }
   planner::PlannedRun planned = planner::plan_run(plan);
-  const auto& [config, run, outcome] = planned;
+  const auto& [run, outcome] = planned;
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&outcome)) {
     print(request.has("--json") ? to_json_text(*infeasible)
-          : config.policy       ? unfitting_policy(*config.policy, *infeasible)
+          : run.policy          ? unfitting_policy(run.policy->name(), *infeasible)
                                 : infeasible_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
   auto& report = std::get<PlanReport>(planned.outcome);
 #if SLUICE_HAS_train
-  if (run.predictor.machine().profile.device == planner::DeviceKind::host) {
+  if (run.machine().profile.device == planner::DeviceKind::host) {
     report.planned.best.prediction.numerics_id = engine::host_numerics_id();
   }
 #endif
@@ -132,7 +131,7 @@ int run_plan(const Arguments& arguments) {
     print(to_json_text(report));
     return 0;
   }
-  print(tables(report, config, request.config, run.predictor));
+  print(tables(report, run, request.config));
   if (const auto path = request.value("-o")) print("wrote " + *path + "\n");
   return 0;
 }

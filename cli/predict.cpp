@@ -5,13 +5,13 @@
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/money_flags.hpp"
 #include "cli/words/parse_run.hpp"
-#include "planner/policies/policy.hpp"
+#include "planner/files/whole_file.hpp"
+#include "planner/policies/policy_changes.hpp"
 #include "planner/requests/run_prediction.hpp"
 #include "sim/error.hpp"
 #include "sim/graph_file.hpp"
 #if SLUICE_HAS_train
 #include "engine/backends/numerics_id.hpp"
-#include "planner/files/whole_file.hpp"
 #endif
 
 namespace sluice::cli {
@@ -29,32 +29,32 @@ int run_predict(const Arguments& arguments) {
   const std::optional<double> tokens = token_count(request);
   planner::PriceList prices;
   if (const auto file = request.value("--prices")) prices = planner::read_prices(*file);
-  auto outcome = planner::prediction_of(request.config);
+  auto outcome = planner::prediction_of(request.config, request.policy);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&outcome)) {
     print(request.has("--json") ? to_json_text(*infeasible) : infeasible_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
-  auto& [run, step, remedies] = std::get<planner::RunPrediction>(outcome);
-  const planner::Job& job = run.predictor.job();
+  auto& [resolved, step, remedies] = std::get<planner::RunPrediction>(outcome);
+  const planner::Job& job = resolved.job();
   planner::Prediction& prediction = step.prediction;
 #if SLUICE_HAS_train
-  if (run.predictor.machine().profile.device == planner::DeviceKind::host) {
+  if (resolved.predictor.machine().profile.device == planner::DeviceKind::host) {
     prediction.numerics_id = engine::host_numerics_id();
   }
 #endif
   if (const auto path = request.value("--graph-out")) {
     planner::write_whole_file(*path, sim::write_graph(step.graph.graph));
   }
-  const planner::RunNeeds needs = run_needs(prediction, run.predictor, request.config);
+  const planner::RunNeeds needs = run_needs(prediction, resolved.predictor, request.config);
   const planner::RunMoney money =
       planner::money_of(prediction, request.config.machine, tokens, prices);
   if (request.has("--json")) {
     print(to_json_text(prediction, remedies, needs, money));
   } else {
-    print(prediction_table(prediction, job, run.predictor.machine().profile.name));
+    print(prediction_table(prediction, job, resolved.predictor.machine().profile.name));
     print(needs_table(needs, money));
     print(plan_table(prediction.plan, job));
-    for (const std::string& change : planner::policy_changes(request.config)) {
+    for (const std::string& change : planner::policy_changes(request.config, job)) {
       print("policy       states " + change + "\n");
     }
     if (!prediction.fits) {

@@ -17,8 +17,9 @@
 #include "engine/model_files/kept_checkpoints.hpp"
 #include "planner/files/whole_file.hpp"
 #include "planner/plans/disk_state.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "planner/requests/prediction_json.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/training/run_json.hpp"
 #include "profiler/training/training_run.hpp"
 #include "sim/error.hpp"
@@ -30,7 +31,7 @@ using profiler::RunPromise;
 using profiler::TrainRequest;
 
 /// Text comparing what steps write to the disk with the drive's rating.
-std::string disk_line(const planner::RunPlanning& planning, const planner::Prediction& prediction) {
+std::string disk_line(const planner::Request& planning, const planner::Prediction& prediction) {
   if (!planner::uses_disk(prediction.plan)) return "";
   const planner::Predictor& predictor = planning.predictor;
   return "SSD          " +
@@ -49,17 +50,17 @@ int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
   const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
   const planner::Job& job = request.job();
   const profiler::RunTimes times =
-      profiler::run_times(config, job, plan.step.prediction, saving, *request.text, first_step);
+      profiler::run_times(config, job, plan.step().prediction, saving, *request.text, first_step);
   if (json) {
     print(dry_run_json(config, job, plan, saving, times, first_step));
     return static_cast<int>(ExitCode::done);
   }
-  print(prediction_table(plan.step.prediction, job, request.machine().profile.name));
-  print(plan_table(plan.step.prediction.plan, job));
+  print(prediction_table(plan.step().prediction, job, request.machine().profile.name));
+  print(plan_table(plan.step().prediction.plan, job));
   print("data         " + request.text->description() + "\n");
-  print("plan         " + plan.description + "\n");
+  print("plan         " + describe_source(plan, config) + "\n");
   print(times_table(config, times, first_step));
-  print(disk_line(request.planning, plan.step.prediction));
+  print(disk_line(request.planning, plan.step().prediction));
   print(saving_table(config, saving));
   return static_cast<int>(ExitCode::done);
 }
@@ -68,13 +69,13 @@ void print_beginning(const TrainRequest& request, const RunPromise& promise,
                      const profiler::RunStart& start) {
   const planner::RunConfig& config = request.config;
   const auto& [plan, saving] = promise;
-  const planner::Prediction& prediction = plan.step.prediction;
+  const planner::Prediction& prediction = plan.step().prediction;
   const profiler::RunTimes times =
       profiler::run_times(config, request.job(), prediction, saving, *request.text, start.step());
   print(prediction_table(prediction, request.job(), request.machine().profile.name));
   print(start.description(config.seed));
   print("data: " + request.text->description() + "\n");
-  print("training with " + plan.description + "\n");
+  print("training with " + describe_source(plan, config) + "\n");
   print(times_table(config, times, start.step()));
   print(disk_line(request.planning, prediction));
   if (request.options.saves) print(saving_table(config, saving));
@@ -111,7 +112,7 @@ int run_train(const Arguments& arguments) {
   const bool json = words.has("--json");
   ShownRun reading(interrupt);
   const TrainRequest request =
-      profiler::read_train_request(words.config, train_options(words), reading);
+      profiler::read_train_request(words.config, train_options(words), reading, words.policy);
   const auto promised = promise_of(request);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&promised)) {
     print(json ? to_json_text(*infeasible) : infeasible_table(*infeasible));

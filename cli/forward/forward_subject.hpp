@@ -11,8 +11,8 @@
 #include "engine/execution/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/run_arguments.hpp"
-#include "planner/requests/run_planning.hpp"
 #include "planner/search/forward_search.hpp"
 #include "sim/json_object.hpp"
 

@@ -16,8 +16,7 @@ std::filesystem::path report_file(const planner::Store& store, const planner::Pr
          ("autotune-" + of.job_hash.substr(0, 8) + "-" + of.profile_hash.substr(0, 8) + ".html");
 }
 
-profiler::TuneReport report_of(const planner::RunPlanning& run,
-                               const profiler::TuneOutcome& outcome,
+profiler::TuneReport report_of(const planner::Request& run, const profiler::TuneOutcome& outcome,
                                std::optional<profiler::Verification> verification,
                                std::vector<profiler::SweepCurve> sweeps) {
   const planner::Job& job = run.predictor.job();

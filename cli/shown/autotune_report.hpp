@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/report/tune_report.hpp"
 
 namespace sluice::cli {
@@ -15,7 +15,7 @@ namespace sluice::cli {
                                                 const planner::Prediction& of);
 
 /// Contents of the HTML page of an `autotune` run.
-[[nodiscard]] profiler::TuneReport report_of(const planner::RunPlanning& run,
+[[nodiscard]] profiler::TuneReport report_of(const planner::Request& run,
                                              const profiler::TuneOutcome& outcome,
                                              std::optional<profiler::Verification> verification,
                                              std::vector<profiler::SweepCurve> sweeps);

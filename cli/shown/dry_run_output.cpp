@@ -72,9 +72,9 @@ std::string saving_table(const planner::RunConfig& config, const planner::Saving
 }
 
 std::string dry_run_json(const planner::RunConfig& config, const planner::Job& job,
-                         const profiler::ChosenPlan& plan, const planner::SavingPlan& saving,
+                         const planner::ChosenPlan& plan, const planner::SavingPlan& saving,
                          const profiler::RunTimes& times, std::int64_t first_step) {
-  const planner::Prediction& prediction = plan.step.prediction;
+  const planner::Prediction& prediction = plan.step().prediction;
   ordered_json out;
   out["fits"] = true;
   out["steps"] = config.steps;
@@ -100,7 +100,7 @@ std::string dry_run_json(const planner::RunConfig& config, const planner::Job& j
                         {"all_s", times.saving.count()},
                         {"disk_bytes", saving.disk.count()},
                         {"disk_free_bytes", free ? ordered_json(free->count()) : nullptr}};
-  out["plan_source"] = plan.source;
+  out["plan_source"] = to_string(plan.source);
   out["plan_hash"] = prediction.plan_hash;
   out["job_hash"] = prediction.job_hash;
   out["profile_hash"] = prediction.profile_hash;

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "planner/requests/choose_plan.hpp"
 #include "planner/requests/saving_plan.hpp"
 #include "planner/runs/run_config.hpp"
-#include "profiler/training/choose_plan.hpp"
 #include "profiler/training/run_times.hpp"
 
 namespace sluice::cli {
@@ -19,7 +19,7 @@ namespace sluice::cli {
                                        const planner::SavingPlan& saving);
 /// JSON of a dry run (docs/schemas/dry-run.schema.json).
 [[nodiscard]] std::string dry_run_json(const planner::RunConfig& config, const planner::Job& job,
-                                       const profiler::ChosenPlan& plan,
+                                       const planner::ChosenPlan& plan,
                                        const planner::SavingPlan& saving,
                                        const profiler::RunTimes& times, std::int64_t first_step);
 

@@ -7,7 +7,7 @@
 #include "cli/training/shown_run.hpp"
 #include "engine/backends/backend.hpp"
 #include "planner/requests/prediction_json.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/training/rehearsal_run.hpp"
 #include "profiler/training/run_files.hpp"
 #include "sim/error.hpp"
@@ -33,7 +33,7 @@ void print_beginning(const profiler::RehearsalPlan& plan, const profiler::Rehear
       "rehearsal    {} of host memory stand for {} ({} are in flight at most): times are real, "
       "values mean nothing, nothing is saved\nrehearsing with {}\n",
       planner::format_bytes(run.window), planner::format_bytes(run.host_needed),
-      planner::format_bytes(run.in_flight), plan.chosen.description));
+      planner::format_bytes(run.in_flight), describe_source(plan.chosen, run.config)));
 }
 
 }  // namespace
@@ -43,16 +43,18 @@ int rehearse(planner::RunArguments request, InterruptFlag& interrupt) {
   planner::RunConfig& config = request.config;
   if (config.steps == planner::RunConfig{}.steps) config.steps = profiler::kRehearsedSteps;
   const bool json = request.has("--json");
-  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Request planning =
+      planner::resolve(config, planner::Store::of_user(), request.policy);
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   engine::require_backend(machine.profile.device);
-  auto planned = profiler::plan_rehearsal(config, planning);
+  auto planned = profiler::plan_rehearsal(planning);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&planned)) {
     print(json ? to_json_text(*infeasible) : too_small_table(*infeasible));
     return static_cast<int>(ExitCode::does_not_fit);
   }
   auto& plan = std::get<profiler::RehearsalPlan>(planned);
-  plan.chosen.step.prediction.numerics_id = engine::numerics_id(planning.predictor.job(), machine);
+  plan.chosen.step().prediction.numerics_id =
+      engine::numerics_id(planning.predictor.job(), machine);
   using Lines = ShownRehearsal::Lines;
   ShownRehearsal shown(interrupt, json ? Lines::none : Lines::each);
   profiler::RehearsalRun rehearsal(config, planning, plan, shown);

@@ -16,7 +16,9 @@
 #include "engine/training/session.hpp"
 #include "experiments/bf16_masters/stored_masters.hpp"
 #include "planner/catalogue/store.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/files/whole_file.hpp"
+#include "planner/requests/request.hpp"
+#include "planner/search/search.hpp"
 #include "sim/error.hpp"
 #include "sim/version.hpp"
 
@@ -46,7 +48,7 @@ struct StudyRun {
 /// What both runs share: each makes its own session of it.
 struct Study {
   const planner::RunConfig& config;
-  const planner::RunPlanning& planning;
+  const planner::Request& planning;
   const planner::PredictedStep& step;
   engine::WindowedText& text;
   std::int64_t windows;  ///< Number of windows in a validation.
@@ -182,7 +184,7 @@ void print_summary(const nlohmann::ordered_json& summary) {
 void run(const planner::RunConfig& config, const fs::path& out, std::int64_t windows) {
   if (!config.data) throw BadRequest("data is missing: set data: FILE in RUN.yaml");
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
-  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Request planning = planner::resolve(config);
   engine::require_backend(planning.predictor.machine().profile.device);
   const auto text = engine::open_text(config, planner::Store::of_user().root() / "tokens");
   if (planning.predictor.job().model.vocab < text->vocabulary()) {

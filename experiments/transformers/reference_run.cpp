@@ -16,7 +16,7 @@
 #include "engine/backends/backend.hpp"
 #include "engine/optimizer/master_weights.hpp"
 #include "engine/training/session.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "sim/error.hpp"
 
 namespace {
@@ -112,12 +112,12 @@ void save_gradients(const fs::path& folder, const planner::ModelShape& shape,
   }
 }
 
-planner::PredictedStep plan_of(const planner::RunPlanning& planning) {
-  auto found = planner::search(planning.predictor, planning.search);
+planner::PredictedStep plan_of(const planner::Request& planning) {
+  auto found = choose_plan(planning, {.remedies = false});
   if (std::holds_alternative<planner::Infeasible>(found)) {
     throw BadRequest("no plan of this job fits this machine: lower batch_size or seq_len");
   }
-  return std::move(std::get<planner::Planned>(found).best);
+  return std::move(std::get<planner::ChosenPlan>(found).step());
 }
 
 void run(const fs::path& folder, bool gradients) {
@@ -130,7 +130,7 @@ void run(const fs::path& folder, bool gradients) {
     planner::set_path(config, "plan.gradients", "host");
   }
   if (config.backend) engine::require_backend(*config.backend);
-  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Request planning = planner::resolve(config);
   const planner::Job& job = planning.predictor.job();
   const planner::ResolvedMachine& machine = planning.predictor.machine();
   engine::require_backend(machine.profile.device);

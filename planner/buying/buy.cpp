@@ -14,7 +14,8 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -86,7 +87,7 @@ std::vector<std::pair<std::string, std::vector<std::string>>> rates(const Plan& 
 
 class BaseMachine {
  public:
-  BaseMachine(const RunConfig& config, const RunPlanning& run, const Planned* planned)
+  BaseMachine(const RunConfig& config, const Request& run, const Planned* planned)
       : config_(config), run_(run), planned_(planned) {}
 
   /// Step on the changed machine: the faster of the base's own plan and the best that a quick
@@ -122,7 +123,7 @@ class BaseMachine {
 
  private:
   const RunConfig& config_;
-  const RunPlanning& run_;
+  const Request& run_;
   const Planned* planned_;
 };
 
@@ -132,10 +133,10 @@ struct Ordered {
   std::optional<Plan> plan;  ///< The best plan found for it.
 };
 
-RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
+Request machine_with(const RunConfig& config, const PartChange& change) {
   RunConfig other = config;
   other.machine = to_text(change.parts);
-  return planning_of(other);
+  return resolve(other);
 }
 
 /// The upgrade by `change`, with the faster of the base's plan and the best that a quick search
@@ -143,15 +144,15 @@ RunPlanning machine_with(const RunConfig& config, const PartChange& change) {
 Ordered ordered(const RunConfig& config, const PartChange& change, const Planned* base,
                 const std::stop_token& stop) {
   Ordered result{.upgrade = {.what = change.what, .setting = change.setting}, .plan = {}};
-  RunPlanning run = machine_with(config, change);
+  Request run = machine_with(config, change);
   run.search.effort = kAdviceEffort;
   run.search.threads = 1;
   run.search.stop = stop;
-  const auto found = search(run.predictor, run.search);
+  const auto found = choose_plan(run, {.remedies = false});
   std::optional<Duration> best;
-  if (const auto* planned = std::get_if<Planned>(&found)) {
-    best = planned->best.prediction.step;
-    result.plan = planned->best.prediction.plan;
+  if (const auto* chosen = std::get_if<ChosenPlan>(&found)) {
+    best = chosen->step().prediction.step;
+    result.plan = chosen->step().prediction.plan;
   }
   if (base != nullptr) {
     const Duration step = run.predictor.score(base->best.prediction.plan).step;
@@ -229,11 +230,12 @@ std::vector<std::pair<std::string, Variant>> nudges(const ResolvedMachine& machi
 
 void add_base(BuyReport& report, const RunConfig& config, const BuyRequest& request) {
   require_all_terms(config.terms);
-  RunPlanning run = planning_of(config);
+  Request run = resolve(config);
   run.search.effort = kAdviceEffort;
   run.search.stop = request.stop;
-  const auto found = search(run.predictor, run.search);
-  const auto* planned = std::get_if<Planned>(&found);
+  const auto found = choose_plan(run, {.remedies = false});
+  const auto* chosen = std::get_if<ChosenPlan>(&found);
+  const Planned* planned = chosen == nullptr ? nullptr : &chosen->planned;
   const BaseMachine base(config, run, planned);
   const auto before = add_upgrades(report, config, request, base, run.predictor, planned);
   judge_upgrades(report, request, before, run.predictor.job().tokens());

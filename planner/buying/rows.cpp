@@ -9,8 +9,9 @@
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/policies/run_job.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/run_needs.hpp"
-#include "planner/requests/run_planning.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/units_text.hpp"
 
@@ -153,13 +154,13 @@ class RowMaker {
     config.machine = machine;
     BuyRow row{.machine = machine, .kind = kind};
     row.owned = request_.owned && machine == config_.machine;
-    RunPlanning run = planning_of(config);
+    Request run = resolve(config);
     run.search.effort = kAdviceEffort;
     run.search.threads = 1;
     run.search.stop = request_.stop;
-    const auto found = search(run.predictor, run.search);
-    if (const auto* planned = std::get_if<Planned>(&found)) {
-      describe(row, planned->best.prediction, run.predictor, config);
+    const auto found = choose_plan(run, {.remedies = false});
+    if (const auto* chosen = std::get_if<ChosenPlan>(&found)) {
+      describe(row, chosen->step().prediction, run.predictor, config);
     } else {
       shortage = std::get<Infeasible>(found);
       row.limit =

@@ -1,33 +1,33 @@
-// Until when work that may be cut short goes on.
+// Time at which work that may be cut short ends.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "sim/units.hpp"
 
 namespace sluice::planner {
 
-/// By default it is never over.
+/// A time after which nothing new is begun; a default deadline never comes.
 class Deadline {
  public:
   using Clock = std::chrono::steady_clock;
 
+  /// The deadline `seconds` from now.
   [[nodiscard]] static Deadline in(Seconds seconds) {
+    constexpr Seconds kLongest{1e9};
     Deadline deadline;
-    deadline.at_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                      std::chrono::duration<double>(seconds.count()));
+    deadline.at_ =
+        Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(seconds, kLongest));
     return deadline;
   }
-  [[nodiscard]] bool is_over() const { return Clock::now() >= at_; }
-  /// As SearchSettings::until.
-  [[nodiscard]] std::optional<Clock::time_point> time() const {
-    return at_ == Clock::time_point::max() ? std::nullopt : std::optional(at_);
-  }
-  /// When `part` of the time that is left will be over.
+  [[nodiscard]] bool is_set() const { return at_ != Clock::time_point::max(); }
+  [[nodiscard]] bool is_late() const { return is_set() && Clock::now() >= at_; }
+  [[nodiscard]] Clock::duration left() const { return at_ - Clock::now(); }
+  /// The deadline at which `part` of the remaining time will be over.
   [[nodiscard]] Deadline part(double part) const {
     Deadline deadline = *this;
-    if (at_ == Clock::time_point::max()) return deadline;
+    if (!is_set()) return deadline;
     const auto now = Clock::now();
     deadline.at_ = now + std::chrono::duration_cast<Clock::duration>((at_ - now) * part);
     return deadline;

@@ -1,11 +1,10 @@
 // Limits of a search: what it may choose, and for how long it runs.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <optional>
 #include <stop_token>
 
+#include "planner/effort/deadline.hpp"
 #include "planner/plans/pins.hpp"
 
 namespace sluice::planner {
@@ -25,17 +24,9 @@ struct SearchSettings {
   std::stop_token stop = {};  ///< Once stop is requested, the search throws Interrupted.
   /// Time at which a search that has found a fitting plan ends; its result then depends on the
   /// speed of this computer. Without it `effort` alone counts, and equal requests give equal plans.
-  std::optional<std::chrono::steady_clock::time_point> until = std::nullopt;
+  Deadline until = {};
 
-  [[nodiscard]] bool is_late() const { return until && std::chrono::steady_clock::now() >= *until; }
-  /// The time at which `part` of what is left until `until` will be over; none without `until`.
-  [[nodiscard]] std::optional<std::chrono::steady_clock::time_point> part_of_time(
-      double part) const {
-    if (!until) return std::nullopt;
-    const auto now = std::chrono::steady_clock::now();
-    return now +
-           std::chrono::duration_cast<std::chrono::steady_clock::duration>((*until - now) * part);
-  }
+  [[nodiscard]] bool is_late() const { return until.is_late(); }
 };
 
 /// Optimality gap at which a search ends.

@@ -1,8 +1,8 @@
 #include "planner/explanation/batch_that_hides_link.hpp"
 
 #include <algorithm>
+#include <utility>
 
-#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_step.hpp"
 
 namespace sluice::planner {
@@ -10,17 +10,16 @@ namespace {
 
 class Batches {
  public:
-  Batches(const RunConfig& config, const HideLinkSettings& settings, const Store& store)
-      : config_(config), settings_(settings), store_(store) {}
+  Batches(const Request& run, const HideLinkSettings& settings) : run_(run), settings_(settings) {}
 
   [[nodiscard]] BatchPoint at(std::int64_t batch_size) const {
     if (settings_.progress) settings_.progress(batch_size);
-    RunConfig config = config_;
+    RunConfig config = run_.config;
     config.batch_size = batch_size;
     BatchPoint point{.batch_size = batch_size};
-    const auto step = batch_size == config_.batch_size
-                          ? step_of_run(config, kCompareEffort, store_, settings_.deadline)
-                          : step_of_changed_run(config, store_, settings_.deadline);
+    const auto step = batch_size == run_.config.batch_size
+                          ? step_of(run_, kCompareEffort, settings_.deadline)
+                          : step_of_changed(run_, config, settings_.deadline);
     if (!step) return point;
     const Prediction& p = step->prediction;
     point.fits = true;
@@ -34,9 +33,8 @@ class Batches {
   }
 
  private:
-  const RunConfig& config_;
+  const Request& run_;
   const HideLinkSettings& settings_;
-  const Store& store_;
 };
 
 bool hidden(const BatchPoint& point) { return point.fits && point.exposed <= kHidden; }
@@ -48,11 +46,11 @@ std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
                                   const Deadline& deadline = {}) {
   std::int64_t high = 1;
   while (!holds(high)) {
-    if (high >= most || deadline.is_over()) return std::nullopt;
+    if (high >= most || deadline.is_late()) return std::nullopt;
     high = std::min(most, 2 * high);
   }
   std::int64_t low = high / 2;  // Known not to hold, or 0.
-  while (high - low > 1 && !deadline.is_over()) {
+  while (high - low > 1 && !deadline.is_late()) {
     const std::int64_t middle = low + (high - low) / 2;
     (holds(middle) ? high : low) = middle;
   }
@@ -61,15 +59,14 @@ std::optional<std::int64_t> least(std::int64_t most, const Holds& holds,
 
 }  // namespace
 
-HiddenLink batch_that_hides_link(const RunConfig& config, const HideLinkSettings& settings,
-                                 const Store& store) {
-  const Batches batches(config, settings, store);
-  const std::int64_t micro = to_job(config).micro_batch;
-  HiddenLink found{.asked = batches.at(config.batch_size)};
-  found.compute_bound_from = batch_bound_by_compute(config, store);
+HiddenLink batch_that_hides_link(const Request& run, const HideLinkSettings& settings) {
+  const Batches batches(run, settings);
+  const std::int64_t micro = run.job().micro_batch;
+  HiddenLink found{.asked = batches.at(run.config.batch_size)};
+  found.compute_bound_from = batch_bound_by_compute(run);
   std::optional<BatchPoint> most, without, with;
   const auto try_batch = [&](std::int64_t micro_batches) {
-    BatchPoint point = micro_batches * micro == config.batch_size
+    BatchPoint point = micro_batches * micro == run.config.batch_size
                            ? found.asked
                            : batches.at(micro_batches * micro);
     most = point;
@@ -84,18 +81,18 @@ HiddenLink batch_that_hides_link(const RunConfig& config, const HideLinkSettings
   }
   const std::int64_t below = found.exposed ? found.exposed->batch_size : 0;
   found.cut_short =
-      settings.deadline.is_over() &&
+      settings.deadline.is_late() &&
       (found.hidden ? found.hidden->batch_size - below > micro
                     : found.largest->batch_size < settings.most_micro_batches * micro);
   return found;
 }
 
-std::optional<std::int64_t> batch_bound_by_compute(const RunConfig& config, const Store& store) {
-  const std::int64_t micro = to_job(config).micro_batch;
+std::optional<std::int64_t> batch_bound_by_compute(const Request& run) {
+  const std::int64_t micro = run.job().micro_batch;
   const auto by_compute = [&](std::int64_t micro_batches) {
-    RunConfig other = config;
+    RunConfig other = run.config;
     other.batch_size = micro_batches * micro;
-    return planning_of(other, store).predictor.bound().by == BoundBy::compute;
+    return run.with(std::move(other)).predictor.bound().by == BoundBy::compute;
   };
   const auto found = least(kMostMicroBatches, by_compute);
   return found ? std::optional(*found * micro) : std::nullopt;

@@ -5,10 +5,9 @@
 #include <functional>
 #include <optional>
 
-#include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
 #include "planner/predictions/bound.hpp"
-#include "planner/runs/run_config.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 
@@ -54,13 +53,11 @@ struct HideLinkSettings {
 
 /// Finds the batch that hides the link: doubles the batch from one micro-batch until the link is
 /// hidden, then bisects, so that the batch before `hidden` was itself planned and found exposed.
-/// Sizes are multiples of micro_batch. Throws BadRequest as planning_of does.
-[[nodiscard]] HiddenLink batch_that_hides_link(const RunConfig& config,
-                                               const HideLinkSettings& settings = {},
-                                               const Store& store = Store::of_user());
+/// Sizes are multiples of micro_batch. Throws BadRequest as resolve does.
+[[nodiscard]] HiddenLink batch_that_hides_link(const Request& run,
+                                               const HideLinkSettings& settings = {});
 
 /// The smallest batch size whose bound is by compute; computed from bounds alone, hence quick.
-[[nodiscard]] std::optional<std::int64_t> batch_bound_by_compute(
-    const RunConfig& config, const Store& store = Store::of_user());
+[[nodiscard]] std::optional<std::int64_t> batch_bound_by_compute(const Request& run);
 
 }  // namespace sluice::planner

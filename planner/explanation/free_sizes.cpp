@@ -4,7 +4,6 @@
 #include <set>
 #include <sstream>
 
-#include "planner/policies/run_job.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
@@ -20,9 +19,8 @@ constexpr double kWorth = 0.005;
 
 class Trials {
  public:
-  Trials(const RunConfig& config, const SizesProgress& progress, const Store& store,
-         const Deadline& deadline)
-      : best_(config), progress_(progress), store_(store), deadline_(deadline) {}
+  Trials(const Request& run, const SizesProgress& progress, const Deadline& deadline)
+      : run_(run), best_(run.config), progress_(progress), deadline_(deadline) {}
 
   [[nodiscard]] const RunConfig& best() const { return best_; }
   [[nodiscard]] std::vector<SizeTrial> take() { return std::move(trials_); }
@@ -31,7 +29,7 @@ class Trials {
   void attempt(std::int64_t micro_batch, std::int64_t loss_chunk) {
     if (!seen_.emplace(micro_batch, loss_chunk).second) return;
     // The run's own sizes come first and are always tried.
-    cut_short_ = cut_short_ || (!trials_.empty() && deadline_.is_over());
+    cut_short_ = cut_short_ || (!trials_.empty() && deadline_.is_late());
     if (cut_short_) return;
     RunConfig config = best_;
     config.micro_batch = micro_batch;
@@ -42,8 +40,8 @@ class Trials {
         progress_(std::string(kMicroBatch) + " " + std::to_string(micro_batch) + ", " + kLossChunk +
                   " " + std::to_string(loss_chunk));
       }
-      const auto step = trials_.empty() ? step_of_run(config, kCompareEffort, store_, deadline_)
-                                        : step_of_changed_run(config, store_, deadline_);
+      const auto step = trials_.empty() ? step_of(run_.with(config), kCompareEffort, deadline_)
+                                        : step_of_changed(run_, config, deadline_);
       if (step) {
         trial.step = step->prediction.step;
       }
@@ -60,12 +58,12 @@ class Trials {
   /// Whether the bound of `config`, below which no plan is, leaves it a chance.
   [[nodiscard]] bool could_win(const RunConfig& config) const {
     if (!least_) return true;
-    return planning_of(config, store_).predictor.bound().time < to_seconds(*least_);
+    return run_.with(config).predictor.bound().time < to_seconds(*least_);
   }
 
+  const Request& run_;
   RunConfig best_;
   const SizesProgress& progress_;
-  const Store& store_;
   const Deadline& deadline_;
   bool cut_short_ = false;
   std::optional<Duration> least_;
@@ -110,15 +108,15 @@ FreeSizes parse_free_sizes(const std::string& text) {
   return free;
 }
 
-ChosenSizes choose_sizes(const RunConfig& config, const FreeSizes& free,
-                         const SizesProgress& progress, const Store& store,
+ChosenSizes choose_sizes(const Request& run, const FreeSizes& free, const SizesProgress& progress,
                          const Deadline& deadline) {
-  const Job asked = to_job(config);
+  const RunConfig& config = run.config;
+  const Job& asked = run.job();
   if (config.policy &&
       (asked.micro_batch != config.micro_batch || asked.loss_chunk != config.loss_chunk)) {
     throw BadRequest("--free: policy " + *config.policy + " states micro_batch or loss_chunk");
   }
-  Trials trials(config, progress, store, deadline);
+  Trials trials(run, progress, deadline);
   trials.attempt(config.micro_batch, config.loss_chunk);
   if (free.micro_batch) try_micro_batches(trials);
   if (free.loss_chunk) try_loss_chunks(trials);

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
-#include "planner/runs/run_config.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 
@@ -40,9 +39,8 @@ using SizesProgress = std::function<void(const std::string&)>;
 /// loss_chunk over powers of two from 256 tokens to a whole micro-batch. Where nothing fits the
 /// sizes stay as they are; once the deadline is over, the best so far is kept. Throws BadRequest
 /// where a policy states one of them.
-[[nodiscard]] ChosenSizes choose_sizes(const RunConfig& config, const FreeSizes& free,
+[[nodiscard]] ChosenSizes choose_sizes(const Request& run, const FreeSizes& free,
                                        const SizesProgress& progress = {},
-                                       const Store& store = Store::of_user(),
                                        const Deadline& deadline = {});
 
 /// The changed sizes in words, such as "micro_batch 4 instead of 1, loss_chunk 2048 instead of 1024

@@ -25,15 +25,16 @@ Plan brought_back(const Plan& plan, const Job& job, Bytes room, const SearchSett
     }
   };
   bring(&UnitPlan::weights, [&](std::int64_t size) { return job.weight_element() * size; });
-  bring(&UnitPlan::gradients, [&](std::int64_t size) { return waiting_element(job, plan) * size; });
+  bring(&UnitPlan::gradients,
+        [&](std::int64_t size) { return waiting_element(job, plan.rounds) * size; });
   bring(&UnitPlan::state, [&](std::int64_t size) { return disk_element(job) * size; });
   return made;
 }
 
 }  // namespace
 
-std::optional<ScoredPlan> less_on_disk(const Plan& plan, Duration step, const Predictor& predictor,
-                                       const SearchSettings& settings) {
+std::optional<TimedPlan> less_on_disk(const Plan& plan, Duration step, const Predictor& predictor,
+                                      const SearchSettings& settings) {
   const Job& job = predictor.job();
   const Bytes capacity = predictor.machine().host;
   // With a limit of 0, score() computes memory alone.
@@ -46,7 +47,7 @@ std::optional<ScoredPlan> less_on_disk(const Plan& plan, Duration step, const Pr
     const PlanScore score = predictor.score(less);
     if (score.step.count() > 0) {
       if (score.step >= step) return std::nullopt;
-      return ScoredPlan{less, score.step};
+      return TimedPlan{.plan = less, .step = score.step};
     }
     if (score.host <= capacity) return std::nullopt;  // Another tier is short.
     const Bytes beyond = score.host - capacity;

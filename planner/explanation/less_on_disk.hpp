@@ -13,8 +13,8 @@ namespace sluice::planner {
 /// `plan` with as much of its disk state moved to host memory as fits there: weights first, which
 /// cross the disk most often, then gradients, then state, of the first units first. None where that
 /// is not faster than `step`. Takes at most three simulations and no search.
-[[nodiscard]] std::optional<ScoredPlan> less_on_disk(const Plan& plan, Duration step,
-                                                     const Predictor& predictor,
-                                                     const SearchSettings& settings);
+[[nodiscard]] std::optional<TimedPlan> less_on_disk(const Plan& plan, Duration step,
+                                                    const Predictor& predictor,
+                                                    const SearchSettings& settings);
 
 }  // namespace sluice::planner

@@ -5,7 +5,7 @@
 
 #include "planner/machines/profile_file.hpp"
 #include "planner/plans/disk_state.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {

@@ -58,7 +58,7 @@ class Moves {
       : plan_(plan), predictor_(predictor), settings_(settings), estimator_(predictor) {}
 
   /// The plan with the most blocks of the group that fit with `kept`, simulated.
-  [[nodiscard]] std::optional<ScoredPlan> most(const Group& group, const Kept& kept) const {
+  [[nodiscard]] std::optional<TimedPlan> most(const Group& group, const Kept& kept) const {
     std::size_t low = 0;
     std::size_t high = group.size();
     while (low < high) {
@@ -74,7 +74,7 @@ class Moves {
       Plan plan = with(group, low, kept);
       if (plan == plan_ || !is_valid(plan, predictor_.job())) return std::nullopt;
       const Duration step = predictor_.score(plan).step;
-      if (step.count() > 0) return ScoredPlan{std::move(plan), step};
+      if (step.count() > 0) return TimedPlan{.plan = std::move(plan), .step = step};
     }
     return std::nullopt;
   }
@@ -105,8 +105,8 @@ class Moves {
 
 }  // namespace
 
-std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step, const Predictor& predictor,
-                                    const SearchSettings& settings) {
+std::optional<TimedPlan> keep_more(const Plan& plan, Duration step, const Predictor& predictor,
+                                   const SearchSettings& settings) {
   // Plans with records in numbered slots ignore what blocks keep.
   if (!plan.saved_records.empty()) return std::nullopt;
   const Moves moves(plan, predictor, settings);
@@ -116,11 +116,11 @@ std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step, const Predi
       if (is_more(plan.units[group.front()], kept)) changes.emplace_back(group, kept);
     }
   }
-  std::vector<std::optional<ScoredPlan>> found(changes.size());
+  std::vector<std::optional<TimedPlan>> found(changes.size());
   parallel_for(changes.size(), settings.threads,
                [&](std::size_t i) { found[i] = moves.most(changes[i].first, changes[i].second); });
-  std::optional<ScoredPlan> best;
-  for (std::optional<ScoredPlan>& one : found) {
+  std::optional<TimedPlan> best;
+  for (std::optional<TimedPlan>& one : found) {
     if (!one || one->step >= (best ? best->step : step)) continue;
     best = std::move(one);
   }

@@ -5,21 +5,16 @@
 
 #include "planner/effort/search_settings.hpp"
 #include "planner/predictions/predict.hpp"
+#include "planner/predictions/timed_plan.hpp"
 #include "planner/search/search.hpp"
 
 namespace sluice::planner {
 
-/// A plan with its step time on the predictor's machine.
-struct ScoredPlan {
-  Plan plan;
-  Duration step{0};
-};
-
 /// The fastest plan found that differs from `plan` only in what some of its equal blocks keep, or
 /// where: as many blocks keep more as fit. None where none is faster than `step`. Takes a handful
 /// of simulations. Uses the pins, threads and `until` of `settings`.
-[[nodiscard]] std::optional<ScoredPlan> keep_more(const Plan& plan, Duration step,
-                                                  const Predictor& predictor,
-                                                  const SearchSettings& settings);
+[[nodiscard]] std::optional<TimedPlan> keep_more(const Plan& plan, Duration step,
+                                                 const Predictor& predictor,
+                                                 const SearchSettings& settings);
 
 }  // namespace sluice::planner

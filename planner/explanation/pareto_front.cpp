@@ -5,8 +5,7 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/batch_that_hides_link.hpp"
 #include "planner/explanation/more_kept.hpp"
-#include "planner/policies/run_job.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/run_step.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -62,11 +61,9 @@ std::vector<FrontPoint> front_of(std::vector<FrontPoint> all, FrontAxis axis) {
   return front;
 }
 
-std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
-                                     const std::vector<Plan>& known, const FrontProgress& progress,
-                                     const Store& store, const Deadline& deadline) {
-  const RunPlanning run = planning_of(config, store);
-  const Job& job = run.predictor.job();
+std::vector<FrontPoint> along_memory(const Request& run, Tier tier, const std::vector<Plan>& known,
+                                     const FrontProgress& progress, const Deadline& deadline) {
+  const Job& job = run.job();
   std::vector<FrontPoint> all;
   for (const Plan& plan : known) {
     const Prediction p = run.predictor.predict(plan).prediction;
@@ -74,12 +71,12 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   }
   SearchSettings quick = run.search;
   quick.effort = kCompareEffort;
-  quick.until = deadline.time();
-  ResolvedMachine machine = run.predictor.machine();
+  quick.until = deadline;
+  ResolvedMachine machine = run.machine();
   Bytes& limit = tier == Tier::hbm ? machine.hbm : machine.host;
   const auto search_within = [&](Bytes within) {
     limit = within;
-    return search(Predictor(job, machine, run.calibration, config.residency), quick);
+    return search(Predictor(job, machine, run.calibration, run.config.residency), quick);
   };
   const Bytes limited = limit;
   std::vector<Bytes> limits;
@@ -88,7 +85,7 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   const auto nothing = search_within(Bytes(1));
   const Bytes least = at(std::get<Infeasible>(nothing).memory, tier).peak;
   std::optional<Bytes> most;  // Amount of the first plan.
-  for (Bytes within = limited; within >= least && !deadline.is_over();) {
+  for (Bytes within = limited; within >= least && !deadline.is_late();) {
     if (progress) progress(std::string(to_string(tier)) + " " + format_bytes(within));
     const auto found = search_within(within);
     if (within == least && std::holds_alternative<Infeasible>(found)) break;
@@ -107,10 +104,10 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   // A plan found within a small limit may keep more within a larger one.
   std::ranges::sort(limits);
   for (const Bytes within : limits) {
-    if (deadline.is_over()) break;
+    if (deadline.is_late()) break;
     if (progress) progress(std::string("more kept within ") + format_bytes(within));
     limit = within;
-    const Predictor predictor(job, machine, run.calibration, config.residency);
+    const Predictor predictor(job, machine, run.calibration, run.config.residency);
     const FrontPoint* best = nullptr;
     for (const FrontPoint& point : all) {
       const bool fits = (tier == Tier::hbm ? point.hbm : point.host) <= within;
@@ -123,10 +120,9 @@ std::vector<FrontPoint> along_memory(const RunConfig& config, Tier tier,
   return all;
 }
 
-std::vector<FrontPoint> along_tokens(const RunConfig& config, const std::vector<Plan>& known,
-                                     const FrontProgress& progress, const Store& store,
-                                     const Deadline& deadline) {
-  const Job asked = to_job(config);
+std::vector<FrontPoint> along_tokens(const Request& run, const std::vector<Plan>& known,
+                                     const FrontProgress& progress, const Deadline& deadline) {
+  const Job& asked = run.job();
   std::vector<std::int64_t> batches{asked.batch_size};
   const std::int64_t most =
       std::min(kMoreTokens * asked.batch_size, kMostMicroBatches * asked.micro_batch);
@@ -135,19 +131,19 @@ std::vector<FrontPoint> along_tokens(const RunConfig& config, const std::vector<
   batches.erase(std::unique(batches.begin(), batches.end()), batches.end());
   std::vector<FrontPoint> all;
   for (const std::int64_t batch : batches) {
-    RunConfig other = config;
+    RunConfig other = run.config;
     other.batch_size = batch;
-    const Job job = to_job(other);
-    if (deadline.is_over() && (batch != asked.batch_size || known.empty())) continue;
+    const bool as_asked = batch == asked.batch_size;
+    const Request there = run.with(other);
+    const Job& job = there.job();
+    if (deadline.is_late() && (!as_asked || known.empty())) continue;
     if (progress) progress(std::to_string(job.tokens()) + " tokens a step");
-    const auto step = batch == asked.batch_size
-                          ? step_of_run(other, kCompareEffort, store, deadline)
-                          : step_of_changed_run(other, store, deadline);
+    const auto step =
+        as_asked ? step_of(run, kCompareEffort, deadline) : step_of_changed(run, other, deadline);
     if (step) {
       all.push_back(point_of(job, step->prediction));
     }
-    if (batch != asked.batch_size || known.empty()) continue;
-    const RunPlanning run = planning_of(other, store);
+    if (!as_asked || known.empty()) continue;
     for (const Plan& plan : known) {
       const Prediction p = run.predictor.predict(plan).prediction;
       if (p.fits) all.push_back(point_of(job, p));
@@ -170,18 +166,17 @@ const char* to_string(FrontAxis axis) {
   return "";
 }
 
-ParetoFront pareto_front(const RunConfig& config, FrontAxis axis, const std::vector<Plan>& known,
-                         const FrontProgress& progress, const Store& store,
-                         const Deadline& deadline) {
-  if (config.policy) {
-    throw BadRequest("--front: policy " + *config.policy +
+ParetoFront pareto_front(const Request& run, FrontAxis axis, const std::vector<Plan>& known,
+                         const FrontProgress& progress, const Deadline& deadline) {
+  if (run.policy) {
+    throw BadRequest("--front: policy " + run.policy->name() +
                      " has one plan; leave --policy out, and the planner looks for the front");
   }
   auto all = axis == FrontAxis::tokens
-                 ? along_tokens(config, known, progress, store, deadline)
-                 : along_memory(config, axis == FrontAxis::hbm ? Tier::hbm : Tier::host, known,
-                                progress, store, deadline);
-  return {axis, front_of(std::move(all), axis), deadline.is_over()};
+                 ? along_tokens(run, known, progress, deadline)
+                 : along_memory(run, axis == FrontAxis::hbm ? Tier::hbm : Tier::host, known,
+                                progress, deadline);
+  return {axis, front_of(std::move(all), axis), deadline.is_late()};
 }
 
 }  // namespace sluice::planner

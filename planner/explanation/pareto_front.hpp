@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/catalogue/store.hpp"
 #include "planner/effort/deadline.hpp"
-#include "planner/runs/run_config.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/search/search.hpp"
 
 namespace sluice::planner {
@@ -43,10 +42,9 @@ using FrontProgress = std::function<void(const std::string&)>;
 /// Along tokens: batches of one micro-batch doubled, up to four times the run's. `known` are plans
 /// of the run that were already found. Empty where nothing fits. Throws BadRequest for a run with a
 /// policy, which has only one plan.
-[[nodiscard]] ParetoFront pareto_front(const RunConfig& config, FrontAxis axis,
+[[nodiscard]] ParetoFront pareto_front(const Request& run, FrontAxis axis,
                                        const std::vector<Plan>& known = {},
                                        const FrontProgress& progress = {},
-                                       const Store& store = Store::of_user(),
                                        const Deadline& deadline = {});
 
 }  // namespace sluice::planner

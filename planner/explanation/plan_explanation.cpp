@@ -4,7 +4,7 @@
 
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/machine_resources.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 namespace {

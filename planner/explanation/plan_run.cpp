@@ -9,8 +9,7 @@
 #include "planner/effort/search_effort.hpp"
 #include "planner/effort/search_settings.hpp"
 #include "planner/files/choice.hpp"
-#include "planner/policies/policy.hpp"
-#include "planner/requests/prediction_json.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "planner/search/plan_space.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -22,28 +21,13 @@ namespace {
 constexpr std::int64_t kNoLimit = 1ll << 60;
 constexpr double kLongest = 86400;
 
-/// The policy's plan as a search's result, or the memory that it lacks.
-std::variant<Planned, Infeasible> plan_of_policy(const RunConfig& config, const RunPlanning& run) {
-  const Predictor& predictor = run.predictor;
-  const PolicyPlan made = policy_plan(config, predictor.job());
-  Planned planned{.best = predictor.predict(made.plan)};
-  Prediction& p = planned.best.prediction;
-  apply_policy_memory(made, p);
-  if (const auto lack = shortage_of(p.memory)) {
-    Infeasible infeasible{
-        .tier = lack->first, .short_by = lack->second, .memory = p.memory, .remedies = {}};
-    // No remedies for a job of the policy that nothing executes: a search would answer for another
-    // job.
-    if (!predictor.job().executable()) return infeasible;
-    infeasible.remedies = remedies_for_given({made.plan, "--policy"}, p.memory, predictor,
-                                             run.calibration, run.search);
-    return infeasible;
-  }
+/// Completes a policy's plan as the result of a search that considered nothing else.
+void complete(Planned& planned, const Predictor& predictor) {
+  const Prediction& p = planned.best.prediction;
   planned.space_log10 = space_log10(predictor);
   planned.considered = planned.simulated = 1;
   planned.bound = planned.relaxed_bound = std::min(p.bound.time, to_seconds(p.step));
   planned.optimality_gap = (to_seconds(p.step) - planned.bound) / to_seconds(p.step);
-  return planned;
 }
 
 /// Divides the given time between parts; what one does not use is left to those after it.
@@ -68,15 +52,18 @@ class TimeShares {
   double left_ = 0;
 };
 
-/// The search, with the effort or the time that was asked for.
-std::variant<Planned, Infeasible> searched(const RunPlanning& run) {
-  SearchSettings settings = run.search;
-  if (settings.until) settings.effort = kNoLimit;
-  return search_or_remedy(run.predictor, run.calibration, settings);
+/// The plan of the policy or of a search with the effort or the time that was asked for.
+std::variant<Planned, Infeasible> planned(Request request) {
+  if (request.search.until.is_set()) request.search.effort = kNoLimit;
+  auto found = choose_plan(request);
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
+  ChosenPlan& chosen = std::get<ChosenPlan>(found);
+  if (chosen.source == PlanSource::policy) complete(chosen.planned, request.predictor);
+  return std::move(chosen.planned);
 }
 
 /// Explains the plan; if the explanation finds a faster plan, explains and takes that one instead.
-PlanExplanation explained(Planned& planned, const RunPlanning& run, Replan replan) {
+PlanExplanation explained(Planned& planned, const Request& run, Replan replan) {
   PlanExplanation explanation =
       explain(planned.best, run.predictor, run.calibration, run.search, replan);
   const auto better = better_plan(explanation, run.predictor);
@@ -112,7 +99,7 @@ std::vector<FrontAxis> parse_front_axes(const std::string& text) {
 
 PlannedRun plan_run(const PlanRequest& request) {
   const auto say = stopping_progress(request);
-  RunConfig config = request.config;
+  const RunConfig& config = request.config;
   if (request.seconds && request.effort) {
     throw BadRequest("--seconds: takes the place of --effort; give one of them");
   }
@@ -126,26 +113,25 @@ PlannedRun plan_run(const PlanRequest& request) {
     throw BadRequest("--front: a policy has one plan; leave --policy out to search for the front");
   }
   TimeShares shares(request);
+  Request run = resolve(config, Store::of_user(), request.policy);
   std::optional<ChosenSizes> sizes;
   if (request.free) {
-    sizes =
-        choose_sizes(config, *request.free, say, Store::of_user(), shares.next(TimeShares::kExtra));
-    config = sizes->config;
+    sizes = choose_sizes(run, *request.free, say, shares.next(TimeShares::kExtra));
+    run = run.with(sizes->config);
   }
-  RunPlanning run = planning_of(config);
   run.search.stop = request.stop;
   if (request.effort) run.search.effort = search_effort(*request.effort, "--effort");
-  run.search.until = shares.next(TimeShares::kSearch).time();
+  run.search.until = shares.next(TimeShares::kSearch);
   say("searching");
-  auto found = config.policy ? plan_of_policy(config, run) : searched(run);
+  auto found = planned(run);
   if (auto* infeasible = std::get_if<Infeasible>(&found)) {
-    return {std::move(config), std::move(run), std::move(*infeasible)};
+    return {std::move(run), std::move(*infeasible)};
   }
-  run.search.until = shares.next(TimeShares::kExplain).time();
+  run.search.until = shares.next(TimeShares::kExplain);
   say("explaining");
   PlanReport report{.planned = std::move(std::get<Planned>(found)), .explanation = {}};
   report.explanation =
-      explained(report.planned, run, config.policy ? Replan::never : Replan::where_it_helps);
+      explained(report.planned, run, run.policy ? Replan::never : Replan::where_it_helps);
   report.policy = config.policy;
   report.sizes = std::move(sizes);
   if (request.hide_link) {
@@ -153,14 +139,14 @@ PlannedRun plan_run(const PlanRequest& request) {
       say(std::to_string(batch) + " sequences a step");
     };
     report.link = batch_that_hides_link(
-        config, {.progress = progress, .deadline = shares.next(TimeShares::kExtra)});
+        run, {.progress = progress, .deadline = shares.next(TimeShares::kExtra)});
   }
   for (const FrontAxis axis : request.fronts) {
-    report.fronts.push_back(pareto_front(config, axis, {report.planned.best.prediction.plan}, say,
-                                         Store::of_user(), shares.next(TimeShares::kExtra)));
+    report.fronts.push_back(pareto_front(run, axis, {report.planned.best.prediction.plan}, say,
+                                         shares.next(TimeShares::kExtra)));
   }
   say("");
-  return {std::move(config), std::move(run), std::move(report)};
+  return {std::move(run), std::move(report)};
 }
 
 }  // namespace sluice::planner

@@ -10,12 +10,13 @@
 #include <vector>
 
 #include "planner/explanation/plan_report.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 
 struct PlanRequest {
   RunConfig config;
+  std::optional<Policy> policy = {};   ///< The run's policy, if it was read already.
   std::optional<FreeSizes> free = {};  ///< Job sizes to choose too.
   std::optional<double> effort = {};   ///< Effort of the search, as a multiple of the usual.
   /// Time that everything may take on this computer, in place of `effort`. The result then depends
@@ -29,8 +30,7 @@ struct PlanRequest {
 };
 
 struct PlannedRun {
-  RunConfig config;  ///< The run with the sizes that were chosen.
-  RunPlanning run;
+  Request request;  ///< The run with the sizes that were chosen.
   std::variant<PlanReport, Infeasible> outcome;
 };
 

@@ -31,7 +31,7 @@ bool may_help(const Relief& relief, const Memory& memory) {
          static_cast<double>(tier.capacity.count());
 }
 
-void take(Relief& relief, const std::optional<ScoredPlan>& found) {
+void take(Relief& relief, const std::optional<TimedPlan>& found) {
   relief.searched = true;
   if (!found || found->step >= relief.step) return;
   relief.step = found->step;
@@ -70,7 +70,7 @@ Relief Reliefs::of(const MachineResource& resource, const Plan& plan, Duration s
   Relief relief = as_is(resource, plan, step, factor, coarse_step(predictor_, plan));
   if (replan == Replan::never || leave_out("a search with more " + relief.resource)) return relief;
   SearchSettings settings = settings_;
-  settings.until = settings_.part_of_time(kSearchPart);
+  settings.until = settings_.until.part(kSearchPart);
   search_again(relief, settings);
   return relief;
 }
@@ -101,7 +101,7 @@ void Reliefs::search_again(std::vector<Relief>& all, const Memory& memory, Durat
     chosen.push_back(i);
   }
   SearchSettings settings = settings_;
-  settings.until = settings_.part_of_time(kSearchPart);
+  settings.until = settings_.until.part(kSearchPart);
   settings.threads = 1;
   parallel_for(chosen.size(), settings_.threads,
                [&](std::size_t i) { search_again(all[chosen[i]], settings); });
@@ -146,14 +146,14 @@ void Reliefs::search_again(Relief& relief, SearchSettings settings) const {
   const auto found = search(there, settings);
   const auto* planned = std::get_if<Planned>(&found);
   if (planned == nullptr) return take(relief, std::nullopt);
-  take(relief, ScoredPlan{planned->best.prediction.plan, planned->best.prediction.step});
+  take(relief,
+       TimedPlan{.plan = planned->best.prediction.plan, .step = planned->best.prediction.step});
 }
 
 bool Reliefs::costly() const { return tasks_ > static_cast<std::size_t>(kCompareEffort); }
 
 bool Reliefs::leave_out(const std::string& what) {
-  const bool time =
-      !settings_.until || *settings_.until - Deadline::Clock::now() > kSearchTakes * coarse_took_;
+  const bool time = settings_.until.left() > kSearchTakes * coarse_took_;
   if (time && !costly()) return false;
   if (std::ranges::find(left_out_, what) == left_out_.end()) left_out_.push_back(what);
   return true;

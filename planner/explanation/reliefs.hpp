@@ -62,7 +62,7 @@ class Reliefs {
  private:
   /// Whether one simulation takes longer than a quick search may.
   [[nodiscard]] bool costly() const;
-  [[nodiscard]] bool hurried() const { return settings_.until.has_value() || costly(); }
+  [[nodiscard]] bool hurried() const { return settings_.until.is_set() || costly(); }
   /// The plan's step by coarse simulation; none where rates are tried by exact simulation.
   [[nodiscard]] std::optional<Duration> coarse_step(const Predictor& predictor,
                                                     const Plan& plan) const;

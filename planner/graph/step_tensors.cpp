@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/graph/staged_state.hpp"
+#include "planner/graph/unit_memory.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -63,7 +63,8 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   const std::string name = unit_name(job.model, unit);
   UnitTensorSet set;
   set.parameters = unit_padded_size(job.model, unit);
-  const auto sized = [&](Bytes element) { return element * set.parameters; };
+  const UnitMemory memory = unit_memory(job, choice, plan.rounds, set.parameters);
+  const Bytes weights = job.weight_element() * set.parameters;
   const Bytes master_size = job.master_bytes(set.parameters);
   const Bytes moment_size = job.moment_bytes(set.parameters);
   const bool resident_state = choice.state == Tier::hbm;
@@ -74,14 +75,12 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
   } else {
     const bool on_disk = choice.state == Tier::disk;
     if (choice.weights != Tier::disk) {
-      set.master =
-          writer.add_tensor({Arena::host, "master/" + name,
-                             on_disk ? sized(job.weight_element()) : master_size, "weights", true});
+      set.master = writer.add_tensor(
+          {Arena::host, "master/" + name, on_disk ? weights : master_size, "weights", true});
     }
     if (choice.weights == Tier::hbm || !is_block(plan, unit)) {
-      set.device_weights =
-          writer.add_tensor({Arena::device, "weights/" + name, sized(job.weight_element()),
-                             "weights", choice.weights == Tier::hbm});
+      set.device_weights = writer.add_tensor(
+          {Arena::device, "weights/" + name, weights, "weights", choice.weights == Tier::hbm});
     }
   }
   if (choice.state == Tier::disk) {
@@ -107,17 +106,17 @@ void StepTensors::add_unit(GraphWriter& writer, const Job& job, const Plan& plan
       return writer.add_tensor(
           {Arena::device, std::string("staged.") + plane + "/" + name, bytes, "staged state"});
     };
-    const Bytes master = staged_bytes(choice, job, set.parameters) - moment_size * 2;
+    const Bytes master = memory.staged - moment_size * 2;
     if (master.count() > 0) set.staged_master = stage("master", master);
     set.staged_moment1 = stage("moment1", moment_size);
     set.staged_moment2 = stage("moment2", moment_size);
   }
   if (!streams_gradient(plan, choice)) {
     set.device_gradient = writer.add_tensor(
-        {Arena::device, "gradient/" + name, sized(job.gradient_element()), "gradients"});
+        {Arena::device, "gradient/" + name, memory.waiting_gradient, "gradients"});
   } else if (choice.gradients == Tier::host) {
     set.host_gradient = writer.add_tensor(
-        {Arena::host, "gradient.host/" + name, sized(waiting_element(job, plan)), "gradients"});
+        {Arena::host, "gradient.host/" + name, memory.host_gradient, "gradients"});
   }
   units.push_back(std::move(set));
 }

@@ -68,8 +68,7 @@ void GuidedSearch::prove(int relaxations) {
 Plan GuidedSearch::usual_plan() const {
   const Job& job = predictor_.job();
   Plan plan = uniform_plan(job, {}, 1);
-  plan.weight_buffers = std::min<std::int64_t>(3, job.model.layers);
-  plan.prefetch_depth = plan.weight_buffers - 1;
+  set_weight_buffers(plan, std::min<std::int64_t>(3, job.model.layers));
   plan.gradient_buffers = 2;
   plan.stream_buffers = kUsualStreams;
   const GuidedPlan* best = ranking_.best();

@@ -165,9 +165,8 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
       if (value < least || value == sketch.rest.*which) continue;
       with([&](PlanSketch& moved) {
         moved.rest.*which = value;
-        moved.rest.prefetch_depth =
-            std::min(moved.rest.prefetch_depth, moved.rest.weight_buffers - 1);
-        if (which == &Plan::weight_buffers) moved.rest.prefetch_depth = value - 1;
+        limit_prefetch(moved.rest);
+        if (which == &Plan::weight_buffers) set_weight_buffers(moved.rest, value);
         return true;
       });
     }

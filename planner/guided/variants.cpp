@@ -82,8 +82,7 @@ void GuidedSearch::sketch_rings() {
     if (node.node.rounds == 1 || !is_worthwhile(node)) continue;
     const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
     Plan usual = with_buffers_of(ranking_.ranked().front().plan);
-    usual.weight_buffers = std::min<std::int64_t>(2, predictor_.job().model.layers);
-    usual.prefetch_depth = usual.weight_buffers - 1;
+    set_weight_buffers(usual, std::min<std::int64_t>(2, predictor_.job().model.layers));
     usual.gradient_buffers = kSlotsOfRounds;
     for (const std::int64_t records : {few_records(node), std::min<std::int64_t>(6, per_round)}) {
       usual.activation_buffers = records;
@@ -120,7 +119,7 @@ void GuidedSearch::sketch_smaller_rings() {
     Plan usual = with_buffers_of(best.plan);
     usual.threads = best.plan.threads;
     usual.weight_buffers = std::max<std::int64_t>(1, weights);
-    usual.prefetch_depth = std::min(usual.prefetch_depth, usual.weight_buffers - 1);
+    limit_prefetch(usual);
     usual.gradient_buffers = std::max<std::int64_t>(1, gradients);
     usual.activation_buffers = std::max<std::int64_t>(1, records);
     usual.stream_buffers = std::max(kFewestStreams, streams);

@@ -24,8 +24,8 @@ Bytes aligned_plane(std::int64_t elements, Bytes element) {
   return Bytes(disk_round_up(elements * element.count(), kDiskAlign.count()));
 }
 
-Bytes waiting_element(const Job& job, const Plan& plan) {
-  return plan.rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
+Bytes waiting_element(const Job& job, std::int64_t rounds) {
+  return rounds > 1 ? job.gradient_element() : job.gradient_wire_element();
 }
 
 Bytes disk_element(const Job& job) {
@@ -34,7 +34,8 @@ Bytes disk_element(const Job& job) {
 
 std::vector<DiskPiece> disk_pieces(const Job& job, const Plan& plan, const UnitPlan& unit,
                                    std::int64_t parameters) {
-  const Bytes gradient = unit.gradients == Tier::disk ? waiting_element(job, plan) : Bytes(0);
+  const Bytes gradient =
+      unit.gradients == Tier::disk ? waiting_element(job, plan.rounds) : Bytes(0);
   const std::int64_t low = disk_element(job).count() - 2 * kMoment;
   const Bytes weights = unit.weights == Tier::disk ? job.weight_element() : Bytes(0);
   const std::int64_t element = (disk_element(job) + gradient + weights).count();

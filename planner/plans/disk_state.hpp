@@ -45,7 +45,7 @@ struct DiskPiece {
 
 /// Bytes of one element of a gradient that waits off the device: its wire type, or with several
 /// rounds the type of the running sum.
-[[nodiscard]] Bytes waiting_element(const Job& job, const Plan& plan);
+[[nodiscard]] Bytes waiting_element(const Job& job, std::int64_t rounds);
 
 /// Bytes of the disk tensor that holds the state of these pieces.
 [[nodiscard]] Bytes disk_bytes(const std::vector<DiskPiece>& pieces);

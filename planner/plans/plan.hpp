@@ -1,6 +1,7 @@
 // A plan: every choice that changes time or memory but not results.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -87,6 +88,18 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+/// Gives the plan this number of weight buffers, at least one, and lets loads run ahead in all but
+/// the one in use.
+inline void set_weight_buffers(Plan& plan, std::int64_t buffers) {
+  plan.weight_buffers = buffers;
+  plan.prefetch_depth = buffers - 1;
+}
+
+/// Limits the prefetch depth to what the plan's weight buffers allow.
+inline void limit_prefetch(Plan& plan) {
+  plan.prefetch_depth = std::min(plan.prefetch_depth, plan.weight_buffers - 1);
+}
+
 /// Whether the unit's weights are copied to the device whenever they are used.
 [[nodiscard]] inline bool streams_weights(const UnitPlan& unit) {
   return unit.weights != Tier::hbm;
@@ -99,14 +112,17 @@ struct Plan {
 
 /// Whether the unit's gradient waits nowhere: it passes through device and host slots to a CPU
 /// update that runs at once.
-[[nodiscard]] inline bool passes_gradient(const Plan& plan, const UnitPlan& unit) {
-  return plan.rounds == 1 && unit.gradients == Tier::hbm && unit.executor == Executor::cpu &&
+[[nodiscard]] inline bool passes_gradient(std::int64_t rounds, const UnitPlan& unit) {
+  return rounds == 1 && unit.gradients == Tier::hbm && unit.executor == Executor::cpu &&
          unit.when == When::backward;
 }
 
 /// Whether the unit's gradient is on the device only until it has been stored.
+[[nodiscard]] inline bool streams_gradient(std::int64_t rounds, const UnitPlan& unit) {
+  return stores_gradient(unit) || passes_gradient(rounds, unit);
+}
 [[nodiscard]] inline bool streams_gradient(const Plan& plan, const UnitPlan& unit) {
-  return stores_gradient(unit) || passes_gradient(plan, unit);
+  return streams_gradient(plan.rounds, unit);
 }
 
 /// Whether the unit's state is copied to the device for its update and back after it.

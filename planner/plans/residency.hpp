@@ -1,6 +1,8 @@
 // Whether a plan may keep master weights and optimizer state on the device.
 #pragma once
 
+#include "planner/plans/plan.hpp"
+
 namespace sluice::planner {
 
 enum class Residency {
@@ -9,5 +11,8 @@ enum class Residency {
 };
 
 const char* to_string(Residency residency);
+
+/// Whether the plan keeps state only where `residency` allows it.
+[[nodiscard]] bool keeps_residency(const Plan& plan, Residency residency);
 
 }  // namespace sluice::planner

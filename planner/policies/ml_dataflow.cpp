@@ -99,8 +99,8 @@ Job ml_dataflow_job(Job job, const MlDataflowColumns& columns, const MachineProf
   return job;
 }
 
-PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
-                            const ResolvedMachine& machine) {
+GivenPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
+                           const ResolvedMachine& machine) {
   const auto cap = [](const std::optional<double>& gib, Bytes otherwise) {
     return gib ? Bytes(static_cast<std::int64_t>(*gib * kGiB)) : otherwise;
   };
@@ -140,13 +140,12 @@ PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
                  .keep_tier = Tier::hbm,
                  .executor = Executor::gpu,
                  .when = When::after};
-  PolicyPlan made;
+  GivenPlan made{.plan = {}, .source = PlanSource::policy};
   made.plan = uniform_plan(job, block, job.micro_batches() / chunks);
   for (UnitPlan* end : {&made.plan.units.front(), &made.plan.units.back()}) {
     end->weights = end->gradients = end->state = Tier::hbm;
   }
-  made.plan.weight_buffers = std::max<std::int64_t>(1, slots.blocks);
-  made.plan.prefetch_depth = made.plan.weight_buffers - 1;
+  set_weight_buffers(made.plan, std::max<std::int64_t>(1, slots.blocks));
   made.plan.gradient_buffers = std::max<std::int64_t>(1, slots.gradients);
   made.plan.activation_buffers = slots.records;
   made.plan.state_buffers = 2;
@@ -155,7 +154,7 @@ PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
   at(memory, Tier::hbm) = tier(sizes.device(slots), device, "policy's own rule");
   at(memory, Tier::host) = tier(sizes.home(slots), host, "policy's own rule");
   at(memory, Tier::disk).capacity = machine.disk;
-  made.memory = memory;
+  made.policy_memory = memory;
   return made;
 }
 

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "planner/policies/policy.hpp"
+#include "planner/machines/resolved_machine.hpp"
+#include "planner/models/job.hpp"
+#include "planner/policies/given_plan.hpp"
 
 namespace sluice::planner {
 
@@ -28,7 +30,7 @@ struct MlDataflowColumns {
 /// sm_90, else 8192).
 [[nodiscard]] Job ml_dataflow_job(Job job, const MlDataflowColumns& columns,
                                   const MachineProfile& machine);
-[[nodiscard]] PolicyPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
-                                          const ResolvedMachine& machine);
+[[nodiscard]] GivenPlan ml_dataflow_plan(const Job& job, const MlDataflowColumns& columns,
+                                         const ResolvedMachine& machine);
 
 }  // namespace sluice::planner

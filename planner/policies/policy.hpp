@@ -2,22 +2,18 @@
 // FILE.yaml (docs/policies.md).
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/layout/memory.hpp"
+#include "planner/policies/given_plan.hpp"
+#include "planner/policies/policy_file.hpp"
 #include "planner/predictions/predict.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
-
-/// What a policy makes of a run.
-struct PolicyPlan {
-  Plan plan;
-  /// By the peer's own rule, where it has one; otherwise memory is what the layout takes.
-  std::optional<Memory> memory;
-};
 
 [[nodiscard]] std::vector<std::string> policy_names();
 /// One line that says what the built-in policy does.
@@ -26,23 +22,40 @@ struct PolicyPlan {
 /// Throws BadRequest with the nearest name where `name` is neither a policy nor a file of one.
 void require_policy(const std::string& name);
 
-/// The run with what the policy states of its job (state type, clipping, micro-batch): these change
-/// bits, and `policy_changes` says each. Throws BadRequest for an unknown policy or setting.
-[[nodiscard]] RunConfig stated_with_policy(RunConfig config);
-/// What a policy that sizes its job by the machine makes of it: sequences, micro-batch and chunks.
-[[nodiscard]] Job with_policy(Job job, const RunConfig& config);
-/// "optimizer.state bf16": what the policy made of the job, each beginning with its path.
-[[nodiscard]] std::vector<std::string> policy_changes(const RunConfig& config);
+/// The policy of a run, read once: its settings of the job, and the plan that it makes.
+class Policy {
+ public:
+  /// Reads the policy that `config` names, from its file if it is not built in, with the run's
+  /// settings of it. Throws BadRequest for an unknown policy or setting.
+  explicit Policy(const RunConfig& config);
 
-/// A line for each of these changes of something that the run states itself; none where the run is
-/// not whole yet.
-[[nodiscard]] std::vector<std::string> policy_notes(const RunConfig& config);
+  [[nodiscard]] const std::string& name() const { return name_; }
+  /// Whether `config` names this policy with these settings.
+  [[nodiscard]] bool is_of(const RunConfig& config) const;
+  /// The run with what the policy states of its job (state type, clipping, micro-batch): these
+  /// change bits, and `policy_changes` says each.
+  [[nodiscard]] RunConfig stated(RunConfig config) const;
+  /// Whether sequences, micro-batch and chunks depend on the machine.
+  [[nodiscard]] bool sizes_job() const { return !fields_; }
+  /// The job with the sizes that depend on the machine; the same job where none do.
+  [[nodiscard]] Job sized(Job job, const MachineProfile& machine) const;
+  /// The policy's plan, without the run's pins.
+  [[nodiscard]] GivenPlan plan(const Job& job, const ResolvedMachine& machine) const;
 
-/// The plan of the run's policy, with the run's pins. `job` is to_job's. Throws BadRequest.
-[[nodiscard]] PolicyPlan policy_plan(const RunConfig& config, const Job& job);
-/// Whether the run asks for `residency: host` and its policy's plan has state on the device.
-[[nodiscard]] bool has_state_against_residency(const RunConfig& config, const Plan& plan);
+ private:
+  std::string name_;
+  std::map<std::string, std::string> settings_;
+  std::optional<PolicyFile> fields_;  ///< None for ml_dataflow, which computes its plan.
+};
+
+/// The policy that the run names; none where it names none. Throws BadRequest as Policy does, and
+/// where the run has settings of a policy but names none.
+[[nodiscard]] std::optional<Policy> policy_of(const RunConfig& config);
+
+/// The plan of the run's policy, with the run's pins. Throws BadRequest.
+[[nodiscard]] GivenPlan policy_plan(const RunConfig& config, const Policy& policy, const Job& job,
+                                    const ResolvedMachine& machine);
 /// Memory by the policy's own rule in place of the layout's, where it has one.
-void apply_policy_memory(const PolicyPlan& made, Prediction& prediction);
+void apply_policy_memory(const std::optional<Memory>& memory, Prediction& prediction);
 
 }  // namespace sluice::planner

@@ -1,7 +1,9 @@
 #include "planner/policies/run_job.hpp"
 
+#include <utility>
+
 #include "planner/catalogue/catalogue.hpp"
-#include "planner/policies/policy.hpp"
+#include "planner/runs/run_machine.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -16,13 +18,24 @@ void require_given(std::int64_t value, const char* field, const char* flag) {
 
 }  // namespace
 
-Job to_job(const RunConfig& config) {
+void require_sizes(const RunConfig& config) {
   if (config.model.empty()) {
     throw BadRequest("model is missing: give --model NAME, or model: NAME in RUN.yaml");
   }
   require_given(config.seq_len, "seq_len", "--seq-len");
   require_given(config.batch_size, "batch_size", "--batch-size");
-  const RunConfig stated = stated_with_policy(config);
+}
+
+Job to_job(const RunConfig& config) {
+  require_sizes(config);
+  std::optional<ResolvedMachine> machine;
+  return to_job(config, policy_of(config), machine);
+}
+
+Job to_job(const RunConfig& config, const std::optional<Policy>& policy,
+           std::optional<ResolvedMachine>& machine) {
+  require_sizes(config);
+  const RunConfig stated = policy ? policy->stated(config) : config;
   Job job;
   job.model = find_model(stated.model);
   job.seq_len = stated.seq_len;
@@ -35,7 +48,10 @@ Job to_job(const RunConfig& config) {
   job.router_aux_loss_coef = stated.router_aux_loss_coef;
   job.optimizer = stated.optimizer;
   if (stated.packing == Packing::documents) job.attention = AttentionSpan::document;
-  job = with_policy(std::move(job), config);
+  if (policy && policy->sizes_job()) {
+    if (!machine) machine = to_machine(config);
+    job = policy->sized(std::move(job), machine->profile);
+  }
   validate(job);
   return job;
 }

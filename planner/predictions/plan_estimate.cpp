@@ -24,7 +24,7 @@ struct PlanEstimator::Amounts {
 PlanEstimator::PlanEstimator(const Predictor& predictor)
     : predictor_(&predictor),
       record_(block_record(predictor.job())),
-      workspace_(workspace_bytes(predictor.job(), predictor.costs().device())) {
+      memory_(predictor.job(), predictor.machine()) {
   const ModelShape& shape = predictor.job().model;
   for (std::size_t unit = 0; unit < unit_count(shape); ++unit) {
     const bool repeated = unit_at(shape, unit).kind == UnitKind::block && unit > 1;
@@ -116,99 +116,10 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   return sum;
 }
 
-void PlanEstimator::add_memory(const Plan& plan, PlanEstimate& estimate) const {
-  const Job& job = predictor_->job();
-  const std::int64_t weight = job.weight_element().count();
-  const std::int64_t wire = plan.rounds > 1 ? 4 : job.gradient_wire_element().count();
-  const std::int64_t per_round = plan.micro_batches_per_round;
-  std::int64_t resident = 0, records = 0, transient = 0, host = 0, rebuilt = 0;
-  std::int64_t host_gradients = 0, host_records = 0;
-  std::int64_t ring = 0, gradient_ring = 0, offload_ring = 0, stage = 0, staged_gradients = 0;
-  // Without clipping an update may be over before the next gradient is stored.
-  bool in_order = job.optimizer.clip.has_value();
-  When staged_when = When::after;
-  std::int64_t waiting = 0, largest_waiting = 0, staged = 0, staged_apart = 0;
-  for (const StagedLoad& load : staged_loads(job, plan)) {
-    const std::int64_t bytes =
-        staged_bytes(plan.units[load.unit], job, parameters_[load.unit]).count();
-    staged += bytes;
-    if (!load.takes_record_of) staged_apart += bytes;
-  }
-  const std::size_t head = plan.units.size() - 1;
-  for (std::size_t unit = 0; unit <= head; ++unit) {
-    const UnitPlan& choice = plan.units[unit];
-    const std::int64_t n = parameters_[unit];
-    const bool block = unit > 0 && unit < head;
-    if (choice.state == Tier::hbm) {
-      resident += 12 * n;
-    } else {
-      host += 12 * n;
-      if (choice.weights == Tier::hbm) resident += weight * n;
-      if (streams_weights(choice) && !block) transient += weight * n;
-      if (streams_weights(choice) && block) ring = std::max(ring, weight * n);
-    }
-    if (streams_gradient(plan, choice)) {
-      if (block) gradient_ring = std::max(gradient_ring, 4 * n);
-      if (!block) transient += 2 * n;  // One slot for embed and head together.
-    } else {
-      waiting += 4 * n;
-      largest_waiting = std::max(largest_waiting, 4 * n);
-    }
-    if (choice.gradients == Tier::hbm) {
-      if (choice.executor == Executor::cpu) {
-        stage = std::max(stage, job.gradient_wire_element().count() * n);
-        // Where updates run in another order than that of their slots, the first gradient of a slot
-        // may wait for others.
-        in_order = in_order && (staged_gradients == 0 || choice.when == staged_when);
-        staged_when = choice.when;
-        ++staged_gradients;
-      }
-    } else {
-      host_gradients += wire * n;
-    }
-    if (!block) continue;
-    const Bytes kept = record_.kept(choice.keep);
-    rebuilt = std::max(rebuilt, (record_.all_bytes - kept).count());
-    if (choice.keep_tier == Tier::host) {
-      host_records += per_round * kept.count();
-      offload_ring = std::max(offload_ring, kept.count());
-    } else {
-      records += per_round * kept.count();
-    }
-  }
-  const std::int64_t streams = per_round * stream_bytes(job).count();
-  const bool cuda = predictor_->machine().profile.device == DeviceKind::cuda;
-  const std::int64_t overhead = outside_arena_bytes(job, predictor_->machine().profile).count();
-  // When the forward pass of a round ends, all its records are there, and the gradients of earlier
-  // rounds; when the norm is known, all staged state and every gradient that waits for it.
-  const std::int64_t at_forward = records + streams + (plan.rounds > 1 ? waiting : 0);
-  estimate.hbm_at_least =
-      Bytes(resident + overhead + std::max(at_forward, staged + waiting)) + workspace_;
-  const std::int64_t in_records = staged - staged_apart + (plan.rounds > 1 ? 0 : waiting);
-  const std::int64_t beside_records =
-      std::max(in_records - records, plan.rounds > 1 ? 0 : largest_waiting);
-  estimate.hbm_at_most = Bytes(resident + overhead + at_forward + rebuilt + staged_apart) +
-                         workspace_ + Bytes(std::max<std::int64_t>(0, beside_records)) +
-                         Bytes(ring * plan.weight_buffers + gradient_ring * plan.gradient_buffers +
-                               offload_ring * plan.activation_buffers + transient +
-                               streams * (host_records > 0 ? plan.stream_buffers : kFewestStreams));
-  // Gradients of a single round come as its records go; with several rounds the slots for those on
-  // their way to updates come on top.
-  const std::int64_t at_loss = host_records + (plan.rounds > 1 ? host_gradients : 0);
-  const std::int64_t slots = in_order ? std::min(plan.gradient_buffers, staged_gradients) : 1;
-  const std::int64_t at_norm = host_gradients + stage * slots;
-  host += std::max(at_loss, at_norm);
-  const Bytes tables = page_table_bytes(predictor_->machine(), Bytes(host));
-  estimate.hbm_at_least += tables;
-  estimate.hbm_at_most += tables;
-  estimate.host_at_least = Bytes(host) + (cuda ? kCudaProcessBaseline : kProcessBaseline);
-}
-
 PlanEstimate PlanEstimator::estimate(const Plan& plan) const {
   const Amounts sum = amounts(plan);
   const Job& job = predictor_->job();
-  PlanEstimate estimate;
-  add_memory(plan, estimate);
+  PlanEstimate estimate{memory_.of(plan)};
   const double rate = update_rate(predictor_->costs().profile(), plan.threads).value;
   const double h2d = sum.h2d / h2d_rate_;
   const double d2h = sum.d2h / d2h_rate_;

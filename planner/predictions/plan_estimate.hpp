@@ -4,20 +4,16 @@
 #include <vector>
 
 #include "planner/graph/record.hpp"
+#include "planner/layout/memory_range.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 
-struct PlanEstimate {
+struct PlanEstimate : MemoryRange {
   Seconds bound{0};  ///< No execution of this plan is faster (steady state, without contention).
   /// Guessed step time, to order plans of equal bound: adds partly exposed copies.
   Seconds expected{0};
-  Bytes hbm_at_least{0};  ///< Bytes certainly live at one time.
-  /// Bytes with every tensor at its own address, except that staged state and waiting gradients may
-  /// use what backward has freed of records.
-  Bytes hbm_at_most{0};
-  Bytes host_at_least{0};
   /// Approximate number of tasks of the three steps, which building and simulating cost.
   std::int64_t tasks = 0;
 };
@@ -31,7 +27,6 @@ class PlanEstimator {
  private:
   struct Amounts;  ///< Bytes that a plan moves and seconds that it computes in one step.
   [[nodiscard]] Amounts amounts(const Plan& plan) const;
-  void add_memory(const Plan& plan, PlanEstimate& estimate) const;
   /// Approximate time for which the compute lane waits for updates and staged state in one step.
   [[nodiscard]] Seconds longest_wait(const Plan& plan, Seconds compute) const;
 
@@ -39,7 +34,7 @@ class PlanEstimator {
   BlockRecord record_;
   std::vector<std::int64_t> parameters_;  ///< Parameters of each unit, padding included.
   double h2d_rate_ = 1, d2h_rate_ = 1;
-  Bytes workspace_{0};
+  MemoryRanges memory_;
 };
 
 }  // namespace sluice::planner

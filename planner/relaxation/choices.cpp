@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "planner/costs/cost_key.hpp"
-#include "planner/graph/staged_state.hpp"
+#include "planner/graph/unit_memory.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
@@ -54,8 +54,8 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   const auto n = static_cast<double>(parameters_[kind]);
   const auto weight = static_cast<double>(job.weight_element().count());
   const std::int64_t parameters = parameters_[kind];
-  const auto state = static_cast<double>(
-      (job.master_bytes(parameters) + job.moment_bytes(parameters) * 2).count());
+  const UnitMemory memory = unit_memory(job, placed, rounds, parameters);
+  const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
   const auto sum = static_cast<double>(job.gradient_element().count());
   // Rates are of fp32 state: fewer bytes take as long as fewer parameters.
   const std::int64_t updated = job.optimizer.state == StateType::fp32
@@ -78,7 +78,6 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
       if (!cpu) use_of(use, Use::refresh) = weight * n - share;
     }
   } else {
-    use_of(use, Use::resident) += placed.state == Tier::hbm ? 0 : weight * n;
     if (cpu) use_of(use, Use::h2d) += weight * n;
   }
   if (cpu) {
@@ -93,13 +92,10 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     const TaskCost cost = predictor_->costs().compute(device_update_key(job, parameters), work);
     use_of(use, Use::compute) += (cost.amount / cost.cap).count();
   }
-  if (placed.state == Tier::hbm) {
-    use_of(use, Use::resident) += state;
-  } else {
-    use_of(use, Use::host) += state;
-  }
+  use_of(use, Use::resident) = bytes(memory.resident);
+  use_of(use, Use::host) = bytes(memory.host_state);
   if (stages_state(placed)) {
-    const auto staged = static_cast<double>(staged_bytes(placed, job, parameters).count());
+    const double staged = bytes(memory.staged);
     use_of(use, Use::staged) = staged;
     // With two rounds the last of them, by unit, may come after the second loss.
     const double early = rounds > 2 ? 1
@@ -108,7 +104,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     use_of(use, Use::early_staged) = early * staged;
     if (kind == 0 && !rotates_state(placed)) use_of(use, Use::embed_staged) = staged;
     use_of(use, Use::h2d) += staged;
-    use_of(use, Use::d2h) += state;
+    use_of(use, Use::d2h) += bytes(memory.host_state);
   }
   if (placed.gradients == Tier::host) {
     use_of(use, Use::d2h) += n * (wire + sum * (times - 1));
@@ -117,7 +113,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
     const double slot = block ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
     use_of(use, Use::reloads) += (n - slot) * sum * (times - 1);
     if (block && rounds > 1) use_of(use, Use::streamed_gradients) = (n - slot) * sum;
-    use_of(use, Use::host_gradients) = n * (rounds > 1 ? sum : wire);
+    use_of(use, Use::host_gradients) = bytes(memory.host_gradient);
   } else {
     if (cpu) use_of(use, Use::d2h) += n * wire;
     if (cpu && job.optimizer.clip) use_of(use, Use::late_gradients) = n * wire;

@@ -41,11 +41,6 @@ const char* to_string(Phase phase) {
   return "";
 }
 
-Bytes checkpoint_bytes(const Job& job) {
-  const std::int64_t parameters = parameter_count(job.model);
-  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
-}
-
 PhaseMemory phase_memory(const Job& job, const Memory& step, const ResolvedMachine& machine,
                          const SavingPlan& saving) {
   const Bytes pieces = pieces_beyond_process(job, machine.profile);

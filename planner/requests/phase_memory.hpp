@@ -30,9 +30,6 @@ using PhaseMemory = std::array<std::array<PhaseNeed, kTiers>, kPhases.size()>;
   return memory[static_cast<std::size_t>(phase)][static_cast<std::size_t>(tier)];
 }
 
-/// Bytes of one checkpoint: master weights, m and v of every parameter, 12 bytes each in fp32.
-[[nodiscard]] Bytes checkpoint_bytes(const Job& job);
-
 /// Pieces by which loading and saving pass state through host memory: elements of a piece, largest
 /// number of threads, and bytes that a thread holds per element.
 inline constexpr std::int64_t kStatePiece = 1ll << 20, kStateThreads = 32, kStatePieceBytes = 12;

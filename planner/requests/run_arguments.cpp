@@ -5,6 +5,7 @@
 
 #include "planner/catalogue/composed_machine.hpp"
 #include "planner/policies/policy.hpp"
+#include "planner/policies/policy_changes.hpp"
 #include "sim/error.hpp"
 #include "sim/nearest_name.hpp"
 
@@ -78,13 +79,25 @@ class Reader {
     }
     if (parts_.any()) put_together();
     settle(result_.config);
-    for (std::string& note : policy_notes(result_.config)) {
-      result_.config.notes.push_back(std::move(note));
-    }
+    read_policy();
     return std::move(result_);
   }
 
  private:
+  /// Reads the run's policy, if it can be read; otherwise the error is reported where it is needed.
+  void read_policy() {
+    RunConfig& config = result_.config;
+    if (!config.policy) return;
+    try {
+      result_.policy = Policy(config);
+    } catch (const BadRequest&) {
+      return;
+    }
+    for (std::string& note : policy_notes(config, *result_.policy)) {
+      config.notes.push_back(std::move(note));
+    }
+  }
+
   void apply(const std::string& path, const std::string& value) {
     for (const auto& [part, text] : {std::pair{"part.gpu", &parts_.gpu},
                                      {"part.cpu", &parts_.cpu},

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/policies/policy.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
@@ -21,6 +22,7 @@ struct VerbFlag {
 /// A run and the verb's own flags as given.
 struct RunArguments {
   RunConfig config;
+  std::optional<Policy> policy = {};  ///< The run's policy, if it names one that can be read.
   std::optional<std::filesystem::path> run_file;          ///< The RUN.yaml, if one was named.
   std::map<std::string, std::vector<std::string>> flags;  ///< By name; empty strings for no value.
   std::vector<std::string> stated;  ///< Paths of the run that words state, whatever the file says.

@@ -2,51 +2,28 @@
 
 #include <utility>
 
-#include "planner/policies/policy.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
-namespace {
-
-PredictedStep predicted(const RunPlanning& run, const Plan& plan, const CostSwitches& terms) {
-  return with_terms(run, terms).predict(plan);
-}
-
-}  // namespace
 
 std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
+                                                      const std::optional<Policy>& policy,
                                                       std::stop_token stop) {
   RunConfig whole = config;
   whole.terms = {};
-  RunPlanning run = planning_of(whole);
-  run.search.stop = std::move(stop);
-  const Job& job = run.predictor.job();
-  PredictedStep step;
-  const bool by_policy = config.policy && !config.plan;
-  if (by_policy) {
-    const PolicyPlan made = policy_plan(config, job);
-    step = predicted(run, made.plan, config.terms);
-    apply_policy_memory(made, step.prediction);
-  } else if (const auto plan = given_plan(config, job)) {
-    step = predicted(run, *plan, config.terms);
-  } else {
-    auto found = search_or_remedy(run.predictor, run.calibration, run.search);
-    if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
-    step = std::move(std::get<Planned>(found).best);
-    if (config.terms != CostSwitches{}) {
-      step = predicted(run, step.prediction.plan, config.terms);
-    }
+  Request request = resolve(std::move(whole), Store::of_user(), policy);
+  request.search.stop = std::move(stop);
+  auto found = choose_plan(request, {.unfit = Unfit::kept});
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
+  ChosenPlan& chosen = std::get<ChosenPlan>(found);
+  std::vector<Remedy> remedies = remedies_for(chosen, request);
+  if (config.terms != CostSwitches{}) {
+    chosen.step() = with_terms(request, config.terms).predict(chosen.step().prediction.plan);
+    apply_policy_memory(chosen.policy_memory, chosen.step().prediction);
   }
-  std::vector<Remedy> remedies;
-  // A search would answer for a job that the policy made and nothing executes.
-  const bool another_job = config.policy && !job.executable();
-  if (!step.prediction.fits && !another_job) {
-    remedies =
-        remedies_for_given({step.prediction.plan, by_policy ? "--policy" : "--plan"},
-                           step.prediction.memory, run.predictor, run.calibration, run.search);
-  }
-  return RunPrediction{std::move(run), std::move(step), std::move(remedies)};
+  return RunPrediction{std::move(request), std::move(chosen.step()), std::move(remedies)};
 }
 
 double parse_tokens(std::string text, const std::string& field) {

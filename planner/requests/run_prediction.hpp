@@ -9,12 +9,12 @@
 
 #include "planner/requests/prediction_json.hpp"
 #include "planner/requests/prices.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 
 struct RunPrediction {
-  RunPlanning run;
+  Request request;
   PredictedStep step;
   /// Where the plan does not fit: what the search would do instead comes first. Empty where the
   /// policy made a job that nothing executes.
@@ -23,9 +23,11 @@ struct RunPrediction {
 
 /// The plan is the one of `config.plan` or `config.policy`, where one is named, and need not fit;
 /// else the best that a search finds, or what the leanest lacks; it is chosen with all terms of the
-/// model and predicted without those that `config.terms` turns off. Throws BadRequest, Interrupted.
-[[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(const RunConfig& config,
-                                                                    std::stop_token stop = {});
+/// model and predicted without those that `config.terms` turns off. `policy` is the run's policy,
+/// if it was read already. Throws BadRequest, Interrupted.
+[[nodiscard]] std::variant<RunPrediction, Infeasible> prediction_of(
+    const RunConfig& config, const std::optional<Policy>& policy = std::nullopt,
+    std::stop_token stop = {});
 
 /// A number of tokens: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest naming `field`.
 [[nodiscard]] double parse_tokens(std::string text, const std::string& field);

@@ -1,31 +1,26 @@
 #include "planner/requests/run_step.hpp"
 
-#include "planner/policies/policy.hpp"
+#include <utility>
+
+#include "planner/requests/choose_plan.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
 
-std::optional<PredictedStep> step_of_run(const RunConfig& config, std::int64_t effort,
-                                         const Store& store, const Deadline& deadline) {
-  RunPlanning run = planning_of(config, store);
-  if (config.policy) {
-    const PolicyPlan made = policy_plan(config, run.predictor.job());
-    PredictedStep step = run.predictor.predict(made.plan);
-    apply_policy_memory(made, step.prediction);
-    if (!step.prediction.fits) return std::nullopt;
-    return step;
-  }
-  run.search.effort = effort;
-  run.search.until = deadline.time();
-  auto found = search(run.predictor, run.search);
-  if (auto* planned = std::get_if<Planned>(&found)) return std::move(planned->best);
+std::optional<PredictedStep> step_of(Request request, std::int64_t effort,
+                                     const Deadline& deadline) {
+  request.config.plan.reset();
+  request.search.effort = effort;
+  request.search.until = deadline;
+  auto found = choose_plan(request, {.remedies = false});
+  if (auto* chosen = std::get_if<ChosenPlan>(&found)) return std::move(chosen->step());
   return std::nullopt;
 }
 
-std::optional<PredictedStep> step_of_changed_run(const RunConfig& config, const Store& store,
-                                                 const Deadline& deadline) {
+std::optional<PredictedStep> step_of_changed(const Request& request, RunConfig changed,
+                                             const Deadline& deadline) {
   try {
-    return step_of_run(config, kCompareEffort, store, deadline);
+    return step_of(request.with(std::move(changed)), kCompareEffort, deadline);
   } catch (const BadRequest&) {
     return std::nullopt;
   }

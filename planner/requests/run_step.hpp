@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "planner/effort/deadline.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::planner {
 
@@ -17,17 +17,16 @@ inline constexpr std::int64_t kCompareEffort = 150'000;
 /// (experiments/results/current/buy-advice/efforts.output).
 inline constexpr std::int64_t kAdviceEffort = 600'000;
 
-/// Predicted; none where nothing fits. A search that found a plan ends with the deadline. Throws
-/// BadRequest as planning_of and the policy do.
-[[nodiscard]] std::optional<PredictedStep> step_of_run(const RunConfig& config,
-                                                       std::int64_t effort = kCompareEffort,
-                                                       const Store& store = Store::of_user(),
-                                                       const Deadline& deadline = {});
+/// The step of the run's policy, else of the best plan found, whatever plan file the run names;
+/// none where nothing fits. A search that found a plan ends with the deadline. Throws BadRequest as
+/// the policy does.
+[[nodiscard]] std::optional<PredictedStep> step_of(Request request,
+                                                   std::int64_t effort = kCompareEffort,
+                                                   const Deadline& deadline = {});
 
-/// The same for a run that somebody else changed: none also where its pins do not go with its
-/// sizes.
-[[nodiscard]] std::optional<PredictedStep> step_of_changed_run(const RunConfig& config,
-                                                               const Store& store,
-                                                               const Deadline& deadline = {});
+/// The step of a variation of the run; none also where the pins do not agree with its sizes.
+[[nodiscard]] std::optional<PredictedStep> step_of_changed(const Request& request,
+                                                           RunConfig changed,
+                                                           const Deadline& deadline = {});
 
 }  // namespace sluice::planner

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "planner/requests/phase_memory.hpp"
-
 namespace sluice::planner {
 namespace {
 
@@ -27,6 +25,11 @@ Bytes state_on_device(const Job& job, const Plan& plan) {
 }
 
 }  // namespace
+
+Bytes checkpoint_bytes(const Job& job) {
+  const std::int64_t parameters = parameter_count(job.model);
+  return job.master_bytes(parameters) + job.moment_bytes(parameters) * 2;
+}
 
 SavingPlan plan_saving(const RunConfig& config, const Job& job, const Prediction& prediction,
                        const ResolvedMachine& machine, std::optional<Bytes> host_available) {

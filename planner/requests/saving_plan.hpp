@@ -11,6 +11,9 @@
 
 namespace sluice::planner {
 
+/// Bytes of one checkpoint: master weights, m and v of every parameter, 12 bytes each in fp32.
+[[nodiscard]] Bytes checkpoint_bytes(const Job& job);
+
 struct SavingPlan {
   Bytes checkpoint{0};     ///< Bytes of one checkpoint: 12 a parameter.
   Bytes snapshot{0};       ///< Host memory of the snapshot; 0 where saves pause training.

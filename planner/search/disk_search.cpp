@@ -65,18 +65,17 @@ class DiskSearch {
   }
 
   /// Where the host lacks so much.
-  std::optional<FittingPlan> fit(Bytes host_short) {
+  std::optional<TimedPlan> fit(Bytes host_short) {
     most_ = shares_.all_frees() - shares_.slots(2) - shares_.weight_slots(2);
     look(host_short + shares_.slots(3));
-    if (!best_) return std::nullopt;
-    return FittingPlan{best_->first, best_memory_, best_->second};
+    return best_;
   }
 
  private:
   void look(Bytes freed) {
     const bool state_alone = pinned() ? !rounds_use_disk(pinned_) : freed <= shares_.state_frees();
     if (state_alone) settle(freed, std::nullopt);
-    const bool enough = best_ && (goal_ == Goal::fit || best_->first.rounds == 1);
+    const bool enough = best_ && (goal_ == Goal::fit || best_->plan.rounds == 1);
     if (!enough) try_rounds(freed);
   }
 
@@ -87,7 +86,7 @@ class DiskSearch {
     for (const std::optional<std::int64_t>& rounds : rounds_left()) {
       const auto before = best_;
       settle(freed, rounds);
-      if (before && best_->second == before->second) break;
+      if (before && best_->step == before->step) break;
       if (is_over() || (best_ && goal_ == Goal::fit)) break;
     }
   }
@@ -152,7 +151,7 @@ class DiskSearch {
       const std::int64_t effort = settings_.effort > 0 ? settings_.effort : kUsualEffort;
       inner.effort = std::max<std::int64_t>(1, effort / kRoundsUsual);
     }
-    inner.until = settings_.part_of_time(kInMemoryPart);
+    inner.until = settings_.until.part(kInMemoryPart);
     inner.pins = [this, rounds, records_stay](Plan& plan) {
       if (records_stay) {
         for (UnitPlan& unit : plan.units) unit.keep_tier = Tier::hbm;
@@ -221,7 +220,7 @@ class DiskSearch {
           const Plan moved = shares_.moved(plan, count + more, placement, buffers);
           if (moved == before) break;  // There is no more to move.
           if (buffers == 2) before = moved;
-          const Duration best = best_ ? best_->second : Duration(0);
+          const Duration best = best_ ? best_->step : Duration(0);
           // What lacks memory lacks it with more buffers, too.
           if (!fits(moved)) break;
           any = true;
@@ -247,9 +246,8 @@ class DiskSearch {
     ++simulated_;
     const Duration step = simulate_steady(graph).period(*graph.graph.period());
     last_ = step;
-    if (!best_ || step < best_->second) {
-      best_ = {plan, step};
-      best_memory_ = memory;
+    if (!best_ || step < best_->step) {
+      best_ = TimedPlan{.plan = plan, .memory = memory, .step = step};
     }
     return true;
   }
@@ -267,9 +265,9 @@ class DiskSearch {
   }
 
   Planned concluded() const {
-    const Seconds step = to_seconds(best_->second);
+    const Seconds step = to_seconds(best_->step);
     Planned planned{
-        predictor_.predict(best_->first),        space_log10_,           considered_, simulated_, 0,
+        predictor_.predict(best_->plan),         space_log10_,           considered_, simulated_, 0,
         std::min(predictor_.bound().time, step), predictor_.bound().time};
     planned.optimality_gap = (step - planned.bound) / step;
     return planned;
@@ -282,8 +280,7 @@ class DiskSearch {
   Plan pinned_;
   Bytes most_{0};  ///< Host memory that the disk can take off it.
   double space_log10_ = 0;
-  std::optional<std::pair<Plan, Duration>> best_;
-  Memory best_memory_;
+  std::optional<TimedPlan> best_;
   Duration last_{0};  ///< Of the plan simulated last.
   Infeasible least_;
   /// Else it is what a plan lacks of a host with more memory.
@@ -293,8 +290,8 @@ class DiskSearch {
 
 }  // namespace
 
-std::optional<FittingPlan> fitting_on_disk(const Predictor& predictor, Bytes host_short,
-                                           const SearchSettings& settings) {
+std::optional<TimedPlan> fitting_on_disk(const Predictor& predictor, Bytes host_short,
+                                         const SearchSettings& settings) {
   return DiskSearch(predictor, settings, Goal::fit).fit(host_short);
 }
 

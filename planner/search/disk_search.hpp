@@ -26,8 +26,7 @@ namespace sluice::planner {
 
 /// A plan with as much on the disk as the host lacks (`host_short`): the first that fits, of the
 /// fewest rounds; none where none was found.
-[[nodiscard]] std::optional<FittingPlan> fitting_on_disk(const Predictor& predictor,
-                                                         Bytes host_short,
-                                                         const SearchSettings& settings);
+[[nodiscard]] std::optional<TimedPlan> fitting_on_disk(const Predictor& predictor, Bytes host_short,
+                                                       const SearchSettings& settings);
 
 }  // namespace sluice::planner

@@ -171,7 +171,7 @@ std::size_t DiskShares::fewest(const Plan& plan, Bytes missing) const {
   const Plan all = moved(plan, count, Placement::last, 2);
   for (const std::size_t unit : with_gradients(all)) {
     if (freed >= needed) break;
-    freed += waiting_element(job_, plan) * parameters_[unit];
+    freed += waiting_element(job_, plan.rounds) * parameters_[unit];
     ++count;
   }
   if (freed < needed) needed += weight_slots(2);

@@ -149,7 +149,7 @@ Plan canonical(Plan plan) {
   }
   if (streamed > 0) {
     plan.weight_buffers = std::min(plan.weight_buffers, streamed);
-    plan.prefetch_depth = std::min(plan.prefetch_depth, plan.weight_buffers - 1);
+    limit_prefetch(plan);
   }
   // A second gradient buffer also lets running sums come early.
   plan.gradient_buffers =

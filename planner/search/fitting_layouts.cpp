@@ -40,7 +40,7 @@ bool FittingPlans::is_costly(const Plan& plan) const {
 }
 
 /// Peaks of the coarse plan, of fewer rounds: of more than a few each takes as much as the others.
-void FittingPlans::lay_out_few(FittingPlan& found) const {
+void FittingPlans::lay_out_few(TimedPlan& found) const {
   const std::int64_t rounds = std::min(found.plan.rounds, kFewRounds);
   const CoarseStep step = of_few_rounds(found.plan, rounds);
   found.hbm = step.hbm;
@@ -49,7 +49,7 @@ void FittingPlans::lay_out_few(FittingPlan& found) const {
 }
 
 /// Its step, where it was laid out: each further round takes as long as the last of the few.
-void FittingPlans::time(FittingPlan& found) const {
+void FittingPlans::time(TimedPlan& found) const {
   if (found.plan.rounds <= kFewRounds) return;
   const Duration round = found.step - of_few_rounds(found.plan, kFewRounds - 1).step;
   found.step += round * (found.plan.rounds - kFewRounds);
@@ -98,7 +98,7 @@ Memory FittingPlans::memory_at_most(const Plan& plan) const {
 }
 
 /// By a layout of few rounds, and where that leaves little by one of all of them.
-bool FittingPlans::really_fits(FittingPlan& found) const {
+bool FittingPlans::really_fits(TimedPlan& found) const {
   throw_if_stopped(settings_.stop);
   if (!is_within(found, all_room())) return false;
   if (found.plan.rounds > kFewRounds) {
@@ -110,7 +110,7 @@ bool FittingPlans::really_fits(FittingPlan& found) const {
 }
 
 /// Its step as it is predicted, where its graph is no large one.
-void FittingPlans::predict(FittingPlan& found) const {
+void FittingPlans::predict(TimedPlan& found) const {
   if (estimator_.estimate(found.plan).tasks > kManyTasks) return;
   found.step = predictor_.step(found.plan);
 }

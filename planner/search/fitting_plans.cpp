@@ -8,6 +8,7 @@
 #include "planner/guided/guided_search.hpp"
 #include "planner/guided/plan_sketch.hpp"
 #include "planner/guided/usual_values.hpp"
+#include "planner/search/plan_space.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -23,7 +24,7 @@ constexpr int kHalvings = 12;
 constexpr Bytes kFirstGuess{1ll << 30};
 constexpr Bytes kBoundless{1ll << 58};
 
-bool takes_less_time(const FittingPlan& a, const FittingPlan& b) { return a.step < b.step; }
+bool takes_less_time(const TimedPlan& a, const TimedPlan& b) { return a.step < b.step; }
 
 Bytes beyond(Bytes taken, Bytes limit) { return taken > limit ? taken - limit : Bytes(0); }
 
@@ -54,7 +55,7 @@ FittingPlans::Room FittingPlans::with(Room room, Tier tier, Bytes bytes) {
   return room;
 }
 
-bool FittingPlans::is_within(const FittingPlan& plan, const Room& limit) {
+bool FittingPlans::is_within(const TimedPlan& plan, const Room& limit) {
   return plan.hbm <= limit.hbm && plan.host <= limit.host;
 }
 
@@ -85,8 +86,7 @@ std::vector<std::int64_t> FittingPlans::rounds_in(const Room& room) const {
 Plan FittingPlans::usual_plan(std::int64_t buffers) const {
   const Job& job = predictor_.job();
   Plan plan = uniform_plan(job, {}, 1);
-  plan.weight_buffers = std::min(buffers, job.model.layers);
-  plan.prefetch_depth = plan.weight_buffers - 1;
+  set_weight_buffers(plan, std::min(buffers, job.model.layers));
   plan.gradient_buffers = plan.activation_buffers = std::max<std::int64_t>(1, buffers - 1);
   plan.threads = usual_threads(predictor_);
   plan.copy_chunk = buffers > 1 ? usual_chunk(predictor_) : Bytes(0);
@@ -94,8 +94,8 @@ Plan FittingPlans::usual_plan(std::int64_t buffers) const {
 }
 
 /// A plan near the node's relaxed optimum, and what it takes; none where pins or relaxation refuse.
-std::optional<FittingPlan> FittingPlans::near(const RelaxedNode& node, const Room& limit,
-                                              std::int64_t buffers) const {
+std::optional<TimedPlan> FittingPlans::near(const RelaxedNode& node, const Room& limit,
+                                            std::int64_t buffers) const {
   throw_if_stopped(settings_.stop);
   const RelaxedPlan relaxed = relaxation_.solve(node);
   if (!relaxed.feasible) return std::nullopt;
@@ -105,8 +105,7 @@ std::optional<FittingPlan> FittingPlans::near(const RelaxedNode& node, const Roo
   if (apart && predictor_.job().model.tied_head) return std::nullopt;
   if (!is_valid(plan, predictor_.job())) return std::nullopt;
   const PlanEstimate estimate = estimator_.estimate(plan);
-  FittingPlan found{
-      std::move(plan), {}, Duration(0), estimate.hbm_at_least, estimate.host_at_least};
+  TimedPlan found{std::move(plan), {}, Duration(0), estimate.hbm_at_least, estimate.host_at_least};
   if (!is_within(found, limit)) return found;
   if (is_costly(found.plan)) return std::nullopt;
   lay_out_few(found);
@@ -114,7 +113,7 @@ std::optional<FittingPlan> FittingPlans::near(const RelaxedNode& node, const Roo
 }
 
 /// A plan of so many rounds that about fits.
-std::optional<FittingPlan> FittingPlans::sketch(std::int64_t rounds, std::int64_t buffers) const {
+std::optional<TimedPlan> FittingPlans::sketch(std::int64_t rounds, std::int64_t buffers) const {
   const Room all = all_room();
   RelaxedNode node = node_in(rounds, all);
   for (int i = 0; i < kSketched; ++i) {
@@ -127,25 +126,25 @@ std::optional<FittingPlan> FittingPlans::sketch(std::int64_t rounds, std::int64_
 }
 
 /// The fastest that about fits of a guided search with little effort.
-std::optional<FittingPlan> FittingPlans::guided() const {
+std::optional<TimedPlan> FittingPlans::guided() const {
   if (rounds_.empty()) return std::nullopt;
   SearchSettings little = settings_;
   little.effort = kLittle;
   const std::vector<GuidedPlan> plans = GuidedSearch(predictor_, little).run();
   if (plans.empty()) return std::nullopt;
   const GuidedPlan& best = plans.front();
-  return FittingPlan{best.plan, {}, best.coarse, best.hbm, best.host};
+  return TimedPlan{best.plan, {}, best.coarse, best.hbm, best.host};
 }
 
-std::optional<FittingPlan> FittingPlans::any() const {
+std::optional<TimedPlan> FittingPlans::any() const {
   if (auto usual = usual_one()) return usual;
-  std::vector<FittingPlan> lean = lean_ones();
+  std::vector<TimedPlan> lean = lean_ones();
   if (lean.empty()) return std::nullopt;
   return std::move(lean.front());
 }
 
-std::optional<FittingPlan> FittingPlans::usual_one() const {
-  std::vector<FittingPlan> found;
+std::optional<TimedPlan> FittingPlans::usual_one() const {
+  std::vector<TimedPlan> found;
   for (const std::int64_t buffers : {3, 1}) {
     for (const std::int64_t rounds : few_of(rounds_)) {
       if (found.size() == kCompared || (!found.empty() && settings_.is_late())) break;
@@ -153,11 +152,11 @@ std::optional<FittingPlan> FittingPlans::usual_one() const {
     }
     if (!found.empty()) break;
   }
-  for (FittingPlan& each : found) time(each);
+  for (TimedPlan& each : found) time(each);
   const bool will_do = !found.empty() && settings_.is_late();
   if (auto plan = will_do ? std::nullopt : guided()) found.push_back(std::move(*plan));
   std::stable_sort(found.begin(), found.end(), takes_less_time);
-  for (FittingPlan& each : found) {
+  for (TimedPlan& each : found) {
     if (!really_fits(each)) continue;
     predict(each);
     return std::move(each);
@@ -165,8 +164,8 @@ std::optional<FittingPlan> FittingPlans::usual_one() const {
   return std::nullopt;
 }
 
-std::vector<FittingPlan> FittingPlans::lean_ones() const {
-  std::vector<FittingPlan> fitting;
+std::vector<TimedPlan> FittingPlans::lean_ones() const {
+  std::vector<TimedPlan> fitting;
   for (const Tier tier : {Tier::host, Tier::hbm}) {
     for (const std::int64_t rounds : few_of(rounds_)) {
       if (!fitting.empty() && settings_.is_late()) return fitting;
@@ -205,7 +204,7 @@ Bytes FittingPlans::least(Tier tier, std::int64_t rounds, const Room& other) con
 
 /// A plan of so many rounds that about fits the other tier: what it lacks there is set aside, until
 /// the least of this tier that the relaxation then needs makes one that does.
-std::optional<FittingPlan> FittingPlans::lean(Tier tier, std::int64_t rounds) const {
+std::optional<TimedPlan> FittingPlans::lean(Tier tier, std::int64_t rounds) const {
   const Tier other = tier == Tier::hbm ? Tier::host : Tier::hbm;
   const Room limit = with(all_room(), tier, kBoundless);
   Room room = all_room();
@@ -222,24 +221,24 @@ std::optional<FittingPlan> FittingPlans::lean(Tier tier, std::int64_t rounds) co
   return std::nullopt;
 }
 
-std::optional<FittingPlan> FittingPlans::leanest(Tier tier) const {
-  const auto taken = [tier](const FittingPlan& each) {
+std::optional<TimedPlan> FittingPlans::leanest(Tier tier) const {
+  const auto taken = [tier](const TimedPlan& each) {
     return tier == Tier::hbm ? each.hbm : each.host;
   };
-  std::vector<FittingPlan> found;
+  std::vector<TimedPlan> found;
   for (const std::int64_t rounds : few_of(rounds_in(with(all_room(), tier, kBoundless)))) {
     if (auto plan = lean(tier, rounds)) found.push_back(std::move(*plan));
   }
   for (const Candidate& each : planner::leanest(estimator_, predictor_, settings_.pins)) {
     if (!found.empty() && is_costly(each.plan)) continue;
-    FittingPlan plan{each.plan, {}};
+    TimedPlan plan{each.plan, {}};
     lay_out_few(plan);
     if (is_within(plan, with(all_room(), tier, kBoundless))) found.push_back(std::move(plan));
   }
   std::stable_sort(found.begin(), found.end(),
-                   [&](const FittingPlan& a, const FittingPlan& b) { return taken(a) < taken(b); });
+                   [&](const TimedPlan& a, const TimedPlan& b) { return taken(a) < taken(b); });
   const Tier other = tier == Tier::hbm ? Tier::host : Tier::hbm;
-  for (FittingPlan& each : found) {
+  for (TimedPlan& each : found) {
     throw_if_stopped(settings_.stop);
     each.memory = memory_at_most(each.plan);
     if (!at(each.memory, other).fits()) continue;

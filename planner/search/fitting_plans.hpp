@@ -8,17 +8,10 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/guided/coarse_step.hpp"
 #include "planner/predictions/plan_estimate.hpp"
+#include "planner/predictions/timed_plan.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
 
 namespace sluice::planner {
-
-/// A plan, the memory that it takes and about how long its step takes.
-struct FittingPlan {
-  Plan plan;
-  Memory memory;
-  Duration step{0};
-  Bytes hbm{0}, host{0};  ///< Peaks, about, where `memory` is not known yet.
-};
 
 /// Sketched plans whose layouts were looked at. Of the settings pins, stop and until count: each
 /// call throws Interrupted once asked to stop, and once it is late the first plan found will do.
@@ -33,18 +26,18 @@ class FittingPlans {
 
   /// One that fits: the usual one, else the fastest lean one. None where no sketch fits, which
   /// proves nothing. Steps are predicted, of plans with many tasks about.
-  [[nodiscard]] std::optional<FittingPlan> any() const;
+  [[nodiscard]] std::optional<TimedPlan> any() const;
 
   /// The fastest of those sketched with usual buffers for the most promising numbers of rounds.
-  [[nodiscard]] std::optional<FittingPlan> usual_one() const;
+  [[nodiscard]] std::optional<TimedPlan> usual_one() const;
 
   /// Lean ones that fit, of several numbers of rounds, fastest first: where memories are nearly
   /// full.
-  [[nodiscard]] std::vector<FittingPlan> lean_ones() const;
+  [[nodiscard]] std::vector<TimedPlan> lean_ones() const;
 
   /// Of hbm or host: a plan that takes about the least there is of that tier, and fits the other as
   /// it is; none where no sketch fits that.
-  [[nodiscard]] std::optional<FittingPlan> leanest(Tier tier) const;
+  [[nodiscard]] std::optional<TimedPlan> leanest(Tier tier) const;
 
  private:
   /// Bytes of each tier.
@@ -58,22 +51,22 @@ class FittingPlans {
   /// Numbers of rounds that the relaxation does not refuse there, by bound.
   [[nodiscard]] std::vector<std::int64_t> rounds_in(const Room& room) const;
   [[nodiscard]] static Room with(Room room, Tier tier, Bytes bytes);
-  [[nodiscard]] static bool is_within(const FittingPlan& plan, const Room& limit);
+  [[nodiscard]] static bool is_within(const TimedPlan& plan, const Room& limit);
   [[nodiscard]] Bytes least(Tier tier, std::int64_t rounds, const Room& other) const;
   [[nodiscard]] Plan usual_plan(std::int64_t buffers) const;
-  [[nodiscard]] std::optional<FittingPlan> near(const RelaxedNode& node, const Room& limit,
-                                                std::int64_t buffers) const;
-  [[nodiscard]] std::optional<FittingPlan> sketch(std::int64_t rounds, std::int64_t buffers) const;
-  [[nodiscard]] std::optional<FittingPlan> guided() const;
-  [[nodiscard]] std::optional<FittingPlan> lean(Tier tier, std::int64_t rounds) const;
+  [[nodiscard]] std::optional<TimedPlan> near(const RelaxedNode& node, const Room& limit,
+                                              std::int64_t buffers) const;
+  [[nodiscard]] std::optional<TimedPlan> sketch(std::int64_t rounds, std::int64_t buffers) const;
+  [[nodiscard]] std::optional<TimedPlan> guided() const;
+  [[nodiscard]] std::optional<TimedPlan> lean(Tier tier, std::int64_t rounds) const;
   [[nodiscard]] bool is_costly(const Plan& plan) const;
-  void lay_out_few(FittingPlan& found) const;
-  void time(FittingPlan& found) const;
-  void predict(FittingPlan& found) const;
+  void lay_out_few(TimedPlan& found) const;
+  void time(TimedPlan& found) const;
+  void predict(TimedPlan& found) const;
   [[nodiscard]] CoarseStep of_few_rounds(const Plan& plan, std::int64_t rounds) const;
   [[nodiscard]] Memory memory_of_few(const Plan& plan) const;
   [[nodiscard]] Memory memory_at_most(const Plan& plan) const;
-  [[nodiscard]] bool really_fits(FittingPlan& found) const;
+  [[nodiscard]] bool really_fits(TimedPlan& found) const;
 
   const Predictor& predictor_;
   const SearchSettings& settings_;

@@ -119,7 +119,7 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   }
   SearchSettings inner = settings;
   inner.effort = std::max<std::int64_t>(1, effort / 2);
-  inner.until = settings.part_of_time(kGuidedPart);
+  inner.until = settings.until.part(kGuidedPart);
   GuidedSearch guided(predictor, inner);
   Seconds bound = guided.bound().value_or(Seconds(0));
   const auto near = [&](double gap) {
@@ -180,9 +180,9 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   std::int64_t share = effort / 8;
   if (tournament.ranked().empty()) {
     const FittingPlans sketches(predictor, settings);
-    std::vector<FittingPlan> fitting = sketches.lean_ones();
+    std::vector<TimedPlan> fitting = sketches.lean_ones();
     if (auto usual = sketches.usual_one()) fitting.push_back(std::move(*usual));
-    for (const FittingPlan& each : fitting) {
+    for (const TimedPlan& each : fitting) {
       tournament.try_fitting({each.plan, estimator.estimate(each.plan)});
     }
     if (fitting.empty()) {

@@ -70,8 +70,7 @@ Plan structure(const Predictor& predictor, std::int64_t rounds, const KeepChoice
   if (job.model.tied_head && plan.units.front().gradients != plan.units.back().gradients) {
     plan.units.front().gradients = plan.units.back().gradients = Tier::hbm;
   }
-  plan.weight_buffers = std::min<std::int64_t>(3, layers);
-  plan.prefetch_depth = plan.weight_buffers - 1;
+  set_weight_buffers(plan, std::min<std::int64_t>(3, layers));
   plan.gradient_buffers = 2;
   plan.activation_buffers = 2;
   plan.state_buffers = residency.state_buffers;
@@ -199,8 +198,8 @@ std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& 
       Plan plan = structure(predictor, job.micro_batches(),
                             {Keep::input, Keep::input, keep_tier, keep_tier, 0},
                             {what, all ? job.model.layers : 0, all}, Tier::host);
-      plan.weight_buffers = plan.gradient_buffers = plan.activation_buffers = 1;
-      plan.prefetch_depth = 0;
+      set_weight_buffers(plan, 1);
+      plan.gradient_buffers = plan.activation_buffers = 1;
       plan.copy_chunk = Bytes(0);
       found.add(plan);
     }
@@ -211,16 +210,15 @@ std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& 
       Plan passing = structure(predictor, 1, {Keep::input, Keep::input, keep_tier, keep_tier, 0},
                                {}, Tier::hbm);
       for (UnitPlan& unit : passing.units) unit.when = When::backward;
-      passing.weight_buffers = passing.gradient_buffers = passing.activation_buffers = 1;
-      passing.prefetch_depth = 0;
+      set_weight_buffers(passing, 1);
+      passing.gradient_buffers = passing.activation_buffers = 1;
       found.add(passing);
     }
   }
   // Gradients that do not wait on the host.
   Plan staged = structure(predictor, job.micro_batches(), {},
                           {ResidencyChoice::What::staged, job.model.layers, true}, Tier::hbm);
-  staged.weight_buffers = 1;
-  staged.prefetch_depth = 0;
+  set_weight_buffers(staged, 1);
   found.add(staged);
   return found.take();
 }

@@ -31,9 +31,9 @@ struct Change {
 };
 
 /// A plan that fits after a change; none where no sketch does.
-std::optional<FittingPlan> plan_after(const Change& change, const Predictor& predictor,
-                                      const Calibration& calibration,
-                                      const SearchSettings& settings) {
+std::optional<TimedPlan> plan_after(const Change& change, const Predictor& predictor,
+                                    const Calibration& calibration,
+                                    const SearchSettings& settings) {
   try {
     validate(change.job);
     const Predictor changed(change.job, change.machine, calibration, predictor.residency(),
@@ -216,8 +216,9 @@ std::vector<Remedy> remedies_for(const Predictor& predictor, const Infeasible& s
 std::vector<Remedy> remedies_for_given(const GivenPlan& given, const Memory& memory,
                                        const Predictor& predictor, const Calibration& calibration,
                                        const SearchSettings& settings) {
-  const std::string without = ", without " + given.flag;
-  const std::string taken_back = given.flag + "=";
+  const std::string flag = given.source == PlanSource::file ? "--plan" : "--policy";
+  const std::string without = ", without " + flag;
+  const std::string taken_back = flag + "=";
   std::vector<Remedy> remedies;
   const auto found = search_or_remedy(predictor, calibration, settings);
   if (const auto* planned = std::get_if<Planned>(&found)) {

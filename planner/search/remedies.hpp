@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "planner/effort/search_settings.hpp"
+#include "planner/policies/given_plan.hpp"
 #include "planner/search/search.hpp"
 
 namespace sluice::planner {
@@ -25,12 +26,6 @@ struct MoreMemory {
   std::string what, setting;  ///< Empty where nothing lacks.
 };
 [[nodiscard]] MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory);
-
-/// A plan that was not searched for, and the flag that gave it.
-struct GivenPlan {
-  Plan plan;
-  std::string flag;  ///< "--plan" or "--policy".
-};
 
 /// Up to three remedies where a given plan needs more than there is (`memory`): what a search finds
 /// without it, or what that lacks; and the memory that it needs.

@@ -4,9 +4,8 @@
 
 #include "planner/files/hash.hpp"
 #include "planner/plans/plan_words.hpp"
-#include "planner/policies/policy.hpp"
-#include "planner/requests/prediction_json.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/request.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 #include "sim/version.hpp"
@@ -22,36 +21,29 @@ void lacks(CellResult& result, planner::Tier tier, Bytes short_by) {
 }
 
 /// The cell's plan and its prediction with all terms on; none where no plan fits.
-std::optional<planner::PredictedStep> plan_of(const Cell& cell, planner::RunPlanning& run,
-                                              std::int64_t effort, CellResult& result) {
-  const planner::Job& job = run.predictor.job();
-  std::optional<planner::PredictedStep> step;
-  if (cell.config.policy) {
-    const planner::PolicyPlan made = planner::policy_plan(cell.config, job);
-    if (has_state_against_residency(cell.config, made.plan)) {
-      throw BadRequest("residency: host, and policy " + *cell.config.policy +
-                       " has master weights and moments in device memory: the cell is that of "
-                       "residency auto");
-    }
-    step = run.predictor.predict(made.plan);
-    apply_policy_memory(made, step->prediction);
-  } else if (const auto plan = planner::given_plan(cell.config, job)) {
-    step = run.predictor.predict(*plan);
-  } else {
-    run.search.effort = effort;
-    auto found = planner::search(run.predictor, run.search);
-    if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
-      lacks(result, none->tier, none->short_by);
-      return std::nullopt;
-    }
-    planner::Planned& planned = std::get<planner::Planned>(found);
-    result.optimality_gap = planned.optimality_gap;
-    step = std::move(planned.best);
+std::optional<planner::PredictedStep> plan_of(planner::Request& request, std::int64_t effort,
+                                              CellResult& result) {
+  request.search.effort = effort;
+  auto found = choose_plan(request, {.unfit = planner::Unfit::kept, .remedies = false});
+  if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
+    lacks(result, none->tier, none->short_by);
+    return std::nullopt;
   }
-  if (const auto lack = planner::shortage_of(step->prediction.memory)) {
+  planner::ChosenPlan& chosen = std::get<planner::ChosenPlan>(found);
+  planner::PredictedStep& step = chosen.step();
+  if (chosen.source == planner::PlanSource::searched) {
+    result.optimality_gap = chosen.planned.optimality_gap;
+  }
+  if (chosen.source == planner::PlanSource::policy &&
+      !keeps_residency(step.prediction.plan, request.config.residency)) {
+    throw BadRequest("residency: host, and policy " + request.policy->name() +
+                     " has master weights and moments in device memory: the cell is that of "
+                     "residency auto");
+  }
+  if (const auto lack = planner::shortage_of(step.prediction.memory)) {
     lacks(result, lack->first, lack->second);
   }
-  return step;
+  return std::move(step);
 }
 
 std::string hash_of(const Cell& cell, const planner::Predictor& predictor,
@@ -99,7 +91,7 @@ PreparedCell prepare_cell(const Cell& cell, const Experiment& experiment) {
     planner::RunConfig whole = cell.config;
     whole.terms = {};
     settle(whole);
-    prepared.run = planner::planning_of(whole);
+    prepared.run = planner::resolve(whole);
     prepared.hash = hash_of(cell, prepared.run->predictor, experiment);
   } catch (const BadRequest& error) {
     prepared.refusal = error.what();
@@ -116,11 +108,11 @@ PlannedCell plan_cell(const Cell& cell, const PreparedCell& prepared, const std:
   result.levels = cell.levels;
   try {
     if (!prepared.run) throw BadRequest(prepared.refusal);
-    planner::RunPlanning run = *prepared.run;
+    planner::Request run = *prepared.run;
     run.search.stop = std::move(stop);
     result.machine = run.predictor.machine().profile.name;
     result.profile_hash = planner::profile_hash(run.predictor.machine().profile);
-    planned.step = plan_of(cell, run, effort, result);
+    planned.step = plan_of(run, effort, result);
     if (!planned.step) return planned;
     const planner::Plan& plan = planned.step->prediction.plan;
     result.plan = planner::describe_plan(plan);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "planner/predictions/predict.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/ablation/cell_result.hpp"
 
 namespace sluice::profiler {
@@ -15,7 +15,7 @@ namespace sluice::profiler {
 /// A cell before its plan is chosen.
 struct PreparedCell {
   /// What the cell's plan starts from; none where the cell is not a valid run.
-  std::optional<planner::RunPlanning> run;
+  std::optional<planner::Request> run;
   std::string refusal;  ///< Why the cell is not a valid run; else empty.
   /// Hash of the cell's run, its profile and calibration, its terms, the program and, where it is
   /// to run, how. Equal for the same cell and program. Empty where the cell is not a valid run.

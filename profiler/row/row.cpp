@@ -7,7 +7,7 @@
 #include "engine/backends/backend.hpp"
 #include "engine/records/ledger.hpp"
 #include "engine/training/session.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
@@ -29,25 +29,24 @@ constexpr double kLearningRate = 1e-5;
                                           to_string(tier) + " or lower --micro-batch");
 }
 
-planner::PredictedStep planned(const planner::RunConfig& config,
-                               const planner::RunPlanning& planning) {
-  if (const auto plan = planner::given_plan(config, planning.predictor.job())) {
-    planner::PredictedStep step = planning.predictor.predict(*plan);
-    for (std::size_t i = 0; i < planner::kTiers; ++i) {
-      const planner::TierMemory& tier = step.prediction.memory[i];
-      if (tier.fits()) continue;
-      throw Error(ExitCode::does_not_fit,
-                  "plan: " + config.plan->string() + " does not fit: " +
-                      to_string(static_cast<planner::Tier>(i)) + " is short by " +
-                      planner::format_bytes(tier.missing()) + ": leave --plan out to search");
-    }
-    return step;
-  }
-  auto found = planner::search(planning.predictor, planning.search);
+planner::PredictedStep planned(const planner::Request& request) {
+  auto found = choose_plan(request, {.unfit = planner::Unfit::kept, .remedies = false});
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&found)) {
     refuse(infeasible->tier, infeasible->short_by);
   }
-  return std::move(std::get<planner::Planned>(found).best);
+  planner::ChosenPlan& chosen = std::get<planner::ChosenPlan>(found);
+  for (std::size_t i = 0; i < planner::kTiers; ++i) {
+    const planner::TierMemory& tier = chosen.step().prediction.memory[i];
+    if (tier.fits()) continue;
+    const bool file = chosen.source == planner::PlanSource::file;
+    const planner::RunConfig& config = request.config;
+    throw Error(ExitCode::does_not_fit,
+                (file ? "plan: " + config.plan->string() : "policy: " + *config.policy) +
+                    " does not fit: " + to_string(static_cast<planner::Tier>(i)) + " is short by " +
+                    planner::format_bytes(tier.missing()) + ": leave --" +
+                    (file ? "plan" : "policy") + " out to search");
+  }
+  return std::move(chosen.step());
 }
 
 /// Index of the median element; of two, the smaller.
@@ -88,13 +87,13 @@ PromisedRow promise_row(const RowRequest& request) {
   }
   const bool runs = request.purpose == RowRequest::Purpose::run;
   if (runs && config.backend) engine::require_backend(*config.backend);
-  const planner::RunPlanning planning = planner::planning_of(config);
+  const planner::Request planning = planner::resolve(config);
   const planner::Predictor& predictor = planning.predictor;
   if (runs) engine::require_backend(predictor.machine().profile.device);
   PromisedRow row{.request = request,
                   .job = predictor.job(),
                   .machine = predictor.machine(),
-                  .step = planned(config, planning),
+                  .step = planned(planning),
                   .ceilings = planner::ceilings_of(predictor.job(), predictor.machine(),
                                                    planning.calibration, config.residency),
                   .waterfall = {},

@@ -37,13 +37,12 @@ class Study {
         bursts_(settings, hbm_before) {}
 
   /// Refuses a run that is not valid, before anything is measured.
-  void examine(const StudyRun& run) { static_cast<void>(costs_.planning_of(run)); }
+  void examine(const StudyRun& run) { static_cast<void>(costs_.resolve(run)); }
 
   void calibrate(const StudyRun& run) {
-    const planner::RunPlanning planning = costs_.planning_of(run);
-    Predictor predictor = costs_.predictor(planning);
-    PlannedRun planned = bursts_.plan(run, planning, predictor);
-    calibrating_.push_back({&run, std::move(predictor), std::move(planned), {}});
+    planner::Request request = costs_.known(costs_.resolve(run));
+    PlannedRun planned = bursts_.plan(run, request);
+    calibrating_.push_back({&run, std::move(request.predictor), std::move(planned), {}});
     StudiedRun& calibrating = calibrating_.back();
     bursts_.measure(calibrating, settings_.parts - 1);
     // The next run is planned with the calibration by this one.
@@ -88,15 +87,15 @@ class Study {
   /// written to the ledger.
   void promise(std::span<const StudyRun* const> runs, engine::Ledger* ledger) {
     part_ = promised_.size();
-    std::vector<planner::RunPlanning> plannings;
-    plannings.reserve(runs.size());
+    std::vector<planner::Request> requests;
+    requests.reserve(runs.size());
     for (const StudyRun* run : runs) {
-      plannings.push_back(costs_.planning_of(*run));
-      plannings.back().search.threads = 1;
+      requests.push_back(costs_.resolve(*run));
+      requests.back().search.threads = 1;
     }
     std::vector<std::optional<Promised>> found(runs.size());
     planner::parallel_for(runs.size(), std::thread::hardware_concurrency(),
-                          [&](std::size_t i) { found[i] = promised(*runs[i], plannings[i]); });
+                          [&](std::size_t i) { found[i] = promised(*runs[i], requests[i]); });
     for (std::optional<Promised>& each : found) {
       if (ledger != nullptr) append(*each, *ledger);
       settings_.say(fmt::format("predicted {}: {}", each->result.name,
@@ -186,9 +185,10 @@ class Study {
     say_missed(settings_, costs_, done, run, to_seconds(run.planned.step.prediction.step));
   }
 
-  [[nodiscard]] Promised promised(const StudyRun& run, const planner::RunPlanning& planning) const {
-    Predictor predictor = costs_.predictor(planning);
-    PlannedRun planned = bursts_.plan(run, planning, predictor);
+  [[nodiscard]] Promised promised(const StudyRun& run, const planner::Request& resolved) const {
+    planner::Request request = costs_.known(resolved);
+    PlannedRun planned = bursts_.plan(run, request);
+    Predictor& predictor = request.predictor;
     const planner::Prediction& p = planned.step.prediction;
     StudyResult result;
     result.name = run.name;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "planner/costs/cost_switches.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/study/study_statistics.hpp"
 
 namespace sluice::profiler {

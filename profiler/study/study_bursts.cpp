@@ -6,7 +6,7 @@
 #include <variant>
 
 #include "planner/layout/memory.hpp"
-#include "planner/requests/prediction_json.hpp"
+#include "planner/requests/choose_plan.hpp"
 #include "profiler/sensors/driver_memory.hpp"
 #include "profiler/study/recording.hpp"
 #include "profiler/tuning/measuring_session.hpp"
@@ -21,31 +21,21 @@ Error does_not_fit(const StudyRun& run, planner::Tier tier, Bytes short_by) {
           run.name + ": " + to_string(tier) + " is short by " + planner::format_bytes(short_by)};
 }
 
-planner::PredictedStep planned_now(const StudyRun& run, const planner::RunPlanning& planning,
-                                   const planner::Predictor& predictor) {
-  if (const auto plan = planner::given_plan(run.config, predictor.job())) {
-    require_executable(*plan);
-    planner::PredictedStep step = predictor.predict(*plan);
-    if (const auto lack = planner::shortage_of(step.prediction.memory)) {
-      throw does_not_fit(run, lack->first, lack->second);
-    }
-    return step;
-  }
-  auto found = planner::search(predictor, planning.search);
+planner::PredictedStep planned_now(const StudyRun& run, const planner::Request& request) {
+  auto found = choose_plan(request, {.executable = true, .remedies = false});
   if (const auto* none = std::get_if<planner::Infeasible>(&found)) {
     throw does_not_fit(run, none->tier, none->short_by);
   }
-  return std::move(std::get<planner::Planned>(found).best);
+  return std::move(std::get<planner::ChosenPlan>(found).step());
 }
 
 }  // namespace
 
-PlannedRun StudyBursts::plan(const StudyRun& run, const planner::RunPlanning& planning,
-                             const planner::Predictor& predictor) const {
-  if (!replays()) return {planned_now(run, planning, predictor), {}};
+PlannedRun StudyBursts::plan(const StudyRun& run, const planner::Request& request) const {
+  if (!replays()) return {planned_now(run, request), {}};
   std::vector<MeasuredRun> recorded =
-      read_recording(settings_.replay, run.name, planner::job_hash(predictor.job()));
-  planner::PredictedStep step = predictor.predict(recorded.front().plan);
+      read_recording(settings_.replay, run.name, planner::job_hash(request.job()));
+  planner::PredictedStep step = request.predictor.predict(recorded.front().plan);
   return {std::move(step), std::move(recorded)};
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/study/study.hpp"
 #include "profiler/traces/measured_run.hpp"
 
@@ -34,8 +34,7 @@ class StudyBursts {
   [[nodiscard]] bool replays() const { return !settings_.replay.empty(); }
   /// The recorded plan, the plan that the run names, or the best that is found. Throws
   /// Error(does_not_fit) naming the run.
-  [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::RunPlanning& planning,
-                                const planner::Predictor& predictor) const;
+  [[nodiscard]] PlannedRun plan(const StudyRun& run, const planner::Request& request) const;
   /// Runs one more burst and, where asked, records all bursts so far. In a replay it takes recorded
   /// bursts instead: an even share of them with `parts_to_come` parts of the study, before each of
   /// which a calibrating run ran again, and at least the first. Returns false where none is left.

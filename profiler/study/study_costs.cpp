@@ -9,23 +9,23 @@
 
 namespace sluice::profiler {
 
-planner::RunPlanning StudyCosts::planning_of(const StudyRun& run) {
-  planner::RunPlanning planning = [&run] {
+planner::Request StudyCosts::resolve(const StudyRun& run) {
+  planner::Request request = [&run] {
     try {
-      return planner::planning_of(run.config);
+      return planner::resolve(run.config);
     } catch (const BadRequest& error) {
       throw BadRequest(run.name + ": " + error.what());
     }
   }();
   if (backend_ == Backend::needed) {
-    engine::require_backend(planning.predictor.machine().profile.device);
+    engine::require_backend(request.predictor.machine().profile.device);
   }
-  require_executable(planning.predictor.job());
-  const std::string& profile = planning.predictor.machine().calibration_hash;
+  require_executable(request.predictor.job());
+  const std::string& profile = request.predictor.machine().calibration_hash;
   if (!started_) {
     probed_ = planner::as_probed(run.config).profile;
     calibration_ =
-        planner::rescaled(planning.calibration, planning.predictor.machine().profile, probed_);
+        planner::rescaled(request.calibration, request.predictor.machine().profile, probed_);
     given_ = calibration_;
     profile_ = profile;
     started_ = true;
@@ -34,16 +34,15 @@ planner::RunPlanning StudyCosts::planning_of(const StudyRun& run) {
                      ": machine: all runs of a study are of one profile; limit it by "
                      "--hbm, --host and --threads");
   }
-  return planning;
+  return request;
 }
 
 planner::Calibration StudyCosts::calibration(const planner::Predictor& predictor) const {
   return planner::rescaled(calibration_, probed_, predictor.machine().profile);
 }
 
-planner::Predictor StudyCosts::predictor(const planner::RunPlanning& planning) const {
-  const planner::Predictor& p = planning.predictor;
-  return {p.job(), p.machine(), calibration(p), p.residency()};
+planner::Request StudyCosts::known(const planner::Request& request) const {
+  return request.with_calibration(calibration(request.predictor));
 }
 
 void StudyCosts::learn(const planner::Predictor& predictor, const std::vector<MeasuredRun>& bursts,

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/fits/boost_fit.hpp"
 #include "profiler/fits/interference_fit.hpp"
 #include "profiler/study/study.hpp"
@@ -21,11 +21,11 @@ class StudyCosts {
 
   /// The planning of a run. The first run decides the study's machine and initial calibration.
   /// Throws BadRequest naming the run where its machine is another one, or nothing executes it.
-  [[nodiscard]] planner::RunPlanning planning_of(const StudyRun& run);
+  [[nodiscard]] planner::Request resolve(const StudyRun& run);
 
-  /// A predictor with the study's calibration, for the machine of a run, which may limit its
+  /// The request with the study's calibration, for the machine of a run, which may limit its
   /// copies.
-  [[nodiscard]] planner::Predictor predictor(const planner::RunPlanning& planning) const;
+  [[nodiscard]] planner::Request known(const planner::Request& request) const;
   [[nodiscard]] planner::Calibration calibration(const planner::Predictor& predictor) const;
 
   /// Fits costs, and how lanes slow each other, to these bursts of a run.

@@ -1,6 +1,7 @@
 #include "profiler/training/rehearsal_plan.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/machines/host_memory.hpp"
 #include "sim/error.hpp"
@@ -11,17 +12,18 @@ namespace {
 
 /// The run's plan if it fits; else the plan for an identical machine that has as much host memory
 /// as needed.
-std::variant<ChosenPlan, planner::Infeasible> roomy_plan(const planner::RunConfig& config,
-                                                         const planner::RunPlanning& as_it_is) {
-  const bool given = config.plan || config.policy;
-  if (!given) {
-    const auto found = planner::search(as_it_is.predictor, as_it_is.search);
-    if (std::holds_alternative<planner::Planned>(found)) return choose_plan(config, as_it_is);
+std::variant<planner::ChosenPlan, planner::Infeasible> roomy_plan(
+    const planner::Request& as_it_is) {
+  planner::PlanOptions options{.stored = true, .executable = true, .remedies = false};
+  if (!as_it_is.config.plan && !as_it_is.policy) {
+    auto found = choose_plan(as_it_is, options);
+    if (std::holds_alternative<planner::ChosenPlan>(found)) return found;
   }
   constexpr Bytes kAnyAmount(std::int64_t{1} << 60);
-  planner::RunConfig roomy = config;
+  planner::RunConfig roomy = as_it_is.config;
   roomy.limits.host = kAnyAmount;
-  return choose_plan(roomy, planner::planning_of(roomy));
+  options.remedies = true;
+  return choose_plan(as_it_is.with(std::move(roomy)), options);
 }
 
 Bytes process_baseline(planner::DeviceKind device) {
@@ -61,17 +63,16 @@ planner::Infeasible too_small(const planner::Prediction& prediction, Bytes neede
 
 }  // namespace
 
-std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
-    const planner::RunConfig& config, const planner::RunPlanning& as_it_is) {
-  auto found = roomy_plan(config, as_it_is);
+std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(const planner::Request& as_it_is) {
+  auto found = roomy_plan(as_it_is);
   if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
-  ChosenPlan& chosen = std::get<ChosenPlan>(found);
-  planner::Prediction& prediction = chosen.step.prediction;
+  planner::ChosenPlan& chosen = std::get<planner::ChosenPlan>(found);
+  planner::Prediction& prediction = chosen.step().prediction;
   const planner::ResolvedMachine& machine = as_it_is.predictor.machine();
   at(prediction.memory, planner::Tier::host).capacity = machine.host;
-  const planner::StepGraph& graph = chosen.step.graph;
+  const planner::StepGraph& graph = chosen.step().graph;
   const Bytes in_flight = planner::HostWindow::least(graph);
-  const Bytes most = most_window(config, machine, graph.layout);
+  const Bytes most = most_window(as_it_is.config, machine, graph.layout);
   if (in_flight > most) {
     const Bytes process = process_baseline(machine.profile.device);
     return too_small(prediction, in_flight + process, most + process);

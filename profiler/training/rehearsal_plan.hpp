@@ -4,8 +4,8 @@
 #include <variant>
 
 #include "planner/layout/host_window.hpp"
-#include "planner/requests/run_planning.hpp"
-#include "profiler/training/choose_plan.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/request.hpp"
 
 namespace sluice::profiler {
 
@@ -13,7 +13,7 @@ namespace sluice::profiler {
 inline constexpr char kInFlight[] = "in flight";
 
 struct RehearsalPlan {
-  ChosenPlan chosen;           ///< The plan, whose host capacity is what this host allows.
+  planner::ChosenPlan chosen;  ///< The plan, whose host capacity is what this host allows.
   planner::HostWindow window;  ///< The window, as large as that capacity allows.
   Bytes in_flight{0};          ///< Size of the smallest possible window.
 };
@@ -22,6 +22,6 @@ struct RehearsalPlan {
 /// machine that has as much host memory as needed. A plan or policy that the run states is used as
 /// it is. Infeasible if device memory is too small, or host memory cannot hold what is in flight.
 [[nodiscard]] std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
-    const planner::RunConfig& config, const planner::RunPlanning& as_it_is);
+    const planner::Request& as_it_is);
 
 }  // namespace sluice::profiler

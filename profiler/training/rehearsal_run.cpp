@@ -85,16 +85,16 @@ engine::RunFolder folder_of(const planner::RunConfig& config, const planner::Job
 }
 
 /// The rehearsal before its first step.
-Rehearsed promised_rehearsal(const planner::RunConfig& config, const planner::RunPlanning& planning,
+Rehearsed promised_rehearsal(const planner::RunConfig& config, const planner::Request& planning,
                              const RehearsalPlan& plan, const engine::RunFolder& folder) {
   const planner::MachineProfile& profile = planning.predictor.machine().profile;
-  const planner::PredictedStep& step = plan.chosen.step;
+  const planner::PredictedStep& step = plan.chosen.step();
   return {.config = config,
           .job = planning.predictor.job(),
           .predicted = step,
           .machine = profile.name,
           .device = profile.device,
-          .plan_source = plan.chosen.source,
+          .plan_source = to_string(plan.chosen.source),
           .graph_sha256 = planner::sha256_hex(sim::write_graph(step.graph.graph)),
           .folder = folder.path().string(),
           .host_needed = at(step.prediction.memory, planner::Tier::host).peak,
@@ -109,7 +109,7 @@ Rehearsed promised_rehearsal(const planner::RunConfig& config, const planner::Ru
 
 }  // namespace
 
-RehearsalRun::RehearsalRun(const planner::RunConfig& config, const planner::RunPlanning& planning,
+RehearsalRun::RehearsalRun(const planner::RunConfig& config, const planner::Request& planning,
                            const RehearsalPlan& plan, RunObserver& observer)
     : machine_(planning.predictor.machine()),
       plan_(plan),

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/records/run_folder.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/training/rehearsal_plan.hpp"
 #include "profiler/training/rehearsed_run.hpp"
 #include "profiler/training/run_observer.hpp"
@@ -21,7 +21,7 @@ inline constexpr std::int64_t kRehearsedSteps = 5;
 class RehearsalRun {
  public:
   /// Makes the folder and writes the prediction to it. All arguments must outlive this object.
-  RehearsalRun(const planner::RunConfig& config, const planner::RunPlanning& planning,
+  RehearsalRun(const planner::RunConfig& config, const planner::Request& planning,
                const RehearsalPlan& plan, RunObserver& observer);
   RehearsalRun(const RehearsalRun&) = delete;  // Parts of it refer to others.
   RehearsalRun& operator=(const RehearsalRun&) = delete;

@@ -42,7 +42,7 @@ std::optional<sim::Trace> measured_trace(const planner::StepGraph& graph, const 
                   by_events ? sim::SpanSource::event : sim::SpanSource::clock);
 }
 
-void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
+void write_after(const engine::RunFolder& folder, const planner::Request& planning,
                  TrainedRun& run) {
   try {
     folder.require_there();

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "engine/records/run_folder.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "profiler/training/trained_run.hpp"
 #include "sim/trace.hpp"
@@ -29,7 +29,7 @@ std::optional<sim::Trace> measured_trace(const planner::StepGraph& graph, const 
 
 /// Writes measured trace, manifest and report. If that fails a line on stderr says so and the run
 /// does not fail, because its results are on stdout, too.
-void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
+void write_after(const engine::RunFolder& folder, const planner::Request& planning,
                  TrainedRun& run);
 
 }  // namespace sluice::profiler

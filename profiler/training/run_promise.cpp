@@ -9,10 +9,10 @@
 namespace sluice::profiler {
 
 std::variant<RunPromise, planner::Infeasible> promise_of(const TrainRequest& request) {
-  auto chosen = choose_plan(request.config, request.planning);
+  auto chosen = choose_plan(request.planning, {.stored = true, .executable = true});
   if (auto* infeasible = std::get_if<planner::Infeasible>(&chosen)) return std::move(*infeasible);
-  RunPromise promise{.plan = std::move(std::get<ChosenPlan>(chosen)), .saving = {}};
-  planner::Prediction& prediction = promise.plan.step.prediction;
+  RunPromise promise{.plan = std::move(std::get<planner::ChosenPlan>(chosen)), .saving = {}};
+  planner::Prediction& prediction = promise.plan.step().prediction;
   if (!request.options.dry) {
     prediction.numerics_id = engine::numerics_id(request.job(), request.machine());
   }

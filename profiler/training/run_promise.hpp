@@ -3,15 +3,15 @@
 
 #include <variant>
 
+#include "planner/requests/choose_plan.hpp"
 #include "planner/requests/saving_plan.hpp"
-#include "profiler/training/choose_plan.hpp"
 #include "profiler/training/train_request.hpp"
 
 namespace sluice::profiler {
 
 /// The plan of a run, with the snapshot of its saves in the plan's memory.
 struct RunPromise {
-  ChosenPlan plan;
+  planner::ChosenPlan plan;
   planner::SavingPlan saving;
 };
 

@@ -48,9 +48,10 @@ void require_healthy(const planner::RunConfig& config) {
 }
 
 TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
-                                RunObserver& observer) {
+                                RunObserver& observer,
+                                const std::optional<planner::Policy>& policy) {
   if (config.backend && !options.dry) engine::require_backend(*config.backend);
-  planner::RunPlanning planning = planner::planning_of(config);
+  planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
   std::unique_ptr<engine::WindowedText> text =

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/datasets/data.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/training/run_observer.hpp"
 
 namespace sluice::profiler {
@@ -25,7 +25,7 @@ struct TrainOptions {
 struct TrainRequest {
   /// The run's settings; epochs have been converted to steps, and save_every is 0 without saves.
   planner::RunConfig config;
-  planner::RunPlanning planning;
+  planner::Request planning;
   std::unique_ptr<engine::WindowedText> text;
   TrainOptions options;
 
@@ -35,10 +35,12 @@ struct TrainRequest {
   }
 };
 
-/// Checks the run and opens its data. Throws BadRequest, or EnvironmentError if this machine cannot
-/// train, which a dry run does not need.
-[[nodiscard]] TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
-                                              RunObserver& observer);
+/// Checks the run and opens its data; `policy` is the run's policy where it has been read already.
+/// Throws BadRequest, or EnvironmentError if this machine cannot train, which a dry run does not
+/// need.
+[[nodiscard]] TrainRequest read_train_request(
+    planner::RunConfig config, TrainOptions options, RunObserver& observer,
+    const std::optional<planner::Policy>& policy = std::nullopt);
 
 /// Refuses a machine on which training cannot work. Warnings are left to `sluice doctor`.
 void require_healthy(const planner::RunConfig& config);

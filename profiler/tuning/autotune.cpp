@@ -13,8 +13,6 @@
 namespace sluice::profiler {
 namespace {
 
-using planner::Planned;
-
 /// Effort of the search over the usual one: a search from two sides costs little beside an
 /// iteration's steps.
 constexpr std::int64_t kTimesEffort = 2;
@@ -40,44 +38,28 @@ void keep_quickest(planner::PredictedStep& found, const planner::Predictor& pred
   }
 }
 
-planner::Predictor with_calibration(const planner::Predictor& predictor,
-                                    const planner::Calibration& calibration) {
-  return {predictor.job(), predictor.machine(), calibration, predictor.residency()};
-}
-
 /// The best plan by the current calibration, or the given one predicted with it.
-std::variant<Planned, planner::Infeasible> planned_with(const planner::Predictor& predictor,
-                                                        const planner::Calibration& calibration,
-                                                        const planner::SearchSettings& search,
-                                                        const TuneOptions& options) {
-  if (!options.given) return planner::search_or_remedy(predictor, calibration, search);
-  Planned planned{.best = predictor.predict(options.given->plan)};
-  const planner::Memory& memory = planned.best.prediction.memory;
-  if (const auto lack = planner::shortage_of(memory)) {
-    return planner::Infeasible{
-        .tier = lack->first,
-        .short_by = lack->second,
-        .memory = memory,
-        .remedies = remedies_for_given(*options.given, memory, predictor, calibration, search)};
-  }
-  return planned;
+std::variant<planner::ChosenPlan, planner::Infeasible> planned_with(const planner::Request& run,
+                                                                    const TuneOptions& options) {
+  return options.given ? choose_given(*options.given, run) : choose_plan(run);
 }
 
 }  // namespace
 
-std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanning& run,
+std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::Request& run,
                                                         const TuneOptions& options) {
-  const auto begin = std::chrono::steady_clock::now();
+  const planner::Deadline deadline = planner::Deadline::in(options.budget);
   const planner::Job& job = run.predictor.job();
   const planner::MachineProfile& profile = run.predictor.machine().profile;
   TuneOutcome outcome;
   outcome.calibration = run.calibration;
-  planner::SearchSettings search = run.search;
-  search.effort = kTimesEffort * (search.effort > 0 ? search.effort : planner::kUsualEffort);
-  auto found = planned_with(run.predictor, run.calibration, search, options);
+  planner::Request known = run;
+  const std::int64_t usual = run.search.effort > 0 ? run.search.effort : planner::kUsualEffort;
+  known.search.effort = kTimesEffort * usual;
+  auto found = planned_with(known, options);
   for (int number = 1;; ++number) {
     if (auto* infeasible = std::get_if<planner::Infeasible>(&found)) return std::move(*infeasible);
-    outcome.step = std::move(std::get<Planned>(found).best);
+    outcome.step = std::move(std::get<planner::ChosenPlan>(found).step());
     const std::string planned_hash = outcome.step.prediction.plan_hash;
 
     TuneIteration iteration;
@@ -86,8 +68,7 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
     iteration.plan_hash = planned_hash;
     iteration.predicted = to_seconds(outcome.step.prediction.step);
     {
-      const planner::Predictor predictor = with_calibration(run.predictor, outcome.calibration);
-      MeasuringSession session(predictor, outcome.step, options.steps, options.collector);
+      MeasuringSession session(known.predictor, outcome.step, options.steps, options.collector);
       const Measurement measured = session.measure(options.steps);
       iteration.measured = median_step(outcome.step.graph, std::span(&measured.untraced, 1));
       iteration.refusal = measured.refusal;
@@ -100,39 +81,35 @@ std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::RunPlanni
 
     outcome.calibration =
         fit_calibration(job, profile, outcome.calibration, outcome.runs).calibration;
-    const planner::Predictor better = with_calibration(run.predictor, outcome.calibration);
-    found = planned_with(better, outcome.calibration, search, options);
-    auto* planned = std::get_if<Planned>(&found);
-    if (planned && !options.given) keep_quickest(planned->best, better, outcome.runs);
-    const bool unchanged = planned && planned->best.prediction.plan_hash == planned_hash;
+    known = known.with_calibration(outcome.calibration);
+    found = planned_with(known, options);
+    auto* planned = std::get_if<planner::ChosenPlan>(&found);
+    if (planned && !options.given) keep_quickest(planned->step(), known.predictor, outcome.runs);
+    const bool unchanged = planned && planned->step().prediction.plan_hash == planned_hash;
     outcome.holds = unchanged && std::abs(iteration.error()) <= options.tolerance;
-    const bool out_of_time = std::chrono::steady_clock::now() - begin >= options.budget;
-    if (outcome.holds || out_of_time) {
-      if (planned) outcome.step = std::move(std::get<Planned>(found).best);
+    if (outcome.holds || deadline.is_late()) {
+      if (planned) outcome.step = std::move(planned->step());
       return outcome;
     }
   }
 }
 
-std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
-                                          const planner::RunConfig& config,
-                                          const planner::Predictor& predictor,
-                                          const planner::Store& store) {
-  const std::string& hash = predictor.machine().calibration_hash;
-  const planner::Calibration own = planner::rescaled(
-      outcome.calibration, predictor.machine().profile, planner::as_probed(config).profile);
+std::optional<std::filesystem::path> keep(const TuneOutcome& outcome, const planner::Request& run) {
+  const std::string& hash = run.machine().calibration_hash;
+  const planner::Calibration own = planner::rescaled(outcome.calibration, run.machine().profile,
+                                                     planner::as_probed(run.config).profile);
   std::vector<planner::CalibrationSample> samples;
   for (const auto& [key, sample] : own) {
     samples.push_back(sample);
     samples.back().profile_hash = hash;
   }
   // The fit started from the known calibration, so it replaces it.
-  planner::reset_calibration(store.calibration_file(hash), hash);
-  planner::append_calibration(store.calibration_file(hash), samples);
-  if (config.plan || config.policy) return std::nullopt;
+  planner::reset_calibration(run.store.calibration_file(hash), hash);
+  planner::append_calibration(run.store.calibration_file(hash), samples);
+  if (run.config.plan || run.config.policy) return std::nullopt;
   planner::PlanFile file = planner::to_plan_file(outcome.step.prediction);
-  file.numerics_id = engine::numerics_id(predictor.job(), predictor.machine());
-  return store.save(file);
+  file.numerics_id = engine::numerics_id(run.job(), run.machine());
+  return run.store.save(file);
 }
 
 }  // namespace sluice::profiler

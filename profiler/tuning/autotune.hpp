@@ -9,7 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/search/remedies.hpp"
 #include "profiler/cupti/collector.hpp"
 #include "profiler/fits/calibration_fit.hpp"
@@ -52,15 +53,12 @@ struct TuneOutcome {
 };
 
 /// Tunes a run. Throws what the engine throws; Infeasible where no plan fits.
-[[nodiscard]] std::variant<TuneOutcome, planner::Infeasible> autotune(
-    const planner::RunPlanning& run, const TuneOptions& options);
+[[nodiscard]] std::variant<TuneOutcome, planner::Infeasible> autotune(const planner::Request& run,
+                                                                      const TuneOptions& options);
 
 /// Saves the calibration of this machine and the plan in the store that train, predict and plan
-/// read. Returns the plan file's path; none where `config` names the plan or its policy, since the
+/// read. Returns the plan file's path; none where the run names the plan or its policy, since the
 /// plan is then no answer to a run that names none.
-std::optional<std::filesystem::path> keep(const TuneOutcome& outcome,
-                                          const planner::RunConfig& config,
-                                          const planner::Predictor& predictor,
-                                          const planner::Store& store);
+std::optional<std::filesystem::path> keep(const TuneOutcome& outcome, const planner::Request& run);
 
 }  // namespace sluice::profiler

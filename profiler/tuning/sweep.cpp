@@ -42,11 +42,7 @@ constexpr std::array kFields = {
           },
           0},
     Field{"weight_buffers", Stall::weights, streams,
-          [](Plan& plan, std::int64_t value) {
-            plan.weight_buffers = value;
-            plan.prefetch_depth = value - 1;
-          },
-          1},
+          [](Plan& plan, std::int64_t value) { set_weight_buffers(plan, value); }, 1},
     Field{"gradient_buffers", Stall::gradient, planner::streams_gradient,
           [](Plan& plan, std::int64_t value) { plan.gradient_buffers = value; }, 1},
     Field{"activation_buffers", Stall::activation,
@@ -89,7 +85,7 @@ bool used_by(const Field& field, const Plan& plan) {
 
 class Sweep {
  public:
-  Sweep(const planner::RunPlanning& run, const TuneOutcome& tuned, const SweepOptions& options)
+  Sweep(const planner::Request& run, const TuneOutcome& tuned, const SweepOptions& options)
       : predictor_(run.predictor.job(), run.predictor.machine(), tuned.calibration,
                    run.predictor.residency()),
         base_(tuned.step.prediction.plan),
@@ -186,7 +182,7 @@ void conclude(SweepCurve& curve) {
   }
 }
 
-std::vector<SweepCurve> sweep(const planner::RunPlanning& run, const TuneOutcome& tuned,
+std::vector<SweepCurve> sweep(const planner::Request& run, const TuneOutcome& tuned,
                               const std::vector<std::string>& fields, const SweepOptions& options) {
   check(options.steps >= 3, "a burst has a step with neighbours");
   const Sweep each(run, tuned, options);

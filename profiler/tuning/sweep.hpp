@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/predictions/stalls.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/tuning/autotune.hpp"
 
 namespace sluice::profiler {
@@ -46,8 +46,7 @@ struct SweepOptions {
 /// the tuned calibration, and runs those that are valid for the job. A depth gets as many buffers
 /// as it needs, and a number of buffers the depth that uses them. The curve of a field that the
 /// plan does not use has no points.
-[[nodiscard]] std::vector<SweepCurve> sweep(const planner::RunPlanning& run,
-                                            const TuneOutcome& tuned,
+[[nodiscard]] std::vector<SweepCurve> sweep(const planner::Request& run, const TuneOutcome& tuned,
                                             const std::vector<std::string>& fields,
                                             const SweepOptions& options);
 

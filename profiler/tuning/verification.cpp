@@ -25,8 +25,7 @@ Plan streaming_plan(const planner::Job& job, const Plan& base, std::int64_t roun
   Plan plan = base;
   plan.rounds = rounds;
   plan.micro_batches_per_round = job.micro_batches() / rounds;
-  plan.weight_buffers = buffers;
-  plan.prefetch_depth = buffers - 1;
+  set_weight_buffers(plan, buffers);
   for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
     plan.units[unit] = planner::UnitPlan{.keep = base.units[unit].keep};
   }
@@ -43,7 +42,7 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
 
 class Verifier {
  public:
-  Verifier(const planner::RunPlanning& run, const TuneOutcome& tuned,
+  Verifier(const planner::Request& run, const TuneOutcome& tuned,
            const VerificationOptions& options)
       : run_(run), tuned_(tuned), options_(options), runs_(tuned.runs) {
     result_.calibration = tuned.calibration;
@@ -224,7 +223,7 @@ class Verifier {
     }
   }
 
-  const planner::RunPlanning& run_;
+  const planner::Request& run_;
   const TuneOutcome& tuned_;
   const VerificationOptions& options_;
   std::vector<MeasuredRun> runs_;
@@ -239,7 +238,7 @@ bool Verification::holds(double tolerance) const {
          std::abs(ratio_error()) <= tolerance;
 }
 
-Verification verify_prediction(const planner::RunPlanning& run, const TuneOutcome& tuned,
+Verification verify_prediction(const planner::Request& run, const TuneOutcome& tuned,
                                const VerificationOptions& options) {
   return Verifier(run, tuned, options).verify();
 }

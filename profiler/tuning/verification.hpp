@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "profiler/tuning/autotune.hpp"
 
 namespace sluice::profiler {
@@ -51,8 +51,7 @@ struct VerificationOptions {
 /// plan with one buffer; appends both predictions to the ledger; runs the two alternately; appends
 /// the measurements. Throws BadRequest where the job has fewer than three numbers of rounds to
 /// choose from.
-[[nodiscard]] Verification verify_prediction(const planner::RunPlanning& run,
-                                             const TuneOutcome& tuned,
+[[nodiscard]] Verification verify_prediction(const planner::Request& run, const TuneOutcome& tuned,
                                              const VerificationOptions& options);
 
 }  // namespace sluice::profiler

@@ -48,16 +48,17 @@ planner::PriceList prices_of(const std::optional<std::string>& file) {
 StepOutcome predict(const Words& words, std::optional<double> tokens,
                     const std::optional<std::string>& prices_file) {
   return interruptible([&](const std::stop_token& stop) {
-    const planner::RunConfig config = planner::parse_run(words).config;
+    const planner::RunArguments run = planner::parse_run(words);
+    const planner::RunConfig& config = run.config;
     const planner::PriceList prices = prices_of(prices_file);
-    auto outcome = planner::prediction_of(config, stop);
+    auto outcome = planner::prediction_of(config, run.policy, stop);
     if (const auto* lack = std::get_if<planner::Infeasible>(&outcome)) {
       return StepOutcome{to_json_text(*lack), nullptr, config.notes};
     }
-    auto& [run, step, remedies] = std::get<planner::RunPrediction>(outcome);
+    auto& [request, step, remedies] = std::get<planner::RunPrediction>(outcome);
     const planner::Prediction& prediction = step.prediction;
     std::string json =
-        to_json_text(prediction, remedies, run_needs(prediction, run.predictor, config),
+        to_json_text(prediction, remedies, run_needs(prediction, request.predictor, config),
                      money_of(prediction, config.machine, tokens, prices));
     const bool fits = prediction.fits;
     return StepOutcome{std::move(json),
@@ -70,7 +71,8 @@ StepOutcome plan(const Words& words, std::optional<double> effort, std::optional
                  const std::optional<std::string>& fronts, const std::optional<std::string>& free,
                  bool hide_link) {
   return interruptible([&](const std::stop_token& stop) {
-    planner::PlanRequest request{.config = planner::parse_run(words).config};
+    planner::RunArguments run = planner::parse_run(words);
+    planner::PlanRequest request{.config = std::move(run.config), .policy = std::move(run.policy)};
     request.effort = effort;
     if (seconds) request.seconds = Seconds(*seconds);
     request.hide_link = hide_link;
@@ -79,14 +81,14 @@ StepOutcome plan(const Words& words, std::optional<double> effort, std::optional
     if (free) request.free = planner::parse_free_sizes(*free);
     planner::PlannedRun planned = planner::plan_run(request);
     if (const auto* lack = std::get_if<planner::Infeasible>(&planned.outcome)) {
-      return StepOutcome{to_json_text(*lack), nullptr, planned.config.notes};
+      return StepOutcome{to_json_text(*lack), nullptr, planned.request.config.notes};
     }
     auto& report = std::get<planner::PlanReport>(planned.outcome);
     std::string json = to_json_text(report);
     return StepOutcome{
         std::move(json),
         std::make_shared<const planner::PredictedStep>(std::move(report.planned.best)),
-        planned.config.notes, true};
+        planned.request.config.notes, true};
   });
 }
 

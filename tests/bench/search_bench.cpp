@@ -11,7 +11,8 @@
 #include <vector>
 
 #include "planner/effort/search_effort.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
+#include "planner/search/remedies.hpp"
 #include "sim/units_text.hpp"
 
 namespace {
@@ -67,14 +68,12 @@ void report(const Case& each, const Budget& budget) {
   config.batch_size = 16;
   if (each.host != nullptr) set_path(config, "limits.host", each.host);
   if (each.hbm != nullptr) set_path(config, "limits.hbm", each.hbm);
-  RunPlanning run = planning_of(config);
+  Request run = resolve(config);
   run.search.threads = 2;
   const auto start = std::chrono::steady_clock::now();
   if (budget.seconds) {
-    const std::chrono::duration<double> part(kSearchPart * budget.amount);
     run.search.effort = search_effort(1e6, "effort");
-    run.search.until =
-        start + std::chrono::duration_cast<std::chrono::steady_clock::duration>(part);
+    run.search.until = Deadline::in(sluice::Seconds(kSearchPart * budget.amount));
   } else {
     run.search.effort = search_effort(budget.amount, "effort");
   }

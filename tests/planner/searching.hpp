@@ -7,7 +7,7 @@
 #include <variant>
 
 #include "planner/effort/search_settings.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/search/search.hpp"
 #include "tests/planner/round_machine.hpp"
 
@@ -34,7 +34,7 @@ inline RunConfig run_of(const char* model, const char* machine, std::int64_t seq
 }
 
 /// The run's plan, searched with little effort.
-inline Planned planned_quickly(const RunPlanning& run, const Pins& pins) {
+inline Planned planned_quickly(const Request& run, const Pins& pins) {
   return planned(run.predictor, {.pins = pins, .effort = kQuickEffort, .threads = 2});
 }
 

@@ -67,8 +67,7 @@ inline planner::MachineProfile small_machine() {
 inline planner::Plan small_plan(const planner::Job& job, std::int64_t rounds,
                                 std::int64_t weight_buffers) {
   planner::Plan plan = planner::uniform_plan(job, planner::UnitPlan{}, rounds);
-  plan.weight_buffers = weight_buffers;
-  plan.prefetch_depth = weight_buffers - 1;
+  set_weight_buffers(plan, weight_buffers);
   return plan;
 }
 

@@ -8,7 +8,7 @@
 #include "planner/costs/profile_rates.hpp"
 #include "planner/layout/laid_out.hpp"
 #include "planner/predictions/ceilings.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"
 

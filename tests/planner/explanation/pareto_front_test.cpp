@@ -5,7 +5,7 @@
 #include "planner/effort/search_settings.hpp"
 #include "planner/explanation/batch_that_hides_link.hpp"
 #include "planner/explanation/free_sizes.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/requests/run_step.hpp"
 #include "tests/planner/refusal.hpp"
 
@@ -33,7 +33,7 @@ void expect_front(const RunConfig& run, FrontAxis axis, const std::vector<FrontP
     own.batch_size = point.batch_size;
     own.limits.hbm = point.hbm;
     own.limits.host = point.host;
-    const Prediction p = planning_of(own, no_store()).predictor.predict(point.plan).prediction;
+    const Prediction p = resolve(own, no_store()).predictor.predict(point.plan).prediction;
     EXPECT_TRUE(p.fits);
     EXPECT_EQ(p.step, point.step);
     EXPECT_EQ(p.plan_hash, point.plan_hash);
@@ -54,23 +54,23 @@ void expect_front(const RunConfig& run, FrontAxis axis, const std::vector<FrontP
 
 TEST(ParetoFront, PointsAlongDeviceMemoryArePredictionsThatNoneBeats) {
   const RunConfig run = streaming_run();
-  const ParetoFront front = pareto_front(run, FrontAxis::hbm, {}, {}, no_store());
+  const ParetoFront front = pareto_front(resolve(run, no_store()), FrontAxis::hbm, {}, {});
   ASSERT_GE(front.points.size(), 3u);
   expect_front(run, FrontAxis::hbm, front.points);
   // The front's least memory is the least that any plan needs: with less nothing fits.
   RunConfig less = run;
   less.limits.hbm = front.points.front().hbm - Bytes(1 << 20);
-  EXPECT_FALSE(step_of_run(less, kCompareEffort, no_store()).has_value());
+  EXPECT_FALSE(step_of(resolve(less, no_store())).has_value());
 }
 
 TEST(ParetoFront, PointsAlongHostMemoryAndTokensArePredictionsThatNoneBeats) {
   RunConfig run = streaming_run();
   run.residency = Residency::automatic;
-  const ParetoFront host = pareto_front(run, FrontAxis::host, {}, {}, no_store());
+  const ParetoFront host = pareto_front(resolve(run, no_store()), FrontAxis::host, {}, {});
   ASSERT_GE(host.points.size(), 1u);
   expect_front(run, FrontAxis::host, host.points);
   run.residency = Residency::host;
-  const ParetoFront tokens = pareto_front(run, FrontAxis::tokens, {}, {}, no_store());
+  const ParetoFront tokens = pareto_front(resolve(run, no_store()), FrontAxis::tokens, {}, {});
   ASSERT_GE(tokens.points.size(), 2u);
   EXPECT_LE(tokens.points.back().batch_size, 4 * run.batch_size);
   expect_front(run, FrontAxis::tokens, tokens.points);
@@ -78,17 +78,17 @@ TEST(ParetoFront, PointsAlongHostMemoryAndTokensArePredictionsThatNoneBeats) {
 
 TEST(ParetoFront, AKnownPlanThatIsFasterIsOnIt) {
   const RunConfig run = streaming_run();
-  const auto best = step_of_run(run, kUsualEffort, no_store());
+  const auto best = step_of(resolve(run, no_store()), kUsualEffort);
   ASSERT_TRUE(best.has_value());
   const ParetoFront front =
-      pareto_front(run, FrontAxis::hbm, {best->prediction.plan}, {}, no_store());
+      pareto_front(resolve(run, no_store()), FrontAxis::hbm, {best->prediction.plan}, {});
   EXPECT_LE(front.points.back().step, best->prediction.step);
 }
 
 TEST(HideLink, TheBatchBeforeIsExposedAndTheBatchItselfIsNot) {
   RunConfig run = streaming_run();
   run.machine_overrides = {{"h2d", "0.02x"}, {"d2h", "0.02x"}};
-  const HiddenLink link = batch_that_hides_link(run, {}, no_store());
+  const HiddenLink link = batch_that_hides_link(resolve(run, no_store()), {});
   ASSERT_TRUE(link.hidden.has_value());
   ASSERT_TRUE(link.exposed.has_value());
   EXPECT_EQ(link.hidden->batch_size, link.exposed->batch_size + run.micro_batch);
@@ -97,7 +97,7 @@ TEST(HideLink, TheBatchBeforeIsExposedAndTheBatchItselfIsNot) {
   for (const BatchPoint* point : {&*link.hidden, &*link.exposed}) {
     RunConfig own = run;
     own.batch_size = point->batch_size;
-    const Prediction p = step_of_run(own, kCompareEffort, no_store())->prediction;
+    const Prediction p = step_of(resolve(own, no_store()))->prediction;
     EXPECT_EQ(p.step, point->step);
     const Duration waits =
         p.stalls.at(Stall::weights) + p.stalls.at(Stall::gradient) + p.stalls.at(Stall::activation);
@@ -111,7 +111,8 @@ TEST(HideLink, WhereNoBatchDoesItSaysWhatTheLargestWaitsFor) {
   run.seq_len = 32;
   run.loss_chunk = 32;
   run.machine_overrides = {{"h2d", "0.00001x"}, {"d2h", "0.00001x"}};
-  const HiddenLink link = batch_that_hides_link(run, {.most_micro_batches = 8}, no_store());
+  const HiddenLink link =
+      batch_that_hides_link(resolve(run, no_store()), {.most_micro_batches = 8});
   EXPECT_FALSE(link.hidden.has_value());
   ASSERT_TRUE(link.largest.has_value());
   EXPECT_EQ(link.largest->batch_size, 8 * run.micro_batch);
@@ -121,19 +122,19 @@ TEST(HideLink, WhereNoBatchDoesItSaysWhatTheLargestWaitsFor) {
 TEST(HideLink, TheBatchBoundByComputeIsTheLeast) {
   RunConfig run = streaming_run();
   run.machine_overrides = {{"h2d", "0.02x"}, {"d2h", "0.02x"}};
-  const auto batch = batch_bound_by_compute(run, no_store());
+  const auto batch = batch_bound_by_compute(resolve(run, no_store()));
   ASSERT_TRUE(batch.has_value());
   ASSERT_GT(*batch, 1);
   run.batch_size = *batch;
-  EXPECT_EQ(planning_of(run, no_store()).predictor.bound().by, BoundBy::compute);
+  EXPECT_EQ(resolve(run, no_store()).predictor.bound().by, BoundBy::compute);
   run.batch_size = *batch - 1;
-  EXPECT_NE(planning_of(run, no_store()).predictor.bound().by, BoundBy::compute);
+  EXPECT_NE(resolve(run, no_store()).predictor.bound().by, BoundBy::compute);
 }
 
 TEST(FreeSizes, TheChosenSizesAreTheFastestTried) {
   RunConfig run = streaming_run();
   const ChosenSizes chosen =
-      choose_sizes(run, {.micro_batch = true, .loss_chunk = true}, {}, no_store());
+      choose_sizes(resolve(run, no_store()), {.micro_batch = true, .loss_chunk = true}, {});
   ASSERT_FALSE(chosen.trials.empty());
   std::optional<Duration> least;
   bool all_divide = true;
@@ -142,7 +143,7 @@ TEST(FreeSizes, TheChosenSizesAreTheFastestTried) {
     if (trial.step && (!least || *trial.step < *least)) least = trial.step;
   }
   EXPECT_TRUE(all_divide);
-  const auto step = step_of_run(chosen.config, kCompareEffort, no_store());
+  const auto step = step_of(resolve(chosen.config, no_store()));
   ASSERT_TRUE(step && least);
   // Sizes change only for at least 0.5 % of the step.
   EXPECT_GE(to_seconds(*least), 0.995 * to_seconds(step->prediction.step));
@@ -154,7 +155,7 @@ TEST(FreeSizes, TheChosenSizesAreTheFastestTried) {
 TEST(FreeSizes, WhatIsNotFreeStays) {
   RunConfig run = streaming_run();
   run.loss_chunk = 128;
-  const ChosenSizes chosen = choose_sizes(run, {.micro_batch = true}, {}, no_store());
+  const ChosenSizes chosen = choose_sizes(resolve(run, no_store()), {.micro_batch = true}, {});
   EXPECT_EQ(chosen.config.loss_chunk, 128);
   for (const SizeTrial& trial : chosen.trials) EXPECT_EQ(trial.loss_chunk, 128);
   EXPECT_NE(describe_choice(run, run).find("as they were"), std::string::npos);

@@ -97,7 +97,7 @@ TEST(PlanExplanation, TheNextBottleneckHelpsOnceTheFirstIsRelieved) {
 TEST(PlanExplanation, OnceTimeIsOverRatesAreCoarseAndSearchesAreLeftOut) {
   const Explained made(0.3);
   SearchSettings late = made.settings();
-  late.until = std::chrono::steady_clock::now();
+  late.until = Deadline::in(Seconds(0));
   const PlanExplanation hurried =
       explain(made.step(), made.predictor(), {}, late, Replan::where_it_helps);
   ASSERT_EQ(hurried.reliefs.size(), resources_of(made.step().prediction.plan).size());

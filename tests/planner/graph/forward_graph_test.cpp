@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "planner/layout/layout.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/search/forward_search.hpp"
 
 namespace sluice::planner {
@@ -27,7 +27,7 @@ Bytes bytes_of_part(const Memory& memory, Tier tier, const std::string& name) {
 }
 
 struct ForwardCase {
-  RunPlanning planning;
+  Request planning;
   Job job;
   ForwardGoal goal;
   [[nodiscard]] ForwardRequest request() const {
@@ -36,7 +36,7 @@ struct ForwardCase {
 };
 
 ForwardCase small_case(ForwardGoal goal) {
-  RunPlanning planning = planning_of(small_run());
+  Request planning = resolve(small_run());
   Job job = planning.predictor.job();
   if (goal == ForwardGoal::next_token) {
     job.batch_size = 1;

@@ -222,7 +222,7 @@ TEST(StepGraph, GradientsThatWaitNowherePassThroughSlots) {
         << unit;
   }
   // In several rounds it waits for the next, and has memory of its own.
-  EXPECT_FALSE(passes_gradient(uniform_plan(job, passes, 2), passes));
+  EXPECT_FALSE(passes_gradient(2, passes));
 }
 
 TEST(Layout, HoldsForRandomPlans) {

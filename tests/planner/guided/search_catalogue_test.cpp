@@ -17,7 +17,7 @@ using test::run_of;
 /// Optimality gap of the run without clipping, after a search of eight quick efforts.
 double unclipped_gap(RunConfig config) {
   config.optimizer.clip.reset();
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   return planned(run.predictor, {.pins = run.search.pins, .effort = 8 * kQuickEffort, .threads = 2})
       .optimality_gap;
 }
@@ -27,7 +27,7 @@ double unclipped_gap(RunConfig config) {
 TEST(SearchOfTheCatalogue, FindsAPlanOfOneRoundWhereHostMemoryIsNearlyFull) {
   RunConfig config = run_of("qwen2.5-7b", "h200", 1024, 32);
   config.limits.hbm = Bytes(12ll << 30);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   const Planned found = planned_quickly(run, run.search.pins);
   EXPECT_EQ(found.best.prediction.plan.rounds, 1);
   // 1.65 where records and gradients were thought to need the host at the same time.
@@ -40,7 +40,7 @@ TEST(SearchOfTheCatalogue, PlansOfTiedHeadsAreFoundAtEveryNumberOfRounds) {
   RunConfig config = run_of("qwen2.5-1.5b", "rtx-4090", 1024, 16);
   config.micro_batch = 4;
   config.residency = Residency::host;
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   ASSERT_TRUE(run.predictor.job().model.tied_head);
   const Pins one_round = [&run](Plan& plan) {
     if (run.search.pins) run.search.pins(plan);
@@ -57,15 +57,14 @@ TEST(SearchOfTheCatalogue, LongSequencesOfTiedHeadsFit) {
   for (const std::int64_t seq_len : {262'144, 524'288}) {
     RunConfig config = run_of("qwen2.5-1.5b", "h200", seq_len, 1);
     config.limits.host = Bytes(110ll << 30);
-    const RunPlanning run = planning_of(config, Store("no-such-store"));
+    const Request run = resolve(config, Store("no-such-store"));
     EXPECT_LT(planned_quickly(run, run.search.pins).optimality_gap, 0.02) << seq_len;
   }
 }
 
 /// Plans that would be fastest but for a little memory are changed until they fit.
 TEST(SearchOfTheCatalogue, WhatLacksALittleMemoryIsMadeToFit) {
-  const RunPlanning run =
-      planning_of(run_of("qwen2.5-7b", "gh200", 4096, 16), Store("no-such-store"));
+  const Request run = resolve(run_of("qwen2.5-7b", "gh200", 4096, 16), Store("no-such-store"));
   const Planned found = planned_quickly(run, run.search.pins);
   EXPECT_LT(found.optimality_gap, 0.004);
 }
@@ -91,7 +90,7 @@ TEST(SearchOfTheCatalogue, TriesSeveralLeanPlansWhereBothMemoriesAreNearlyFull) 
   RunConfig config = run_of("qwen3-1.7b", "rtx-a5000", 256, 32);
   config.limits.hbm = Bytes(9653ll << 20);
   config.limits.host = Bytes(20550ll << 20);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   const auto found = search(run.predictor, {.pins = run.search.pins, .effort = kQuickEffort / 4});
   ASSERT_TRUE(std::holds_alternative<Planned>(found));
   EXPECT_LT(to_seconds(std::get<Planned>(found).best.prediction.step), Seconds(6));
@@ -103,7 +102,7 @@ TEST(SearchOfTheCatalogue, LittleMemoryOnTheDeviceIsNoSlowerByMuchThanLess) {
   for (const std::int64_t gib : {8, 9, 11}) {
     RunConfig config = run_of("qwen2.5-7b", "h200", 4096, 16);
     config.limits.hbm = Bytes(gib << 30);
-    const RunPlanning run = planning_of(config, Store("no-such-store"));
+    const Request run = resolve(config, Store("no-such-store"));
     const Planned found = planned(run.predictor, {.pins = run.search.pins, .threads = 2});
     const Seconds step = to_seconds(found.best.prediction.step);
     EXPECT_LT(step, Seconds(6)) << gib;
@@ -117,15 +116,14 @@ TEST(SearchOfTheCatalogue, LittleMemoryOnTheDeviceIsNoSlowerByMuchThanLess) {
 TEST(SearchOfTheCatalogue, StagedEmbeddingsHaveNoPlaceInLittleMemory) {
   RunConfig config = run_of("qwen2.5-7b", "h200", 4096, 16);
   config.limits.hbm = Bytes(12ll << 30);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   const Planned found = planned(run.predictor, {.pins = run.search.pins, .threads = 2});
   EXPECT_LT(found.optimality_gap, 0.026);
 }
 
 /// Slots on the host for gradients that wait on the device take memory that state was to have.
 TEST(SearchOfTheCatalogue, MakesRoomOnTheHostForGradientsOnTheirWay) {
-  const RunPlanning run =
-      planning_of(run_of("qwen2.5-14b", "h200", 4096, 16), Store("no-such-store"));
+  const Request run = resolve(run_of("qwen2.5-14b", "h200", 4096, 16), Store("no-such-store"));
   const Planned found = planned_quickly(run, [](Plan& plan) {
     plan.rounds = 1;
     plan.micro_batches_per_round = 16;
@@ -140,7 +138,7 @@ TEST(SearchOfTheCatalogue, GivesGradientsOfManyRoundsAThirdSlot) {
   RunConfig config = run_of("llama-3.1-405b", "h200-64c", 1024, 128);
   config.micro_batch = 4;
   config.limits.host = Bytes(8ll << 40);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   const Planned found =
       planned(run.predictor, {.pins = run.search.pins, .effort = kUsualEffort / 2, .threads = 2});
   EXPECT_LT(found.optimality_gap, 0.01);
@@ -154,7 +152,7 @@ TEST(SearchOfTheCatalogue, RecordsLeaveEvenly) {
   config.residency = Residency::host;
   config.limits.hbm = Bytes(32ll << 30);
   config.limits.host = Bytes(110ll << 30);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   const Planned found = planned(run.predictor, {.pins = run.search.pins, .threads = 2});
   EXPECT_LT(to_seconds(found.best.prediction.step), Seconds(0.86));
 }
@@ -164,7 +162,7 @@ TEST(SearchOfTheCatalogue, RecordsLeaveEvenly) {
 TEST(SearchOfTheCatalogue, GradientsOfOneRoundTakeThePlaceOfItsRecords) {
   RunConfig config = run_of("llama-3.1-70b", "a100-80-sxm", 4096, 16);
   config.limits.host = Bytes(1ll << 40);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   const Planned found = planned(run.predictor, {.pins = run.search.pins, .threads = 2});
   EXPECT_EQ(found.best.prediction.plan.rounds, 1);
   EXPECT_LT(found.optimality_gap, 0.06);
@@ -172,8 +170,7 @@ TEST(SearchOfTheCatalogue, GradientsOfOneRoundTakeThePlaceOfItsRecords) {
 
 /// No single move improves the plan, but several together do.
 TEST(SearchOfTheCatalogue, GoesOnFromAFewMovesAway) {
-  const RunPlanning run =
-      planning_of(run_of("llama-3.1-8b", "h100-sxm", 1024, 32), Store("no-such-store"));
+  const Request run = resolve(run_of("llama-3.1-8b", "h100-sxm", 1024, 32), Store("no-such-store"));
   const auto gap = [&](std::int64_t times) {
     return planned(run.predictor,
                    {.pins = run.search.pins, .effort = times * kUsualEffort, .threads = 2})

@@ -222,5 +222,18 @@ TEST(PlanFile, NamesTheFieldThatIsWrong) {
   EXPECT_REFUSED(parse("{"), "p.json: line 1");
 }
 
+TEST(Plan, LoadsRunAheadInAllWeightBuffersButOne) {
+  Plan plan = uniform_plan(small_job(), {}, 1);
+  set_weight_buffers(plan, 3);
+  EXPECT_EQ(plan.weight_buffers, 3);
+  EXPECT_EQ(plan.prefetch_depth, 2);
+  plan.weight_buffers = 1;
+  limit_prefetch(plan);
+  EXPECT_EQ(plan.prefetch_depth, 0);
+  plan.weight_buffers = 4;
+  limit_prefetch(plan);
+  EXPECT_EQ(plan.prefetch_depth, 0);
+}
+
 }  // namespace
 }  // namespace sluice::planner

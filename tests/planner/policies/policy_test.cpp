@@ -13,7 +13,7 @@
 #include "planner/policies/ml_dataflow.hpp"
 #include "planner/policies/policy_file.hpp"
 #include "planner/policies/run_job.hpp"
-#include "planner/requests/run_planning.hpp"
+#include "planner/requests/request.hpp"
 #include "planner/runs/run_machine.hpp"
 #include "sim/error.hpp"
 #include "tests/planner/refusal.hpp"
@@ -29,6 +29,10 @@ RunConfig run_of(const std::string& policy, const std::string& model = "bytes-2m
   run.batch_size = 8;
   run.policy = policy;
   return run;
+}
+
+GivenPlan policy_plan(const RunConfig& run, const Job& job) {
+  return policy_plan(run, Policy(run), job, to_machine(run));
 }
 
 /// A run of 8 B parameters in 32 layers, with chunks of 16 sequences and two rounds of two chunks:
@@ -56,7 +60,7 @@ std::int64_t host_peak(StateType state) {
   RunConfig run = run_of("zero-infinity");
   run.optimizer.state = state;
   const Predictor predictor(to_job(run), to_machine(run), {});
-  const PolicyPlan made = policy_plan(run, predictor.job());
+  const GivenPlan made = policy_plan(run, predictor.job());
   return at(predictor.predict(made.plan).prediction.memory, Tier::host).peak.count();
 }
 
@@ -65,7 +69,7 @@ TEST(Policy, EveryNamedOneYieldsAPlanThatIsValidAndPredicted) {
     RunConfig run = run_of(name);
     if (name == "ml_dataflow") run.policy_overrides["chunk_size"] = "64";
     const Job job = to_job(run);
-    const PolicyPlan made = policy_plan(run, job);
+    const GivenPlan made = policy_plan(run, job);
     EXPECT_NO_THROW(validate(made.plan, job)) << name;
     EXPECT_FALSE(policy_summary(name).empty()) << name;
     const Predictor predictor(job, to_machine(run), {});
@@ -180,14 +184,14 @@ TEST(MlDataflow, RefusesRecordsThatDoNotAddUpAndUnknownColumns) {
 TEST(MlDataflow, RecordsThatTheColumnsLeaveOpenFillTheMemory) {
   RunConfig run = columns_run(0, 0, 0);
   run.policy_overrides = {{"dev_mem_gb", "40"}, {"host_mem_gb", "200"}};
-  const PolicyPlan made = policy_plan(run, to_job(run));
-  ASSERT_TRUE(made.memory);
-  EXPECT_TRUE(at(*made.memory, Tier::hbm).fits());
-  EXPECT_TRUE(at(*made.memory, Tier::host).fits());
+  const GivenPlan made = policy_plan(run, to_job(run));
+  ASSERT_TRUE(made.policy_memory);
+  EXPECT_TRUE(at(*made.policy_memory, Tier::hbm).fits());
+  EXPECT_TRUE(at(*made.policy_memory, Tier::host).fits());
   run.policy_overrides["dev_mem_gb"] = "60";
   EXPECT_GT(policy_plan(run, to_job(run)).plan.activation_buffers, made.plan.activation_buffers);
   run.policy_overrides["dev_mem_gb"] = "4";  // Embedding and head with their state take 8.4 GB.
-  EXPECT_FALSE(at(*policy_plan(run, to_job(run)).memory, Tier::hbm).fits());
+  EXPECT_FALSE(at(*policy_plan(run, to_job(run)).policy_memory, Tier::hbm).fits());
 }
 
 TEST(StateType, SaysTheBytesOfAParameter) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -285,8 +286,7 @@ TEST(PlanRelaxation, PinnedWeightsThatStayInTheRingAreNotBelowTheBound) {
   };
   Plan plan = uniform_plan(predictor.job(), {}, 2);
   stream(plan);
-  plan.weight_buffers = predictor.job().model.layers;
-  plan.prefetch_depth = plan.weight_buffers - 1;
+  set_weight_buffers(plan, predictor.job().model.layers);
   const PlanRelaxation relaxation(predictor, stream);
   RelaxedNode node;
   node.rounds = 2;

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "planner/effort/interruption.hpp"
 #include "planner/effort/search_settings.hpp"
 #include "tests/planner/round_machine.hpp"
@@ -69,7 +67,7 @@ TEST(Remedies, ShortHostMemoryIsNamed) {
 /// need 221 GiB there, and were once said to be the leanest.
 TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
   RunConfig config = run_of("qwen2.5-14b", "rtx-4090", 4096, 16);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   std::vector<Remedy> remedies[2];
   for (const std::int64_t effort : {kQuickEffort / 4, kQuickEffort}) {
     SearchSettings settings = run.search;
@@ -81,7 +79,7 @@ TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
     const Bytes needed = at(infeasible->memory, Tier::host).peak;
     EXPECT_LT(needed, Bytes(213ll << 30));
     config.limits.host = Bytes((needed.count() >> 20) + 1) * (1 << 20);
-    const RunPlanning enough = planning_of(config, Store("no-such-store"));
+    const Request enough = resolve(config, Store("no-such-store"));
     EXPECT_TRUE(std::holds_alternative<Planned>(
         search(enough.predictor, {.pins = enough.search.pins, .effort = kQuickEffort})));
     remedies[effort == kQuickEffort ? 1 : 0] = infeasible->remedies;
@@ -95,7 +93,7 @@ TEST(Remedies, WhatLacksIsOfThePlanThatNeedsLeast) {
 
 TEST(Remedies, AreOneOnceItIsLateAndNoneOnceAskedToStop) {
   const RunConfig config = run_of("qwen2.5-14b", "rtx-4090", 4096, 16);
-  const RunPlanning run = planning_of(config, Store("no-such-store"));
+  const Request run = resolve(config, Store("no-such-store"));
   SearchSettings settings = run.search;
   settings.effort = kQuickEffort / 4;
   const auto found = search(run.predictor, settings);
@@ -103,7 +101,7 @@ TEST(Remedies, AreOneOnceItIsLateAndNoneOnceAskedToStop) {
   ASSERT_NE(infeasible, nullptr);
   EXPECT_GT(remedies_for(run.predictor, *infeasible, {}, settings).size(), 1u);
 
-  settings.until = std::chrono::steady_clock::now();
+  settings.until = Deadline::in(Seconds(0));
   const auto late = remedies_for(run.predictor, *infeasible, {}, settings);
   ASSERT_EQ(late.size(), 1u);
   EXPECT_TRUE(late.front().setting.starts_with("--host"));

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
-
 #include "planner/effort/search_settings.hpp"
 #include "planner/plans/random_plan.hpp"
 #include "tests/planner/round_machine.hpp"
@@ -52,7 +50,7 @@ TEST(Search, ATimeThatIsOverStillLeavesAPlanAndAnHonestGap) {
   const Predictor predictor(job, round_machine(), {});
   SearchSettings late = quick();
   late.effort = std::int64_t{1} << 60;
-  late.until = std::chrono::steady_clock::now();
+  late.until = Deadline::in(Seconds(0));
   const Planned found = planned(predictor, late);
   EXPECT_TRUE(found.best.prediction.fits);
   const Seconds step = to_seconds(found.best.prediction.step);
@@ -76,7 +74,7 @@ TEST(Search, ASmallSpaceCutShortByTimeHasAGap) {
   EXPECT_EQ(best.optimality_gap, 0);
   EXPECT_GT(best.relaxed_bound, Seconds(0));
   EXPECT_LE(best.relaxed_bound, best.bound);
-  whole.until = std::chrono::steady_clock::now();
+  whole.until = Deadline::in(Seconds(0));
   const Planned early = planned(predictor, whole);
   EXPECT_LE(early.bound, best.bound);
   EXPECT_LE(early.simulated, best.simulated);

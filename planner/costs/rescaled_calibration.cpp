@@ -1,14 +1,9 @@
-#include "planner/requests/run_planning.hpp"
+#include "planner/costs/rescaled_calibration.hpp"
 
 #include <algorithm>
 #include <string_view>
 
-#include "planner/effort/search_settings.hpp"
-#include "planner/plans/plan_overrides.hpp"
-#include "planner/policies/policy.hpp"
-#include "planner/policies/run_job.hpp"
-#include "planner/runs/run_machine.hpp"
-#include "sim/error.hpp"
+#include "planner/costs/cost_model.hpp"
 
 namespace sluice::planner {
 namespace {
@@ -28,8 +23,8 @@ double slower_update(const MachineProfile& before, const MachineProfile& after) 
   return slower(before.update.rbegin()->second, after.update.rbegin()->second);
 }
 
-/// Of what an interference sample or a launch delay is `from`: the bytes/s that copies pass on
-/// `changed` over those on `measured`, at most 1; 1 where it is not copies.
+/// The bytes/s that copies pass on `changed` over those on `measured`, at most 1, where copies are
+/// what an interference sample or a launch delay comes `from`; else 1.
 double copies_share(std::string_view from, const MachineProfile& measured,
                     const MachineProfile& changed) {
   const auto slowed_by = [&](std::string_view lane) { return from.starts_with(lane); };
@@ -40,22 +35,15 @@ double copies_share(std::string_view from, const MachineProfile& measured,
 
 }  // namespace
 
-ResolvedMachine as_probed(RunConfig config) {
-  config.machine_overrides.clear();
-  config.limits.link.reset();
-  config.limits.pinned.reset();
-  return to_machine(config);
-}
-
 Calibration rescaled(const Calibration& calibration, const MachineProfile& measured,
                      const MachineProfile& changed) {
   Calibration result = calibration;
   for (auto& [key, sample] : result) {
     const std::string_view name = key.name;
     double factor = 1;
-    // Of the device's clocks, and of its queues.
+    // The device's clocks and queues stay as they are.
     if (name.starts_with("boost/") || name.starts_with("hand_off/")) continue;
-    // What copies take of others is in proportion to the bytes that pass.
+    // Copies slow other lanes in proportion to the bytes that pass.
     if (name.starts_with("launch_delay/")) {
       factor = copies_share(name.substr(name.find('/') + 1), measured, changed);
     } else if (name.starts_with("interference/")) {
@@ -86,38 +74,6 @@ Calibration rescaled(const Calibration& calibration, const MachineProfile& measu
     sample.deviation *= scale;
   }
   return result;
-}
-
-RunPlanning planning_of(const RunConfig& config, const Store& store) {
-  const Job job = to_job(config);
-  ResolvedMachine machine = to_machine(config);
-  Calibration calibration = store.calibration(machine.calibration_hash);
-  if (!calibration.empty()) {
-    calibration = rescaled(calibration, as_probed(config).profile, machine.profile);
-  }
-  SearchSettings settings;
-  settings.pins = [config, job](Plan& plan) {
-    apply_plan_overrides(plan, job, config.plan_overrides, config.threads);
-  };
-  return {Predictor(job, std::move(machine), calibration, config.residency, config.terms),
-          calibration, settings};
-}
-
-Predictor with_terms(const RunPlanning& run, const CostSwitches& terms) {
-  const Predictor& all = run.predictor;
-  return {all.job(), all.machine(), run.calibration, all.residency(), terms};
-}
-
-std::optional<Plan> given_plan(const RunConfig& config, const Job& job) {
-  if (!config.plan) {
-    return config.policy ? std::optional(policy_plan(config, job).plan) : std::nullopt;
-  }
-  const PlanFile file = read_plan_file(*config.plan);
-  check_plan_for(file, job);
-  Plan plan = file.plan;
-  apply_plan_overrides(plan, job, config.plan_overrides, config.threads);
-  validate(plan, job);
-  return plan;
 }
 
 }  // namespace sluice::planner

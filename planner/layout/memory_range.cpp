@@ -1,0 +1,111 @@
+#include "planner/layout/memory_range.hpp"
+
+#include <algorithm>
+
+#include "planner/graph/staged_state.hpp"
+#include "planner/graph/unit_memory.hpp"
+#include "planner/layout/memory.hpp"
+
+namespace sluice::planner {
+
+struct MemoryRanges::Sums {
+  Bytes resident{0}, host{0};
+  Bytes records{0}, host_records{0};  ///< Records of one round, by where they are kept.
+  Bytes rebuilt{0};                   ///< The largest part of a block's record that is rebuilt.
+  Bytes weight_slot{0}, gradient_slot{0}, record_slot{0};
+  Bytes transient{0};  ///< Streamed weights and gradients of embedding and head.
+  Bytes waiting{0}, largest_waiting{0}, host_gradients{0};
+  Bytes staged{0};          ///< All staged state.
+  Bytes staged_apart{0};    ///< Staged state that does not take the place of a record.
+  Bytes stage{0};           ///< Size of a host slot for gradients of CPU updates.
+  std::int64_t stages = 0;  ///< Number of units whose gradients use these slots.
+  bool in_order = true;     ///< Whether these units are updated in the order of the slots.
+};
+
+MemoryRanges::MemoryRanges(const Job& job, const ResolvedMachine& machine)
+    : job_(&job),
+      machine_(&machine),
+      record_(block_record(job)),
+      workspace_(workspace_bytes(job, machine.profile.device)) {
+  for (std::size_t unit = 0; unit < unit_count(job.model); ++unit) {
+    const bool repeated = unit_at(job.model, unit).kind == UnitKind::block && unit > 1;
+    parameters_.push_back(repeated ? parameters_[1] : unit_padded_size(job.model, unit));
+  }
+}
+
+MemoryRanges::Sums MemoryRanges::sums(const Plan& plan) const {
+  Sums sum;
+  // Without clipping an update may be over before the next gradient is stored.
+  sum.in_order = job_->optimizer.clip.has_value();
+  When staged_when = When::after;
+  for (const StagedLoad& load : staged_loads(*job_, plan)) {
+    const Bytes bytes = staged_bytes(plan.units[load.unit], *job_, parameters_[load.unit]);
+    sum.staged += bytes;
+    if (!load.takes_record_of) sum.staged_apart += bytes;
+  }
+  const std::size_t head = plan.units.size() - 1;
+  for (std::size_t unit = 0; unit <= head; ++unit) {
+    const UnitPlan& choice = plan.units[unit];
+    const UnitMemory memory = unit_memory(*job_, choice, plan.rounds, parameters_[unit]);
+    const bool block = unit > 0 && unit < head;
+    sum.resident += memory.resident;
+    sum.host += memory.host_state;
+    sum.host_gradients += memory.host_gradient;
+    sum.waiting += memory.waiting_gradient;
+    sum.largest_waiting = std::max(sum.largest_waiting, memory.waiting_gradient);
+    if (memory.gradient_stage > Bytes(0)) {
+      sum.stage = std::max(sum.stage, memory.gradient_stage);
+      // Where updates run in another order than that of their slots, the first gradient of a slot
+      // may wait for others.
+      sum.in_order = sum.in_order && (sum.stages == 0 || choice.when == staged_when);
+      staged_when = choice.when;
+      ++sum.stages;
+    }
+    if (!block) {
+      // One slot for the gradients of embedding and head together.
+      sum.transient += memory.streamed + Bytes(memory.passing_gradient.count() / 2);
+      continue;
+    }
+    sum.weight_slot = std::max(sum.weight_slot, memory.streamed);
+    sum.gradient_slot = std::max(sum.gradient_slot, memory.passing_gradient);
+    const Bytes kept = record_.kept(choice.keep);
+    sum.rebuilt = std::max(sum.rebuilt, record_.all_bytes - kept);
+    if (choice.keep_tier == Tier::host) {
+      sum.host_records += kept * plan.micro_batches_per_round;
+      sum.record_slot = std::max(sum.record_slot, kept);
+    } else {
+      sum.records += kept * plan.micro_batches_per_round;
+    }
+  }
+  return sum;
+}
+
+MemoryRange MemoryRanges::of(const Plan& plan) const {
+  const Sums sum = sums(plan);
+  const bool one_round = plan.rounds == 1;
+  const Bytes streams = stream_bytes(*job_) * plan.micro_batches_per_round;
+  const Bytes always = sum.resident + outside_arena_bytes(*job_, machine_->profile) + workspace_;
+  // When the forward pass of a round ends, all its records are there, and the gradients of earlier
+  // rounds; when the norm is known, all staged state and every gradient that waits for it.
+  const Bytes at_forward = sum.records + streams + (one_round ? Bytes(0) : sum.waiting);
+  const Bytes in_records = sum.staged - sum.staged_apart + (one_round ? sum.waiting : Bytes(0));
+  const Bytes beside_records =
+      std::max(in_records - sum.records, one_round ? sum.largest_waiting : Bytes(0));
+  const Bytes rings =
+      sum.weight_slot * plan.weight_buffers + sum.gradient_slot * plan.gradient_buffers +
+      sum.record_slot * plan.activation_buffers + sum.transient +
+      streams * (sum.host_records > Bytes(0) ? plan.stream_buffers : kFewestStreams);
+  // Gradients of a single round come as its records go; with several rounds the slots for those on
+  // their way to updates come on top.
+  const Bytes at_loss = sum.host_records + (one_round ? Bytes(0) : sum.host_gradients);
+  const std::int64_t slots = sum.in_order ? std::min(plan.gradient_buffers, sum.stages) : 1;
+  const Bytes at_norm = sum.host_gradients + sum.stage * slots;
+  const Bytes host = sum.host + std::max(at_loss, at_norm);
+  const Bytes tables = page_table_bytes(*machine_, host);
+  return {.hbm_at_least = always + tables + std::max(at_forward, sum.staged + sum.waiting),
+          .hbm_at_most = always + tables + at_forward + sum.rebuilt + sum.staged_apart +
+                         std::max(Bytes(0), beside_records) + rings,
+          .host_at_least = host + process_bytes(machine_->profile.device)};
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,103 @@
+#include "planner/requests/choose_plan.hpp"
+
+#include <utility>
+
+#include "planner/plans/plan_file.hpp"
+#include "planner/plans/plan_overrides.hpp"
+#include "sim/error.hpp"
+
+namespace sluice::planner {
+namespace {
+
+Plan plan_of_file(const Request& request) {
+  const PlanFile file = read_plan_file(*request.config.plan);
+  check_plan_for(file, request.job());
+  Plan plan = file.plan;
+  if (request.search.pins) request.search.pins(plan);
+  validate(plan, request.job());
+  return plan;
+}
+
+/// The plan that autotune stored for this job and machine, if it agrees with the run's pins.
+std::optional<ChosenPlan> stored_plan(const Request& request) {
+  const Job& job = request.job();
+  const auto file = request.store.plan(job_hash(job), profile_hash(request.machine().profile));
+  if (!file) return std::nullopt;
+  Plan plan = file->plan;
+  try {
+    check_plan_for(*file, job);
+    if (request.search.pins) request.search.pins(plan);
+    validate(plan, job);
+  } catch (const BadRequest&) {
+    return std::nullopt;  // It does not agree with the pins, so a new plan is searched for.
+  }
+  if (!keeps_residency(plan, request.config.residency)) return std::nullopt;
+  PredictedStep step = request.predictor.predict(plan);
+  if (!step.prediction.fits) return std::nullopt;
+  return ChosenPlan{.planned = {.best = std::move(step)}, .source = PlanSource::stored};
+}
+
+std::variant<ChosenPlan, Infeasible> found_plan(const Request& request, bool remedies) {
+  auto found = remedies ? search_or_remedy(request.predictor, request.calibration, request.search)
+                        : search(request.predictor, request.search);
+  if (auto* infeasible = std::get_if<Infeasible>(&found)) return std::move(*infeasible);
+  return ChosenPlan{.planned = std::move(std::get<Planned>(found))};
+}
+
+}  // namespace
+
+std::variant<ChosenPlan, Infeasible> choose_plan(const Request& request,
+                                                 const PlanOptions& options) {
+  if (options.executable) require_executable(request.job());
+  if (const auto given = given_plan(request)) return choose_given(*given, request, options);
+  if (options.stored) {
+    if (auto stored = stored_plan(request)) return std::move(*stored);
+  }
+  return found_plan(request, options.remedies);
+}
+
+std::optional<GivenPlan> given_plan(const Request& request) {
+  if (request.config.plan) return GivenPlan{.plan = plan_of_file(request)};
+  if (!request.policy) return std::nullopt;
+  return policy_plan(request.config, *request.policy, request.job(), request.machine());
+}
+
+std::variant<ChosenPlan, Infeasible> choose_given(const GivenPlan& given, const Request& request,
+                                                  const PlanOptions& options) {
+  if (options.executable) require_executable(given.plan);
+  ChosenPlan chosen{.planned = {.best = request.predictor.predict(given.plan)},
+                    .source = given.source,
+                    .policy_memory = given.policy_memory};
+  Prediction& prediction = chosen.step().prediction;
+  apply_policy_memory(chosen.policy_memory, prediction);
+  const auto lack = shortage_of(prediction.memory);
+  if (!lack || options.unfit == Unfit::kept) return chosen;
+  Infeasible infeasible{
+      .tier = lack->first, .short_by = lack->second, .memory = prediction.memory, .remedies = {}};
+  if (options.remedies) infeasible.remedies = remedies_for(chosen, request);
+  return infeasible;
+}
+
+std::vector<Remedy> remedies_for(const ChosenPlan& chosen, const Request& request) {
+  const Prediction& prediction = chosen.step().prediction;
+  const bool another_job = request.policy && !request.job().executable();
+  if (prediction.fits || another_job) return {};
+  return remedies_for_given({prediction.plan, chosen.source, {}}, prediction.memory,
+                            request.predictor, request.calibration, request.search);
+}
+
+std::string describe_source(const ChosenPlan& chosen, const RunConfig& config) {
+  switch (chosen.source) {
+    case PlanSource::file:
+      return "the plan of " + config.plan->string();
+    case PlanSource::policy:
+      return "the plan of policy " + *config.policy;
+    case PlanSource::stored:
+      return "the stored plan";
+    case PlanSource::searched:
+      break;
+  }
+  return "a plan found now";
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,63 @@
+#include "planner/requests/request.hpp"
+
+#include <utility>
+
+#include "planner/plans/plan_overrides.hpp"
+#include "planner/policies/run_job.hpp"
+#include "planner/runs/run_machine.hpp"
+
+namespace sluice::planner {
+namespace {
+
+Pins pins_of(const RunConfig& config, const Job& job) {
+  return [overrides = config.plan_overrides, threads = config.threads, job](Plan& plan) {
+    apply_plan_overrides(plan, job, overrides, threads);
+  };
+}
+
+}  // namespace
+
+ResolvedMachine as_probed(RunConfig config) {
+  config.machine_overrides.clear();
+  config.limits.link.reset();
+  config.limits.pinned.reset();
+  return to_machine(config);
+}
+
+Request Request::with(RunConfig changed) const {
+  return resolve(std::move(changed), store, policy);
+}
+
+Request Request::with_calibration(Calibration other) const {
+  Request request = *this;
+  request.calibration = std::move(other);
+  request.predictor = with_terms(request, config.terms);
+  return request;
+}
+
+Request resolve(RunConfig config, Store store, const std::optional<Policy>& known) {
+  require_sizes(config);
+  std::optional<Policy> policy = known && known->is_of(config) ? known : policy_of(config);
+  std::optional<ResolvedMachine> machine;
+  const Job job = to_job(config, policy, machine);
+  if (!machine) machine = to_machine(config);
+  Calibration calibration = store.calibration(machine->calibration_hash);
+  if (!calibration.empty()) {
+    calibration = rescaled(calibration, as_probed(config).profile, machine->profile);
+  }
+  SearchSettings search{.pins = pins_of(config, job)};
+  Predictor predictor(job, std::move(*machine), calibration, config.residency, config.terms);
+  return {.config = std::move(config),
+          .store = std::move(store),
+          .policy = std::move(policy),
+          .predictor = std::move(predictor),
+          .calibration = std::move(calibration),
+          .search = std::move(search)};
+}
+
+Predictor with_terms(const Request& request, const CostSwitches& terms) {
+  const Predictor& all = request.predictor;
+  return {all.job(), all.machine(), request.calibration, all.residency(), terms};
+}
+
+}  // namespace sluice::planner

@@ -1,0 +1,47 @@
+// A run resolved into policy, machine, job and costs, from which predict, plan, buy, autotune and
+// train start.
+#pragma once
+
+#include <optional>
+
+#include "planner/catalogue/store.hpp"
+#include "planner/costs/rescaled_calibration.hpp"
+#include "planner/effort/search_settings.hpp"
+#include "planner/policies/policy.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/runs/run_config.hpp"
+
+namespace sluice::planner {
+
+/// A run with its policy, machine, job and costs.
+struct Request {
+  RunConfig config;  ///< The run as stated.
+  Store store;       ///< Store of calibrations and plans.
+  std::optional<Policy> policy;
+  Predictor predictor;      ///< Predicts without the terms that the run turns off.
+  Calibration calibration;  ///< Calibration of the machine, adapted to `set machine.` values.
+  SearchSettings search;    ///< Settings with the run's pins.
+
+  [[nodiscard]] const Job& job() const { return predictor.job(); }
+  [[nodiscard]] const ResolvedMachine& machine() const { return predictor.machine(); }
+
+  /// Resolves a variation of the run with the same store; an unchanged policy is not read again.
+  /// Throws BadRequest.
+  [[nodiscard]] Request with(RunConfig changed) const;
+  /// The same request with another calibration.
+  [[nodiscard]] Request with_calibration(Calibration other) const;
+};
+
+/// Resolves a run: reads its policy, unless `known` is that policy, and finds model, machine and
+/// calibration. Throws BadRequest.
+[[nodiscard]] Request resolve(RunConfig config, Store store = Store::of_user(),
+                              const std::optional<Policy>& known = std::nullopt);
+
+/// The request's predictor without the terms that are off in `terms`. `sluice predict` and
+/// ablations use it for plans that were chosen with all terms.
+[[nodiscard]] Predictor with_terms(const Request& request, const CostSwitches& terms);
+
+/// The machine of a run as it was probed, without `set machine.` values and limits of its copies.
+[[nodiscard]] ResolvedMachine as_probed(RunConfig config);
+
+}  // namespace sluice::planner

@@ -1,0 +1,111 @@
+#include "planner/requests/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "planner/costs/cost_key.hpp"
+#include "planner/policies/policy_changes.hpp"
+#include "planner/policies/run_job.hpp"
+#include "planner/requests/choose_plan.hpp"
+#include "planner/requests/run_arguments.hpp"
+#include "planner/requests/run_step.hpp"
+#include "planner/runs/run_machine.hpp"
+#include "tests/planner/refusal.hpp"
+#include "tests/planner/requests/run_of.hpp"
+
+namespace sluice::planner {
+namespace {
+
+using test::run_on_h200;
+using test::ScratchFolder;
+
+Store no_store() { return Store("/nonexistent/store"); }
+
+TEST(Request, HoldsTheRunsJobMachineAndPins) {
+  RunConfig run = run_on_h200();
+  run.plan_overrides = {{"weight_buffers", "1"}};
+  const Request request = resolve(run, no_store());
+  EXPECT_EQ(job_hash(request.job()), job_hash(to_job(run)));
+  EXPECT_EQ(request.machine().calibration_hash, to_machine(run).calibration_hash);
+  EXPECT_FALSE(request.policy);
+  EXPECT_TRUE(request.calibration.empty());
+  Plan plan = uniform_plan(request.job(), {}, 1);
+  request.search.pins(plan);
+  EXPECT_EQ(plan.weight_buffers, 1);
+}
+
+TEST(Request, ReadsAPolicyFileOnce) {
+  const ScratchFolder folder;
+  RunConfig run = run_on_h200();
+  run.policy = folder.write("mine.yaml", test::kPolicyText);
+  const Request request = resolve(run, no_store());
+  std::filesystem::remove(*run.policy);
+  EXPECT_EQ(request.job().loss_chunk, 32);
+  EXPECT_EQ(policy_changes(run, request.job()), std::vector<std::string>{"loss_chunk 32"});
+  const auto chosen = std::get<ChosenPlan>(choose_plan(request));
+  EXPECT_EQ(chosen.step().prediction.plan.weight_buffers, 3);
+  RunConfig other = run;
+  other.batch_size = 4;
+  EXPECT_EQ(request.with(other).job().batch_size, 4);
+  EXPECT_TRUE(step_of_changed(request, other).has_value());
+  EXPECT_ANY_THROW((void)resolve(run, no_store())) << "the file is gone";
+}
+
+TEST(Request, ReadsAPolicyAgainWhereItsSettingsAreOthers) {
+  const ScratchFolder folder;
+  RunConfig run = run_on_h200();
+  run.policy = folder.write("mine.yaml", test::kPolicyText);
+  const Request request = resolve(run, no_store());
+  run.policy_overrides = {{"weight_buffers", "2"}, {"prefetch_depth", "1"}};
+  const Request other = request.with(run);
+  EXPECT_EQ(given_plan(other)->plan.weight_buffers, 2);
+  std::filesystem::remove(*run.policy);
+  EXPECT_EQ(given_plan(request.with(request.config))->plan.weight_buffers, 3);
+  EXPECT_ANY_THROW((void)request.with(run));
+}
+
+TEST(Request, TakesThePolicyThatTheCommandLineHasRead) {
+  const ScratchFolder folder;
+  const std::string file = folder.write("mine.yaml", test::kPolicyText);
+  const RunArguments words = parse_run({"--model", "bytes-2m", "--machine", "h200", "--seq-len",
+                                        "64", "--batch-size", "8", "--policy", file});
+  ASSERT_TRUE(words.policy);
+  std::filesystem::remove(file);
+  const Request request = resolve(words.config, no_store(), words.policy);
+  EXPECT_EQ(given_plan(request)->plan.weight_buffers, 3);
+}
+
+TEST(Request, RefusesWhatTheRunLacksBeforeItsPolicy) {
+  RunConfig run = run_on_h200();
+  run.policy = "no-such-policy";
+  run.seq_len = 0;
+  EXPECT_REFUSED((void)resolve(run, no_store()), "seq_len is missing");
+  run.seq_len = 64;
+  run.model = "no-such-model";
+  run.machine = "no-such-machine";
+  EXPECT_REFUSED((void)resolve(run, no_store()), "no-such-policy");
+  run.policy.reset();
+  EXPECT_REFUSED((void)resolve(run, no_store()), "no-such-model");
+  run.policy_overrides = {{"keep", "all"}};
+  EXPECT_REFUSED((void)resolve(run, no_store()), "policy.keep: no policy is given");
+}
+
+TEST(Request, WithAnotherCalibrationPredictsByIt) {
+  const Request request = resolve(run_on_h200(), no_store());
+  const Plan plan = uniform_plan(request.job(), {}, 1);
+  const Request again = request.with_calibration(request.calibration);
+  EXPECT_EQ(again.predictor.costs().hash(), request.predictor.costs().hash());
+  EXPECT_EQ(again.predictor.step(plan), request.predictor.step(plan));
+  CalibrationSample sample;
+  const CostKey key = copy_key(CopyDirection::h2d, Bytes(1 << 20));
+  sample.key = key;
+  sample.value = 1e6;
+  Calibration slow;
+  slow[key] = sample;
+  EXPECT_NE(request.with_calibration(slow).predictor.costs().hash(),
+            request.predictor.costs().hash());
+}
+
+}  // namespace
+}  // namespace sluice::planner
