@@ -10,11 +10,12 @@
 namespace sluice::planner {
 namespace {
 
+using test::empty_store;
 using test::run_on_h200;
 using test::ScratchFolder;
 
 /// A plan that no policy and no search of these tests gives: every block streamed, four buffers.
-Plan streamed_plan(const Job& job) {
+Plan plan_of_four_slots(const Job& job) {
   Plan plan = uniform_plan(job, {}, 1);
   set_weight_buffers(plan, 4);
   return plan;
@@ -25,7 +26,7 @@ PlanFile file_of(const RunConfig& run, const Store& store) {
   plain.plan.reset();
   plain.policy.reset();
   const Request request = resolve(plain, store);
-  return to_plan_file(request.predictor.predict(streamed_plan(request.job())).prediction);
+  return to_plan_file(request.predictor.predict(plan_of_four_slots(request.job())).prediction);
 }
 
 Request resolved(const RunConfig& run, const Store& store) {
@@ -87,7 +88,7 @@ TEST(ChoosePlan, AStoredPlanServesOnlyWhereItGoesWithTheRun) {
 
 TEST(ChoosePlan, OnlyASearchSaysHowFarFromTheBestItsPlanIs) {
   RunConfig run = run_on_h200();
-  const Store store("/nonexistent/store");
+  const Store store = empty_store();
   EXPECT_GT(chosen_of(resolved(run, store)).planned.simulated, 0);
   run.policy = "resident";
   EXPECT_EQ(chosen_of(resolved(run, store)).planned.simulated, 0);
@@ -96,7 +97,7 @@ TEST(ChoosePlan, OnlyASearchSaysHowFarFromTheBestItsPlanIs) {
 TEST(ChoosePlan, AGivenPlanThatDoesNotFitIsRefusedOrKept) {
   RunConfig run = run_on_h200();
   run.policy = "resident";
-  const Store store("/nonexistent/store");
+  const Store store = empty_store();
   const Bytes peak = at(chosen_of(resolved(run, store)).step().prediction.memory, Tier::hbm).peak;
   run.limits.hbm = peak - Bytes(1);
   const Request request = resolved(run, store);
@@ -132,7 +133,7 @@ TEST(ChoosePlan, RefusesAFileForAnotherJobAndWhatIsOnlyPredicted) {
 TEST(ChoosePlan, AStepLooksForAPlanWhateverFileTheRunNames) {
   RunConfig run = run_on_h200();
   run.plan = "/nonexistent/plan.json";
-  const Request request = resolve(run, Store("/nonexistent/store"));
+  const Request request = resolve(run, empty_store());
   EXPECT_ANY_THROW((void)choose_plan(request));
   EXPECT_TRUE(step_of(request, kQuickEffort / 4).has_value());
 }

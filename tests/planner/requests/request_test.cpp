@@ -17,15 +17,14 @@
 namespace sluice::planner {
 namespace {
 
+using test::empty_store;
 using test::run_on_h200;
 using test::ScratchFolder;
-
-Store no_store() { return Store("/nonexistent/store"); }
 
 TEST(Request, HoldsTheRunsJobMachineAndPins) {
   RunConfig run = run_on_h200();
   run.plan_overrides = {{"weight_buffers", "1"}};
-  const Request request = resolve(run, no_store());
+  const Request request = resolve(run, empty_store());
   EXPECT_EQ(job_hash(request.job()), job_hash(to_job(run)));
   EXPECT_EQ(request.machine().calibration_hash, to_machine(run).calibration_hash);
   EXPECT_FALSE(request.policy);
@@ -39,7 +38,7 @@ TEST(Request, ReadsAPolicyFileOnce) {
   const ScratchFolder folder;
   RunConfig run = run_on_h200();
   run.policy = folder.write("mine.yaml", test::kPolicyText);
-  const Request request = resolve(run, no_store());
+  const Request request = resolve(run, empty_store());
   std::filesystem::remove(*run.policy);
   EXPECT_EQ(request.job().loss_chunk, 32);
   EXPECT_EQ(policy_changes(run, request.job()), std::vector<std::string>{"loss_chunk 32"});
@@ -49,14 +48,14 @@ TEST(Request, ReadsAPolicyFileOnce) {
   other.batch_size = 4;
   EXPECT_EQ(request.with(other).job().batch_size, 4);
   EXPECT_TRUE(step_of_changed(request, other).has_value());
-  EXPECT_ANY_THROW((void)resolve(run, no_store())) << "the file is gone";
+  EXPECT_ANY_THROW((void)resolve(run, empty_store())) << "the file is gone";
 }
 
 TEST(Request, ReadsAPolicyAgainWhereItsSettingsAreOthers) {
   const ScratchFolder folder;
   RunConfig run = run_on_h200();
   run.policy = folder.write("mine.yaml", test::kPolicyText);
-  const Request request = resolve(run, no_store());
+  const Request request = resolve(run, empty_store());
   run.policy_overrides = {{"weight_buffers", "2"}, {"prefetch_depth", "1"}};
   const Request other = request.with(run);
   EXPECT_EQ(given_plan(other)->plan.weight_buffers, 2);
@@ -72,7 +71,7 @@ TEST(Request, TakesThePolicyThatTheCommandLineHasRead) {
                                         "64", "--batch-size", "8", "--policy", file});
   ASSERT_TRUE(words.policy);
   std::filesystem::remove(file);
-  const Request request = resolve(words.config, no_store(), words.policy);
+  const Request request = resolve(words.config, empty_store(), words.policy);
   EXPECT_EQ(given_plan(request)->plan.weight_buffers, 3);
 }
 
@@ -80,19 +79,19 @@ TEST(Request, RefusesWhatTheRunLacksBeforeItsPolicy) {
   RunConfig run = run_on_h200();
   run.policy = "no-such-policy";
   run.seq_len = 0;
-  EXPECT_REFUSED((void)resolve(run, no_store()), "seq_len is missing");
+  EXPECT_REFUSED((void)resolve(run, empty_store()), "seq_len is missing");
   run.seq_len = 64;
   run.model = "no-such-model";
   run.machine = "no-such-machine";
-  EXPECT_REFUSED((void)resolve(run, no_store()), "no-such-policy");
+  EXPECT_REFUSED((void)resolve(run, empty_store()), "no-such-policy");
   run.policy.reset();
-  EXPECT_REFUSED((void)resolve(run, no_store()), "no-such-model");
+  EXPECT_REFUSED((void)resolve(run, empty_store()), "no-such-model");
   run.policy_overrides = {{"keep", "all"}};
-  EXPECT_REFUSED((void)resolve(run, no_store()), "policy.keep: no policy is given");
+  EXPECT_REFUSED((void)resolve(run, empty_store()), "policy.keep: no policy is given");
 }
 
 TEST(Request, WithAnotherCalibrationPredictsByIt) {
-  const Request request = resolve(run_on_h200(), no_store());
+  const Request request = resolve(run_on_h200(), empty_store());
   const Plan plan = uniform_plan(request.job(), {}, 1);
   const Request again = request.with_calibration(request.calibration);
   EXPECT_EQ(again.predictor.costs().hash(), request.predictor.costs().hash());

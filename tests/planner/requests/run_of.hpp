@@ -12,6 +12,8 @@
 
 namespace sluice::planner::test {
 
+inline Store empty_store() { return Store("/nonexistent/store"); }
+
 inline RunConfig run_on_h200() {
   RunConfig run;
   run.model = "bytes-2m";
