@@ -32,10 +32,10 @@ using Json = nlohmann::ordered_json;
 
 struct AblateRequest {
   std::string file;
-  std::vector<std::string> overrides;  ///< key=value of the baseline.
+  std::vector<std::string> overrides;  ///< Settings key=value of the baseline.
   std::string out, on;
   std::optional<std::string> share;
-  std::optional<double> effort;  ///< In place of the file's.
+  std::optional<double> effort;  ///< Search effort that replaces the file's.
   bool list = false, dry_run = false, json = false;
 };
 
@@ -52,15 +52,16 @@ AblateRequest request_of(const Arguments& arguments) {
   app.add_option("EXPERIMENT", words, "EXPERIMENT.yaml, then key=value overrides of its baseline")
       ->required();
   app.add_option("-o,--out", request.out, "results folder (ablations/NAME)");
-  app.add_option("--on", request.on, "simulation or device, in place of the file's");
+  app.add_option("--on", request.on, "simulation or device, instead of what the file says");
   app.add_option("--effort", request.effort, "search so many times as long for each plan (1)");
   app.add_option("--cells", request.share, "i/n: every n-th cell, from the i-th");
   app.add_flag("--list", request.list, "list the cells, and do nothing");
-  app.add_flag("--dry-run", request.dry_run, "cells, hours and disk after a quick look at each");
+  app.add_flag("--dry-run", request.dry_run,
+               "show cells, hours and disk space after a quick search for each");
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/ablation.schema.json)");
   parse(app, arguments);
   if (request.list && request.dry_run) {
-    throw BadRequest("--list: goes without --dry-run, which lists the cells too: give one of them");
+    throw BadRequest("--list: cannot be combined with --dry-run, which lists the cells, too");
   }
   request.file = words.front();
   request.overrides.assign(words.begin() + 1, words.end());
@@ -86,7 +87,7 @@ profiler::Experiment experiment_of(const AblateRequest& request) {
   return experiment;
 }
 
-/// As a POSIX shell reads one word.
+/// Quotes a word for a POSIX shell.
 std::string shell_word(const std::string& word) {
   const auto plain = [](char letter) {
     return std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
@@ -98,7 +99,7 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-/// The one command that repeats all of it, whichever share of the cells was the last.
+/// The command that repeats the whole experiment, whichever part of the cells ran last.
 std::string command_of(const Arguments& arguments) {
   std::string command = "sluice ablate";
   bool is_share = false;
@@ -147,7 +148,7 @@ int list_cells(const profiler::Experiment& experiment, const profiler::CellShare
                bool json) {
   Json names = Json::array();
   std::string text;
-  // Models are only named: nothing is written.
+  // Models are only named here; nothing is written.
   for (const profiler::Cell& cell : cells_of(experiment, "models")) {
     if (!share.holds(cell.index)) continue;
     names.push_back(cell.name(experiment));
@@ -159,7 +160,7 @@ int list_cells(const profiler::Experiment& experiment, const profiler::CellShare
   return static_cast<int>(ExitCode::done);
 }
 
-/// "8.2 s", "1.3 minutes", "1.25 hours".
+/// Text of a time: "8.2 s", "1.3 minutes", "1.25 hours".
 std::string hours_text(Seconds time) {
   const double minutes = time.count() / 60;
   if (minutes < 1) return planner::format_seconds(time);
@@ -167,10 +168,10 @@ std::string hours_text(Seconds time) {
                       : fmt::format("{:.2f} hours", minutes / 60);
 }
 
-/// What all of it takes, and what the steps above it are worth.
+/// Estimate of the experiment's duration, and of how much its steps add to it.
 std::string estimate_text(const profiler::Experiment& experiment,
                           const profiler::AblationEstimate& estimate) {
-  // Of longer searches many end early, for nothing is left to look at.
+  // Many longer searches end early, when no candidates are left.
   std::string text =
       fmt::format("\n{} cells, {} {} of searching for plans, ", estimate.cells.size(),
                   estimate.effort > 1 ? "at most about" : "about", hours_text(estimate.search));
@@ -181,7 +182,8 @@ std::string estimate_text(const profiler::Experiment& experiment,
   text += planner::format_bytes(estimate.disk) + " of results\n";
   if (estimate.effort > 1) {
     text += fmt::format(
-        "steps above are of quick searches: the run's go on up to {:.1f} times as long and find "
+        "the steps above are from quick searches: those of the run last up to {:.1f} times as long "
+        "and find "
         "faster plans\n",
         estimate.effort);
   }
@@ -230,7 +232,7 @@ int run_ablate(const Arguments& arguments) {
         {.runs = folder.parent_path(), .store = planner::Store::of_user().root()}));
   }
   const InterruptFlag interrupt;
-  interrupt.will_save();  // Each cell that is done.
+  interrupt.will_save();  // Each finished cell is saved.
   profiler::AblationOptions options{
       .folder = folder, .share = share, .command = command_of(arguments)};
   options.interrupted = &interrupt.flag();

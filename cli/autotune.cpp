@@ -13,8 +13,8 @@
 #include <variant>
 #include <vector>
 
-#include "cli/autotune_report.hpp"
 #include "cli/shown/autotune_output.hpp"
+#include "cli/shown/autotune_report.hpp"
 #include "cli/shown/plan_choices_table.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "cli/words/parse_run.hpp"
@@ -36,7 +36,7 @@ namespace {
 
 using planner::format_seconds;
 
-/// What a round that failed says: the cost that the model cannot hold.
+/// Refuses with the cost that the model could not predict, after an iteration that failed.
 [[noreturn]] void refuse(const profiler::TuneIteration& last) {
   throw Error(
       ExitCode::not_converged,
@@ -48,7 +48,7 @@ using planner::format_seconds;
                   format_seconds(last.largest_miss.measured)));
 }
 
-/// Until when rounds begin: one at least does.
+/// Time after which no further iteration begins; there is always at least one.
 Seconds budget_of(const std::string& minutes) {
   const double value = planner::parse_number(minutes, "--minutes");
   if (value < 0) throw BadRequest("--minutes: must not be negative");
@@ -66,7 +66,7 @@ class Printer {
   bool json_;
 };
 
-/// CUPTI where the machine is a GPU; says in one line on stderr why there is none.
+/// CUPTI on a machine with a GPU; if it is not available, one line on stderr says why.
 class Tracing {
  public:
   explicit Tracing(planner::DeviceKind device) {
@@ -91,8 +91,8 @@ constexpr char kUsage[] =
 std::vector<planner::VerbFlag> autotune_flags() {
   using Takes = planner::VerbFlag::Takes;
   return {
-      {"--minutes", Takes::value, "begin no round after this many minutes (10)"},
-      {"--steps", Takes::value, "steps a round (10)"},
+      {"--minutes", Takes::value, "begin no iteration after this many minutes (10)"},
+      {"--steps", Takes::value, "steps of an iteration (10)"},
       {"--sweep", Takes::value, "then FIELD,...: the tuned plan over that field's values, run"},
       {"--verify", Takes::nothing, "then predict two plans that never ran, run them and compare"},
       {"--free", Takes::value, "choose micro_batch,loss_chunk first: they change bits"},
@@ -101,7 +101,8 @@ std::vector<planner::VerbFlag> autotune_flags() {
       {"--json", Takes::nothing, "one JSON object (docs/schemas/autotune.schema.json)"}};
 }
 
-/// What is learnt is keyed by the profile, and an estimate made anew would be another one.
+/// Stores an estimated profile, because calibrations are keyed by profile and a new estimate would
+/// be another one.
 void keep_estimate(const planner::RunConfig& config, const planner::Store& store,
                    const Printer& print) {
   if (config.machine != "here" || store.newest_profile(planner::DeviceKind::host)) return;
@@ -109,7 +110,7 @@ void keep_estimate(const planner::RunConfig& config, const planner::Store& store
   print("this machine was not probed: starting from estimates (sluice probe measures it)\n");
 }
 
-/// The sizes that are left to choose, which are the request's from then on.
+/// Chooses the sizes that the request leaves open, and sets them in the request.
 std::optional<planner::ChosenSizes> settle_sizes(planner::RunArguments& request,
                                                  const planner::Store& store,
                                                  const Printer& print) {
@@ -137,15 +138,16 @@ profiler::TuneOptions options_of(const planner::RunArguments& request, const pla
   if (const auto minutes = request.value("--minutes")) options.budget = budget_of(*minutes);
   if (const auto steps = request.value("--steps")) {
     options.steps = planner::parse_count(*steps, "--steps");
-    if (options.steps < 4) throw BadRequest("--steps: at least 4, of which 2 are neighbours");
+    if (options.steps < 4) throw BadRequest("--steps: must be at least 4");
   }
   if (auto plan = planner::given_plan(request.config, job)) {
     require_executable(*plan);
     options.given = {std::move(*plan), request.config.plan ? "--plan" : "--policy"};
   }
   options.iteration_done = [&print](const profiler::TuneIteration& iteration) {
-    print(iteration_line(iteration) + "       " + planner::describe_plan(iteration.plan) + "\n");
-    if (!iteration.refusal.empty()) print("       " + iteration.refusal + "\n");
+    print(iteration_line(iteration) + "           " + planner::describe_plan(iteration.plan) +
+          "\n");
+    if (!iteration.refusal.empty()) print("           " + iteration.refusal + "\n");
   };
   return options;
 }
@@ -156,7 +158,8 @@ void require_healthy(const planner::Store& store, const Printer& print) {
   print(profiler::findings_text(profiler::warnings(findings)));
 }
 
-/// Plans that never ran, predicted and run; what that teaches is in the outcome too.
+/// Predicts and runs plans that have not been run before; calibrations from them are in the
+/// outcome, too.
 profiler::Verification verify(const planner::RunArguments& request, const planner::RunPlanning& run,
                               const planner::Store& store, profiler::TuneOutcome& outcome,
                               const Printer& print) {
@@ -205,11 +208,11 @@ int run_autotune(const Arguments& arguments) {
   require_tunable(request, run.predictor);
   profiler::TuneOptions options = options_of(request, run.predictor.job(), print);
   require_healthy(store, print);
-  // Before anything of CUDA loads code.
+  // Must come before any CUDA call loads code.
   const Tracing tracing(run.predictor.machine().profile.device);
   options.collector = tracing.collector();
   const auto pinned_once = engine::keep_host_memory();
-  print(round_head());
+  print(iteration_head());
   const auto result = profiler::autotune(run, options);
   if (const auto* infeasible = std::get_if<planner::Infeasible>(&result)) {
     std::fputs((json ? to_json_text(*infeasible) : infeasible_table(*infeasible)).c_str(), stdout);

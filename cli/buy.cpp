@@ -135,7 +135,7 @@ std::string verdict_text(const BuyReport& report) {
   return text;
 }
 
-/// Of one more budget: the rows stand above.
+/// Advice for one more budget; the table stands above.
 std::string advice_text(const BuyReport& report, double budget) {
   return fmt::format("\nOn {:.0f} USD\n", budget) + verdict_text(report) + base_needs(report) +
          upgrades_table(report);
@@ -146,7 +146,7 @@ std::string report_text(const BuyReport& report) {
          upgrades_table(report);
 }
 
-/// One line on a terminal, overwritten; nothing elsewhere.
+/// Progress line, overwritten in place on a terminal; nothing elsewhere.
 void show_progress(std::size_t done, std::size_t of, const std::string& machine) {
   if (isatty(STDERR_FILENO) == 0) return;
   if (done == of) {
@@ -165,10 +165,10 @@ int run_buy(const Arguments& arguments) {
   const planner::RunArguments asked = parse_run(
       arguments, "sluice buy RUN [flags]",
       {{"--machines", Takes::value, "names, separated by commas (the whole catalogue)"},
-       {"--tokens", Takes::value, "to train on, such as 10B (billion)"},
-       {"--days", Takes::value, "to train in"},
+       {"--tokens", Takes::value, "number of tokens to train on, such as 10B (billion)"},
+       {"--days", Takes::value, "days in which to train"},
        {"--budget", Takes::value,
-        "US dollars; several, separated by commas, are advised on in turn"},
+        "US dollars; give several, separated by commas, for advice on each"},
        {"--prices", Takes::value, "YAML or JSON file of dated prices; none is ever guessed"},
        {"--rent", Takes::nothing, "price by the hour"},
        {"--own", Takes::nothing, "the run's machine is yours: only orders for it cost"},
@@ -186,7 +186,7 @@ int run_buy(const Arguments& arguments) {
     request.budget_usd = budgets.front();
   }
   if (budgets.size() > 1 && asked.has("--json")) {
-    throw BadRequest("--budget: with --json, one at a time");
+    throw BadRequest("--budget: give only one with --json");
   }
   if (const auto file = asked.value("--prices")) request.prices = planner::read_prices(*file);
   if (asked.has("--rent")) request.payment = planner::Payment::rent;
@@ -195,7 +195,7 @@ int run_buy(const Arguments& arguments) {
   request.progress = show_progress;
   BuyReport report = planner::buy(asked.config, request);
   if (budgets.size() > 1) {
-    // The rows are those of all budgets.
+    // These rows are the same for all budgets.
     for (BuyRow& row : report.rows) row.within_budget.reset();
     std::fputs(fmt::format("On {:.0f} USD\n", budgets.front()).c_str(), stdout);
   }

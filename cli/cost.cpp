@@ -24,7 +24,7 @@ using planner::KernelRow;
 using planner::KernelShape;
 using Json = nlohmann::ordered_json;
 
-/// Options that say one size, in the order of the kind's columns; the first name is the short one.
+/// Options for one size each, in the order of the kind's columns; the first name is the short one.
 constexpr std::array kGemmOptions = {"--m,-m", "--n,-n", "--k,-k"};
 constexpr std::array kAttentionOptions = {"--batch-size,--batch_size,--sequences",
                                           "--seq-len,--isl,--seq_len",
@@ -46,7 +46,7 @@ std::span<const char* const> options_of(KernelKind kind) {
   return kAttentionOptions;
 }
 
-/// Attention's options beside gemm's, where no kernel was named.
+/// Adds attention's options to gemm's if no kernel was named.
 void add_other_options(CLI::App& app, CostRequest& request) {
   const auto names = options_of(KernelKind::attention);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -72,7 +72,7 @@ CostRequest parse_cost(const Arguments& arguments) {
   CLI::App app("What kernels cost on a machine. Usage: sluice " + usage, "cost");
   app.add_option("table", request.table,
                  "CSV of shapes, plain or gzip, columns as sluice fit takes");
-  app.add_option("--csv", request.table, "the same");
+  app.add_option("--csv", request.table, "another name for TABLE");
   app.add_option("--machine", request.machine,
                  "catalogue name, profile file, here, or what sluice fit wrote");
   const auto names = options_of(request.kind);
@@ -82,7 +82,7 @@ CostRequest parse_cost(const Arguments& arguments) {
   }
   app.add_option("-o,--output", request.output, "write the CSV there, not to stdout");
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/cost.schema.json)");
-  if (!named) add_other_options(app, request);  // so that the refusal is of the missing kernel
+  if (!named) add_other_options(app, request);  // Makes the refusal name the missing kernel.
   parse(app, rest);
   if (!named) throw BadRequest("cost: say which kernel: " + usage);
   if (request.machine.empty()) {
@@ -98,7 +98,7 @@ KernelShape shape_of(const CostRequest& request) {
     const std::string names = options_of(request.kind)[i];
     const std::string name = names.substr(0, names.find(','));
     if (!request.sizes[i]) {
-      // As many key-value heads as heads, and no window.
+      // Default: as many key-value heads as heads, and no window.
       if (request.kind == KernelKind::attention && i == 3) shape.size[3] = shape.size[2];
       if (columns[i].optional || i == 3) continue;
       throw BadRequest(name + " is missing: give every size of the shape, or a CSV of shapes");

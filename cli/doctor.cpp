@@ -1,4 +1,5 @@
-// sluice doctor: whether this machine can do the work, each line with the command that mends it.
+// sluice doctor: whether this machine can do the work; each problem is shown with the command that
+// fixes it.
 #include "profiler/doctor/doctor.hpp"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// `sluice eval MODEL|RUNDIR --data TEXT`: the perplexity of a text, forward passes alone.
+// `sluice eval MODEL|RUNDIR --data TEXT`: the perplexity of a text, by forward passes only.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -23,17 +23,18 @@ using SteadyClock = std::chrono::steady_clock;
 
 ForwardVerb eval_verb() {
   using Takes = planner::VerbFlag::Takes;
-  return {"eval",
-          "sluice eval MODEL|RUNDIR --data TEXT [--stride N] [--dry-run] [--json] [run flags]",
-          {{"--stride", Takes::value,
-            "tokens from one window's start to the next one's (seq_len): less gives every token "
-            "more before it"},
-           {"--special-tokens", Takes::nothing, "put the tokenizer's own around the text"},
-           {"--dry-run", Takes::nothing, "show plan, memory and time, and read no weights"},
-           {"--json", Takes::nothing, "one JSON object (docs/schemas/eval.schema.json)"}}};
+  return {
+      "eval",
+      "sluice eval MODEL|RUNDIR --data TEXT [--stride N] [--dry-run] [--json] [run flags]",
+      {{"--stride", Takes::value,
+        "tokens from one window's start to the next one's (seq_len): less gives every token "
+        "more before it"},
+       {"--special-tokens", Takes::nothing, "add the tokenizer's special tokens around the text"},
+       {"--dry-run", Takes::nothing, "show plan, memory and time, and read no weights"},
+       {"--json", Takes::nothing, "one JSON object (docs/schemas/eval.schema.json)"}}};
 }
 
-/// What a smaller evaluation of the same text would be.
+/// Changes that make an evaluation of the same text smaller.
 std::vector<planner::ForwardChange> smaller(const planner::Job& job) {
   std::vector<planner::ForwardChange> changes;
   const auto change = [&](const char* field, std::int64_t value, std::int64_t instead,
@@ -73,7 +74,7 @@ sim::Json sizes_json(const planner::Job& job, const Evaluated& evaluated) {
           {"tokens", evaluated.tokens}};
 }
 
-/// What came of it, as JSON fields.
+/// Results as JSON fields.
 sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, Seconds took) {
   const auto predicted = static_cast<double>(loss.predicted());
   const double mean = loss.nats() / predicted;
@@ -87,7 +88,7 @@ sim::Json results_json(const engine::TextLoss& loss, const EvaluatedText& text, 
           {"tokens_per_s", predicted / took.count()}};
 }
 
-/// What is about to be done, for people.
+/// Text about the evaluation that is about to begin.
 std::string beginning_text(const planner::RunPlanning& planning, const planner::RunConfig& config,
                            const Evaluated& evaluated, const engine::TextLoss& loss,
                            const planner::ForwardPrediction& prediction) {
@@ -107,7 +108,7 @@ std::string beginning_text(const planner::RunPlanning& planning, const planner::
                      planner::format_seconds(prediction.pass_high));
 }
 
-/// All passes, with a bar; what they took.
+/// Runs all passes, showing a bar; returns the time they took.
 Seconds evaluate(engine::ForwardSession& session, const engine::TextLoss& loss) {
   const auto began = SteadyClock::now();
   AmountBar bar("evaluating");

@@ -30,12 +30,12 @@ ExportRequest parse_export(const Arguments& arguments) {
   ExportRequest request;
   app.add_option("run", request.run, "run folder, or one checkpoint of it")->required();
   app.add_option("-o,--output", request.out, "folder to write; must not exist")->required();
-  app.add_option("--dtype", request.type, "of the weights: bf16, fp16 or fp32")
+  app.add_option("--dtype", request.type, "type of the weights: bf16, fp16 or fp32")
       ->capture_default_str();
   app.add_option("--shard-size", request.shard,
-                 "most bytes of a file (a larger tensor has its own)")
+                 "largest size of a file (a larger tensor gets a file of its own)")
       ->capture_default_str();
-  app.add_option("--step", request.step, "of the checkpoint; left out, the newest intact one");
+  app.add_option("--step", request.step, "step of the checkpoint (the newest intact one)");
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/export.schema.json)");
   parse(app, arguments);
   return request;
@@ -66,7 +66,7 @@ std::unique_ptr<engine::Checkpoint> checkpoint_of_request(const ExportRequest& r
     return std::make_unique<engine::Checkpoint>(folder);
   }
   auto found = engine::newest_checkpoint(checkpoints, [](const std::string& reason) {
-    sim::warn("a checkpoint is torn and left aside: " + reason);
+    sim::warn("skipping a damaged checkpoint: " + reason);
   });
   if (!found) {
     throw BadRequest(checkpoints.string() +

@@ -46,11 +46,12 @@ FitRequest parse_fit(const Arguments& arguments) {
   app.add_option("--device", request.device, "name of the device, where the table has none");
   app.add_option("--source", request.source, "where the table comes from, and its licence");
   app.add_option("--multiprocessors", request.multiprocessors,
-                 "of the device; left out, as its datasheet says, or inferred");
-  app.add_option("--trees", request.options.correction.trees, "of the correction; 0 for none")
+                 "number on the device (as its datasheet says, or inferred)");
+  app.add_option("--trees", request.options.correction.trees,
+                 "number of trees in the correction; 0 for none")
       ->check(CLI::Range(0, 10000))
       ->capture_default_str();
-  app.add_option("--leaves", request.options.correction.leaves, "of each tree")
+  app.add_option("--leaves", request.options.correction.leaves, "number of leaves of each tree")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/fit.schema.json)");
@@ -71,7 +72,8 @@ KernelKind kind_of(const std::string& name) {
   throw BadRequest("--kind: \"" + name + "\" must be gemm or attention");
 }
 
-/// Rows of a training step's sizes: products of at least 512 rows, sequences of at least 512.
+/// Rows with the sizes of a training step: products of at least 512 rows, sequences of at least
+/// 512.
 std::vector<MeasuredKernel> large(KernelKind kind, const std::vector<MeasuredKernel>& rows) {
   constexpr double kLarge = 512;
   std::vector<MeasuredKernel> kept;
@@ -93,7 +95,8 @@ void print_check(const char* name, const KernelCheck& check) {
               static_cast<long long>(check.rows), 100 * check.median_error, 100 * check.p90_error);
 }
 
-/// The model in `path` where it is of the same device, so that its other kind is kept.
+/// The model in `path` if it is of the same device, so that its fit of the other kind of kernel is
+/// kept.
 planner::KernelModel existing(const std::string& path, const std::string& device) {
   if (std::filesystem::is_regular_file(path)) {
     const std::string text = planner::read_whole_file(path);
@@ -153,7 +156,7 @@ int run_fit(const Arguments& arguments) {
   std::printf("%s of %s, %.0f multiprocessors, written to %s\n", to_string(kind), device.c_str(),
               family.multiprocessors, request.output.c_str());
   print_check("fitted to", on_trained);
-  print_check("of these, kept out once", family.check);
+  print_check("of these, held out once", family.check);
   print_check("not fitted to", on_tested);
   print_check(
       kind == KernelKind::gemm ? "  of these, m at least 512" : "  of these, isl at least 512",

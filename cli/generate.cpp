@@ -1,4 +1,5 @@
-// `sluice generate MODEL|RUNDIR --prompt TEXT`: text that continues a prompt, as it comes.
+// `sluice generate MODEL|RUNDIR --prompt TEXT`: prints text that continues a prompt, as it is
+// generated.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,10 +24,10 @@ using planner::ForwardGoal;
 using planner::ForwardPrediction;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Tokens of a prompt that pass the layers at one time, at most; fewer where those do not fit.
+/// Largest number of prompt tokens processed in one pass; fewer if these do not fit.
 constexpr std::int64_t kPromptPart = 512;
 
-/// The job of one sequence of `prompt` and `more` tokens, in parts of at most `most`.
+/// The job of one sequence of `prompt` and `more` tokens, in parts of at most `most` tokens.
 planner::Job sequence_job(planner::Job job, std::int64_t prompt, std::int64_t more,
                           std::int64_t most) {
   const std::int64_t part = std::min(prompt, most);
@@ -35,7 +36,7 @@ planner::Job sequence_job(planner::Job job, std::int64_t prompt, std::int64_t mo
   return job;
 }
 
-/// Predicted passes of a prompt's last part and of a token in the middle of what comes.
+/// Predicted passes: the prompt's last part, and a token in the middle of the generated ones.
 struct GenerationPlan {
   planner::Job job;
   ForwardPrediction prompt_part;
@@ -43,7 +44,7 @@ struct GenerationPlan {
   std::int64_t parts = 0;
 };
 
-/// Of fewer new tokens, with the smallest parts.
+/// Changes to a job with fewer new tokens and the smallest parts.
 std::vector<planner::ForwardChange> shorter(const planner::Job& job, std::int64_t prompt,
                                             std::int64_t more) {
   std::vector<planner::ForwardChange> changes;
@@ -98,7 +99,7 @@ engine::GeneratedText::Decode decoder_of(const engine::Tokenizer* tokenizer) {
   };
 }
 
-/// What a generation came to.
+/// Result of a generation.
 struct Generated {
   std::string text, ended_by;
   std::vector<std::int32_t> tokens;
@@ -134,7 +135,7 @@ double tokens_per_s(const Generated& result) {
   return time.count() > 0 ? more / time.count() : 0;
 }
 
-/// The run of one sequence that holds the prompt and what is to come.
+/// Sets the sizes of a run to one sequence that holds the prompt and the new tokens.
 void set_sizes(planner::RunConfig& config, std::int64_t tokens) {
   config.seq_len = tokens;
   config.batch_size = config.micro_batch = 1;
@@ -145,7 +146,7 @@ Seconds prompt_time(const GenerationPlan& plan) {
   return static_cast<double>(plan.parts) * to_seconds(plan.prompt_part.pass);
 }
 
-/// What is about to be done, as JSON fields and as text.
+/// Plan of the generation that is about to begin, as JSON fields and as text.
 sim::Json plan_json(const GenerationPlan& plan, std::int64_t prompt, std::int64_t more) {
   const planner::Job& job = plan.job;
   sim::Json out = {{"version", 1},

@@ -25,7 +25,7 @@ struct Comment {
 };
 constexpr Comment kComments[] = {
     {"model", "A catalogue name (sluice models), a config.json, a model folder or a cached HF id."},
-    {"data", "Text, or JSONL records, to train on; the last part is kept for validation."},
+    {"data", "Text, or JSONL examples, to train on; the last part is kept for validation."},
     {"data_format", "auto, text, jsonl, alpaca, sharegpt or messages."},
     {"packing", "How documents become sequences: auto, stream, documents or off."},
     {"seq_len", "Tokens of a sequence, and sequences of an optimizer step."},
@@ -78,9 +78,9 @@ std::string commented(const planner::RunConfig& config) {
   return text;
 }
 
-/// What a run that matters would have, where nothing else was asked for: a warm-up, a way down, and
-/// checkpoints that a crash sets back by a tenth of the run at most, or by the few steps that a run
-/// takes in a row before it is as quick as it will be.
+/// Fills in what a real training run needs and the user did not state: a warm-up, a decay of the
+/// learning rate, and checkpoints such that a crash loses at most a tenth of the run, or the few
+/// steps that a run needs to reach its full speed.
 void fill_recipe(planner::RunConfig& config) {
   const planner::RunConfig untouched;
   if (config.schedule == untouched.schedule) {
@@ -97,7 +97,8 @@ void fill_recipe(planner::RunConfig& config) {
   }
 }
 
-/// Sizes where none were given: what a model of this size trains with on one device.
+/// Fills in sizes that the user did not state: those typical for training a model of this size on
+/// one device.
 void fill_sizes(planner::RunConfig& config) {
   constexpr std::int64_t kSmall = 100'000'000;
   const bool small = parameter_count(planner::find_model(config.model)) < kSmall;

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <map>
 
-#include "cli/machine_calibration.hpp"
+#include "cli/shown/machine_calibration.hpp"
 #include "cli/words/listing.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/composed_machine.hpp"
@@ -79,7 +79,7 @@ void show_text(const MachineProfile& machine) {
   }
 }
 
-/// `reset NAME` and `merge NAME FILE`; false for anything else.
+/// Handles `reset NAME` and `merge NAME FILE`; returns false for anything else.
 bool change_calibration(const std::vector<std::string>& words) {
   const bool reset = !words.empty() && words[0] == "reset";
   const bool merge = !words.empty() && words[0] == "merge";
@@ -96,7 +96,7 @@ bool change_calibration(const std::vector<std::string>& words) {
   return true;
 }
 
-/// `parts`: what --gpu, --cpu, --ram and --ssd take.
+/// Handles `parts`, the values of --gpu, --cpu, --ram and --ssd; returns false for anything else.
 bool list_parts(std::vector<std::string> words) {
   const bool json = std::erase(words, "--json") > 0;
   if (words != std::vector<std::string>{"parts"}) return false;
@@ -139,7 +139,7 @@ bool list_parts(std::vector<std::string> words) {
   return true;
 }
 
-/// What is left of the words without --gpu, --cpu, --ram and --ssd, which go to `parts`.
+/// The words without --gpu, --cpu, --ram and --ssd, which are stored in `parts`.
 Arguments without_parts(const Arguments& arguments, planner::PartFlags& parts) {
   const std::map<std::string, std::optional<std::string>*> flags{
       {"--gpu", &parts.gpu}, {"--cpu", &parts.cpu}, {"--ram", &parts.ram}, {"--ssd", &parts.ssd}};
@@ -170,12 +170,13 @@ int run_machines(const Arguments& arguments) {
   Arguments words = without_parts(arguments, parts);
   const auto is_name = [](const std::string& word) { return !word.starts_with("-"); };
   if (parts.any() && std::ranges::count_if(words.strings, is_name) == 1) {
-    std::erase(words.strings, "show");  // The parts are what is shown.
+    std::erase(words.strings, "show");  // The parts are what is to be shown.
   }
-  Listing listing = parse_listing(words, "machines", "NAME|FILE|here",
-                                  "list, parts (what composed machines take), show NAME (or --gpu, "
-                                  "--cpu, --ram, --ssd, as runs take them) with its calibration, "
-                                  "reset NAME (forget that), or merge NAME FILE (add to it)");
+  Listing listing =
+      parse_listing(words, "machines", "NAME|FILE|here",
+                    "list, parts (of which machines can be composed), show NAME (or --gpu, "
+                    "--cpu, --ram, --ssd, as runs take them) with its calibration, "
+                    "reset NAME (delete the calibration), or merge NAME FILE (add to it)");
   if (parts.any()) listing.shown = composed_text(listing.shown, parts);
   if (listing.shown) {
     const MachineProfile machine = planner::find_machine(*listing.shown);

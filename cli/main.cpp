@@ -23,7 +23,7 @@ namespace sluice::cli {
 std::span<const Verb> verbs() {
   static constexpr Verb kVerbs[] = {
 #define SLUICE_VERB(name, summary) {#name, summary, &run_##name},
-#include "cli/verbs.def"
+#include "cli/words/verbs.def"
 #undef SLUICE_VERB
       {nullptr, nullptr, nullptr}};
   return std::span(kVerbs, std::size(kVerbs) - 1);
@@ -42,7 +42,8 @@ void print_help() {
       << "\nsluice VERB --help says what a verb takes; sluice --version prints the version.\n";
 }
 
-/// What is said and written is UTF-8, and names of files are part of it.
+/// Throws BadRequest for arguments that are not UTF-8: all output is UTF-8, and includes names of
+/// files.
 void require_utf8(std::span<char*> words) {
   for (const char* word : words) {
     if (sim::first_not_utf8(word)) {
@@ -76,8 +77,7 @@ int dispatch(std::span<char*> words) {
   return found->run(Arguments{{words.begin() + 2, words.end()}});
 }
 
-/// Everything buffered for stdout reaches it, or the run failed: a full disk must not look like
-/// success.
+/// Flushes stdout and throws if that fails, because a full disk must not look like success.
 void flush_output() {
   errno = 0;
   std::cout.flush();
@@ -121,7 +121,7 @@ int guarded(std::span<char*> words) {
 }  // namespace sluice::cli
 
 int main(int argc, char** argv) {
-  // A file at its size limit is like a full disk: what fails is the write, not the program.
+  // A file at its size limit is treated like a full disk: the write fails, not the program.
   std::signal(SIGXFSZ, SIG_IGN);
   return sluice::cli::guarded({argv, static_cast<std::size_t>(argc)});
 }

@@ -31,7 +31,7 @@ void list() {
       "qwen3_moe or mixtral config.json is a model too.\n");
 }
 
-/// The first expert's tensors stand for those of all.
+/// Whether a tensor belongs to an expert after the first, whose tensors stand for all.
 bool of_later_expert(const std::string& tensor) {
   const std::size_t found = tensor.find(".experts.");
   if (found == std::string::npos) return false;
@@ -56,7 +56,7 @@ void show(const std::string& name) {
                   static_cast<long long>(tensor.rows), static_cast<long long>(tensor.cols));
     }
     if (shape.experts && of_later_expert(unit.tensors.back().name)) {
-      std::printf("    and likewise of %lld experts in all\n",
+      std::printf("    the same for each of %lld experts\n",
                   static_cast<long long>(shape.experts->count));
     }
   }

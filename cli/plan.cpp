@@ -1,5 +1,5 @@
-// `sluice plan RUN [-o plan.json]`: searches for the fastest plan that fits, says why it takes what
-// it takes, and keeps it.
+// `sluice plan RUN [-o plan.json]`: searches for the fastest plan that fits, explains its step
+// time, and stores it.
 #include <fmt/format.h>
 
 #include "cli/shown/plan_choices_table.hpp"
@@ -53,14 +53,15 @@ void write_files(const planner::RunArguments& request, const Planned& planned) {
   }
 }
 
-/// From which batch on another resource than the link sets the bound, where copies are waited for.
+/// Text about the batch size from which another resource than the link sets the bound, if copies
+/// are waited for.
 std::string batch_line(const PlanReport& report, const planner::RunConfig& config) {
   const planner::Relief* first = report.explanation.first();
   if (report.link || first == nullptr || first->resource != "link") return "";
   const auto batch = planner::batch_bound_by_compute(config);
   return "batch        " +
-         (batch ? fmt::format("the bound is by compute from {} sequences a step on", *batch)
-                : std::string("the bound is by compute at no batch size")) +
+         (batch ? fmt::format("compute sets the bound from {} sequences a step on", *batch)
+                : std::string("compute sets the bound at no batch size")) +
          "; --hide-link finds the batch at which no copy is waited for\n";
 }
 
@@ -94,7 +95,8 @@ int run_plan(const Arguments& arguments) {
        {"--json", Takes::nothing, "one JSON object (docs/schemas/plan-result.schema.json)"},
        {"--graph-out", Takes::value, "write the step graph, for sluice sim"},
        {"--effort", Takes::value, "search this many times as long (1)"},
-       {"--seconds", Takes::value, "take so long in all instead: not reproducible"}},
+       {"--seconds", Takes::value,
+        "bound the whole command by this time instead: not reproducible"}},
       Terms::any);
   const ProgressLine progress;
   planner::PlanRequest plan{.config = request.config};

@@ -1,4 +1,4 @@
-// `sluice predict RUN`: what the best plan found (or a given one) does.
+// `sluice predict RUN`: predicts the step of the best plan found (or of a given one).
 #include <cstdio>
 
 #include "cli/shown/needs_table.hpp"
@@ -21,8 +21,9 @@ int run_predict(const Arguments& arguments) {
   const planner::RunArguments request =
       parse_run(arguments, "sluice predict RUN [--json] [--graph-out G.json] [run flags]",
                 {{"--json", Takes::nothing, "one JSON object (docs/schemas/predict.schema.json)"},
-                 {"--tokens", Takes::value, "to train on, such as 10B (billion): says the days"},
-                 {"--prices", Takes::value, "YAML or JSON file of dated prices: says the cost"},
+                 {"--tokens", Takes::value,
+                  "number of tokens to train on, such as 10B (billion): adds the days"},
+                 {"--prices", Takes::value, "YAML or JSON file of dated prices: adds the cost"},
                  {"--graph-out", Takes::value, "write the step graph, for sluice sim"}},
                 Terms::any);
   const std::optional<double> tokens = token_count(request);

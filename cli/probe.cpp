@@ -32,7 +32,7 @@ struct ProbeArguments {
   std::string disk_size;
 };
 
-/// The backend that was asked for, else that of the GPU, else the host's.
+/// The requested backend, else cuda if there is a GPU, else the host's.
 DeviceKind backend_of(const ProbeArguments& arguments) {
   if (!arguments.backend.empty()) {
     const DeviceKind kind =
@@ -52,7 +52,7 @@ void print_fit(const profiler::ContentionFit& fit) {
             << profiler::residuals_text(fit);
 }
 
-/// --fit-grid: what `--grid` wrote on another day, fitted again.
+/// Handles --fit-grid: fits once more what `--grid` wrote earlier.
 int fit_again(const ProbeArguments& arguments) {
   const auto grid =
       profiler::contention_grid_from_json(sim::read_text_file(arguments.fit), arguments.fit);

@@ -1,4 +1,5 @@
-// sluice trace RUNDIR: predicted and measured rows in one file; sluice trace diff A B: a table.
+// sluice trace RUNDIR: writes predicted and measured lanes to one file; sluice trace diff A B:
+// prints a table.
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
@@ -15,7 +16,8 @@
 namespace sluice::cli {
 namespace {
 
-/// A trace file, or a run folder's measured trace (its prediction where nothing was measured).
+/// Reads a trace file, or the measured trace of a run folder (its predicted one if nothing was
+/// measured).
 sim::Trace trace_at(const std::string& path) {
   std::filesystem::path file = path;
   if (std::filesystem::is_directory(file)) {

@@ -1,5 +1,5 @@
-// `sluice train RUN`: trains with the given or stored plan, or plans first; predicted beside
-// measured.
+// `sluice train RUN`: trains with the given or stored plan, or plans first; prints predicted beside
+// measured times.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -31,8 +31,8 @@
 namespace sluice::cli {
 namespace {
 
-/// The disk did not take the state: the run stopped behind a step, which a checkpoint holds where
-/// one could be written.
+/// Error for a disk that did not take the state: the run stopped after a step, which a checkpoint
+/// holds if one could be written.
 EnvironmentError disk_failure(const TrainedRun& run) {
   const std::string stopped = "stopped after step " + std::to_string(run.result.steps);
   const std::string saved = run.checkpoint ? ", which is saved as " + run.checkpoint->string()
@@ -42,7 +42,7 @@ EnvironmentError disk_failure(const TrainedRun& run) {
                           ": check the drive and the room on it, and go on with --resume");
 }
 
-/// What steps write to the disk, against its rating.
+/// Text comparing what steps write to the disk with the drive's rating.
 std::string disk_line(const planner::RunPlanning& planning, const planner::Prediction& prediction) {
   if (!planner::uses_disk(prediction.plan)) return "";
   const planner::Predictor& predictor = planning.predictor;
@@ -52,7 +52,7 @@ std::string disk_line(const planner::RunPlanning& planning, const planner::Predi
          "\n";
 }
 
-/// What checkpoints take, which the prediction holds from here on.
+/// Adds the memory and time of checkpoints to the prediction.
 planner::SavingPlan settle_saving(TrainRequest& request, planner::Prediction& prediction) {
   planner::RunConfig& config = request.config;
   if (!request.saves) config.save_every = 0;
@@ -87,7 +87,7 @@ int dry_run(const TrainRequest& request, const ChosenPlan& plan,
   return static_cast<int>(ExitCode::done);
 }
 
-/// The run before its first step.
+/// A run before its first step, with its prediction.
 TrainedRun promised_run(const TrainRequest& request, const ChosenPlan& plan,
                         const planner::SavingPlan& saving, const RunStart& start,
                         const engine::RunFolder& folder) {
@@ -124,7 +124,7 @@ void print_beginning(const TrainRequest& request, const ChosenPlan& plan,
   if (request.saves) print(saving_table(config, saving));
 }
 
-/// Writes and says what the run came to; the exit code.
+/// Writes and prints the run's results; returns the exit code.
 int end(TrainedRun& run, const TrainRequest& request, const engine::RunFolder& folder) {
   run.ended = planner::utc_now();
   write_after(folder, request.planning, run);
@@ -134,7 +134,7 @@ int end(TrainedRun& run, const TrainRequest& request, const engine::RunFolder& f
   if (run.result.disk_failure && run.result.steps < request.config.steps) throw disk_failure(run);
   print(request.json ? result_json(run) : result_table(run));
   if (!run.result.interrupted) return static_cast<int>(ExitCode::done);
-  // 75 promises that what was trained is on the disk.
+  // Exit code 75 promises that the trained state is on the disk.
   const bool lost = request.saves && !run.checkpoint;
   return static_cast<int>(lost ? ExitCode::environment : ExitCode::interrupted);
 }
@@ -177,7 +177,8 @@ int train(const TrainRequest& request, const ChosenPlan& plan, const planner::Sa
 }  // namespace
 
 int run_train(const Arguments& arguments) {
-  InterruptFlag interrupt;  // First: reading the run, its model and the data takes time.
+  // Comes first, because reading the run, its model and the data takes time.
+  InterruptFlag interrupt;
   const planner::RunArguments words = parse_run(arguments, kTrainUsage, train_flags());
   if (words.has("--rehearse")) {
     if (const auto path = words.value("--trace-out")) planner::require_writable(*path);

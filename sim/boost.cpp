@@ -62,7 +62,7 @@ double LaneRest::time_for(double work) const {
   const double most_gained =
       (rule_.gain > 0 ? rule_.gain * std::min(rest_, enough()) : 0) * rule_.window;
   if (most_gained == 0) return fast + rest;
-  // x - most_gained expm1(-x / window) = rest, likewise.
+  // Solves x - most_gained expm1(-x / window) = rest, which is concave, too, by Newton's steps.
   double x = rest / (1 + most_gained / rule_.window);
   for (int i = 0; i < kMost; ++i) {
     const double value = x - most_gained * std::expm1(-x / rule_.window) - rest;

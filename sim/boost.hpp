@@ -1,38 +1,38 @@
-// A lane that works faster after it rested: the clocks of a processor under a power cap.
+// Boost: a lane works faster after it rested, like a processor whose clock is limited by a power
+// cap.
 #pragma once
 
 namespace sluice::sim {
 
-/// How rest speeds a lane up. 0 <= gain and lasting_gain, together <= 1; most >= 1; windows > 0.
+/// Parameters of a lane's boost. 0 <= gain and lasting_gain, together <= 1; most >= 1; windows > 0.
 /// All times are in the unit of `window`.
 struct RestRule {
   double gain, most, window;
   double lasting_gain = 0, lasting_window = 1;
 };
 
-/// A processor that draws more than its power cap lets it at full clock slows down, and how far
-/// follows from what it drew over some tens of milliseconds, and a little from what it drew over
-/// some tenths of a second. Of a lane, with `rest` r the leaky average of its idleness,
-///   dr/dt = (i - r) / window,   i = 1 while it idles, 0 while a task of it runs, in its latency
-///   too,
-/// and l the same over `lasting_window`, a task of which the share b boosts (0 to 1: what it draws
-/// less leaves its clocks up as it is) runs at speed
+/// State of a lane's boost. A processor that draws more at full clock than its power cap allows
+/// slows down; how much depends on its draw over the last tens of milliseconds, and a little on
+/// that over some tenths of a second. The rest r of a lane is the leaky average of its idleness,
+///   dr/dt = (i - r) / window,   i = 1 while it idles, 0 while a task runs (or is in its latency),
+/// and l is the same average over `lasting_window`. A task of which the share b boosts (0 to 1;
+/// what draws less power leaves the clock as it is) runs at speed
 ///   1 + b x (min(most, 1 + gain x r) - 1 + lasting_gain x l);
-/// 1 is the speed of a lane that never rests. While a task runs r and l decay by e^(-t / window),
+/// 1 is the speed of a lane that never rests. While a task runs, r and l decay by e^(-t / window),
 /// so that both directions have closed forms, or are roots of a concave one.
 ///
-/// Resting never pays: the integral of r (of l) over any time is at most what the lane idled (from
-/// r = l = 0), so that an idle second buys at most `gain` + `lasting_gain` <= 1 seconds. A lane's
-/// time is therefore at least its work at speed 1, which keeps bounds of lanes what they are
-/// without boost.
+/// Resting never pays: the integral of r (or of l) over any time is at most the time that the lane
+/// idled (from r = l = 0), so that an idle second gains at most `gain` + `lasting_gain` <= 1
+/// seconds. A lane's time is therefore at least its work at speed 1, and bounds of lanes hold with
+/// boost, too.
 ///
-/// Found, and fitted on an H200: history: 2026-11-22-sustained-clocks; what lasts, on
-/// eleven: experiments/results/current/prediction-study-eleven-hosts.
+/// Source: fitted on an H200 (history: 2026-11-22-sustained-clocks); the lasting part, on eleven
+/// hosts (experiments/results/current/prediction-study-eleven-hosts).
 class LaneRest {
  public:
   explicit LaneRest(const RestRule& rule) : rule_(rule) {}
 
-  /// The same rest, for a task of which `share` boosts.
+  /// A copy with the same rest, for a task of which `share` boosts.
   [[nodiscard]] LaneRest of_share(double share) const;
 
   [[nodiscard]] double rest() const { return rest_; }
@@ -44,17 +44,17 @@ class LaneRest {
   void idle_for(double time);
   void run_for(double time);
 
-  /// How long what the next `time` does would take at speed 1.
+  /// Time that the work of the next `time` would take at speed 1.
   [[nodiscard]] double work_in(double time) const;
-  /// Its inverse: how long `work` takes from now on.
+  /// Time that `work` (in time at speed 1) takes from now on; the inverse of work_in().
   [[nodiscard]] double time_for(double work) const;
 
  private:
-  /// Rest above which `most` is reached.
+  /// Rest above which speed `most` is reached.
   [[nodiscard]] double enough() const { return (rule_.most - 1) / rule_.gain; }
-  /// From now on, at `most`.
+  /// How long from now on the lane runs at speed `most`.
   [[nodiscard]] double time_at_most() const;
-  /// After it ran for `time` from now on.
+  /// Speed of the lane after it has run for `time` from now on.
   [[nodiscard]] double speed_after(double time) const;
 
   RestRule rule_;

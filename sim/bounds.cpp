@@ -1,4 +1,4 @@
-// Times that no schedule beats, and the chain that set the one at hand.
+// Times that no schedule beats, and the chain that determined a given one.
 #include <algorithm>
 #include <cmath>
 
@@ -50,7 +50,7 @@ Seconds rested_time(const TaskGraph& graph, const Task& task, double best_factor
   const Seconds alone = alone_time(graph, task, best_factor).time;
   const Boost* boost = task.boosts > 0 ? graph.boost_of(task.lane) : nullptr;
   if (boost == nullptr) return alone;
-  // As the simulation has the share, which is rounded.
+  // The simulation stores the share as a rounded float; match it.
   LaneRest lane = LaneRest({boost->gain, boost->most, boost->window.count(), boost->lasting_gain,
                             boost->lasting_window.count()})
                       .of_share(static_cast<float>(task.boosts));

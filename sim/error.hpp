@@ -9,7 +9,7 @@ namespace sluice {
 
 enum class ExitCode : int {
   done = 0,
-  bad_request = 2,  ///< The line names the field, file or task, and the fix.
+  bad_request = 2,  ///< Wrong request; the message names the field, file or task, and the fix.
   does_not_fit = 3,
   environment = 4,    ///< Disk full, no GPU, missing permission.
   not_converged = 5,  ///< Autotune ended without the prediction holding.
@@ -31,7 +31,7 @@ class BadRequest : public Error {
   explicit BadRequest(const std::string& message) : Error(ExitCode::bad_request, message) {}
 };
 
-/// The environment failed: `message` says what, where and how much.
+/// The environment failed: `message` says what failed, where, and how much is missing.
 class EnvironmentError : public Error {
  public:
   explicit EnvironmentError(const std::string& message) : Error(ExitCode::environment, message) {}

@@ -9,8 +9,8 @@
 
 namespace sluice::sim {
 
-/// Keys are ordered integers; each slot has one. O(log slots) to change a key, O(1) to see the
-/// least.
+/// Queue with one key, an ordered integer, per slot. Changing a key takes O(log slots), reading the
+/// least O(1).
 class EventQueue {
  public:
   using Key = std::int64_t;

@@ -68,7 +68,7 @@ void FairShare::gather_links_of(const FlowState& flow) {
   }
 }
 
-/// The flows and links connected to whatever was touched, into ceilings_ and component_links_.
+/// Collects the flows and links connected to whatever changed, into ceilings_ and component_links_.
 void FairShare::gather() {
   ++visit_;
   component_links_.clear();
@@ -99,7 +99,8 @@ void FairShare::gather() {
 }
 
 void FairShare::sort_ceilings() {
-  constexpr std::size_t kFew = 24;  // Insertion sort beats std::sort below about this many.
+  // Insertion sort is faster than std::sort below about this many.
+  constexpr std::size_t kFew = 24;
   if (ceilings_.size() > kFew) {
     std::sort(ceilings_.begin(), ceilings_.end(),
               [](const Ceiling& a, const Ceiling& b) { return a.level < b.level; });
@@ -115,7 +116,8 @@ void FairShare::sort_ceilings() {
   }
 }
 
-/// Summed afresh each time: subtracting what stopped would lose small loads beside large ones.
+/// Level at which a link fills up. It is summed from scratch: subtracting flows that stopped would
+/// lose small loads beside large ones.
 double FairShare::level_of(const LinkState& link) const {
   double load = 0;
   for (const Member& member : link.members) {

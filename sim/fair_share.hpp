@@ -1,4 +1,4 @@
-// Weighted max-min fair rates of the flows that share links, kept up to date flow by flow.
+// Weighted max-min fair rates of the flows that share links, updated flow by flow.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,18 @@
 
 namespace sluice::sim {
 
-/// Progressive filling: all rates rise together, each in proportion to its weight, until its own
-/// cap or a full link stops it; the others go on rising. At the end every flow is at its cap or
-/// has a bottleneck: a full link on which no flow has a larger rate / weight (Bertsekas and
-/// Gallager, Data Networks, section 6.5.2, here with weights and usage coefficients).
-/// Only flows connected through shared links to one that changed are computed again.
+/// Computes rates by progressive filling: all rates rise together, each in proportion to its
+/// weight, until its own cap or a full link stops it, while the others go on rising. At the end
+/// every flow is at its cap or has a bottleneck: a full link on which no flow has a larger rate /
+/// weight (Bertsekas and Gallager, Data Networks, section 6.5.2, here with weights and usage
+/// coefficients). Only flows that share links, directly or indirectly, with one that changed are
+/// computed again.
 class FairShare {
  public:
   FairShare(std::span<const double> link_capacities, std::size_t slots);
 
-  /// `cap` may be infinite where `uses` is not empty; `uses` must stay alive until stop().
+  /// Starts a flow. `cap` may be infinite if `uses` is not empty; `uses` must stay alive until
+  /// stop().
   void start(std::uint32_t slot, double weight, double cap, std::span<const FrozenUse> uses);
   void stop(std::uint32_t slot);
   void set_cap(std::uint32_t slot, double cap);
@@ -33,7 +35,7 @@ class FairShare {
     double weight = 1;
     double cap = 0;
     double rate = 0;
-    double filled = 0;  ///< The rate that the filling under way gives.
+    double filled = 0;  ///< Rate found by the filling in progress.
     std::span<const FrozenUse> uses;
     std::uint64_t visited = 0;
     bool running = false;
@@ -45,15 +47,15 @@ class FairShare {
   };
   struct LinkState {
     double capacity = 0;
-    double available = 0;  ///< Less what flows take that have stopped rising.
-    double level = 0;      ///< Where the link fills up if nothing stops its other flows.
+    double available = 0;  ///< Capacity less what flows take that have stopped rising.
+    double level = 0;      ///< Level at which the link fills up if nothing stops its other flows.
     bool stale = false;    ///< `level` must be computed again.
     bool dirty = false;
     std::uint64_t visited = 0;
     std::vector<Member> members;
   };
   struct Ceiling {
-    double level;  ///< cap / weight.
+    double level;  ///< Level at which the flow reaches its cap: cap / weight.
     std::uint32_t slot;
   };
 
@@ -71,7 +73,7 @@ class FairShare {
   std::vector<std::uint32_t> dirty_slots_;
   std::vector<std::uint32_t> dirty_links_;
   std::vector<std::uint32_t> component_links_;
-  std::vector<Ceiling> ceilings_;  ///< Of the flows of the component.
+  std::vector<Ceiling> ceilings_;  ///< Caps of the component's flows.
   std::vector<std::uint32_t> changed_;
   std::uint64_t visit_ = 0;
 };

@@ -1,4 +1,4 @@
-// The graph as the event loop reads it: flat arrays, one cache line a task.
+// The graph as the event loop reads it: flat arrays, with one cache line per task.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace sluice::sim {
 
-/// Whether freeze() checks the graph. A builder whose graphs are valid by construction may skip it.
+/// Whether freeze() checks the graph; a builder whose graphs are valid by construction may skip
+/// that.
 enum class Trust : std::uint8_t { check, validated };
 
-/// One task. Offsets index the arrays of FrozenGraph and end where the next record's begin.
+/// One task. Offsets index the arrays of FrozenGraph; each range ends where the next task's begins.
 struct alignas(64) FrozenTask {
   double latency_ns;
-  double amount;  ///< Seconds of a fixed time, with cap 1 and no links.
-  double cap;     ///< Infinite where only links limit the flow.
+  double amount;  ///< Amount of a flow, or seconds of a fixed time, which has cap 1 and no links.
+  double cap;     ///< Largest rate of the flow; infinite if only links limit it.
   double weight;
   std::uint32_t lane;
   std::uint32_t next_in_lane;
@@ -29,27 +30,27 @@ struct alignas(64) FrozenTask {
   std::uint32_t successors;
   std::uint32_t acquires;
   std::uint32_t releases;
-  float boosts;  ///< Share of its lane's boost; 0 where there is none.
+  float boosts;  ///< Share of its lane's boost that the task takes; 0 if it takes none.
 };
 
 struct FrozenUse {
   std::uint32_t link;
-  double per_unit;  ///< Positive.
+  double per_unit;  ///< Units of the link for each unit of the flow's amount; positive.
 };
 struct FrozenHold {
   std::uint32_t pool;
-  double amount;  ///< Positive.
+  double amount;  ///< Amount that is acquired or released; positive.
 };
 struct FrozenBoost {
   std::uint32_t lane;
-  RestRule rule;  ///< In nanoseconds.
+  RestRule rule;  ///< Rule with times in nanoseconds.
 };
 struct FrozenInterference {
-  std::uint32_t lane;  ///< The other lane: of `from` by `on`, or the reverse.
+  std::uint32_t lane;  ///< The other lane of the pair.
   double factor;
 };
 
-/// A compact copy of a graph. Immutable while simulations run, and then safe to share between
+/// A compact copy of a graph. Immutable while simulations run, which may then share it between
 /// threads; between simulations capacities may be changed, which is cheaper than freezing again.
 class FrozenGraph {
  public:
@@ -81,7 +82,8 @@ class FrozenGraph {
   }
   /// First task of a lane; kNone for an empty lane.
   [[nodiscard]] std::uint32_t first_in_lane(std::uint32_t lane) const { return lane_first_[lane]; }
-  /// Lanes that slow tasks of `lane`, and lanes that tasks of `lane` slow, in file order.
+  /// Lanes that slow tasks of `lane` (slowed_by), and lanes whose tasks `lane` slows (slows), in
+  /// file order.
   [[nodiscard]] std::span<const FrozenInterference> slowed_by(std::uint32_t lane) const {
     return slowed_by_[lane];
   }
@@ -103,7 +105,7 @@ class FrozenGraph {
   void copy_tasks(const TaskGraph& graph);
   void link_successors(const TaskGraph& graph);
 
-  std::vector<FrozenTask> tasks_;  ///< One more than there are tasks: it ends the last offsets.
+  std::vector<FrozenTask> tasks_;  ///< All tasks, and one more entry that ends the last ranges.
   std::vector<FrozenUse> uses_;
   std::vector<std::uint32_t> successors_;
   std::vector<FrozenHold> acquires_;
@@ -119,7 +121,7 @@ class FrozenGraph {
   std::vector<std::uint32_t> id_begin_;
 };
 
-/// Copies the graph, after validate() unless it is trusted. The graph need not outlive the copy.
+/// Copies the graph, after validate() unless it is trusted. The copy does not refer to the graph.
 [[nodiscard]] FrozenGraph freeze(const TaskGraph& graph, Trust trust = Trust::check);
 
 }  // namespace sluice::sim

@@ -1,43 +1,60 @@
 #include "sim/graph_file.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
+#include "sim/name_index.hpp"
 #include "sim/nearest_name.hpp"
 #include "sim/simulate.hpp"
 
 namespace sluice::sim {
 namespace {
 
+/// Index of ids by name; the names are views of the document.
 template <class Id>
-using Names = std::unordered_map<std::string, Id>;
+using Names = std::unordered_map<std::string_view, Id>;
+
+/// Throws BadRequest `WHERE FIELD: unknown NOUN ...`.
+[[noreturn]] void refuse_unknown_name(std::vector<std::string> known, std::string_view name,
+                                      const char* noun, const std::string& where) {
+  std::sort(known.begin(), known.end());
+  throw BadRequest(where + ": unknown " + noun + " \"" + std::string(name) + "\"" +
+                   (known.empty() ? "; the graph has none" : did_you_mean(name, known)));
+}
 
 template <class Id>
-Id look_up(const Names<Id>& names, const std::string& name, const char* noun,
-           const std::string& what) {
+Id look_up(const Names<Id>& names, std::string_view name, const char* noun,
+           const std::string& where, const char* field = "") {
   if (const auto found = names.find(name); found != names.end()) return found->second;
   std::vector<std::string> known;
-  known.reserve(names.size());
-  for (const auto& entry : names) known.push_back(entry.first);
-  std::sort(known.begin(), known.end());
-  throw BadRequest(what + ": unknown " + noun + " \"" + name + "\"" +
-                   (known.empty() ? "; the graph has none" : did_you_mean(name, known)));
+  for (const auto& entry : names) known.emplace_back(entry.first);
+  refuse_unknown_name(std::move(known), name, noun, where + field);
+}
+
+TaskId look_up(const NameIndex& tasks, std::string_view name, const std::string& where,
+               const char* field) {
+  if (const auto found = tasks.find(name)) return TaskId(*found);
+  refuse_unknown_name({tasks.names().begin(), tasks.names().end()}, name, "task", where + field);
 }
 
 class GraphReader {
  public:
-  GraphReader(const Json& json, std::string where) : file_(json, where), where_(std::move(where)) {}
+  GraphReader(const JsonDocument& json, std::string where)
+      : file_(json, where), where_(std::move(where)) {}
 
   TaskGraph read() {
     file_.refuse_unknown({"lanes", "links", "pools", "interference", "boost", "tasks", "period"});
     read_resources();
     if (file_.has("interference")) read_interference();
     if (file_.has("boost")) read_boost();
-    const std::vector<JsonObject> tasks = named_tasks();
-    for (std::size_t i = 0; i < tasks.size(); ++i) read_task(tasks[i]);
+    name_tasks();
+    for (const JsonValue task : file_.value("tasks")) {
+      const std::string_view id = task.find("id")->text();
+      read_task({task, task_name(id)}, id);
+    }
     if (file_.has("period")) read_period();
     return std::move(graph_);
   }
@@ -45,19 +62,22 @@ class GraphReader {
  private:
   void read_resources() {
     if (file_.has("lanes")) {
-      for (const std::string& name : file_.texts("lanes")) {
-        const bool fresh = lanes_.emplace(name, graph_.add_lane(name)).second;
+      for (const std::string_view lane : file_.text_views("lanes")) {
+        const std::string name(lane);
+        const bool fresh = lanes_.emplace(lane, graph_.add_lane(name)).second;
         if (!fresh) file_.fail("lanes", "lane \"" + name + "\" is given twice; rename one");
       }
     }
     if (const auto links = file_.find_object("links")) {
-      for (const std::string& name : links->keys()) {
-        links_.emplace(name, graph_.add_link(name, Rate(links->number(name))));
+      for (const JsonValue link : links->json()) {
+        const Rate capacity(links->number_of(link));
+        links_.emplace(link.key(), graph_.add_link(std::string(link.key()), capacity));
       }
     }
     if (const auto pools = file_.find_object("pools")) {
-      for (const std::string& name : pools->keys()) {
-        pools_.emplace(name, graph_.add_pool(name, Amount(pools->number(name))));
+      for (const JsonValue pool : pools->json()) {
+        const Amount capacity(pools->number_of(pool));
+        pools_.emplace(pool.key(), graph_.add_pool(std::string(pool.key()), capacity));
       }
     }
   }
@@ -66,8 +86,8 @@ class GraphReader {
     for (const JsonObject& entry : file_.objects("interference")) {
       entry.refuse_unknown({"on", "from", "factor"});
       graph_.add_interference(
-          {look_up(lanes_, entry.text("on"), "lane", entry.where() + ": on"),
-           look_up(lanes_, entry.text("from"), "lane", entry.where() + ": from"),
+          {look_up(lanes_, entry.text_view("on"), "lane", entry.where(), ": on"),
+           look_up(lanes_, entry.text_view("from"), "lane", entry.where(), ": from"),
            entry.number("factor")});
     }
   }
@@ -75,7 +95,7 @@ class GraphReader {
   void read_boost() {
     for (const JsonObject& entry : file_.objects("boost")) {
       entry.refuse_unknown({"lane", "gain", "most", "window", "lasting_gain", "lasting_window"});
-      Boost boost{look_up(lanes_, entry.text("lane"), "lane", entry.where() + ": lane"),
+      Boost boost{look_up(lanes_, entry.text_view("lane"), "lane", entry.where(), ": lane"),
                   entry.number("gain"), entry.number("most"), Seconds(entry.number("window"))};
       if (const auto gain = entry.find_number("lasting_gain")) boost.lasting_gain = *gain;
       if (const auto window = entry.find_number("lasting_window")) {
@@ -85,31 +105,34 @@ class GraphReader {
     }
   }
 
-  /// Ids first, because `after` may name tasks that come later.
-  std::vector<JsonObject> named_tasks() {
-    std::vector<JsonObject> tasks;
-    const std::vector<JsonObject> listed = file_.objects("tasks");
-    tasks.reserve(listed.size());
-    for (std::uint32_t i = 0; i < listed.size(); ++i) {
-      const std::string id = listed[i].text("id");
-      const std::string what = where_ + ": task \"" + id + "\"";
-      if (!tasks_.emplace(id, TaskId(i)).second) {
-        throw BadRequest(what + ": this id is given twice; rename one");
-      }
-      tasks.emplace_back(listed[i].json(), what);
-    }
-    return tasks;
+  [[nodiscard]] std::string task_name(std::string_view id) const {
+    return where_ + ": task \"" + std::string(id) + "\"";
   }
 
-  void read_task(const JsonObject& json) {
+  /// Registers the ids of all tasks first, because `after` may name tasks that come later.
+  void name_tasks() {
+    const JsonObjects tasks = file_.objects("tasks");
+    tasks_ = NameIndex(tasks.size());
+    graph_.reserve_tasks(tasks.size());
+    for (const JsonObject& task : tasks) {
+      const std::string_view id = task.text_view("id");
+      if (!tasks_.add(id)) {
+        throw BadRequest(task_name(id) + ": this id is given twice; rename one");
+      }
+    }
+  }
+
+  void read_task(const JsonObject& json, std::string_view id) {
     json.refuse_unknown({"id", "lane", "after", "latency", "seconds", "amount", "cap", "weight",
                          "uses", "acquire", "release", "boosts"});
     Task task;
-    task.id = json.text("id");
-    task.lane = look_up(lanes_, json.text("lane"), "lane", json.where());
+    task.id = id;
+    task.lane = look_up(lanes_, json.text_view("lane"), "lane", json.where());
     if (json.has("after")) {
-      for (const std::string& before : json.texts("after")) {
-        task.after.push_back(look_up(tasks_, before, "task", json.where() + ": after"));
+      const std::vector<std::string_view> after = json.text_views("after");
+      task.after.reserve(after.size());
+      for (const std::string_view before : after) {
+        task.after.push_back(look_up(tasks_, before, json.where(), ": after"));
       }
     }
     task.latency = Seconds(json.find_number("latency").value_or(0));
@@ -120,7 +143,7 @@ class GraphReader {
     graph_.add_task(std::move(task));
   }
 
-  /// A share, or whether it has all of it.
+  /// Share in `boosts`: a number, or true for all of it.
   static double read_boosts(const JsonObject& json) {
     if (!json.has("boosts")) return 0;
     if (!json.value("boosts").is_boolean()) return *json.find_number("boosts");
@@ -135,9 +158,10 @@ class GraphReader {
     }
     std::vector<Use> uses;
     if (const auto given = json.find_object("uses")) {
-      for (const std::string& link : given->keys()) {
-        uses.push_back(
-            {look_up(links_, link, "link", json.where() + ": uses"), given->number(link)});
+      uses.reserve(given->json().size());
+      for (const JsonValue use : given->json()) {
+        const LinkId link = look_up(links_, use.key(), "link", json.where(), ": uses");
+        uses.push_back({link, given->number_of(use)});
       }
     }
     const std::optional<double> cap = json.find_number("cap");
@@ -160,19 +184,21 @@ class GraphReader {
     std::vector<Hold> holds;
     const auto given = json.find_object(key);
     if (!given) return holds;
-    for (const std::string& pool : given->keys()) {
-      holds.push_back({look_up(pools_, pool, "pool", given->where()), Amount(given->number(pool))});
+    holds.reserve(given->json().size());
+    for (const JsonValue hold : given->json()) {
+      const PoolId pool = look_up(pools_, hold.key(), "pool", given->where());
+      holds.push_back({pool, Amount(given->number_of(hold))});
     }
     return holds;
   }
 
   void read_period() {
-    const std::vector<std::string> ids = file_.texts("period");
+    const std::vector<std::string_view> ids = file_.text_views("period");
     if (ids.size() != 2) {
       file_.fail("period", "must name two tasks, [first, last], not " + std::to_string(ids.size()));
     }
-    graph_.set_period({look_up(tasks_, ids[0], "task", where_ + ": period"),
-                       look_up(tasks_, ids[1], "task", where_ + ": period")});
+    graph_.set_period(
+        {look_up(tasks_, ids[0], where_, ": period"), look_up(tasks_, ids[1], where_, ": period")});
   }
 
   JsonObject file_;
@@ -181,14 +207,13 @@ class GraphReader {
   Names<LaneId> lanes_;
   Names<LinkId> links_;
   Names<PoolId> pools_;
-  Names<TaskId> tasks_;
+  NameIndex tasks_{0};
 };
 
 }  // namespace
 
 TaskGraph read_graph(std::string_view json, std::string_view where) {
-  const Json parsed = parse_json(json, where);
-  TaskGraph graph = GraphReader(parsed, std::string(where)).read();
+  TaskGraph graph = GraphReader(parse_json(json, where), std::string(where)).read();
   try {
     validate(graph);
   } catch (const BadRequest& refusal) {

@@ -1,4 +1,5 @@
-// Graph files: CONTRACTS (docs/contracts.md), "Graph file (sim)"; docs/schemas/graph.schema.json.
+// Reader and writer of graph files: CONTRACTS (docs/contracts.md), "Graph file (sim)";
+// docs/schemas/graph.schema.json.
 #pragma once
 
 #include <string>
@@ -14,8 +15,9 @@ namespace sluice::sim {
 /// Writes a graph that reads back to the same simulation, bit for bit.
 [[nodiscard]] std::string write_graph(const TaskGraph& graph);
 
-/// Applies one override to a capacity: `links.dram=80e9` sets it, `links.dram=0.5x` scales it;
-/// likewise `pools.NAME`. Several may be joined by commas. Throws BadRequest naming the override.
+/// Applies overrides to capacities: `links.dram=80e9` sets one, `links.dram=0.5x` scales it;
+/// `pools.NAME` works in the same way. Several may be joined by commas. Throws BadRequest naming
+/// the override.
 void apply_override(TaskGraph& graph, std::string_view assignment);
 
 }  // namespace sluice::sim

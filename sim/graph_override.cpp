@@ -13,7 +13,7 @@ namespace {
   throw BadRequest("--set " + std::string(assignment) + ": " + reason);
 }
 
-/// A new capacity, or the factor that scales the old one.
+/// A new capacity, or a factor for the old one.
 struct Setting {
   double number;
   bool scales;
@@ -75,7 +75,8 @@ void apply_one(TaskGraph& graph, std::string_view assignment) {
 
 void apply_override(TaskGraph& graph, std::string_view assignment) {
   while (true) {
-    // A comma ends an override only where another one begins: names may hold commas.
+    // A comma ends an override only if another one begins after it, because names may contain
+    // commas.
     std::size_t comma = assignment.find(',');
     while (comma != std::string_view::npos && assignment.substr(comma + 1, 6) != "links." &&
            assignment.substr(comma + 1, 6) != "pools.") {

@@ -8,7 +8,7 @@
 namespace sluice::sim {
 namespace {
 
-/// `{"name": number, ...}`; what is named twice is written once, summed.
+/// `{"name": number, ...}`; amounts with one name are summed and written once.
 template <class Range>
 std::string object_of(const Range& range,
                       const std::function<std::string(decltype(*range.begin()))>& name,

@@ -14,40 +14,41 @@ namespace {
 constexpr std::size_t kShown = 60;  ///< Characters of a value that a message shows.
 constexpr const char* kNonFinite = "\x01non-finite";
 
-bool is_non_finite(const Json& value) {
-  return value.is_object() && value.size() == 1 && value.begin().key() == kNonFinite;
+bool is_non_finite(const JsonValue& value) {
+  if (!value.is_object() || value.size() != 1) return false;
+  const JsonValue only = *value.begin();
+  return only.key() == kNonFinite && only.is_text();
 }
 
 }  // namespace
 
-std::string describe(const Json& value) {
-  if (is_non_finite(value)) return value.begin().value().get<std::string>();
+std::string describe(const JsonValue& value) {
+  if (is_non_finite(value)) return std::string((*value.begin()).text());
   if (value.is_object()) return "an object";
-  if (value.is_array()) return "a list";
-  std::string shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (value.is_list()) return "a list";
+  std::string shown = json_tree(value).dump(-1, ' ', false, Json::error_handler_t::replace);
   if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";
   return shown;
 }
 
-JsonObject::JsonObject(const Json& value, std::string where)
-    : value_(&value), where_(std::move(where)) {
+JsonObject::JsonObject(const JsonValue& value, std::string where)
+    : value_(value), where_(std::move(where)) {
   if (!value.is_object() || is_non_finite(value)) {
     throw BadRequest(where_ + ": must be an object {...}, not " + describe(value));
   }
 }
 
-const Json* JsonObject::find(std::string_view key) const {
-  for (auto item = value_->begin(); item != value_->end(); ++item) {
-    if (item.key() == key) return item.value().is_null() ? nullptr : &item.value();
-  }
-  return nullptr;
+std::optional<JsonValue> JsonObject::find(std::string_view key) const {
+  const std::optional<JsonValue> found = value_.find(key);
+  return found && !found->is_null() ? found : std::nullopt;
 }
 
-bool JsonObject::has(std::string_view key) const { return find(key) != nullptr; }
+bool JsonObject::has(std::string_view key) const { return find(key).has_value(); }
 
 std::vector<std::string> JsonObject::keys() const {
   std::vector<std::string> names;
-  for (auto item = value_->begin(); item != value_->end(); ++item) names.push_back(item.key());
+  names.reserve(value_.size());
+  for (const JsonValue member : value_) names.emplace_back(member.key());
   return names;
 }
 
@@ -55,31 +56,31 @@ void JsonObject::fail(std::string_view key, const std::string& reason) const {
   throw BadRequest(where_ + ": " + std::string(key) + ": " + reason);
 }
 
-const Json& JsonObject::value(std::string_view key) const {
-  const Json* found = find(key);
-  if (found == nullptr) {
+JsonValue JsonObject::value(std::string_view key) const {
+  const std::optional<JsonValue> found = find(key);
+  if (!found) {
     throw BadRequest(where_ + ": \"" + std::string(key) + "\" is missing; add it");
   }
   return *found;
 }
 
-double JsonObject::number(std::string_view key) const {
-  const Json& found = value(key);
-  if (!found.is_number()) fail(key, "must be a finite number, not " + describe(found));
-  const double number = found.get<double>();
-  if (!std::isfinite(number)) fail(key, "must be a finite number, not " + describe(found));
-  return number;
+double JsonObject::number(std::string_view key) const { return number_of(value(key)); }
+
+double JsonObject::number_of(const JsonValue& member) const {
+  if (member.is_null()) return number(member.key());
+  if (!member.is_number() || !std::isfinite(member.number())) {
+    fail(member.key(), "must be a finite number, not " + describe(member));
+  }
+  return member.number();
 }
 
 std::int64_t JsonObject::integer(std::string_view key) const {
-  const Json& found = value(key);
-  if (found.is_number_unsigned() && found.get<std::uint64_t>() <= INT64_MAX) {
-    return found.get<std::int64_t>();
-  }
-  if (found.is_number_integer() && !found.is_number_unsigned()) return found.get<std::int64_t>();
+  const JsonValue found = value(key);
+  if (found.kind() == JsonKind::natural && found.natural() <= INT64_MAX) return found.integer();
+  if (found.kind() == JsonKind::integer) return found.integer();
   constexpr double kExact = 9007199254740992.0;  // 2^53: whole numbers up to here are exact.
-  if (found.is_number_float()) {
-    const double number = found.get<double>();
+  if (found.kind() == JsonKind::real) {
+    const double number = found.number();
     if (std::trunc(number) == number && std::abs(number) <= kExact) {
       return static_cast<std::int64_t>(number);
     }
@@ -88,39 +89,46 @@ std::int64_t JsonObject::integer(std::string_view key) const {
 }
 
 bool JsonObject::boolean(std::string_view key) const {
-  const Json& found = value(key);
+  const JsonValue found = value(key);
   if (!found.is_boolean()) fail(key, "must be true or false, not " + describe(found));
-  return found.get<bool>();
+  return found.boolean();
 }
 
-std::string JsonObject::text(std::string_view key) const {
-  const Json& found = value(key);
-  if (!found.is_string()) fail(key, "must be a string, not " + describe(found));
-  return found.get<std::string>();
+std::string JsonObject::text(std::string_view key) const { return std::string(text_view(key)); }
+
+std::string_view JsonObject::text_view(std::string_view key) const {
+  const JsonValue found = value(key);
+  if (!found.is_text()) fail(key, "must be a string, not " + describe(found));
+  return found.text();
 }
 
 std::vector<std::string> JsonObject::texts(std::string_view key) const {
-  const Json& found = value(key);
-  if (!found.is_array()) fail(key, "must be a list of strings, not " + describe(found));
-  std::vector<std::string> items;
+  const std::vector<std::string_view> items = text_views(key);
+  return {items.begin(), items.end()};
+}
+
+std::vector<std::string_view> JsonObject::text_views(std::string_view key) const {
+  const JsonValue found = value(key);
+  if (!found.is_list()) fail(key, "must be a list of strings, not " + describe(found));
+  std::vector<std::string_view> items;
   items.reserve(found.size());
-  for (const Json& item : found) {
-    if (!item.is_string()) fail(key, "must be a list of strings, but holds " + describe(item));
-    items.push_back(item.get<std::string>());
+  for (const JsonValue item : found) {
+    if (!item.is_text()) fail(key, "must be a list of strings, but holds " + describe(item));
+    items.push_back(item.text());
   }
   return items;
 }
 
 std::vector<double> JsonObject::numbers(std::string_view key) const {
-  const Json& found = value(key);
-  if (!found.is_array()) fail(key, "must be a list of numbers, not " + describe(found));
+  const JsonValue found = value(key);
+  if (!found.is_list()) fail(key, "must be a list of numbers, not " + describe(found));
   std::vector<double> items;
   items.reserve(found.size());
-  for (const Json& item : found) {
-    if (!item.is_number() || !std::isfinite(item.get<double>())) {
+  for (const JsonValue item : found) {
+    if (!item.is_number() || !std::isfinite(item.number())) {
       fail(key, "must be a list of finite numbers, but holds " + describe(item));
     }
-    items.push_back(item.get<double>());
+    items.push_back(item.number());
   }
   return items;
 }
@@ -129,15 +137,31 @@ JsonObject JsonObject::object(std::string_view key) const {
   return {value(key), where_ + ": " + std::string(key)};
 }
 
-std::vector<JsonObject> JsonObject::objects(std::string_view key) const {
-  const Json& found = value(key);
-  if (!found.is_array()) fail(key, "must be a list of objects, not " + describe(found));
-  std::vector<JsonObject> items;
-  items.reserve(found.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    items.emplace_back(found[i], where_ + ": " + std::string(key) + "[" + std::to_string(i) + "]");
+JsonObjects JsonObject::objects(std::string_view key) const {
+  const JsonValue found = value(key);
+  if (!found.is_list()) fail(key, "must be a list of objects, not " + describe(found));
+  return {found, where_ + ": " + std::string(key)};
+}
+
+JsonObjects::JsonObjects(const JsonValue& list, std::string where)
+    : list_(list), where_(std::move(where)) {
+  std::size_t index = 0;
+  for (const JsonValue item : list) {
+    if (!item.is_object() || is_non_finite(item)) (void)object(item, index);
+    ++index;
   }
-  return items;
+}
+
+JsonObject JsonObjects::object(const JsonValue& item, std::size_t index) const {
+  return {item, where_ + "[" + std::to_string(index) + "]"};
+}
+
+JsonObjects::Iterator JsonObjects::begin() const {
+  return {this, list_ ? list_->begin() : JsonValue::Iterator(nullptr, 0), 0};
+}
+
+JsonObjects::Iterator JsonObjects::end() const {
+  return {this, list_ ? list_->end() : JsonValue::Iterator(nullptr, 0), 0};
 }
 
 std::optional<double> JsonObject::find_number(std::string_view key) const {
@@ -158,10 +182,11 @@ std::optional<JsonObject> JsonObject::find_object(std::string_view key) const {
 
 void JsonObject::refuse_unknown(std::initializer_list<std::string_view> known) const {
   const std::span<const std::string_view> names(known.begin(), known.size());
-  for (auto item = value_->begin(); item != value_->end(); ++item) {
-    const std::string& key = item.key();
+  for (const JsonValue member : value_) {
+    const std::string_view key = member.key();
     if (std::find(names.begin(), names.end(), key) == names.end()) {
-      throw BadRequest(where_ + ": unknown key \"" + key + "\"" + did_you_mean(key, names));
+      throw BadRequest(where_ + ": unknown key \"" + std::string(key) + "\"" +
+                       did_you_mean(key, names));
     }
   }
 }

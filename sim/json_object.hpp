@@ -3,48 +3,58 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace sluice::sim {
+#include "sim/json_document.hpp"
+#include "sim/json_tree.hpp"
 
-/// Keys keep their file order.
-using Json = nlohmann::ordered_json;
+namespace sluice::sim {
 
 /// Parses `text`. Throws BadRequest `WHERE: line L, column C: ...`, also for a key given twice in
 /// one object. NaN, Infinity and numbers beyond double are kept as marks that every typed access of
 /// JsonObject refuses, so that the error names the field.
-[[nodiscard]] Json parse_json(std::string_view text, std::string_view where);
+[[nodiscard]] JsonDocument parse_json(std::string_view text, std::string_view where);
 
-/// The whole file (`-` is standard input). Throws BadRequest naming the file and the reason.
+/// Contents of a file (`-` is standard input). Throws BadRequest naming the file and the reason.
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
-/// `value` for a message: short, on one line.
-[[nodiscard]] std::string describe(const Json& value);
+/// Short text of `value` on one line, for messages.
+[[nodiscard]] std::string describe(const JsonValue& value);
 
-/// Typed read access to one JSON object that outlives it. Every error is a BadRequest that begins
-/// with `WHERE: FIELD`. A field that is null counts as absent.
+class JsonObjects;
+
+/// Typed read access to one object of a document that outlives it. Every error is a BadRequest that
+/// begins with `WHERE: FIELD`. A field that is null counts as absent.
 class JsonObject {
  public:
-  /// `where` is the file, or the file and an object in it ("g.json: task \"load0\""). Throws where
+  /// `where` names the file, or the file and an object in it ("g.json: task \"load0\""). Throws if
   /// `value` is no object.
-  JsonObject(const Json& value, std::string where);
+  JsonObject(const JsonValue& value, std::string where);
+  JsonObject(const JsonDocument& document, std::string where)
+      : JsonObject(document.root(), std::move(where)) {}
 
   [[nodiscard]] const std::string& where() const { return where_; }
   [[nodiscard]] bool has(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> keys() const;
 
-  [[nodiscard]] double number(std::string_view key) const;  ///< Finite.
+  [[nodiscard]] double number(std::string_view key) const;  ///< A number, which must be finite.
   [[nodiscard]] std::int64_t integer(std::string_view key) const;
   [[nodiscard]] bool boolean(std::string_view key) const;
   [[nodiscard]] std::string text(std::string_view key) const;
+  /// A text as a view that lives as long as the document.
+  [[nodiscard]] std::string_view text_view(std::string_view key) const;
   [[nodiscard]] std::vector<std::string> texts(std::string_view key) const;
+  [[nodiscard]] std::vector<std::string_view> text_views(std::string_view key) const;
   [[nodiscard]] std::vector<double> numbers(std::string_view key) const;
   [[nodiscard]] JsonObject object(std::string_view key) const;
-  [[nodiscard]] std::vector<JsonObject> objects(std::string_view key) const;
+  /// The objects of a list. Throws if one item is no object, before any is read.
+  [[nodiscard]] JsonObjects objects(std::string_view key) const;
+
+  /// Value of `member`, which must be one of json()'s, as number() would give it by name.
+  [[nodiscard]] double number_of(const JsonValue& member) const;
 
   [[nodiscard]] std::optional<double> find_number(std::string_view key) const;
   [[nodiscard]] std::optional<std::int64_t> find_integer(std::string_view key) const;
@@ -52,9 +62,9 @@ class JsonObject {
   [[nodiscard]] std::optional<std::string> find_text(std::string_view key) const;
   [[nodiscard]] std::optional<JsonObject> find_object(std::string_view key) const;
 
-  /// The value itself; throws where absent.
-  [[nodiscard]] const Json& value(std::string_view key) const;
-  [[nodiscard]] const Json& json() const { return *value_; }
+  /// The untyped value of a field; throws if it is absent.
+  [[nodiscard]] JsonValue value(std::string_view key) const;
+  [[nodiscard]] const JsonValue& json() const { return value_; }
 
   /// Throws naming the first key that is not among `known` and the nearest one that is.
   void refuse_unknown(std::initializer_list<std::string_view> known) const;
@@ -63,9 +73,46 @@ class JsonObject {
   [[noreturn]] void fail(std::string_view key, const std::string& reason) const;
 
  private:
-  [[nodiscard]] const Json* find(std::string_view key) const;
+  [[nodiscard]] std::optional<JsonValue> find(std::string_view key) const;
 
-  const Json* value_;
+  JsonValue value_;
+  std::string where_;
+};
+
+/// The objects of a list, each made when a loop comes to it: a long list takes no memory.
+class JsonObjects {
+ public:
+  class Iterator {
+   public:
+    Iterator(const JsonObjects* objects, JsonValue::Iterator item, std::size_t index)
+        : objects_(objects), item_(item), index_(index) {}
+    JsonObject operator*() const { return objects_->object(*item_, index_); }
+    Iterator& operator++() {
+      ++item_;
+      ++index_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return item_ == other.item_; }
+
+   private:
+    const JsonObjects* objects_;
+    JsonValue::Iterator item_;
+    std::size_t index_;
+  };
+
+  /// Makes an empty list.
+  JsonObjects() = default;
+  /// Throws if `list` holds anything but objects. Item i (from 0) is called `where[i]`.
+  JsonObjects(const JsonValue& list, std::string where);
+
+  [[nodiscard]] std::size_t size() const { return list_ ? list_->size() : 0; }
+  [[nodiscard]] Iterator begin() const;
+  [[nodiscard]] Iterator end() const;
+
+ private:
+  [[nodiscard]] JsonObject object(const JsonValue& item, std::size_t index) const;
+
+  std::optional<JsonValue> list_;
   std::string where_;
 };
 

@@ -7,11 +7,10 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <nlohmann/json.hpp>
-#include <unordered_set>
 
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
+#include "sim/json_reader.hpp"
 
 namespace sluice::sim {
 namespace {
@@ -40,8 +39,7 @@ std::string located(std::string_view where, Position at, const std::string& reas
 }
 
 /// The library's message without its own prefix and position, on one line.
-std::string reason_of(const Json::exception& error) {
-  std::string reason = error.what();
+std::string reason_of(std::string reason) {
   const auto position = reason.find("column ");
   auto begin = position == std::string::npos ? reason.find("] ") : reason.find(": ", position);
   if (begin != std::string::npos) reason = reason.substr(begin + 2);
@@ -52,27 +50,6 @@ std::string reason_of(const Json::exception& error) {
   if (reason.size() > kLongest) reason = reason.substr(0, kLongest) + "...";
   return reason;
 }
-
-/// Accepts every value and notes the first key given twice in one object.
-class DuplicateKeys {
- public:
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    const auto level = static_cast<std::size_t>(depth);
-    if (event == Json::parse_event_t::object_start) {
-      if (levels_.size() <= level + 1) levels_.resize(level + 2);
-      levels_[level + 1].clear();
-    } else if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!levels_[level].insert(key).second && duplicate_.empty()) duplicate_ = key;
-    }
-    return true;
-  }
-  [[nodiscard]] const std::string& duplicate() const { return duplicate_; }
-
- private:
-  std::vector<std::unordered_set<std::string>> levels_;
-  std::string duplicate_;
-};
 
 /// Length of a number, NaN or Infinity at `begin` that no double holds; zero for anything else.
 std::size_t non_finite_at(std::string_view text, std::size_t begin) {
@@ -116,42 +93,53 @@ std::string with_marks(std::string_view text) {
   return marked;
 }
 
+/// Rest of `in`, which is about `expected` bytes.
+std::string whole(std::istream& in, std::size_t expected) {
+  std::string text;
+  for (std::size_t room = expected + 1; in; room = std::max<std::size_t>(1 << 16, text.size())) {
+    const std::size_t had = text.size();
+    text.resize(had + room);
+    in.read(text.data() + had, static_cast<std::streamsize>(room));
+    text.resize(had + static_cast<std::size_t>(in.gcount()));
+  }
+  return text;
+}
+
+std::string message_of(const JsonFault& fault, std::string_view text, std::string_view where) {
+  switch (fault.kind) {
+    case JsonFault::Kind::syntax:
+      return located(where, position_of(text, fault.byte > 0 ? fault.byte - 1 : 0),
+                     reason_of(fault.detail));
+    case JsonFault::Kind::repeated_key:
+      return std::string(where) + ": key \"" + fault.detail +
+             "\" is given twice in one object; keep one";
+    case JsonFault::Kind::size:
+      return std::string(where) + ": is 4 GiB or larger, which is more than is read; split it";
+    case JsonFault::Kind::number_beyond_double:
+    case JsonFault::Kind::depth:
+      break;
+  }
+  return std::string(where) + ": " + reason_of(fault.detail);
+}
+
 }  // namespace
 
-Json parse_json(std::string_view text, std::string_view where) {
-  DuplicateKeys keys;
-  const auto callback = [&keys](int depth, Json::parse_event_t event, Json& parsed) {
-    return keys(depth, event, parsed);
-  };
-  const auto refuse_duplicate = [&] {
-    if (keys.duplicate().empty()) return;
-    throw BadRequest(std::string(where) + ": key \"" + keys.duplicate() +
-                     "\" is given twice in one object; keep one");
-  };
-  std::string failure;
-  try {
-    Json parsed = Json::parse(text, callback);
-    refuse_duplicate();
-    return parsed;
-  } catch (const Json::parse_error& error) {
-    const std::size_t byte = error.byte > 0 ? error.byte - 1 : 0;
-    failure = located(where, position_of(text, byte), reason_of(error));
-  } catch (const Json::exception& error) {
-    failure = std::string(where) + ": " + reason_of(error);
+JsonDocument parse_json(std::string_view text, std::string_view where) {
+  auto read = read_json(text);
+  if (auto* document = std::get_if<JsonDocument>(&read)) return std::move(*document);
+  const std::string message = message_of(std::get<JsonFault>(read), text, where);
+  if (std::get<JsonFault>(read).may_be_mended()) {
+    read = read_json(with_marks(text));
+    if (auto* document = std::get_if<JsonDocument>(&read)) return std::move(*document);
+    const JsonFault& second = std::get<JsonFault>(read);
+    if (!second.may_be_mended()) throw BadRequest(message_of(second, text, where));
   }
-  try {
-    keys = DuplicateKeys();
-    Json parsed = Json::parse(with_marks(text), callback);
-    refuse_duplicate();
-    return parsed;
-  } catch (const Json::exception&) {
-    throw BadRequest(failure);
-  }
+  throw BadRequest(message);
 }
 
 std::string read_text_file(const std::string& path) {
   if (path == "-") {
-    return {std::istreambuf_iterator<char>(std::cin), std::istreambuf_iterator<char>()};
+    return whole(std::cin, 0);
   }
   const auto refuse = [&path](const std::string& reason) {
     throw BadRequest("cannot read " + path + ": " + reason + "; give the path of a file");
@@ -160,7 +148,9 @@ std::string read_text_file(const std::string& path) {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   if (!file) refuse(std::strerror(errno));
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  std::string text = whole(file, unknown ? 0 : size);
   if (file.bad()) refuse("read error");
   return text;
 }

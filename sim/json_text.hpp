@@ -1,4 +1,4 @@
-// Writing JSON: numbers that read back to the same bits, and strings.
+// Writing of JSON: numbers that read back to the same bits, and strings.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace sluice::sim {
 
-/// The shortest decimal that reads back as `number`, which is finite.
+/// The shortest decimal that reads back as `number`, which must be finite.
 [[nodiscard]] std::string json_number(double number);
 /// Nanoseconds as a JSON number of seconds.
 [[nodiscard]] std::string json_seconds(Duration duration);
-/// Quoted and escaped.
+/// `text` quoted and escaped as a JSON string.
 [[nodiscard]] std::string json_string(std::string_view text);
 
-/// The members of one object or the items of one list, separated by commas.
+/// Separators between the members of an object or the items of a list.
 class JsonSeparator {
  public:
   explicit JsonSeparator(std::string_view between = ", ") : between_(between) {}
-  /// Nothing the first time, then the separator.
+  /// Returns nothing the first time, and the separator afterwards.
   std::string_view next() {
     const std::string_view separator = first_ ? std::string_view() : between_;
     first_ = false;

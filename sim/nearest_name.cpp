@@ -62,7 +62,8 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> known) {
   if (known.empty()) return {};
   const std::string_view nearest = nearest_name(name, known);
-  // Nothing of which more than two thirds differ was meant, unless there is nothing else.
+  // A name that differs in more than two thirds of its letters is suggested only if there is
+  // nothing else.
   constexpr std::size_t kSlip = 2;
   const std::size_t differs = edit_distance(lower_case(name), lower_case(nearest));
   if (known.size() > 1 && differs > kSlip &&

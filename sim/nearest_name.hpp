@@ -8,17 +8,17 @@
 
 namespace sluice::sim {
 
-/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+/// Number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
 [[nodiscard]] std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The member of `known` with the smallest edit distance (the first of several); empty only where
-/// `known` is empty. Upper and lower case count as equal until two candidates tie.
+/// The member of `known` with the smallest edit distance, the first if there are several; empty
+/// only if `known` is empty. Upper and lower case count as equal until two candidates tie.
 [[nodiscard]] std::string_view nearest_name(std::string_view name,
                                             std::span<const std::string_view> known);
 [[nodiscard]] std::string nearest_name(std::string_view name,
                                        const std::vector<std::string>& known);
 
-/// `; did you mean "cap"?` to append to a message; empty where nothing is known.
+/// Text `; did you mean "cap"?` to append to a message; empty if nothing is known.
 [[nodiscard]] std::string did_you_mean(std::string_view name,
                                        std::span<const std::string_view> known);
 [[nodiscard]] std::string did_you_mean(std::string_view name,

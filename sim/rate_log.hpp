@@ -1,4 +1,4 @@
-// What rate each task ran at, and when: for accounting, counters in trace files, and tests.
+// Log of the rate of every task over time, for accounting, counters in trace files, and tests.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace sluice::sim {
 
-/// From `at` plus `fraction_ns` (below one nanosecond, where a latency ends between instants) the
-/// task runs at `rate`, until its next change or its end. Fixed times have rate 1 where nothing
-/// slows them.
+/// A change of a task's rate: from `at` plus `fraction_ns` (below one nanosecond, if a latency ends
+/// between instants) the task runs at `rate` until its next change or its end. Fixed times have
+/// rate 1 unless something slows them.
 struct RateChange {
   TaskId task;
   Instant at;
@@ -18,17 +18,17 @@ struct RateChange {
   Rate rate;
 };
 
-/// As simulate(), and appends every change of a rate, in order of time.
+/// Simulates as simulate() does and appends every change of a rate, in order of time.
 [[nodiscard]] Timeline simulate(const FrozenGraph& graph, std::vector<RateChange>& log);
 
-/// How much of one link is in use from an instant on.
+/// Amount of one link in use from an instant on.
 struct LinkUse {
   LinkId link;
   Instant at;
   Rate used;
 };
 
-/// The use of every link at each instant where it changes, in order of time.
+/// Use of every link at each instant at which it changes, in order of time.
 [[nodiscard]] std::vector<LinkUse> link_use(const TaskGraph& graph);
 
 }  // namespace sluice::sim

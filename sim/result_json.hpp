@@ -1,4 +1,4 @@
-// What `sluice sim --json` prints: docs/schemas/sim-result.schema.json.
+// Output of `sluice sim --json` (docs/schemas/sim-result.schema.json).
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace sluice::sim {
 
-/// One JSON object and a newline; times in seconds.
+/// The result as one JSON object and a newline; times in seconds.
 [[nodiscard]] std::string write_result(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace sluice::sim

@@ -13,7 +13,7 @@ namespace sluice::sim {
 /// between threads: a simulation keeps its state elsewhere.
 class FrozenGraph;
 
-/// What one simulation yields, indexed by task, lane, link and pool of the graph.
+/// Result of a simulation, indexed by task, lane, link and pool of the graph.
 struct Timeline {
   struct Span {
     Instant start;
@@ -27,13 +27,13 @@ struct Timeline {
   std::vector<Amount> pool_peak;
   Duration makespan{0};
 
-  /// end(last) - end(first) of the graph's period; negative where the first ends last.
+  /// Period of the graph, end(last) - end(first); negative if the first task ends last.
   [[nodiscard]] Duration period(const Period& period) const {
     return spans[index(period.last)].end - spans[index(period.first)].end;
   }
 };
 
-/// Times no schedule can beat: the uncontended dependency chain, the busiest lane, the busiest
+/// Times that no schedule can beat: the uncontended dependency chain, the busiest lane, the busiest
 /// link.
 struct Bounds {
   Seconds chain{0};
@@ -44,9 +44,9 @@ struct Bounds {
   [[nodiscard]] Seconds bound() const { return std::max({chain, lane, link}); }
 };
 
-/// Checks the graph (Boost.Graph) and throws BadRequest naming the task, link or pool: cycle, flow
-/// with neither cap nor uses, non-positive capacity, negative or non-finite number, duplicate id,
-/// over-release.
+/// Checks the graph. Throws BadRequest naming the task, link or pool for a cycle, a flow with
+/// neither cap nor uses, a capacity that is not positive, a negative or non-finite number, a
+/// duplicate id, or an over-release.
 void validate(const TaskGraph& graph);
 
 /// Runs the whole graph. Throws BadRequest on a deadlock, naming a task and the pool it waits for.
@@ -54,14 +54,14 @@ void validate(const TaskGraph& graph);
 [[nodiscard]] Timeline simulate(const TaskGraph& graph);
 [[nodiscard]] Timeline simulate(const FrozenGraph& graph);
 
-/// The timeline's period of a graph that names one. Throws BadRequest where it names first the task
-/// that ends last.
+/// Period of a timeline whose graph names one. Throws BadRequest if the graph names as first the
+/// task that ends last.
 [[nodiscard]] std::optional<Duration> period_of(const TaskGraph& graph, const Timeline& timeline);
 
 [[nodiscard]] Bounds bounds(const TaskGraph& graph);
 
-/// Ids walking back from the last end through whatever (predecessor, lane or pool) enabled each
-/// start.
+/// Ids of the critical path, walking back from the last end through whatever (predecessor, lane or
+/// pool) enabled each start.
 [[nodiscard]] std::vector<TaskId> critical_path(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace sluice::sim

@@ -1,4 +1,4 @@
-// A simulation as a trace.
+// Conversion of a simulation to a trace.
 #pragma once
 
 #include "sim/simulate.hpp"
@@ -6,8 +6,8 @@
 
 namespace sluice::sim {
 
-/// One span a task, in file order. A raw graph knows no kinds of task: `kind` is "fixed" or "flow",
-/// and `bytes` is 0.
+/// Trace with one span per task, in file order. A raw graph has no kinds of task, so `kind` is
+/// "fixed" or "flow", and `bytes` is 0.
 [[nodiscard]] Trace simulated_trace(const TaskGraph& graph, const Timeline& timeline);
 
 }  // namespace sluice::sim

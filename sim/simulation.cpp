@@ -9,16 +9,17 @@
 namespace sluice::sim {
 namespace {
 
-constexpr double kScale = 1e9;  // Nanoseconds a second.
+constexpr double kScale = 1e9;  // Nanoseconds per second.
 /// Ends beyond this many nanoseconds (126 years) are refused.
 constexpr double kFarthest = 4e18;
 constexpr EventQueue::Key kFar = EventQueue::kNever - 1;
 
-/// What floating point may add to `ns` nanoseconds; an end that close above an instant is at it.
+/// Largest rounding error of `ns` nanoseconds in floating point; an end that close above an instant
+/// counts as at it.
 double rounding_guard(double ns) { return 1e-6 + 2e-14 * ns; }
 
-/// `from` + `ns`, rounded up, as a key of the queue: twice the instant, plus one for a time between
-/// it and the next.
+/// Time `from` + `ns`, rounded up, as a key of the queue: twice the instant, plus one for a time
+/// between it and the next.
 EventQueue::Key end_key(std::int64_t from, double ns, double elapsed) {
   const double whole = std::ceil(ns - rounding_guard(elapsed));
   if (!(whole + static_cast<double>(from) < kFarthest)) return kFar;
@@ -78,11 +79,12 @@ Timeline Simulation::run() {
   return std::move(timeline_);
 }
 
-/// Tasks whose event is now: those past their latency flow from now on, the others are due to end.
+/// Handles tasks whose event is now: those at the end of their latency begin to flow, the others
+/// are due to end.
 void Simulation::expire_latencies(EventQueue::Key key) {
   expired_.clear();
   queue_.collect(key, expired_);
-  if (key % 2 != 0) {  // Between instants: only the earliest, the rest keep their key.
+  if (key % 2 != 0) {  // Between instants only the earliest is handled; the others keep their key.
     double earliest = 1;
     for (const std::uint32_t lane : expired_) {
       earliest = std::min(earliest, lanes_[lane].since_fraction);
@@ -118,7 +120,7 @@ void Simulation::end_due() {
   due_.clear();
 }
 
-/// A task may start once it is at the head of its idle lane and its predecessors have ended.
+/// Marks a task as ready if it is at the head of its idle lane and its predecessors have ended.
 void Simulation::consider(std::uint32_t task) {
   if (task == FrozenGraph::kNone || pending_[task] != 0) return;
   const LaneState& lane = lanes_[graph_.task(task).lane];
@@ -148,8 +150,8 @@ void Simulation::end(std::uint32_t lane) {
     consider(state.task);
   }
   for (const std::uint32_t successor : graph_.successors(task)) {
-    // Of several that end at one instant the first in file order counts, predecessors before the
-    // lane: a successor in this lane is the head, and was enabled by this very task.
+    // Among several that end at one instant, the first in file order counts, predecessors before
+    // the lane: a successor in this lane is its head, and was enabled by this very task.
     std::optional<TaskId>& enabler = timeline_.enabled_by[successor];
     const bool later = !enabler || timeline_.spans[index(*enabler)].end != at(now_);
     if (later) enabler = TaskId(task);
@@ -183,7 +185,8 @@ void Simulation::start_ready() {
   ready_.clear();
 }
 
-/// All or nothing; a task that finds a pool full waits for the next release into it.
+/// Acquires all that a task needs, or nothing; a task that finds a pool full waits for the next
+/// release into it.
 bool Simulation::acquire(std::uint32_t task) {
   const std::span<const FrozenHold> holds = graph_.acquires(task);
   for (const FrozenHold& hold : holds) {
@@ -202,7 +205,7 @@ bool Simulation::acquire(std::uint32_t task) {
   return true;
 }
 
-/// No link, no interference, no boost: the end is known at the start.
+/// Whether a task has no link, interference or boost, so that its end is known at its start.
 bool Simulation::runs_undisturbed(std::uint32_t task) const {
   const std::uint32_t lane = graph_.task(task).lane;
   return log_ == nullptr && graph_.uses(task).empty() && graph_.slowed_by(lane).empty() &&
@@ -242,7 +245,7 @@ void Simulation::start(std::uint32_t task) {
                                     (lane.since_fraction > 0 ? 1 : 0));
 }
 
-/// The cap of the lane's task under the interference of the moment.
+/// Cap of the lane's task under the current interference.
 double Simulation::cap_of(std::uint32_t lane) const {
   double cap = graph_.task(lanes_[lane].task).cap;
   if (std::isinf(cap)) return cap;

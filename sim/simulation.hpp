@@ -1,4 +1,4 @@
-// The event loop: one run over a frozen graph. sim/simulate.hpp is what to call.
+// The event loop: one run over a frozen graph. Call it through sim/simulate.hpp.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 
 namespace sluice::sim {
 
-/// Time is an integer number of nanoseconds, plus a fraction while a latency ends between two
-/// instants: rates change there, but tasks end at instants only, rounded up. A flow keeps its rate
-/// until the instant at which its task ends.
+/// One run of the event loop. Time is an integer number of nanoseconds, plus a fraction while a
+/// latency ends between two instants: rates change there, but tasks end only at instants, rounded
+/// up. A flow keeps its rate until the instant at which its task ends.
 ///
-/// At one instant: ends (and latencies that end), then releases, then starts in file order; tasks
-/// of no length that started end in the next round of the same instant. Then rates are shared.
-/// After the first few events nothing is allocated.
+/// Order at one instant: ends (and latencies that end), then releases, then starts in file order;
+/// tasks of no length that started end in the next pass over the same instant. Then rates are
+/// shared. After the first few events nothing is allocated.
 class Simulation {
  public:
   /// `log` may be null.
@@ -30,24 +30,25 @@ class Simulation {
  private:
   enum class Phase : std::uint8_t { idle, latency, flowing, fixed };
   struct LaneState {
-    std::uint32_t task = 0;  ///< Running, or at the head and waiting.
+    std::uint32_t task = 0;  ///< The task that runs, or waits at the head of its lane.
     Phase phase = Phase::idle;
     bool waits_for_pool = false;
     std::int64_t start = 0;
-    std::int64_t since = 0;  ///< When `remaining` was counted, plus since_fraction.
+    std::int64_t since = 0;  ///< Time at which `remaining` was computed, plus since_fraction.
     double since_fraction = 0;
-    double remaining = 0;  ///< Amount x 1e9, so that dividing by a rate gives nanoseconds.
+    /// Amount left, times 1e9, so that dividing by a rate gives nanoseconds.
+    double remaining = 0;
     double rate = 0;
   };
-  /// Of a lane with a boost.
+  /// Rest of a lane with a boost.
   struct RestState {
     LaneRest rest;
-    std::int64_t since = 0;  ///< When it was brought up to date, plus since_fraction.
+    std::int64_t since = 0;  ///< Time at which `rest` was updated, plus since_fraction.
     double since_fraction = 0;
   };
   struct PoolState {
     double capacity = 0;
-    double slack = 0;  ///< What sums of fractional amounts may be off by.
+    double slack = 0;  ///< Largest rounding error of sums of fractional amounts.
     double held = 0;
     double peak = 0;
     std::vector<std::uint32_t> waiting;
@@ -80,11 +81,14 @@ class Simulation {
   EventQueue queue_;
   FairShare shares_;
   std::vector<LaneState> lanes_;
-  std::vector<std::optional<RestState>> rests_;  ///< By lane; empty where no lane has a boost.
+  /// Rest of each lane; empty if no lane has a boost.
+  std::vector<std::optional<RestState>> rests_;
   std::vector<PoolState> pools_;
-  std::vector<std::uint32_t> pending_;  ///< Predecessors that have not ended, by task.
-  std::vector<std::uint32_t> due_;      ///< Lanes whose task ends now.
-  std::vector<std::uint32_t> ready_;    ///< Tasks that may start now if pools have room.
+  /// Number of predecessors of each task that have not ended.
+  std::vector<std::uint32_t> pending_;
+  std::vector<std::uint32_t> due_;  ///< Lanes whose task ends at this instant.
+  /// Tasks that may start at this instant if pools have room.
+  std::vector<std::uint32_t> ready_;
   std::vector<std::uint32_t> expired_;
   std::int64_t now_ = 0;
   double fraction_ = 0;

@@ -1,4 +1,4 @@
-// What a simulation says when it cannot go on.
+// Errors of a simulation that cannot go on.
 #include <string>
 
 #include "sim/error.hpp"

@@ -1,9 +1,9 @@
-// Lanes that rested, in the event loop (sim/boost.hpp).
+// Boost of lanes that rested, in the event loop (sim/boost.hpp).
 #include "sim/simulation.hpp"
 
 namespace sluice::sim {
 
-/// A lane's rest follows whether it `ran` since it was last looked at.
+/// Updates a lane's rest to the current time, given whether it `ran` since the last update.
 void Simulation::bring_rest_up_to_now(std::uint32_t lane, bool ran) {
   if (rests_.empty() || !rests_[lane]) return;
   RestState& state = *rests_[lane];
@@ -18,13 +18,13 @@ void Simulation::bring_rest_up_to_now(std::uint32_t lane, bool ran) {
   state.since_fraction = fraction_;
 }
 
-/// What `passed` nanoseconds have done since the lane was last looked at, at a rate of 1.
+/// Work done in the `passed` nanoseconds since the lane's last update, at a rate of 1.
 double Simulation::progress(std::uint32_t lane, double passed) const {
   const double share = graph_.task(lanes_[lane].task).boosts;
   return share > 0 ? rests_[lane]->rest.of_share(share).work_in(passed) : passed;
 }
 
-/// Nanoseconds from now on until the lane's task ends, at its rate of now.
+/// Nanoseconds from now until the lane's task ends, at its current rate.
 double Simulation::time_left(std::uint32_t lane) const {
   const LaneState& state = lanes_[lane];
   const double work = state.remaining / state.rate;

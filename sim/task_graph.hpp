@@ -45,7 +45,7 @@ struct Interference {
   double factor;
 };
 
-/// Tasks of `lane` that boost run faster after the lane rested (sim/boost.hpp).
+/// Boost of a lane: its tasks run faster after it rested (sim/boost.hpp).
 struct Boost {
   LaneId lane;
   double gain;
@@ -55,7 +55,7 @@ struct Boost {
   Seconds lasting_window{1};
 };
 
-/// `per_unit` units of `link` for each unit of the flow's amount.
+/// Use of a link: `per_unit` units of `link` for each unit of the flow's amount.
 struct Use {
   LinkId link;
   double per_unit;
@@ -76,15 +76,16 @@ struct Flow {
 struct Task {
   std::string id;
   LaneId lane{};
-  std::vector<TaskId> after = {};  ///< May name tasks that are added later.
+  std::vector<TaskId> after = {};  ///< Predecessors; may name tasks that are added later.
   Seconds latency{0};
   std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
   std::vector<Hold> acquire = {};
   std::vector<Hold> release = {};
-  double boosts = 0;  ///< Share of its lane's boost that it takes, 0 to 1, where the lane has one.
+  /// Share of its lane's boost that the task takes, 0 to 1, if the lane has one.
+  double boosts = 0;
 };
 
-/// Start of the span named by `period` to its end: end(last) - end(first).
+/// The tasks that delimit a graph's period, which is end(last) - end(first).
 struct Period {
   TaskId first;
   TaskId last;
@@ -98,6 +99,8 @@ class TaskGraph {
   void add_interference(Interference interference);
   void add_boost(Boost boost);
   TaskId add_task(Task task);
+  /// Makes room for `count` tasks, so that adding them moves none.
+  void reserve_tasks(std::size_t count) { tasks_.reserve(count); }
   void set_period(Period period) { period_ = period; }
   void set_capacity(LinkId link, Rate capacity) { links_[index(link)].capacity = capacity; }
   void set_capacity(PoolId pool, Amount capacity) { pools_[index(pool)].capacity = capacity; }

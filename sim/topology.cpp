@@ -10,8 +10,8 @@
 namespace sluice::sim {
 namespace {
 
-/// Edges point from a task to what it waits for, so that depth-first finishing order is the
-/// topological one.
+/// Graph whose edges point from a task to what it waits for, so that depth-first finishing order is
+/// the topological one.
 using Waits =
     boost::compressed_sparse_row_graph<boost::directedS, boost::no_property, boost::no_property,
                                        boost::no_property, std::uint32_t, std::uint32_t>;
@@ -39,10 +39,11 @@ Waits waits_of(const TaskGraph& graph, Edges edges) {
 }
 
 struct Cycle {
-  std::vector<std::uint32_t> tasks;  ///< Each waits for the next, the last for the first.
+  /// Tasks of a cycle: each waits for the next, the last for the first.
+  std::vector<std::uint32_t> tasks;
 };
 
-/// Notes finished vertices in order, and throws the first cycle.
+/// Records finished vertices in order, and throws the first cycle.
 class OrderVisitor : public boost::default_dfs_visitor {
  public:
   OrderVisitor(std::vector<TaskId>& order, std::vector<std::uint32_t>& parent)
@@ -74,7 +75,7 @@ bool depends(const TaskGraph& graph, std::uint32_t task, std::uint32_t before) {
 }
 
 [[noreturn]] void refuse(const TaskGraph& graph, const Cycle& cycle) {
-  constexpr std::size_t kShown = 6;  // Tasks of a long cycle that the message names.
+  constexpr std::size_t kShown = 6;  // Number of tasks of a long cycle that the message names.
   const auto id = [&graph](std::uint32_t task) { return "\"" + graph.tasks()[task].id + "\""; };
   std::string chain;
   bool through_lane = false;

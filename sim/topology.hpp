@@ -1,4 +1,4 @@
-// Order among the tasks of a graph (Boost.Graph).
+// Topological order of a graph's tasks (Boost.Graph).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 namespace sluice::sim {
 
 enum class Edges : std::uint8_t {
-  dependencies,           ///< `after` alone.
-  dependencies_and_lanes  ///< Also from each task to the next on its lane.
+  dependencies,           ///< Predecessors (`after`) only.
+  dependencies_and_lanes  ///< Predecessors, and the previous task on the same lane.
 };
 
-/// Tasks such that each comes after all that it waits for. Throws BadRequest naming the tasks of a
-/// cycle.
+/// All tasks in an order in which each comes after everything it waits for. Throws BadRequest
+/// naming the tasks of a cycle.
 [[nodiscard]] std::vector<TaskId> topological_order(const TaskGraph& graph, Edges edges);
 
 }  // namespace sluice::sim

@@ -9,7 +9,7 @@
 
 namespace sluice::sim {
 
-/// Where the instants of a span come from.
+/// Source of the instants of a span.
 enum class SpanSource : std::uint8_t { simulated, cupti, event, clock };
 
 struct TraceSpan {
@@ -18,11 +18,11 @@ struct TraceSpan {
   std::string kind;  ///< Task kind ("forward", "load_weights", ...).
   Instant start;
   Instant end;
-  Bytes bytes;  ///< Moved by the task; zero for compute.
+  Bytes bytes;  ///< Bytes moved by the task; zero for compute.
   SpanSource source = SpanSource::simulated;
 };
 
-/// Spans in step-graph (file) order.
+/// Spans in the order of the step graph's file.
 struct Trace {
   std::vector<TraceSpan> spans;
 };

@@ -10,7 +10,7 @@
 namespace sluice::sim {
 namespace {
 
-/// Microseconds with three decimals: the format's unit, to the nanosecond.
+/// Microseconds with three decimals, which is the format's unit to the nanosecond.
 std::string microseconds(Duration duration) {
   const std::int64_t ns = duration.count();
   char text[40];

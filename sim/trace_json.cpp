@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "sim/error.hpp"
 #include "sim/json_object.hpp"
@@ -64,14 +63,16 @@ std::string write_trace(const Trace& trace) {
 }
 
 Trace read_trace(std::string_view json, std::string_view where) {
-  const Json parsed = parse_json(json, where);
+  const JsonDocument parsed = parse_json(json, where);
   const JsonObject file(parsed, std::string(where));
   file.refuse_unknown({"version", "tasks"});
   if (file.find_integer("version").value_or(1) != 1) {
     file.fail("version", "this program reads version 1");
   }
   Trace trace;
-  for (const JsonObject& task : file.objects("tasks")) trace.spans.push_back(read_span(task));
+  const JsonObjects tasks = file.objects("tasks");
+  trace.spans.reserve(tasks.size());
+  for (const JsonObject& task : tasks) trace.spans.push_back(read_span(task));
   return trace;
 }
 

@@ -1,4 +1,5 @@
-// Trace files: CONTRACTS (docs/contracts.md), "Trace"; docs/schemas/trace.schema.json.
+// Reader and writer of trace files: CONTRACTS (docs/contracts.md), "Trace";
+// docs/schemas/trace.schema.json.
 #pragma once
 
 #include <string>
@@ -8,14 +9,14 @@
 
 namespace sluice::sim {
 
-/// "simulated", "cupti", "event" or "clock".
+/// Name of a source in trace files: "simulated", "cupti", "event" or "clock".
 [[nodiscard]] std::string_view source_name(SpanSource source);
 
-/// `{"version": 1, "tasks": [{id, lane, kind, start_s, end_s, bytes, source}, ...]}`; reads back to
-/// the same nanoseconds (up to 104 days).
+/// Text of a trace file, `{"version": 1, "tasks": [{id, lane, kind, start_s, end_s, bytes, source},
+/// ...]}`, which reads back to the same nanoseconds (up to 104 days).
 [[nodiscard]] std::string write_trace(const Trace& trace);
 
-/// Throws BadRequest `WHERE: ...` naming the task and field.
+/// Reads a trace file. Throws BadRequest `WHERE: ...` naming the task and field.
 [[nodiscard]] Trace read_trace(std::string_view json, std::string_view where);
 
 }  // namespace sluice::sim

@@ -45,7 +45,7 @@ using Bytes = Quantity<struct BytesTag, std::int64_t>;
 using BytesPerSecond = Quantity<struct BytesPerSecondTag, double>;
 using Flops = Quantity<struct FlopsTag, double>;
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag, double>;
-/// What a flow moves, in the unit its links are stated in (bytes, parameters, core-seconds, ...).
+/// Amount that a flow moves, in the unit of its links (bytes, parameters, core-seconds, ...).
 using Amount = Quantity<struct AmountTag, double>;
 using Rate = Quantity<struct RateTag, double>;  ///< Amount per second.
 

@@ -106,7 +106,7 @@ double parse(std::string_view text, std::string_view field, std::span<const Unit
                     " (for example \"" + example + "\")");
 }
 
-/// Three significant digits and the largest unit of `units` (ascending) that leaves at least one.
+/// Three significant digits with the largest unit of `units` (ascending) that leaves at least one.
 std::string scaled(double value, std::span<const UnitName> units) {
   const UnitName* chosen = &units.front();
   for (const UnitName& unit : units) {

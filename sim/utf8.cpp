@@ -5,10 +5,9 @@
 namespace sluice::sim {
 namespace {
 
-/// What may follow a first byte: how many bytes, and the range of the second (the Unicode Standard,
-/// table 3-7).
+/// Number and range of the bytes that may follow a first byte (the Unicode Standard, table 3-7).
 struct Form {
-  std::size_t bytes;  ///< 0: no character begins so.
+  std::size_t bytes;  ///< Length of the encoding; 0 if no character begins with this byte.
   unsigned char low, high;
 };
 
@@ -25,7 +24,7 @@ Form form_of(unsigned char first) {
   return {0, 0, 0};
 }
 
-/// How many bytes from `at` on fit the form: all of them where a character stands there.
+/// Number of bytes from `at` on that fit the form; all of them if there is a valid character.
 std::size_t fitting(std::string_view text, std::size_t at, const Form& form) {
   const std::size_t end = std::min(text.size(), at + form.bytes);
   std::size_t i = at + 1;

@@ -1,9 +1,12 @@
-// Everything that CONTRACTS (docs/contracts.md) refuses in a graph before it runs.
+// Checks of a graph before it runs, as listed in CONTRACTS (docs/contracts.md).
 #include <cmath>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 
 #include "sim/error.hpp"
+#include "sim/name_index.hpp"
 #include "sim/simulate.hpp"
 #include "sim/topology.hpp"
 
@@ -21,14 +24,27 @@ std::string shown(double number) {
   throw BadRequest(what + ": " + reason);
 }
 
-void require_finite_not_negative(double number, const std::string& what) {
-  if (!std::isfinite(number)) refuse(what, "must be a finite number");
-  if (number < 0) refuse(what, "must not be negative, is " + shown(number));
+/// Name of a task and what it has, put together only where it is refused.
+struct TaskPart {
+  const Task& task;
+  const char* part = "";
+  std::optional<std::string_view> of = std::nullopt;  ///< The link or pool that the part names.
+  explicit operator std::string() const {
+    const std::string text = "task \"" + task.id + "\"" + part;
+    return of ? text + "\"" + std::string(*of) + "\"" : text;
+  }
+};
+
+template <class What>
+void require_finite_not_negative(double number, const What& what) {
+  if (!std::isfinite(number)) refuse(std::string(what), "must be a finite number");
+  if (number < 0) refuse(std::string(what), "must not be negative, is " + shown(number));
 }
 
-void require_positive(double number, const std::string& what, const char* fix) {
-  if (!std::isfinite(number)) refuse(what, "must be a finite number");
-  if (number <= 0) refuse(what, "must be above 0, is " + shown(number) + "; " + fix);
+template <class What>
+void require_positive(double number, const What& what, const char* fix) {
+  if (!std::isfinite(number)) refuse(std::string(what), "must be a finite number");
+  if (number <= 0) refuse(std::string(what), "must be above 0, is " + shown(number) + "; " + fix);
 }
 
 template <class Named>
@@ -83,47 +99,51 @@ void validate_boosts(const TaskGraph& graph) {
   }
 }
 
-void validate_flow(const TaskGraph& graph, const Flow& flow, const std::string& name) {
-  require_finite_not_negative(flow.amount.count(), name + ": amount");
-  require_positive(flow.weight, name + ": weight", "leave it out for 1");
-  if (flow.cap) require_positive(flow.cap->count(), name + ": cap", "leave it out for no cap");
+void validate_flow(const TaskGraph& graph, const Task& task, const Flow& flow) {
+  require_finite_not_negative(flow.amount.count(), TaskPart{task, ": amount"});
+  require_positive(flow.weight, TaskPart{task, ": weight"}, "leave it out for 1");
+  if (flow.cap) {
+    require_positive(flow.cap->count(), TaskPart{task, ": cap"}, "leave it out for no cap");
+  }
   bool limited = flow.cap.has_value();
   for (const Use& use : flow.uses) {
     check(index(use.link) < graph.links().size(), "uses name links of their graph");
     require_finite_not_negative(
-        use.per_unit, name + ": uses of link \"" + graph.links()[index(use.link)].name + "\"");
+        use.per_unit, TaskPart{task, ": uses of link ", graph.links()[index(use.link)].name});
     limited |= use.per_unit > 0;
   }
   if (!limited) {
-    refuse(name, "has an amount with neither cap nor uses, so nothing limits its rate; add one");
+    refuse(std::string(TaskPart{task}),
+           "has an amount with neither cap nor uses, so nothing limits its rate; add one");
   }
 }
 
-void validate_holds(const TaskGraph& graph, const Task& task, const std::string& name,
-                    std::vector<double>& acquired, std::vector<double>& released) {
-  const auto pool_name = [&graph](const Hold& hold) {
-    return "pool \"" + graph.pools()[index(hold.pool)].name + "\"";
-  };
+void validate_holds(const TaskGraph& graph, const Task& task, std::vector<double>& acquired,
+                    std::vector<double>& released) {
   for (const Hold& hold : task.acquire) {
     check(index(hold.pool) < graph.pools().size(), "holds name pools of their graph");
+    const Pool& pool = graph.pools()[index(hold.pool)];
     const double amount = hold.amount.count();
-    require_finite_not_negative(amount, name + ": acquire of " + pool_name(hold));
-    const double capacity = graph.pools()[index(hold.pool)].capacity.count();
+    require_finite_not_negative(amount, TaskPart{task, ": acquire of pool ", pool.name});
+    const double capacity = pool.capacity.count();
     if (amount > capacity * (1 + 1e-12)) {
-      refuse("deadlock: " + name, "waits for ever for " + shown(amount) + " of " + pool_name(hold) +
-                                      ", which holds " + shown(capacity) +
-                                      "; enlarge the pool or acquire less");
+      refuse("deadlock: " + std::string(TaskPart{task}),
+             "waits for ever for " + shown(amount) + " of pool \"" + pool.name +
+                 "\", which holds " + shown(capacity) + "; enlarge the pool or acquire less");
     }
     acquired[index(hold.pool)] += amount;
   }
   for (const Hold& hold : task.release) {
     check(index(hold.pool) < graph.pools().size(), "holds name pools of their graph");
-    require_finite_not_negative(hold.amount.count(), name + ": release of " + pool_name(hold));
+    const Pool& pool = graph.pools()[index(hold.pool)];
+    require_finite_not_negative(hold.amount.count(),
+                                TaskPart{task, ": release of pool ", pool.name});
     released[index(hold.pool)] += hold.amount.count();
   }
 }
 
-/// More released than is ever acquired; releases that come too early are found when they run.
+/// Refuses a graph that releases more than it ever acquires; releases that come too early are found
+/// when they run.
 void validate_balance(const TaskGraph& graph, const std::vector<double>& acquired,
                       const std::vector<double>& released) {
   for (std::size_t pool = 0; pool < acquired.size(); ++pool) {
@@ -145,29 +165,32 @@ void validate_balance(const TaskGraph& graph, const std::vector<double>& acquire
 void validate(const TaskGraph& graph) {
   validate_resources(graph);
   validate_boosts(graph);
-  std::unordered_set<std::string_view> ids;
-  ids.reserve(graph.tasks().size());
+  NameIndex ids(graph.tasks().size());
   std::vector<double> acquired(graph.pools().size());
   std::vector<double> released(graph.pools().size());
   for (const Task& task : graph.tasks()) {
-    const std::string name = "task \"" + task.id + "\"";
-    if (!ids.insert(task.id).second) refuse(name, "this id is given twice; rename one");
+    if (!ids.add(task.id))
+      refuse(std::string(TaskPart{task}), "this id is given twice; rename one");
     check(index(task.lane) < graph.lanes().size(), "tasks name lanes of their graph");
     for (const TaskId before : task.after) {
       check(index(before) < graph.tasks().size(), "predecessors are tasks of their graph");
     }
-    require_finite_not_negative(task.latency.count(), name + ": latency");
-    require_finite_not_negative(task.boosts, name + ": boosts");
-    if (task.boosts > 1) refuse(name + ": boosts", "must be at most 1, the whole of its lane's");
+    require_finite_not_negative(task.latency.count(), TaskPart{task, ": latency"});
+    require_finite_not_negative(task.boosts, TaskPart{task, ": boosts"});
+    if (task.boosts > 1) {
+      refuse(std::string(TaskPart{task, ": boosts"}), "must be at most 1, the whole of its lane's");
+    }
     if (const auto* flow = std::get_if<Flow>(&task.work)) {
-      validate_flow(graph, *flow, name);
+      validate_flow(graph, task, *flow);
       if (task.boosts > 0 && !flow->uses.empty()) {
-        refuse(name, "boosts and uses links, whose capacity rest cannot raise; drop one");
+        refuse(std::string(TaskPart{task}),
+               "boosts and uses links, whose capacity rest cannot raise; drop one");
       }
     } else {
-      require_finite_not_negative(std::get<Seconds>(task.work).count(), name + ": seconds");
+      require_finite_not_negative(std::get<Seconds>(task.work).count(),
+                                  TaskPart{task, ": seconds"});
     }
-    validate_holds(graph, task, name, acquired, released);
+    validate_holds(graph, task, acquired, released);
   }
   (void)topological_order(graph, Edges::dependencies);
   (void)topological_order(graph, Edges::dependencies_and_lanes);

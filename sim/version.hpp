@@ -1,14 +1,14 @@
-// Which program this is: for `--version`, the ledger and manifests.
+// Version of this program, for `--version`, the ledger and manifests.
 #pragma once
 
 #include <string_view>
 
 namespace sluice {
 
-/// "0.1.0"
+/// Version number, such as "0.1.0".
 [[nodiscard]] std::string_view version();
-/// Commit the program was built from, "+" appended where tracked files differed from it; "unknown"
-/// outside a git checkout.
+/// Commit the program was built from, with "+" appended if tracked files differed from it;
+/// "unknown" outside a git checkout.
 [[nodiscard]] std::string_view commit();
 
 }  // namespace sluice

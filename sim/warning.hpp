@@ -1,15 +1,16 @@
-// What is said on stderr beside a result.
+// Messages on stderr beside a result.
 #pragma once
 
 #include <string_view>
 
 namespace sluice::sim {
 
-/// `sluice: warning: message`, one line on stderr, as errors are (sim/message_line.hpp).
+/// Prints `sluice: warning: message` as one line on stderr, formatted as errors are
+/// (sim/message_line.hpp).
 void warn(std::string_view message);
-/// Likewise `sluice: note: message`.
+/// Prints `sluice: note: message` as one line on stderr.
 void note(std::string_view message);
-/// Likewise `sluice: message`: what a wait is for.
+/// Prints `sluice: message` as one line on stderr, to say what a wait is for.
 void tell(std::string_view message);
 
 }  // namespace sluice::sim

@@ -51,7 +51,7 @@ std::int64_t stride_of(const planner::RunArguments& request, std::int64_t seq_le
   return stride;
 }
 
-/// Whether `data` is records, or a name in a dataset_info.json, rather than one text.
+/// Whether `data` holds examples, or is a name in a dataset_info.json, rather than one text.
 bool is_dataset(const planner::RunConfig& config) {
   using planner::DataFormat;
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;
@@ -67,7 +67,8 @@ Evaluated open_evaluated(ForwardSubject& subject) {
   Evaluated opened;
   if (is_dataset(config)) {
     if (subject.request().has("--stride")) {
-      throw BadRequest("--stride: is of one text; a data set's sequences are as packing cuts them");
+      throw BadRequest(
+          "--stride: applies to a single text; packing sets the sequences of a data set");
     }
     if (config.seq_len == 0) config.seq_len = kUsualSeqLen;
     opened.stride = config.seq_len;

@@ -1,4 +1,4 @@
-// What `eval` takes the loss of: windows of a text, or all sequences of a data set.
+// The text that `eval` computes a loss on: windows of a text file, or all sequences of a data set.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sluice::cli {
 
-/// A text as tokens of the subject's tokenizer, or its bytes where there is none.
+/// A text as tokens of the subject's tokenizer, or as bytes if there is none.
 struct EvaluatedText {
   std::vector<std::int32_t> tokens;
   std::int64_t bytes = 0;
@@ -25,8 +25,8 @@ struct Evaluated {
   std::int64_t tokens = 0, vocabulary = 0;
 };
 
-/// Opens what the subject's `data` names and fills in sizes that were not given. Throws BadRequest
-/// naming data or --stride.
+/// Opens the subject's `data` and fills in sizes that were not given. Throws BadRequest naming data
+/// or --stride.
 [[nodiscard]] Evaluated open_evaluated(ForwardSubject& subject);
 
 }  // namespace sluice::cli

@@ -24,7 +24,7 @@ using std::filesystem::path;
 
 std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
   auto found = engine::newest_checkpoint(run / "checkpoints", [](const std::string& reason) {
-    sim::warn("a checkpoint is torn and left aside: " + reason);
+    sim::warn("skipping a damaged checkpoint: " + reason);
   });
   if (!found) {
     throw BadRequest((run / "checkpoints").string() +
@@ -34,7 +34,8 @@ std::unique_ptr<engine::Checkpoint> newest_of(const path& run) {
   return found;
 }
 
-/// What a run folder's run.yaml says of its training step's plan is passed over; words are not.
+/// Refuses a plan given on the command line; a plan in a run folder's run.yaml is for training and
+/// is ignored.
 void refuse_plans(const planner::RunArguments& request, const std::string& verb) {
   for (const std::string& path : request.stated) {
     const std::string first = path.substr(0, path.find('.'));

@@ -1,4 +1,4 @@
-// What `eval` and `generate` are asked about: a model folder, a run, or a checkpoint of one.
+// The subject of `eval` and `generate`: a model folder, a run, or a checkpoint of one.
 #pragma once
 
 #include <filesystem>
@@ -26,28 +26,28 @@ struct ForwardVerb {
 
 class ForwardSubject {
  public:
-  /// Reads the command line; `--help` prints the verb's help and throws HelpShown. Flags and, for a
-  /// run, its run.yaml state machine, limits and sizes; what only training has is left aside.
+  /// Reads the command line; `--help` prints the verb's help and throws HelpShown. Machine, limits
+  /// and sizes come from flags and, for a run, its run.yaml, whose training settings are ignored.
   ForwardSubject(const Arguments& arguments, const ForwardVerb& verb);
 
   [[nodiscard]] const planner::RunArguments& request() const { return request_; }
   [[nodiscard]] planner::RunConfig& config() { return request_.config; }
-  /// A device with the weights of the job's model where `graph` keeps them, read with a bar: those
-  /// of the model's folder, or of the checkpoint (of a run, the newest intact one). Throws
-  /// BadRequest where there are none.
+  /// Creates a device and loads the weights to where `graph` keeps them, showing a bar. They come
+  /// from the model's folder, or from the checkpoint (of a run, the newest intact one). Throws
+  /// BadRequest if there are none.
   [[nodiscard]] std::unique_ptr<engine::Device> load(const planner::Job& job,
                                                      const planner::ResolvedMachine& machine,
                                                      const planner::StepGraph& graph);
-  /// "FOLDER", or the checkpoint's; once the weights are read.
+  /// Folder that the weights were loaded from: the model's or the checkpoint's.
   [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
-  /// The folder with the tokenizer: the model's, of a run the one it began with.
+  /// Folder of the tokenizer: the model's; for a run, that of the model it began with.
   [[nodiscard]] std::optional<std::filesystem::path> model_folder();
-  /// None where that folder has no tokenizer.json: every byte is then a token.
+  /// The folder's tokenizer; null if it has no tokenizer.json, and then every byte is a token.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
 
  private:
   const engine::StateSource& open_weights(const planner::ModelShape& shape);
-  /// Of a run or a checkpoint; null where the model is a folder or a name.
+  /// The subject's checkpoint; null if the subject is a model folder or name.
   const engine::Checkpoint* checkpoint();
 
   std::string word_;
@@ -58,13 +58,14 @@ class ForwardSubject {
   std::string weights_from_;
 };
 
-/// Throws BadRequest where `tokens`, one more than the largest, is above the model's `vocab`.
+/// Throws BadRequest if `tokens`, one more than the largest token id, is above the model's `vocab`.
 void require_vocabulary(std::int64_t tokens, std::int64_t vocab);
 
-/// `fits: false` with the tier and remedies, as JSON or a table on stdout; the exit code.
+/// Prints the refusal `fits: false` with the tier and remedies, as JSON or as a table; returns the
+/// exit code.
 int refuse_forward(const planner::Infeasible& infeasible, bool json);
 
-/// The plan and the memory of forward passes as JSON fields and as text.
+/// Plan and memory of forward passes, as JSON fields and as text.
 [[nodiscard]] sim::Json forward_json(const planner::ForwardPrediction& prediction);
 [[nodiscard]] std::string forward_table(const planner::ForwardPrediction& prediction);
 

@@ -30,24 +30,24 @@ std::int64_t count_of(const RunArguments& arguments, const char* flag, std::int6
   return given ? planner::parse_count(*given, flag) : usual;
 }
 
-/// `eos_token_id`: a number, a list of them, or absent.
+/// Token ids in the field `eos_token_id`, which is a number, a list of numbers, or absent.
 std::vector<std::int32_t> ids_in(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return {};
-  const sim::Json json = sim::parse_json(planner::read_whole_file(file), file.string());
-  if (!json.is_object() || !json.contains("eos_token_id")) return {};
-  const sim::Json& value = json.at("eos_token_id");
+  const sim::JsonDocument json = sim::parse_json(planner::read_whole_file(file), file.string());
+  const std::optional<sim::JsonValue> value = json.root().find("eos_token_id");
+  if (!value) return {};
   std::vector<std::int32_t> ids;
-  const auto add = [&](const sim::Json& id) {
-    if (!id.is_number_integer() || id.get<std::int64_t>() < 0 ||
-        id.get<std::int64_t>() > std::numeric_limits<std::int32_t>::max()) {
+  const auto add = [&](const sim::JsonValue& id) {
+    if (!id.is_whole() || id.integer() < 0 ||
+        id.integer() > std::numeric_limits<std::int32_t>::max()) {
       throw BadRequest(file.string() + ": eos_token_id: must be a token's id or a list of ids");
     }
-    ids.push_back(id.get<std::int32_t>());
+    ids.push_back(static_cast<std::int32_t>(id.integer()));
   };
-  if (value.is_array()) {
-    for (const sim::Json& id : value) add(id);
-  } else if (!value.is_null()) {
-    add(value);
+  if (value->is_list()) {
+    for (const sim::JsonValue id : *value) add(id);
+  } else if (!value->is_null()) {
+    add(*value);
   }
   return ids;
 }
@@ -60,14 +60,17 @@ ForwardVerb generate_verb() {
       "generate",
       "sluice generate MODEL|RUNDIR --prompt TEXT [--max-new-tokens N] [--temperature T] [flags]",
       {{"--prompt", Takes::value, "text to continue"},
-       {"--prompt-file", Takes::value, "a file with it"},
-       {"--max-new-tokens", Takes::value, "at most so many (128)"},
-       {"--temperature", Takes::value, "of sampling; 0 takes the most likely token (0)"},
+       {"--prompt-file", Takes::value, "file with the text to continue"},
+       {"--max-new-tokens", Takes::value, "generate at most this many tokens (128)"},
+       {"--temperature", Takes::value,
+        "temperature of sampling; 0 takes the most likely token (0)"},
        {"--top-k", Takes::value, "sample among the K most likely tokens (all)"},
-       {"--top-p", Takes::value, "sample among the fewest that have this probability (1)"},
+       {"--top-p", Takes::value,
+        "sample among the most likely tokens that add up to this probability (1)"},
        {"--stop", Takes::value, "end before this text; may be given again"},
        {"--ignore-eos", Takes::nothing, "go on after the model's end token"},
-       {"--no-special-tokens", Takes::nothing, "without the tokenizer's own around the prompt"},
+       {"--no-special-tokens", Takes::nothing,
+        "leave out the tokenizer's special tokens around the prompt"},
        {"--dry-run", Takes::nothing, "show plan, memory and time, and read no weights"},
        {"--verbose", Takes::nothing, "plan, memory and tokens/s on stderr"},
        {"--json", Takes::nothing, "one JSON object (docs/schemas/generate.schema.json)"}}};

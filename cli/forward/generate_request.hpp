@@ -1,4 +1,4 @@
-// What `sluice generate` is asked: the prompt, how tokens are chosen, and when to end.
+// Command line of `sluice generate`: the prompt, how tokens are chosen, and when to stop.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +22,15 @@ struct GenerateRequest {
 
 [[nodiscard]] ForwardVerb generate_verb();
 
-/// Throws BadRequest naming the flag.
+/// Reads the flags of `generate`. Throws BadRequest naming the flag.
 [[nodiscard]] GenerateRequest read_generate_request(const planner::RunArguments& arguments);
 
-/// Without a tokenizer, the prompt's bytes. Throws BadRequest where there is none.
+/// The prompt's tokens, or its bytes without a tokenizer. Throws BadRequest if there are none.
 [[nodiscard]] std::vector<std::int32_t> prompt_tokens(const GenerateRequest& request,
                                                       engine::Tokenizer* tokenizer);
 
-/// `eos_token_id` of the folder's generation_config.json, else of its config.json; none otherwise.
+/// Tokens that end the generation: `eos_token_id` of the folder's generation_config.json, else of
+/// its config.json; empty without either.
 [[nodiscard]] std::vector<std::int32_t> end_tokens(
     const std::optional<std::filesystem::path>& folder);
 

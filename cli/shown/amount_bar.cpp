@@ -11,12 +11,12 @@
 namespace sluice::cli {
 namespace {
 
-/// "loading weights 34 %, 1.20 min left"
+/// Text of the bar: "loading weights 34 %, 1.20 min left".
 std::string amount_text(const std::string& what, std::int64_t done, std::int64_t all,
                         Seconds elapsed) {
   const double share = static_cast<double>(std::min(done, all)) / static_cast<double>(all);
   std::string text = what + " " + std::to_string(static_cast<int>(100 * share)) + " %";
-  // Of the first moments nothing can be said.
+  // The first moments say nothing about the time left.
   if (done <= 0 || done >= all || elapsed < Seconds(1)) return text;
   return text + ", " + planner::format_seconds(elapsed * ((1 - share) / share)) + " left";
 }

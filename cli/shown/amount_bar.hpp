@@ -1,4 +1,4 @@
-// A bar for work that is counted in something: bytes read, elements written.
+// Progress bar for work that is counted, such as bytes read or elements written.
 #pragma once
 
 #include <chrono>
@@ -10,18 +10,18 @@
 
 namespace sluice::cli {
 
-/// A bar on stderr where that is a terminal; elsewhere a line now and then, and none where the work
-/// is done before the first.
+/// A bar on stderr if that is a terminal. Elsewhere a line from time to time, and none if the work
+/// is done before the first is due.
 class AmountBar {
  public:
-  /// `what` is being done ("loading weights"). Time counts from here.
+  /// `what` names the work ("loading weights"). Its time starts here.
   explicit AmountBar(std::string what, Seconds line_every = Seconds(10));
-  /// Leaves the bar's line.
+  /// Ends the bar's line.
   ~AmountBar();
-  AmountBar(const AmountBar&) = delete;  // One line of the terminal.
+  AmountBar(const AmountBar&) = delete;  // A terminal has one current line.
   AmountBar& operator=(const AmountBar&) = delete;
 
-  /// From any thread.
+  /// Updates the bar; may be called from any thread.
   void show(std::int64_t done, std::int64_t all);
 
  private:
@@ -29,11 +29,12 @@ class AmountBar {
   void draw(std::int64_t done, std::int64_t all, Seconds elapsed);
 
   std::string what_;
-  Seconds line_every_, said_{0};  ///< Since the beginning, the last line.
+  /// Time from line to line, and time of the last line since the beginning.
+  Seconds line_every_, said_{0};
   Clock::time_point begin_ = Clock::now();
   bool terminal_;
   std::mutex mutex_;
-  int drawn_ = -1;  ///< Percent.
+  int drawn_ = -1;  ///< Percentage last drawn.
 };
 
 }  // namespace sluice::cli

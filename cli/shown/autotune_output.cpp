@@ -12,13 +12,13 @@ namespace sluice::cli {
 using planner::format_seconds;
 using Json = sim::Json;
 
-std::string round_head() {
-  return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", "round", "plan", "predicted",
-                     "measured", "error", "largest miss, a step");
+std::string iteration_head() {
+  return fmt::format("{:>9}  {:<10}{:>12}{:>12}{:>9}  {}\n", "iteration", "plan", "predicted",
+                     "measured", "error", "largest miss per step");
 }
 
 std::string iteration_line(const profiler::TuneIteration& iteration) {
-  return fmt::format("{:>5}  {:<10}{:>12}{:>12}{:>9}  {}\n", iteration.number,
+  return fmt::format("{:>9}  {:<10}{:>12}{:>12}{:>9}  {}\n", iteration.number,
                      iteration.plan_hash.substr(0, 8), format_seconds(iteration.predicted),
                      format_seconds(iteration.measured),
                      fmt::format("{:+.1f} %", 100 * iteration.error()),
@@ -111,7 +111,7 @@ std::string verification_table(const profiler::Verification& verification) {
                         format_seconds(plan->predicted), format_seconds(plan->measured),
                         fmt::format("{:+.1f} %", 100 * plan->error()), plan->steps);
   }
-  return text + fmt::format("{:<24}{:>12.3f}{:>12.3f}{:>9}\n", "one buffer : best depth",
+  return text + fmt::format("{:<24}{:>12.3f}{:>12.3f}{:>9}\n", "one buffer / best depth",
                             verification.predicted_ratio(), verification.measured_ratio(),
                             fmt::format("{:+.1f} %", 100 * verification.ratio_error()));
 }

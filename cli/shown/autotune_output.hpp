@@ -1,4 +1,4 @@
-// What `sluice autotune` says: lines and tables for the terminal, parts of its JSON.
+// Output of `sluice autotune`: lines and tables for the terminal, parts of its JSON.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace sluice::cli {
 
-/// A prediction holds within this share of the measurement.
+/// A prediction counts as right if the measurement is within this share of it.
 inline constexpr double kTuneTolerance = 0.05;
 
-[[nodiscard]] std::string round_head();
+[[nodiscard]] std::string iteration_head();
 [[nodiscard]] std::string iteration_line(const profiler::TuneIteration& iteration);
 [[nodiscard]] std::string sweep_head(const profiler::SweepCurve& curve);
 [[nodiscard]] std::string sweep_line(const profiler::SweepPoint& point);
@@ -27,7 +27,8 @@ inline constexpr double kTuneTolerance = 0.05;
 [[nodiscard]] sim::Json to_json(const profiler::Verification& verification);
 [[nodiscard]] sim::Json to_json(const profiler::SweepCurve& curve);
 
-/// What was tuned (docs/schemas/autotune.schema.json), but for the files that it is kept in.
+/// The tuned settings as JSON (docs/schemas/autotune.schema.json), without the names of the files
+/// that hold them.
 [[nodiscard]] sim::Json tuned_json(const profiler::TuneOutcome& outcome,
                                    const std::optional<planner::ChosenSizes>& sizes,
                                    const std::optional<profiler::Verification>& verification,

@@ -1,4 +1,4 @@
-// Memory by phase, checkpoints, SSD wear and money of a run as text.
+// Memory by phase, checkpoints, SSD wear and cost of a run as text.
 #pragma once
 
 #include <string>
@@ -8,10 +8,11 @@
 
 namespace sluice::cli {
 
-/// A line a phase: what each tier holds and what it has left.
+/// One line per phase: bytes used and left in each tier.
 [[nodiscard]] std::string phases_table(const planner::PhaseMemory& phases);
 [[nodiscard]] std::string wear_text(const planner::SsdWear& wear);
-/// phases_table, checkpoint, wear, nearest validated case; days and cost where they are known.
+/// Memory by phase, checkpoint, SSD wear and nearest validated case; days and cost if they are
+/// known.
 [[nodiscard]] std::string needs_table(const planner::RunNeeds& needs,
                                       const planner::RunMoney& money);
 

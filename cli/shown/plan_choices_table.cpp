@@ -19,7 +19,7 @@ std::string batch_text(const BatchPoint& point) {
                      point.tokens_per_s);
 }
 
-/// Said of whatever the time was over for.
+/// Line about anything that was cut short because time was up.
 std::string cut_short_line(const char* what) {
   return fmt::format("             cut short: there was no time for {}\n", what);
 }
@@ -43,10 +43,10 @@ std::string link_table(const planner::HiddenLink& link) {
     text += "             asked for: " + batch_text(link.asked) + "\n";
   }
   if (link.compute_bound_from) {
-    return text + fmt::format("             the bound is by compute from {} sequences on\n",
+    return text + fmt::format("             compute sets the bound from {} sequences on\n",
                               *link.compute_bound_from);
   }
-  return text + "             the bound is by compute at no batch that was tried\n";
+  return text + "             compute sets the bound at no batch that was tried\n";
 }
 
 std::string front_table(const planner::ParetoFront& front) {

@@ -1,4 +1,4 @@
-// What else could be asked for, as `sluice plan` shows it: batches, fronts, free sizes.
+// Alternatives that `sluice plan` shows: batch sizes, fronts, free sizes.
 #pragma once
 
 #include <string>

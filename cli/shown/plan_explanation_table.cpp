@@ -61,7 +61,7 @@ std::string relief_text(const Relief& relief, Duration step) {
 }
 
 std::string others_text(const PlanExplanation& e, const Relief& first) {
-  constexpr double kShown = 0.05;  // Of a percent, as it is rounded.
+  constexpr double kShown = 0.05;  // Smallest share shown, in percent; smaller ones round to zero.
   std::string felt, rest;
   for (const Relief& relief : e.reliefs) {
     if (&relief == &first) continue;
@@ -92,9 +92,9 @@ std::string relief_lines(const PlanExplanation& e) {
       fmt::format("then         with {:.0f} times the {} the step takes {}; ", next.relieved.factor,
                   meaning(next.relieved.resource), format_seconds(to_seconds(next.relieved.step)));
   if (next.resource.empty()) {
-    return text + "no one resource is short then\n";
+    return text + "no single resource limits it then\n";
   }
-  return text + fmt::format("{} is {}short then (10 % more, {})\n", meaning(next.resource),
+  return text + fmt::format("{} {}limits it then (10 % more: {})\n", meaning(next.resource),
                             next.resource == next.relieved.resource ? "still " : "",
                             fmt::format("{:+.1f} %", -share(next.relieved.step - next.step,
                                                             next.relieved.step)));

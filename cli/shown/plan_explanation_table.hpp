@@ -1,4 +1,4 @@
-// What `sluice plan` says of the plan it found, as lines on the terminal.
+// The explanation that `sluice plan` prints of the plan it found.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace sluice::cli {
 
-/// What bounds the step, the waterfall from the bound to it, what to relax first, what is next.
+/// The explanation as lines: what bounds the step, the waterfall from the bound to the step, which
+/// resource to relax first, the next best plan.
 [[nodiscard]] std::string explanation_table(const planner::PlanExplanation& explanation);
 
 }  // namespace sluice::cli

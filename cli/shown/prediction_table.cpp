@@ -26,7 +26,7 @@ std::string units_text(const UnitPlan& unit, bool block) {
   return text;
 }
 
-/// "1 round", "2 rounds".
+/// A count with its noun: "1 round", "2 rounds".
 std::string counted(std::int64_t count, const char* noun, const char* plural = "s") {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : plural);
 }
@@ -125,7 +125,7 @@ std::string remedies_table(const std::vector<planner::Remedy>& remedies) {
 }
 
 std::string infeasible_table(const planner::Infeasible& infeasible) {
-  return fmt::format("does not fit: {} is short by {} even with the leanest plan\n",
+  return fmt::format("does not fit: {} is short by {} even with the plan of least memory\n",
                      to_string(infeasible.tier), planner::format_bytes(infeasible.short_by)) +
          memory_table(infeasible.memory) + remedies_table(infeasible.remedies);
 }

@@ -1,4 +1,4 @@
-// Predictions, plans and refusals for memory as tables on the terminal.
+// Predictions, plans and refusals for lack of memory as tables for the terminal.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ namespace sluice::cli {
 [[nodiscard]] std::string remedies_table(const std::vector<planner::Remedy>& remedies);
 [[nodiscard]] std::string memory_table(const planner::Memory& memory);
 
-/// To standard output; main sees to it that it arrived.
+/// Writes to standard output; main checks that the output was taken.
 void print(const std::string& text);
 
 }  // namespace sluice::cli

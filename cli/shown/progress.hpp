@@ -1,4 +1,4 @@
-// What `sluice train` shows while it runs.
+// Progress display of `sluice train`.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace sluice::cli {
 
-/// A bar on stderr where that is a terminal; elsewhere about twenty lines on stdout, or nothing.
+/// A bar on stderr if that is a terminal; elsewhere about twenty lines on stdout, or nothing.
 /// Nothing is allocated between steps.
 class Progress {
  public:
   enum class Where { terminal, lines, nowhere };
-  /// The terminal where stderr is one, else `otherwise`. `done` steps of `steps` are behind.
+  /// Uses the terminal if stderr is one, else `otherwise`. `done` of `steps` steps were done
+  /// before.
   Progress(std::int64_t done, std::int64_t steps, Where otherwise);
 
   void step(const engine::StepMetrics& metrics);
   void validation(std::int64_t step, double loss);
-  /// Leaves the line of the bar, for something else to be said.
+  /// Ends the bar's line, so that something else can be printed.
   void finish() const;
 
  private:
@@ -28,7 +29,7 @@ class Progress {
   std::int64_t first_, steps_;
   Where where_;
   std::optional<double> validation_;
-  Seconds smooth_step_{0};  ///< Of the steps so far, later ones counting more.
+  Seconds smooth_step_{0};  ///< Smoothed step time, in which later steps count more.
 };
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-// What a long search is looking at, on stderr.
+// Progress line of a long search, on stderr.
 #pragma once
 
 #include <unistd.h>
@@ -10,12 +10,13 @@
 
 namespace sluice::cli {
 
-/// One line on a terminal, overwritten; nothing elsewhere. Gone when this goes.
+/// A line that is overwritten in place on a terminal, and not shown elsewhere. Erased on
+/// destruction.
 class ProgressLine {
  public:
   ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}
   ~ProgressLine() { show(""); }
-  ProgressLine(const ProgressLine&) = delete;  // There is one cursor.
+  ProgressLine(const ProgressLine&) = delete;  // A terminal has one cursor.
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   void show(const std::string& text) const {

@@ -123,10 +123,10 @@ std::string rehearsal_table(const Rehearsed& run) {
                         planner::format_bytes(run.device_peak));
   text += rehearsal_row("host", planner::format_bytes(run.host_needed),
                         planner::format_bytes(run.host_peak),
-                        "needed, and the window that stood for it");
+                        "needed, and the window used in its place");
   const engine::ValueCensus& window = run.values.window;
   text += fmt::format(
-      "\n  {} values of the window, {} of gradients and {} of the device's state looked at: {}\n",
+      "\n  checked {} values of the window, {} of gradients and {} of the device's state: {}\n",
       planner::format_amount(static_cast<double>(window.values)),
       planner::format_amount(static_cast<double>(run.values.gradients.values)),
       planner::format_amount(static_cast<double>(run.values.device.values)),

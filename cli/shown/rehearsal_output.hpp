@@ -1,4 +1,4 @@
-// What a rehearsal says: predicted beside measured, the bound, and what its values came to.
+// Output of a rehearsal: predicted and measured times, the bound, and the kinds of values found.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace sluice::cli {
 
-/// A rehearsal that has ended, and what was promised.
+/// A rehearsal that has ended, with its prediction.
 struct Rehearsed {
   const planner::RunConfig& config;
   const planner::Job& job;
@@ -21,9 +21,9 @@ struct Rehearsed {
   std::string machine;
   planner::DeviceKind device;
   std::string plan_source, graph_sha256, folder;
-  Bytes host_needed{0};  ///< Of the training that is rehearsed.
+  Bytes host_needed{0};  ///< Host memory that the rehearsed training needs.
   Bytes window{0}, in_flight{0};
-  std::string started, ended;  ///< UTC
+  std::string started, ended;  ///< Start and end time, UTC.
   std::int64_t steps = 0;
   bool interrupted = false;
   std::vector<Seconds> step_times;
@@ -31,11 +31,12 @@ struct Rehearsed {
   engine::RehearsalValues values;
   std::optional<sim::Trace> measured_trace;
 
-  /// Of the steps after the first, which has none before it to overlap with; of one step, itself.
+  /// Median time of the steps after the first, which has no step before it to overlap with; with a
+  /// single step, its time.
   [[nodiscard]] std::optional<Seconds> median_step() const;
 };
 
-/// docs/schemas/rehearsal.schema.json.
+/// JSON of a rehearsal (docs/schemas/rehearsal.schema.json).
 [[nodiscard]] std::string rehearsal_json(const Rehearsed& run);
 [[nodiscard]] std::string rehearsal_table(const Rehearsed& run);
 

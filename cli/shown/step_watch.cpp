@@ -12,7 +12,8 @@
 namespace sluice::cli {
 namespace {
 
-/// Of those that tasks work on: launches are asked for long before.
+/// The busiest of the lanes whose work can be observed; launches are asked for long before they
+/// run.
 StepWatch::LaneWork busiest_of(const planner::Prediction& prediction) {
   StepWatch::LaneWork busiest;
   for (std::size_t i = 0; i < planner::kLaneKinds; ++i) {
@@ -68,7 +69,7 @@ void StepWatch::watch() {
 void StepWatch::say(Clock::time_point now) {
   if (!terminal_ && now - said_ < times_.line_every) return;
   said_ = now;
-  // Lanes report some of their tasks late, so the share says little of the time that is left; the
+  // Lanes report some of their tasks late, so this share says little about the time left; the
   // prediction does.
   const double share = std::min(1.0, static_cast<double>(meter_.worked(busiest_.lane).count()) /
                                          static_cast<double>(busiest_.work.count()));

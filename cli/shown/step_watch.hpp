@@ -1,4 +1,4 @@
-// What a step that takes long has done so far.
+// Progress display within a step that takes long.
 #pragma once
 
 #include <chrono>
@@ -13,25 +13,26 @@
 
 namespace sluice::cli {
 
-/// Says on stderr how far a step is, once it has run for some seconds: in place where stderr is a
-/// terminal, elsewhere a line now and then: how much of its work the lane has done that is
-/// predicted to be busiest, and how much of the predicted time has passed. A thread of its own
-/// looks at the meter.
+/// Reports on stderr how far a step is, once it has run for some seconds: how much of its work the
+/// lane predicted to be busiest has done, and how much of the predicted time has passed. On a
+/// terminal the line is updated in place; elsewhere lines are printed from time to time. A thread
+/// of its own reads the meter.
 class StepWatch {
  public:
   using Clock = std::chrono::steady_clock;
-  /// What a lane is predicted to do in a step.
+  /// Predicted work of one lane in a step.
   struct LaneWork {
     planner::LaneKind lane = planner::LaneKind::compute;
     Duration work{0};
   };
   struct Times {
-    Clock::duration silent = std::chrono::seconds(5);  ///< Of a step, before anything is said.
+    /// Time from a step's beginning to its first report.
+    Clock::duration silent = std::chrono::seconds(5);
     Clock::duration look_every = std::chrono::seconds(1);
     Clock::duration line_every = std::chrono::minutes(1);
   };
 
-  /// `meter` must outlive it, and read one step after the other.
+  /// `meter` must outlive this object, and must be used for one step after another.
   StepWatch(const profiler::LaneMeter& meter, const planner::Prediction& prediction)
       : StepWatch(meter, prediction, Times()) {}
   StepWatch(const profiler::LaneMeter& meter, const planner::Prediction& prediction, Times times);
@@ -40,7 +41,7 @@ class StepWatch {
   StepWatch& operator=(const StepWatch&) = delete;
 
   void begins(std::int64_t step);
-  /// No step runs; nothing is said from here on.
+  /// Ends the reports; to be called when no step runs any more.
   void ends();
 
  private:
@@ -53,9 +54,9 @@ class StepWatch {
   const Times times_;
   const bool terminal_;
 
-  std::mutex mutex_;  ///< Guards what follows, and the terminal's line.
+  std::mutex mutex_;  ///< Guards the members below, and the terminal's line.
   std::condition_variable changed_;
-  std::int64_t step_ = 0;  ///< 0: none runs.
+  std::int64_t step_ = 0;  ///< The running step; 0 if none runs.
   Clock::time_point began_, said_;
   bool over_ = false;
   std::thread thread_;

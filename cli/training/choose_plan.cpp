@@ -16,7 +16,7 @@ bool keeps_residency(const planner::Plan& plan, planner::Residency residency) {
          });
 }
 
-/// A plan that autotune stored for this job and machine, if it still does with the run's pins.
+/// The plan that autotune stored for this job and machine, if it agrees with the run's pins.
 std::optional<ChosenPlan> stored_plan(const planner::RunConfig& config,
                                       const planner::RunPlanning& run) {
   const planner::Store store = planner::Store::of_user();
@@ -30,7 +30,7 @@ std::optional<ChosenPlan> stored_plan(const planner::RunConfig& config,
     apply_plan_overrides(plan, job, config.plan_overrides, config.threads);
     validate(plan, job);
   } catch (const BadRequest&) {
-    return std::nullopt;  // The pins do not go with it: plan anew.
+    return std::nullopt;  // It does not agree with the pins, so a new plan is searched for.
   }
   if (!keeps_residency(plan, config.residency)) return std::nullopt;
   planner::PredictedStep step = run.predictor.predict(plan);

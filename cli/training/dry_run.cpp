@@ -47,7 +47,7 @@ RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
   RunTimes times;
   times.training = to_seconds(prediction.step) * static_cast<double>(config.steps - first_step);
   const engine::TrainingStops stops = stops_of(config);
-  times.evaluations = 1;  // At the start.
+  times.evaluations = 1;  // The evaluation at the start.
   for (std::int64_t step = first_step; step < config.steps;) {
     step = stops.next(step);
     if (stops.evaluates_at(step)) ++times.evaluations;

@@ -1,4 +1,4 @@
-// `sluice train --dry-run`: what a run would be, without a run.
+// Output of `sluice train --dry-run`: what a run would do and take, without running it.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace sluice::cli {
 
-/// Times of a run that goes on after `first_step` steps, predicted.
+/// Predicted times of a run that continues after `first_step` steps.
 struct RunTimes {
   Seconds training{0};
-  Seconds evaluation{0};  ///< Estimated: forward is a third of a step's compute.
-  Seconds saving{0};      ///< Training stands still for saves, the last one included.
+  Seconds evaluation{0};  ///< Estimated from the fact that forward is a third of a step's compute.
+  Seconds saving{0};      ///< Time for which training pauses for saves, the last one included.
   std::int64_t evaluations = 0;
   [[nodiscard]] Seconds all() const { return training + evaluation + saving; }
 };
@@ -23,17 +23,17 @@ struct RunTimes {
                                  const planner::SavingPlan& saving,
                                  const engine::WindowedText& text, std::int64_t first_step);
 
-/// For people: how long, and what checkpoints cost.
+/// Text about the run's duration; saving_table has the costs of checkpoints.
 [[nodiscard]] std::string times_table(const planner::RunConfig& config, const RunTimes& times,
                                       std::int64_t first_step);
 [[nodiscard]] std::string saving_table(const planner::RunConfig& config,
                                        const planner::SavingPlan& saving);
-/// docs/schemas/dry-run.schema.json.
+/// JSON of a dry run (docs/schemas/dry-run.schema.json).
 [[nodiscard]] std::string dry_run_json(const planner::RunConfig& config, const planner::Job& job,
                                        const ChosenPlan& plan, const planner::SavingPlan& saving,
                                        const RunTimes& times, std::int64_t first_step);
 
-/// Bytes free on the file system that `path`, or the nearest folder above it that is there, is on.
+/// Free bytes on the file system of `path`, or of the nearest existing folder above it.
 [[nodiscard]] std::optional<Bytes> free_disk(const std::filesystem::path& path);
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-// The hashes of a run's last state, taken while its checkpoint is written.
+// Hashes of a run's last state, computed while its checkpoint is written.
 #pragma once
 
 #include <atomic>
@@ -9,21 +9,22 @@
 
 namespace sluice::cli {
 
-/// When hashing begins: at once, beside what follows, or once someone waits for it.
+/// When hashing begins: at once, concurrently with what follows, or when the result is asked for.
 enum class HashingBegins { now, when_awaited };
 
-/// Hashes a state that nobody changes until this has gone.
+/// Hashes a state, which must not change during this object's lifetime.
 class EndHashes {
  public:
-  /// `state` must outlive it.
+  /// `state` must outlive this object.
   EndHashes(const engine::TrainingState& state, HashingBegins begins);
 
-  /// Waits, with a bar. Throws what reading the state throws.
+  /// Waits for the hashes, showing a bar. Throws what reading the state throws.
   [[nodiscard]] engine::StateHashes wait();
 
  private:
   AmountBar bar_{"hashing the trained state"};
-  std::atomic<bool> awaited_ = false;  ///< Until then the terminal's line is another's.
+  /// Whether the result was asked for; before that the terminal's line belongs to others.
+  std::atomic<bool> awaited_ = false;
   std::future<engine::StateHashes> hashes_;
 };
 

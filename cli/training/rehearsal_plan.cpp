@@ -14,7 +14,8 @@ namespace {
 
 constexpr const char* kInFlight = "in flight";
 
-/// The run's plan where it fits; else that of a machine like it with all the host memory it wants.
+/// The run's plan if it fits; else the plan for an identical machine that has as much host memory
+/// as needed.
 std::variant<ChosenPlan, planner::Infeasible> roomy_plan(const planner::RunConfig& config,
                                                          const planner::RunPlanning& as_it_is) {
   const bool given = config.plan || config.policy;
@@ -33,7 +34,8 @@ Bytes process_baseline(planner::DeviceKind device) {
                                              : planner::kProcessBaseline;
 }
 
-/// What the window may take: the limit that the run states, else what the machine has and can give.
+/// Largest size of the window: the limit that the run states, else what the machine has and can
+/// give.
 Bytes most_window(const planner::RunConfig& config, const planner::ResolvedMachine& machine,
                   const planner::Layout& layout) {
   Bytes most = machine.host;
@@ -46,7 +48,7 @@ Bytes most_window(const planner::RunConfig& config, const planner::ResolvedMachi
   return most - process_baseline(machine.profile.device);
 }
 
-/// What a host that does not even hold what is in flight lacks.
+/// Refusal of a host that cannot even hold what is in flight.
 planner::Infeasible too_small(const planner::Prediction& prediction, Bytes needed,
                               Bytes available) {
   planner::Infeasible lack{.tier = planner::Tier::host,

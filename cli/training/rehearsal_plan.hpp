@@ -1,4 +1,4 @@
-// The plan that a rehearsal executes, and the host memory that stands for what it needs.
+// The plan that a rehearsal executes, and the window of host memory that it uses.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@
 namespace sluice::cli {
 
 struct RehearsalPlan {
-  ChosenPlan chosen;           ///< Its memory's host capacity is what this host may use.
-  planner::HostWindow window;  ///< As large as that allows.
-  Bytes in_flight{0};          ///< The smallest window.
+  ChosenPlan chosen;           ///< The plan, whose host capacity is what this host allows.
+  planner::HostWindow window;  ///< The window, as large as that capacity allows.
+  Bytes in_flight{0};          ///< Size of the smallest possible window.
 };
 
-/// The run's plan where it fits; else that of a machine like it with all the host memory it wants;
-/// a plan or policy that the run states as it is. Infeasible where device memory does not do, or
-/// host memory does not hold what is in flight.
+/// Plans a rehearsal: with the run's own plan if it fits; else with the plan for an identical
+/// machine that has as much host memory as needed. A plan or policy that the run states is used as
+/// it is. Infeasible if device memory is too small, or host memory cannot hold what is in flight.
 [[nodiscard]] std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(
     const planner::RunConfig& config, const planner::RunPlanning& as_it_is);
 
-/// What is said of an Infeasible of plan_rehearsal.
+/// Text for an Infeasible of plan_rehearsal.
 [[nodiscard]] std::string too_small_table(const planner::Infeasible& lack);
 
 }  // namespace sluice::cli

@@ -57,7 +57,7 @@ engine::LedgerPrediction promise_of(const planner::Prediction& prediction) {
           .rehearsal = true};
 }
 
-/// Runs the steps and fills in what they came to.
+/// Runs the steps and fills in their results.
 void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile& metrics,
                profiler::LaneMeter& meter, const InterruptFlag& interrupt,
                engine::RunBeginning& beginning, bool json) {
@@ -102,7 +102,8 @@ void run_steps(Rehearsed& run, engine::Rehearsal& rehearsal, engine::MetricsFile
   metrics.flush();
 }
 
-/// The steps themselves: predicted in the ledger first, then measured.
+/// Executes the rehearsal: writes the prediction to the ledger, runs the steps, writes the
+/// measurement.
 void execute(Rehearsed& run, const planner::ResolvedMachine& machine,
              const planner::HostWindow& window, const engine::RunFolder& folder,
              const InterruptFlag& interrupt, engine::RunBeginning& beginning, bool json) {

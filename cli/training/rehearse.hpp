@@ -1,4 +1,5 @@
-// `sluice train RUN --rehearse`: the run's true step graph on a host that is too small for it.
+// Implementation of `sluice train RUN --rehearse`: the run's true step graph on a host that is too
+// small for it.
 #pragma once
 
 #include "cli/words/interrupt.hpp"
@@ -6,11 +7,11 @@
 
 namespace sluice::cli {
 
-/// Steps of a rehearsal whose run does not state another number than the default.
+/// Number of steps of a rehearsal, unless the run states a number that is not the default.
 inline constexpr std::int64_t kRehearsedSteps = 5;
 
-/// Predicts, rehearses, prints; the exit code. Throws BadRequest for flags that ask for what a
-/// rehearsal does not do, Error(not_converged) where values did not stay finite and normal.
+/// Predicts, rehearses and prints; returns the exit code. Throws BadRequest for flags that a
+/// rehearsal does not support, Error(not_converged) if values did not stay finite and normal.
 int rehearse(planner::RunArguments request, InterruptFlag& interrupt);
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-// What `train` leaves in a run's folder before the first step and after the last.
+// Files that `train` writes to a run's folder before the first step and after the last.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@
 
 namespace sluice::cli {
 
-/// Throws BadRequest where --trace-out wants more steps than there are.
+/// Throws BadRequest if --trace-out needs more steps than the run has.
 void require_steps_to_trace(const planner::RunArguments& request, std::int64_t steps);
 
-/// The run's request, its plan and its predicted trace, which is returned. `step` holds the
-/// numerics id. Throws EnvironmentError.
+/// Writes the run's request, its plan and its predicted trace; returns the trace. `step` must hold
+/// the numerics id. Throws EnvironmentError.
 sim::Trace write_before(const engine::RunFolder& folder, const planner::RunConfig& config,
                         const planner::PredictedStep& step);
 
-/// What `recorder` holds of a run that did `steps` steps since it began: its three steps, or those
-/// that there were (then stalls, periods and critical paths, which take three, cannot be had).
-/// Empty without any. `by_events`: the device's own times.
+/// Trace that `recorder` holds of a run of `steps` steps: the recorded three, or fewer if there
+/// were fewer (then stalls, periods and critical paths, which take three, are not available). Empty
+/// if there is none. `by_events`: whether times are the device's own.
 std::optional<sim::Trace> measured_trace(const planner::StepGraph& graph,
                                          const profiler::Recorder& recorder, std::int64_t steps,
                                          bool by_events);
 
-/// Measured trace, manifest and report. A run does not fail because what it came to cannot be
-/// written, for it is on stdout too: a line on stderr says so.
+/// Writes measured trace, manifest and report. If that fails a line on stderr says so and the run
+/// does not fail, because its results are on stdout, too.
 void write_after(const engine::RunFolder& folder, const planner::RunPlanning& planning,
                  TrainedRun& run);
 

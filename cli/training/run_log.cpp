@@ -84,7 +84,7 @@ void RunLog::guarded(const Write& write) {
 
 void RunLog::finish() const {
   if (failure_.empty()) return;
-  sim::warn("TensorBoard's file is not whole: " + failure_);
+  sim::warn("the TensorBoard file is incomplete: " + failure_);
 }
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-// What a run says of every step besides metrics.jsonl: sensors and lanes measured, TensorBoard.
+// Records of every step besides metrics.jsonl: sensors, busy times of lanes, TensorBoard events.
 #pragma once
 
 #include <optional>
@@ -15,24 +15,24 @@ namespace sluice::cli {
 
 class RunLog {
  public:
-  /// `meter` must outlive it. Steps from `first_step` on are written.
+  /// `meter` must outlive this object. Records steps from `first_step` on.
   RunLog(const engine::RunFolder& folder, const planner::Prediction& prediction,
          planner::DeviceKind device, profiler::LaneMeter& meter, std::int64_t first_step);
 
-  /// Fills in what is measured beside the engine.
+  /// Fills in the metrics that are measured outside the engine.
   void measure(engine::StepMetrics& line);
-  /// Writes TensorBoard's events. Where the disk refuses there are no more of them: metrics.jsonl
-  /// has the same.
+  /// Writes TensorBoard events. If the disk refuses, no more are written: metrics.jsonl has the
+  /// same values.
   void log(const engine::StepMetrics& line);
   void validation(std::int64_t step, double loss);
-  /// Warns of events that were not written.
+  /// Warns if events were not written.
   void finish() const;
 
  private:
   template <class Write>
   void guarded(const Write& write);
 
-  double mfu_seconds_;  ///< MFU x step time of the prediction; 0 where the peak is unknown.
+  double mfu_seconds_;  ///< Predicted MFU times step time; 0 if the machine's peak is unknown.
   profiler::LaneMeter& meter_;
   std::optional<profiler::GpuSensors> sensors_;
   std::optional<engine::EventFile> events_;

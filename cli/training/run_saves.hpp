@@ -1,4 +1,4 @@
-// The saves of one run of `sluice train`, and what is said of them.
+// Saves during a run of `sluice train`, and the messages about them.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,20 @@
 
 namespace sluice::cli {
 
-/// All that it is made of outlives it.
+/// Saves a run. All constructor arguments must outlive it.
 class RunSaves {
  public:
   RunSaves(TrainedRun& run, const TrainParts& parts, const Progress& progress,
            engine::Session& session);
 
   void save(engine::Session& session, std::optional<double> loss);
-  /// The run's last state. Whoever interrupts may not wait for two saves.
+  /// Saves the run's last state. After an interruption an older unfinished save is abandoned,
+  /// because whoever interrupts may not wait for two.
   void save_last(engine::Session& session, std::optional<double> loss);
-  /// Warns of what failed since the last call.
+  /// Warns of saves that failed since the last call.
   void tell();
-  /// Waits for what is being written; the step saved last, by this start of the run or before it.
+  /// Waits for unfinished saves; returns the step saved last, in this start of the run or before
+  /// it.
   std::optional<std::int64_t> last_step();
 
  private:
@@ -37,7 +39,7 @@ class RunSaves {
   const TrainParts& parts_;
   const Progress& progress_;
   std::optional<AmountBar> bar_;
-  std::optional<std::int64_t> last_;  ///< The step saved at the end.
+  std::optional<std::int64_t> last_;  ///< Step of the save at the run's end.
   std::unique_ptr<engine::Saving> saving_;
 };
 

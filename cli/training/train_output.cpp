@@ -24,7 +24,7 @@ ordered_json last_validation(const engine::TrainingResult& result) {
                                    : ordered_json(result.validation.back().second);
 }
 
-/// What the run cost its drive; nothing where it kept no state there and no rating is stated.
+/// Text about the wear of the drive; empty if the run kept no state there and no rating is stated.
 std::string ssd_line(const TrainedRun& run) {
   if (run.disk_written == Bytes(0) && !(run.endurance > 0)) return "";
   std::string line = "  SSD: " + planner::format_bytes(run.disk_written) + " of state and " +
@@ -170,7 +170,7 @@ std::string result_table(const TrainedRun& run) {
           fmt::format(", validation {:.4f} (at the start {:.4f})",
                       run.result.validation.back().second, run.result.validation.front().second);
     }
-    text += fmt::format("; how often each token occurs, alone, {:.4f}\n", run.unigram_entropy);
+    text += fmt::format("; from token frequencies alone {:.4f}\n", run.unigram_entropy);
   }
   text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
   if (run.checkpoint) text += fmt::format("  checkpoint {}\n", run.checkpoint->string());

@@ -1,4 +1,4 @@
-// What `sluice train` says of a run: result, table, manifest.
+// Output of `sluice train` about a run: result, table, manifest.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace sluice::cli {
 
-/// docs/schemas/train-result.schema.json.
+/// JSON of the result (docs/schemas/train-result.schema.json).
 [[nodiscard]] std::string result_json(const TrainedRun& run);
-/// docs/schemas/manifest.schema.json.
+/// Manifest of the run's folder (docs/schemas/manifest.schema.json).
 [[nodiscard]] std::string manifest_json(const TrainedRun& run);
-/// Predicted beside measured, for the terminal.
+/// Table of predicted and measured values for the terminal.
 [[nodiscard]] std::string result_table(const TrainedRun& run);
 
 }  // namespace sluice::cli

@@ -1,4 +1,4 @@
-// What the HTML page of a run shows.
+// Contents of a run's HTML page.
 #pragma once
 
 #include "cli/training/trained_run.hpp"

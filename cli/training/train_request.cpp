@@ -29,7 +29,7 @@ void require_vocabulary(const engine::WindowedText& text, const planner::ModelSh
                    text.description() + "): choose another model");
 }
 
-/// Steps of a run that states epochs, rounded up.
+/// Converts the epochs of a run to steps, rounded up.
 void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) {
   if (!config.epochs) return;
   const double sequences = *config.epochs * static_cast<double>(text.training_windows());

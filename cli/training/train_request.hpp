@@ -1,4 +1,4 @@
-// What `sluice train` is asked: the run, its data, and how to go about it.
+// Command line of `sluice train`: the run, its data, and how to execute it.
 #pragma once
 
 #include <filesystem>
@@ -18,15 +18,16 @@ inline constexpr char kTrainUsage[] =
     "[--trace-out T.json] [run flags]";
 [[nodiscard]] std::vector<planner::VerbFlag> train_flags();
 
-/// A run that may be planned: nothing that can be refused without a plan is left to refuse.
+/// A run that is ready to be planned: everything that can be refused without a plan has been
+/// checked.
 struct TrainRequest {
-  planner::RunConfig config;  ///< Its steps are a number, of epochs too.
+  planner::RunConfig config;  ///< The run's settings; epochs have been converted to steps.
   planner::RunPlanning planning;
   std::unique_ptr<engine::WindowedText> text;
-  std::optional<std::filesystem::path> resumed;  ///< The folder of a run to go on with.
-  std::optional<std::string> trace_out;          ///< A file, of three steps.
+  std::optional<std::filesystem::path> resumed;  ///< Folder of the run to continue.
+  std::optional<std::string> trace_out;          ///< File for a measured trace of three steps.
   bool dry = false, json = false;
-  bool saves = true;  ///< Writes checkpoints.
+  bool saves = true;  ///< Whether checkpoints are written.
 
   [[nodiscard]] const planner::Job& job() const { return planning.predictor.job(); }
   [[nodiscard]] const planner::ResolvedMachine& machine() const {
@@ -34,11 +35,11 @@ struct TrainRequest {
   }
 };
 
-/// Throws BadRequest, or EnvironmentError where this machine cannot train; of a dry run it need
-/// not.
+/// Reads and checks the command line. Throws BadRequest, or EnvironmentError if this machine cannot
+/// train, which a dry run does not need.
 [[nodiscard]] TrainRequest read_train_request(const planner::RunArguments& words);
 
-/// Refuses a machine where training cannot work; warnings are for `sluice doctor`.
+/// Refuses a machine on which training cannot work. Warnings are left to `sluice doctor`.
 void require_healthy(const planner::RunConfig& config);
 
 }  // namespace sluice::cli

@@ -48,7 +48,7 @@ std::unique_ptr<engine::Checkpoint> checkpoint_of(const path& checkpoints) {
   std::string first_torn;
   auto found = engine::newest_checkpoint(checkpoints, [&first_torn](const std::string& reason) {
     if (first_torn.empty()) first_torn = reason;
-    sim::warn("a checkpoint is torn and left aside: " + reason);
+    sim::warn("skipping a damaged checkpoint: " + reason);
   });
   if (!found && !first_torn.empty()) {
     throw BadRequest("--resume: no checkpoint in " + checkpoints.string() +

@@ -1,4 +1,4 @@
-// Where a run's weights come from, and what its checkpoints say.
+// Initial state of a run, and contents of its checkpoints.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace sluice::cli {
 
-/// What a run starts from: a checkpoint of it, the weights of its model's folder, or neither.
+/// Origin of a run's state: one of its checkpoints, the weights of its model's folder, or neither.
 struct RunStart {
   std::unique_ptr<engine::Checkpoint> checkpoint;
   std::unique_ptr<engine::ModelWeights> weights;
@@ -22,43 +22,44 @@ struct RunStart {
   std::string weights_from;  ///< "random", the model's folder, or the checkpoint's.
 
   [[nodiscard]] std::int64_t step() const { return checkpoint ? checkpoint->facts().step : 0; }
-  /// For people: "weights: 2.1 GB of bf16 in 3 files of /models/x".
+  /// Text for people: "weights: 2.1 GB of bf16 in 3 files of /models/x".
   [[nodiscard]] std::string description(std::int64_t seed) const;
 };
 
-/// The folder of the run to go on with: RUN where it is a run folder or the run.yaml in one, else
-/// `out`. Throws BadRequest where neither is given.
+/// Folder of the run to continue: RUN if it is a run folder or the run.yaml in one, else `out`.
+/// Throws BadRequest if neither is given.
 [[nodiscard]] std::filesystem::path folder_to_resume(const planner::RunArguments& request);
 
-/// What identifies a run's state, to compare a checkpoint with.
+/// Identity of a run, which its checkpoints must match.
 struct RunIdentity {
   const planner::RunConfig& config;
   const planner::Job& job;
   std::string job_hash, numerics_id, data_sha256;
 };
 
-/// `resumed` is the folder of a run to go on with, if any: the newest intact checkpoint in it is
-/// where the run starts; torn ones are named on stderr. Throws BadRequest where the checkpoint is
-/// of another job, seed, text or numerics id, where none is intact, or where the model's folder is
-/// refused.
+/// Finds what a run starts from. `resumed` is the folder of a run to continue, if any, which starts
+/// from its newest intact checkpoint; damaged ones are named on stderr. Throws BadRequest if the
+/// checkpoint is of another job, seed, text or numerics id, if none is intact, or if the model's
+/// folder is refused.
 [[nodiscard]] RunStart find_start(const RunIdentity& identity,
                                   const std::optional<std::filesystem::path>& resumed);
 
-/// The run's data; with a bar while they become tokens, which happens once.
+/// Opens the run's data, showing a bar while they are cut into tokens, which happens once.
 [[nodiscard]] std::unique_ptr<engine::WindowedText> text_of(const planner::RunConfig& config);
 
-/// The session at its start, with a bar while weights are read. `place`: of what lives on the
-/// disk.
+/// Creates the session with its initial state, showing a bar while weights are read. `place`: where
+/// the disk file goes.
 [[nodiscard]] std::unique_ptr<engine::Session> start_session(
     const RunStart& start, const RunIdentity& identity, const planner::StepGraph& graph,
     std::unique_ptr<engine::Device> device, engine::TokenSource& tokens,
     engine::StepRunner::LearningRate learning_rate, const engine::DiskPlace& place,
     engine::Observer* observer);
 
-/// One line where the disk's file system refuses to be passed the page cache, and what that costs.
+/// Prints one line if the disk's file system does not let transfers bypass the page cache, with the
+/// consequence.
 void tell_of_page_cache(const engine::DiskStore& disk);
 
-/// What a checkpoint after `step` says.
+/// Contents of a checkpoint after `step`.
 [[nodiscard]] engine::CheckpointFacts facts_of(const RunStart& start, const RunIdentity& identity,
                                                std::int64_t step, std::optional<double> val_loss);
 

@@ -21,14 +21,14 @@
 namespace sluice::cli {
 namespace {
 
-/// Evaluations in a run besides the one at the start, where it does not say; and steps' worth of
-/// tokens of each, at most.
+/// Defaults for evaluations: their number in a run besides the one at the start, and their largest
+/// size in steps' worth of tokens.
 constexpr std::int64_t kEvaluations = 4;
 constexpr std::int64_t kEvaluationSteps = 8;
 
-/// Steps that are traced, counted from where the session starts: in the middle of the first chunk
-/// between stops that is long enough for steps to overlap as they do ever after, else of the
-/// longest.
+/// First of the traced steps, counted from the session's start: in the middle of the first chunk
+/// between stops that is long enough for steps to overlap as all later ones do, else in the longest
+/// chunk.
 std::int64_t first_traced(const engine::TrainingStops& stops, std::int64_t start) {
   constexpr int kChunks = 100;
   std::int64_t begin = start;
@@ -49,7 +49,7 @@ std::int64_t first_traced(const engine::TrainingStops& stops, std::int64_t start
                                   std::max<std::int64_t>(1, last_possible));
 }
 
-/// Of the steps that are traced, numbered as the session does, those that the run stops after.
+/// Those of the traced steps, numbered as in the session, after which the run stops.
 std::vector<std::int64_t> traced_stops(const engine::TrainingStops& stops, std::int64_t start,
                                        std::int64_t first) {
   std::vector<std::int64_t> found;
@@ -89,7 +89,7 @@ void keep_trace(TrainedRun& run, const TrainParts& parts, const profiler::Record
   }
 }
 
-/// Rates of learning follow the run's schedule.
+/// Learning rates by the run's schedule.
 auto learning_rate_of(const planner::RunConfig& config) {
   return [&config](std::int64_t step) {
     return planner::learning_rate(config.schedule, config.optimizer.lr, step, config.steps);
@@ -110,7 +110,7 @@ engine::TrainingStops stops_of(const planner::RunConfig& config, const TrainOpti
   return stops;
 }
 
-/// A run while it trains.
+/// A run during training.
 class Training {
  public:
   Training(TrainedRun& run, const TrainParts& parts, const TrainOptions& options)
@@ -152,7 +152,7 @@ class Training {
 
   /// Saves the last state, and fills in what the run lacks.
   void end() {
-    // Whoever interrupts may be about to take the machine away: the checkpoint comes first.
+    // Whoever interrupts may be about to take the machine away, so the checkpoint comes first.
     EndHashes hashes(session_->state(),
                      run_.result.interrupted ? HashingBegins::when_awaited : HashingBegins::now);
     const bool any = run_.result.steps > parts_.start.step();
@@ -166,7 +166,7 @@ class Training {
           .prediction = promise_, .steps = run_.result.steps, .median_step = *step});
     }
     if (run_.result.disk_failure && run_.result.steps == run_.config.steps) {
-      // All steps are done and saved: the next run will say the same before it begins.
+      // All steps are done and saved; the next run will report the disk before it begins.
       sim::warn(*run_.result.disk_failure);
     }
     if (session_->disk() != nullptr) run_.disk_written = session_->disk()->written();
@@ -231,7 +231,7 @@ class Training {
   const TrainParts& parts_;
   const TrainOptions& options_;
   engine::Ledger ledger_;
-  std::string promise_;  ///< The prediction's line there.
+  std::string promise_;  ///< Hash of the prediction's line in the ledger.
   engine::TrainingStops stops_;
   profiler::Recorder recorder_;
   profiler::LaneMeter meter_;

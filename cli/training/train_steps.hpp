@@ -1,4 +1,4 @@
-// The steps of `sluice train`: what happens between a plan and a result.
+// Execution of the steps of `sluice train`, from the plan to the result.
 #pragma once
 
 #include "cli/training/train_state.hpp"
@@ -10,23 +10,24 @@
 
 namespace sluice::cli {
 
-/// Steps of the measured trace: a graph's three.
+/// Number of steps in the measured trace, as many as a step graph has.
 inline constexpr std::int64_t kTracedSteps = 3;
-/// Steps in a row of which three overlap with their neighbours as they do ever after.
+/// Number of consecutive steps after which three have overlapped with both neighbours, as all later
+/// steps do.
 inline constexpr std::int64_t kUnbrokenSteps = kTracedSteps + 2;
 
-/// After which steps of a run there is an evaluation or a save.
+/// Steps of a run after which there is an evaluation or a save.
 [[nodiscard]] engine::TrainingStops stops_of(const planner::RunConfig& config);
-/// Windows of an evaluation, at most.
+/// Largest number of windows of an evaluation.
 [[nodiscard]] std::int64_t evaluation_windows(const planner::Job& job);
 
-/// How `sluice train` was asked to go about it.
+/// Flags of `sluice train` that change its course.
 struct TrainOptions {
   bool json = false;
-  bool checkpoint = true;  ///< Write any.
+  bool checkpoint = true;  ///< Whether checkpoints are written.
 };
 
-/// What a run is made of; all of it outlives the run.
+/// Parts of a run; all of them must outlive it.
 struct TrainParts {
   const planner::ResolvedMachine& machine;
   engine::WindowedText& text;
@@ -37,8 +38,8 @@ struct TrainParts {
   engine::RunBeginning& beginning;
 };
 
-/// Trains and fills in what `run` lacks. Throws what training throws; where a run diverges the line
-/// names its last checkpoint.
+/// Trains, and fills in the missing members of `run`. Throws what training throws; if a run
+/// diverges the message names its last checkpoint.
 void train_run(TrainedRun& run, const TrainParts& parts, const TrainOptions& options);
 
 }  // namespace sluice::cli

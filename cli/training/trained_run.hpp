@@ -1,4 +1,4 @@
-// A run of `sluice train`: what it was promised to be, and what it came to.
+// A run of `sluice train`: its prediction and its results.
 #pragma once
 
 #include <cstdint>
@@ -17,57 +17,60 @@
 
 namespace sluice::cli {
 
-/// How the saves during a run went; the one at its end is not among them.
+/// Results of the saves during a run, without the one at its end.
 struct SavesDone {
   std::int64_t whole = 0, failed = 0;
-  std::vector<Seconds> stalls;  ///< Training stood still, of each.
+  std::vector<Seconds> stalls;  ///< Time for which each save paused training.
   [[nodiscard]] std::optional<Seconds> median_stall() const;
 };
 
-/// Positions with text and without, of the steps that the run made, at the median step's pace.
+/// Tokens per second at the median step's pace: positions with text and without, in the steps that
+/// the run made.
 struct TokenRates {
   std::optional<double> useful, padded;
   double padded_fraction = 0;
 };
 
-/// A run that has ended, and what it was promised to be.
+/// A run that has ended, with its prediction.
 struct TrainedRun {
   const planner::RunConfig& config;
   const planner::Job& job;
   const planner::PredictedStep& predicted;
   std::string machine;
   planner::DeviceKind device;
-  std::string plan_source;  ///< "given", "stored", "searched"
+  std::string plan_source;  ///< Origin of the plan: "given", "stored" or "searched".
   std::string folder;
   std::string numerics_id;
   std::string data_sha256;
-  std::string weights_from;                           ///< "random", or a folder.
-  std::optional<std::int64_t> resumed_after;          ///< Step of the checkpoint.
-  std::optional<std::filesystem::path> checkpoint{};  ///< That the run left.
+  /// Origin of the initial weights: "random", or a folder.
+  std::string weights_from;
+  /// Step of the checkpoint that the run continued from, if any.
+  std::optional<std::int64_t> resumed_after;
+  std::optional<std::filesystem::path> checkpoint{};  ///< Checkpoint left by the run.
   planner::SavingPlan saving{};
   SavesDone saves{};
-  std::string started, ended{};  ///< UTC
-  double unigram_entropy = 0;    ///< Nats a token.
+  std::string started, ended{};  ///< Start and end time, UTC.
+  double unigram_entropy = 0;    ///< Entropy of the tokens' frequencies in nats per token.
   engine::TrainingResult result{};
   std::vector<engine::StepMetrics> metrics{};
   std::string weights_sha256{}, state_sha256{};
   sim::Trace predicted_trace{};
   std::optional<sim::Trace> measured_trace{};
-  /// Measured, of the traced steps.
+  /// Measured stall times in the traced steps.
   std::optional<planner::StallTimes> measured_stalls{};
-  std::string observed{};  ///< Which steps were traced, and how they were timed.
+  std::string observed{};  ///< Text saying which steps were traced and how they were timed.
   std::vector<planner::Elasticity> elasticities{};
-  Bytes disk_written{0};  ///< Of state and gradients that live on the disk.
-  double endurance = 0;   ///< Bytes that the drive is rated for; 0: nobody stated it.
+  Bytes disk_written{0};  ///< Bytes of state and gradients written to the disk file.
+  double endurance = 0;   ///< Bytes that the drive is rated for; 0 if that is not stated.
 
-  /// Checkpoints that this start of the run left on the drive, or dropped again.
+  /// Bytes of all checkpoints that this start of the run wrote, including those removed since.
   [[nodiscard]] Bytes checkpoints_written() const {
     return planner::checkpoint_bytes(job) * (saves.whole + (checkpoint ? 1 : 0));
   }
-  /// Of what the drive is rated for.
+  /// Bytes written as a share of the bytes that the drive is rated for.
   [[nodiscard]] double written_share() const;
   [[nodiscard]] TokenRates token_rates() const;
-  /// What of the device arena the process holds: on the host backend, all of it.
+  /// The part of the device arena that is this process's memory: on the host backend, all of it.
   [[nodiscard]] Bytes in_process(Bytes device_arena) const {
     return device == planner::DeviceKind::host ? device_arena : Bytes(0);
   }

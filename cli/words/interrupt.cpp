@@ -12,30 +12,33 @@
 namespace sluice::cli {
 namespace {
 
-// A handler can reach nothing but static memory.
+// A signal handler can access only static memory.
 std::atomic<bool> interrupted{false};
 std::atomic<bool> saves{false};
-std::atomic<const char* const*> beginnings{nullptr};  ///< To remove; a null ends them.
+std::atomic<const char* const*> beginnings{nullptr};  ///< Paths to remove, ended by a null.
 static_assert(std::atomic<bool>::is_always_lock_free);
 static_assert(std::atomic<const char* const*>::is_always_lock_free);
 
 void on_signal(int number) {
-  constexpr int kSignalled = 128;  // As shells report a program that a signal ended.
+  // Exit code base that shells use for a program ended by a signal.
+  constexpr int kSignalled = 128;
   if (interrupted.exchange(true)) _exit(kSignalled + number);
   if (saves.load()) return;
-  // In the thread that would write more of them: the kernel prefers the first one.
+  // No file can appear meanwhile: the kernel prefers to deliver signals to the main thread, which
+  // is the one that writes them.
   if (const char* const* path = beginnings.load()) {
     for (; *path != nullptr; ++path) {
       if (unlink(*path) != 0) rmdir(*path);
     }
   }
-  // Nothing more can be done where stderr is closed.
+  // Nothing more can be done if stderr is closed.
   (void)!write(STDERR_FILENO, kNothingToSave, sizeof kNothingToSave - 1);
   _exit(static_cast<int>(ExitCode::interrupted));
 }
 
 constexpr int kSignals[] = {SIGINT, SIGTERM, SIGUSR1};
-struct sigaction replaced[std::size(kSignals)];  ///< What handled them, while `on_signal` does.
+/// Earlier handlers of the signals, while `on_signal` is installed.
+struct sigaction replaced[std::size(kSignals)];
 bool handling = false;
 
 void handle_signals() {
@@ -49,8 +52,9 @@ void handle_signals() {
   }
 }
 
-/// What libraries do before `main`, those of CUDA above all, takes longer than people who see a
-/// mistake in what they have just entered. The C library calls this before it, as it does `main`.
+/// Installs the handlers before `main`: initialisation of libraries, CUDA's above all, can take
+/// longer than people who notice a mistake in their command wait. The C library calls this with the
+/// arguments of `main`.
 void handle_from_the_start(int words, char** word, char** /*environment*/) {
   if (words > 1 && std::strcmp(word[1], "train") == 0) handle_signals();
 }
@@ -65,7 +69,7 @@ InterruptFlag::InterruptFlag() {
   saves.store(false);
   beginnings.store(nullptr);
   handle_signals();
-  // For good: what is still to be written when this ends is written by `main`.
+  // Stays ignored: `main` still writes output after this object's end.
   struct sigaction ignored {};
   ignored.sa_handler = SIG_IGN;
   sigaction(SIGPIPE, &ignored, nullptr);

@@ -1,4 +1,4 @@
-// Signals as a request to save and stop.
+// Signals as requests to save and stop.
 #pragma once
 
 #include <atomic>
@@ -8,12 +8,12 @@
 
 namespace sluice::cli {
 
-/// While it lives, SIGINT, SIGTERM and SIGUSR1 ask the program to stop. Until `will_save` there is
-/// nothing to keep, and the first one ends the program with exit code 75 and one line, and leaves
-/// nothing of what `will_take_back` names; afterwards it sets the flag. A second one, of whichever
-/// kind, ends the program at once with 128 and its number. A reader of stdout that goes away does
-/// not end it: what cannot be written is said at the end, when all is saved. One at a time. Of
-/// `sluice train` signals are handled so from before `main` on.
+/// Handles SIGINT, SIGTERM and SIGUSR1 while it lives. Before `will_save`, the first signal ends
+/// the program with exit code 75 and one line, and removes what `will_take_back` names; afterwards
+/// it sets the flag. A second signal of any kind ends the program at once with 128 plus its number.
+/// A closed pipe on stdout does not end the program: output that could not be written is reported
+/// at the end, when all is saved. Only one such object may exist. For `sluice train` these handlers
+/// are in force from before `main` on.
 class InterruptFlag {
  public:
   [[nodiscard]] InterruptFlag();
@@ -21,19 +21,19 @@ class InterruptFlag {
   InterruptFlag(const InterruptFlag&) = delete;  // Restores the handlers that it replaced.
   InterruptFlag& operator=(const InterruptFlag&) = delete;
 
-  /// Until `will_save` a signal removes these: files, and folders where they are empty, in this
-  /// order. Once.
+  /// Names files, and folders that are removed if empty, which a signal before `will_save` removes
+  /// in this order. Call it once.
   void will_take_back(const std::vector<std::filesystem::path>& paths);
-  /// From now on the flag is set, and whoever reads it saves.
+  /// Makes signals set the flag from now on; the reader of the flag saves and stops.
   void will_save() const;
   [[nodiscard]] const std::atomic<bool>& flag() const;
 
  private:
   std::vector<std::string> names_;
-  std::vector<const char*> beginnings_;  ///< Of `names_`, and a null behind them.
+  std::vector<const char*> beginnings_;  ///< Pointers into `names_`, ended by a null.
 };
 
-/// What is said where a signal came before there was anything to save.
+/// Message for a signal that came before there was anything to save.
 inline constexpr char kNothingToSave[] =
     "sluice: interrupted before the first step: there is nothing to save\n";
 

@@ -9,11 +9,11 @@
 namespace sluice::cli {
 
 struct Listing {
-  std::optional<std::string> shown;  ///< None lists all.
+  std::optional<std::string> shown;  ///< Name of the entry to show; none lists all.
   bool json = false;
 };
 
-/// `[list] [--json]`, `[show] NAME [--json]`.
+/// Parses `[list] [--json]` or `[show] NAME [--json]`.
 [[nodiscard]] Listing parse_listing(const Arguments& arguments, const std::string& verb,
                                     const std::string& what,
                                     const std::string& help = "list, or show NAME");

@@ -1,4 +1,4 @@
-// Flags about tokens and money that predict and buy share.
+// Flags about tokens and money, shared by predict and buy.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace sluice::cli {
 
-/// --tokens: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest.
+/// Value of --tokens: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest.
 [[nodiscard]] std::optional<double> token_count(const planner::RunArguments& request);
 
-/// A flag that is a number above 0.
+/// Value of a flag that must be a number above 0; none if the flag is absent. Throws BadRequest.
 [[nodiscard]] std::optional<double> positive_number(const planner::RunArguments& request,
                                                     const char* flag);
 

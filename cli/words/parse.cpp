@@ -38,7 +38,8 @@ void parse(CLI::App& app, const Arguments& arguments) {
     std::cout << app.help("sluice");
     throw HelpShown{};
   } catch (const CLI::ParseError& error) {
-    // What the verb does not know comes first: a misspelt option is the likely cause of the rest.
+    // Unknown arguments are reported first, because a misspelt option is the likely cause of the
+    // rest.
     const std::vector<std::string> extras = app.remaining();
     throw BadRequest((extras.empty() ? error.what() : unknown_argument(app, extras.front())) + see);
   }

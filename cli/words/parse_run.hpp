@@ -1,4 +1,4 @@
-// Command lines of verbs that take a RUN: planner::parse_run plus --help.
+// Command lines of verbs that take a RUN: planner::parse_run with --help.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 
 namespace sluice::cli {
 
-/// Whether a verb answers for a model of time some of whose terms are off (`term.NAME=off`).
+/// Whether a verb accepts runs whose time model has terms switched off (`term.NAME=off`).
 enum class Terms {
-  all,  ///< It runs what is predicted, or advises by it.
+  all,  ///< Refuses them, because it executes what is predicted or gives advice based on it.
   any,
 };
 

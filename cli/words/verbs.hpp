@@ -1,4 +1,4 @@
-// The verbs of the program: one free function each, in cli/<verb>.cpp; main dispatches by table.
+// The verbs of the program: one free function each, in cli/<verb>.cpp; main finds them in a table.
 #pragma once
 
 #include <span>
@@ -7,12 +7,12 @@
 
 namespace sluice::cli {
 
-/// What the command line holds after the verb.
+/// Command line after the verb.
 struct Arguments {
   std::vector<std::string> strings;
 };
 
-/// Returns the process exit code; refusals are thrown as sluice::Error.
+/// Function of a verb. Returns the exit code of the process; refusals are thrown as sluice::Error.
 using VerbFunction = int (*)(const Arguments&);
 
 struct Verb {
@@ -24,10 +24,10 @@ struct Verb {
 /// Every verb this build has, in the order `sluice --help` lists them.
 [[nodiscard]] std::span<const Verb> verbs();
 
-// SLUICE_VERB(name, summary): cli/verbs.def lists them; a verb is declared whether or not this
-// build has it.
+// Declares the function of every verb that cli/words/verbs.def lists, whether or not this build has
+// it.
 #define SLUICE_VERB(name, summary) int run_##name(const Arguments& arguments);
-#include "cli/verbs.def"
+#include "cli/words/verbs.def"
 #undef SLUICE_VERB
 
 }  // namespace sluice::cli

@@ -12,13 +12,15 @@
 namespace sluice::engine {
 namespace {
 
-/// Pinned pages that are not there would end the process without a word.
+/// Throws EnvironmentError if the host lacks `needed` bytes: missing pinned pages would end the
+/// process without a message.
 void require_host_memory(Bytes needed) {
   const Bytes missing = std::max(Bytes(0), needed - cuda::kept_pinned_memory());
   const auto short_of = planner::shortage(missing, planner::host_memory());
   if (!short_of) return;
   if (short_of->certain) throw EnvironmentError(short_of->line);
-  // The system may still find some: caches, swap, a virtual machine that grows.
+  // This is only a warning, because the system may still find memory: caches, swap, a virtual
+  // machine that grows.
   sim::warn(short_of->line);
 }
 

@@ -1,4 +1,4 @@
-// The backend that a machine profile stands for, in this build.
+// Chooses the backend, among those in this build, that a machine profile asks for.
 #pragma once
 
 #include <filesystem>
@@ -12,28 +12,31 @@
 
 namespace sluice::engine {
 
-/// Throws EnvironmentError where this build or this computer lacks the backend, with the fix.
+/// Throws EnvironmentError with advice if this build or this computer lacks the backend of
+/// `device`.
 void require_backend(planner::DeviceKind device);
 
-/// A device of the machine's backend with the arenas of `layout`; `threads` of the CPU optimizer.
-/// Throws Error(does_not_fit) where an arena is larger than the machine's capacity,
-/// EnvironmentError where this build or this computer lacks the backend or the memory, BadRequest
-/// for a model the backend cannot compute.
+/// Creates a device of the machine's backend with the arenas of `layout`. `threads`: workers of the
+/// CPU optimizer. Throws Error(does_not_fit) if an arena is larger than the machine's capacity,
+/// EnvironmentError if this build or this computer lacks the backend or the memory, BadRequest for
+/// a model that the backend cannot compute.
 [[nodiscard]] std::unique_ptr<Device> make_device(const planner::Job& job,
                                                   const planner::ResolvedMachine& machine,
                                                   const planner::Layout& layout,
                                                   std::int64_t threads);
 
-/// Where a run on the machine keeps what lives on the disk; `folder` where the machine names none.
+/// Folder and I/O settings of the disk file of a run on this machine; the file goes to `folder` if
+/// the machine names no folder.
 [[nodiscard]] DiskPlace disk_place(const planner::ResolvedMachine& machine,
                                    const std::filesystem::path& folder);
 
-/// While what it returns lives, a device's host arena takes over the pages of one that is gone: for
-/// processes that run many plans, of which the largest takes `at_least`. Null where this build's
-/// backends have no use for it.
+/// Keeps pinned host memory for reuse while the returned object lives: a new device's host arena
+/// takes over the pages of a destroyed one. For processes that run many plans; `at_least` is the
+/// largest plan's arena. Null if this build's backends do not need it.
 [[nodiscard]] std::shared_ptr<void> keep_host_memory(Bytes at_least = Bytes(0));
 
-/// The numerics id of runs of `job` on the machine's backend here; throws as make_device.
+/// Numerics id of runs of `job` on this machine's backend on this computer. Throws as make_device
+/// does.
 [[nodiscard]] std::string numerics_id(const planner::Job& job,
                                       const planner::ResolvedMachine& machine);
 

@@ -10,8 +10,8 @@
 namespace sluice::engine {
 namespace {
 
-/// "OpenBLAS 0.3.21": the rest of the configuration string says how it was built and how many
-/// threads it could start, which decide nothing.
+/// Name and version, "OpenBLAS 0.3.21". The rest of the configuration string says how it was built
+/// and how many threads it can start, which affect no bits.
 std::string openblas_version() {
   const std::string config = openblas_get_config();
   const std::size_t name_end = config.find(' ');
@@ -23,7 +23,7 @@ std::string openblas_version() {
 }  // namespace
 
 std::string host_numerics_id() {
-  prepare_blas();  // It decides the core.
+  prepare_blas();  // The core name depends on it.
   utsname system{};
   uname(&system);
   return planner::CanonicalText("sluice/numerics/1")

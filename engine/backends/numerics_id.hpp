@@ -5,13 +5,14 @@
 
 namespace sluice::engine {
 
-/// Moves whenever a kernel of the host backend, the optimizer or a reduction changes the bits it
-/// computes.
+/// Version of the host backend's arithmetic: to be increased whenever one of its kernels, the
+/// optimizer or a reduction changes the bits it computes.
 inline constexpr int kHostKernelsVersion = 1;
 
-/// SHA-256 of: backend, processor family, OpenBLAS core name and version (they choose the matrix
-/// kernels), C library version (exp, sin, cos), kHostKernelsVersion. The vector width of the
-/// optimizer is no part of it: every path computes the same bits.
+/// SHA-256 of everything that decides the host backend's bits: backend, processor family, OpenBLAS
+/// core name and version (they choose the matrix kernels), C library version (exp, sin, cos),
+/// kHostKernelsVersion. The optimizer's vector width is left out, because every version of it
+/// computes the same bits.
 [[nodiscard]] std::string host_numerics_id();
 
 }  // namespace sluice::engine

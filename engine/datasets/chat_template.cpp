@@ -11,7 +11,8 @@ namespace {
 
 using Pieces = std::vector<ChatPiece>;
 
-/// What Python's str.strip() takes off: ASCII space and separators, and Unicode's spaces.
+/// Characters that Python's str.strip() removes: ASCII white space and separators, and Unicode's
+/// spaces.
 constexpr std::array<std::string_view, 29> kPythonSpace = {" ",
                                                            "\t",
                                                            "\n",
@@ -82,7 +83,7 @@ Pieces chatml(const ChatTemplate& style, const Conversation& conversation) {
   return out;
 }
 
-/// What an assistant's message thought and what it said (Qwen3 splits them at </think>).
+/// The thoughts and the answer in an assistant's message (Qwen3 splits them at </think>).
 struct Answer {
   std::string thought, said;
 };

@@ -1,4 +1,5 @@
-// Chat templates of the supported families: a conversation as the text that the model was taught.
+// Chat templates of the supported model families: they turn a conversation into the text that the
+// model is trained on.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +11,9 @@
 
 namespace sluice::engine {
 
-/// A part of the rendered text. What the assistant wrote is learnt, with the token that ends its
-/// turn and without the line feed behind that: what TRL's templates mark as {% generation %}.
+/// A part of a rendered conversation. Learnt are the assistant's words and the token that ends its
+/// turn, but not the line feed behind that token; this is what TRL's templates mark with {%
+/// generation %}.
 struct ChatPiece {
   std::string text;
   bool learnt = false;
@@ -19,41 +21,47 @@ struct ChatPiece {
 
 enum class ChatFamily {
   chatml,   ///< <|im_start|>ROLE\nTEXT<|im_end|>\n: Qwen2, Qwen2.5 and many more.
-  qwen3,    ///< chatml, with <think> in the turns behind the last question.
+  qwen3,    ///< Like chatml, with <think> in the turns behind the last question.
   llama3,   ///< <|start_header_id|>ROLE<|end_header_id|>\n\nTEXT<|eot_id|>
   mistral,  ///< [INST] TEXT [/INST]ANSWER</s>
 };
 
-/// Where Mistral's templates put a system message: they differ by release.
+/// Where Mistral's templates put a system message, which differs by release.
 enum class SystemPlace { nowhere, first_question, last_question };
 
-/// Renders what transformers' apply_chat_template does without tools and without a generation
-/// prompt.
+/// Renders a conversation as transformers' apply_chat_template does without tools and without a
+/// generation prompt.
 struct ChatTemplate {
-  std::string name;  ///< For people.
+  std::string name;  ///< Name of the template, for messages.
   ChatFamily family = ChatFamily::chatml;
-  std::optional<std::string> default_system = {};  ///< chatml: where the conversation has none.
-  /// llama3: before the system message, which there always is then (Llama 3.1), with a date.
+  /// chatml: system message for conversations without one.
+  std::optional<std::string> default_system = {};
+  /// llama3: text with a date before the system message; Llama 3.1 always has both.
   std::optional<std::string> preamble = {};
-  std::string open = "[INST] ", close = "[/INST]", before_answer = " ";  ///< mistral
-  bool trims_answer = false;                                             ///< mistral
-  SystemPlace system_place = SystemPlace::first_question;                ///< mistral
-  std::string bos = {}, eos = {};  ///< The tokenizer's; llama3 and mistral write them.
+  /// Markers around a question and before an answer (mistral).
+  std::string open = "[INST] ", close = "[/INST]", before_answer = " ";
+  /// Whether answers are trimmed of white space (mistral).
+  bool trims_answer = false;
+  /// Where the system message goes (mistral).
+  SystemPlace system_place = SystemPlace::first_question;
+  /// The tokenizer's special tokens, which llama3 and mistral write.
+  std::string bos = {}, eos = {};
 
-  /// Throws BadRequest `WHERE: ...` where the template itself refuses the conversation.
+  /// The conversation as text. Throws BadRequest `WHERE: ...` if the template refuses the
+  /// conversation.
   [[nodiscard]] std::vector<ChatPiece> render(const Conversation& conversation,
                                               const std::string& where) const;
-  /// Equal texts render alike: for hashes.
+  /// The template as text that is equal for templates that render alike; used for hashes.
   [[nodiscard]] std::string canonical() const;
 };
 
-/// chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1, llama3.2 or mistral. Throws BadRequest naming
-/// them.
+/// The template called chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1, llama3.2 or mistral. Throws
+/// BadRequest listing these names for any other.
 [[nodiscard]] ChatTemplate named_chat_template(const std::string& name);
 
-/// The template that a Jinja source is, by its string literals, filters and methods: white space
-/// and parts that only tools reach do not matter. Throws BadRequest `WHERE: ...` with the fix where
-/// it is none of those known.
+/// The known template that a Jinja source amounts to, recognised by its string literals, filters
+/// and methods; white space and parts that only serve tools are ignored. Throws BadRequest `WHERE:
+/// ...` with advice if it is none of the known templates.
 [[nodiscard]] ChatTemplate recognised_chat_template(const std::string& source,
                                                     const std::string& where);
 
@@ -63,10 +71,11 @@ struct SpecialTokenNames {
 };
 [[nodiscard]] SpecialTokenNames special_token_names(const std::filesystem::path& model_folder);
 
-/// By `name` where it is given, else that of the folder: chat_template.jinja, chat_template.json or
-/// tokenizer_config.json. `date_string`: in place of the date that the template falls back to, of
-/// today never. Throws BadRequest where the folder has none or an unknown one, lacks a special
-/// token that the template writes, or a date is given to a template without one.
+/// The template called `name`, or without a name that of the folder (chat_template.jinja,
+/// chat_template.json or tokenizer_config.json). `date_string` replaces the template's own default
+/// date; today's date is never used. Throws BadRequest if the folder has no template or an unknown
+/// one, lacks a special token that the template writes, or a date is given to a template without
+/// one.
 [[nodiscard]] ChatTemplate chat_template_of(const std::filesystem::path& model_folder,
                                             const std::optional<std::string>& name,
                                             const std::optional<std::string>& date_string);

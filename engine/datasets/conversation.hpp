@@ -1,4 +1,4 @@
-// A conversation: what a chat template renders.
+// A conversation, the input of a chat template.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct ChatMessage {
   std::string text;
 };
 
-/// A system message may come first and nowhere else; one of the others is the assistant's.
+/// Messages in order. Only the first may be a system message, and at least one must be the
+/// assistant's.
 using Conversation = std::vector<ChatMessage>;
 
 }  // namespace sluice::engine

@@ -19,7 +19,7 @@
 namespace sluice::engine {
 namespace {
 
-/// The finalizer of SplitMix64 (S. Vigna 2015): every input bit reaches every output bit.
+/// The finalizer of SplitMix64 (S. Vigna 2015), in which every input bit affects every output bit.
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -1,4 +1,5 @@
-// Training text: a file as bytes, cut into windows, shuffled by position.
+// Training text: cut into windows, whose order is shuffled. ByteText reads a file's bytes as
+// tokens.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace sluice::engine {
 
-/// What fixes an order.
+/// The two numbers that determine a shuffled order.
 struct ShuffleKey {
   std::uint64_t seed = 0;
   std::uint64_t epoch = 0;
@@ -33,33 +34,36 @@ class WindowedText : public TokenSource {
   [[nodiscard]] std::int64_t seq_len() const { return seq_len_; }
   [[nodiscard]] std::int64_t tokens() const { return tokens_; }
 
-  /// The window that is sequence number `position` of the whole run (from 0): a pure function of
-  /// seed, epoch = position / training_windows and position within the epoch.
+  /// Index of the window that is sequence number `position` (from 0) of the whole run: a pure
+  /// function of seed, epoch = position / training_windows, and position within the epoch.
   [[nodiscard]] std::int64_t training_window(std::int64_t position) const;
 
-  /// Training sequences. Throws EnvironmentError where the file no longer reads.
+  /// Reads training sequences. Throws EnvironmentError if the file can no longer be read.
   void read(std::int64_t position, std::span<std::int32_t> inputs,
             std::span<std::int32_t> targets) override;
   /// Reads validation windows first .. first + n - 1, in file order.
   void read_validation(std::int64_t first, std::span<std::int32_t> inputs,
                        std::span<std::int32_t> targets);
 
-  /// SHA-256 of what the tokens are made from: the file's bytes, and the tokenizer's if it has one.
+  /// SHA-256 of everything the tokens depend on: the file's bytes, and the tokenizer's if there is
+  /// one.
   [[nodiscard]] virtual std::string hash() const = 0;
-  /// Entropy in nats of how often each token occurs: what a model that knows only that would score.
+  /// Entropy, in nats, of the tokens' frequencies: the loss of a model that knows only these.
   [[nodiscard]] virtual double unigram_entropy() const = 0;
   /// One more than the largest token.
   [[nodiscard]] virtual std::int64_t vocabulary() const = 0;
-  /// "bytes of FILE", or "tokens of FILE by TOKENIZER": for people.
+  /// Description for people: "bytes of FILE", or "tokens of FILE by TOKENIZER".
   [[nodiscard]] virtual std::string description() const = 0;
 
  protected:
   WindowedText(std::int64_t seq_len, std::int64_t seed);
-  /// Throws BadRequest naming `file` where `tokens` make fewer than two windows.
+  /// Sets the number of windows from the number of `tokens`. Throws BadRequest naming `file` if
+  /// they make fewer than two windows.
   void cut(const std::filesystem::path& file, std::int64_t tokens, const char* token_name);
-  /// Instead of `cut`: sequences that are no windows of one stream.
+  /// Sets the numbers of windows directly, for sequences that are not windows of one stream;
+  /// replaces `cut`.
   void set_windows(std::int64_t training, std::int64_t validation, std::int64_t tokens);
-  /// Tokens of window `window`: seq_len inputs and their seq_len targets.
+  /// Reads the tokens of window `window`: seq_len inputs and seq_len targets.
   virtual void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) = 0;
 
  private:
@@ -70,11 +74,11 @@ class WindowedText : public TokenSource {
   std::int64_t training_ = 0;
 };
 
-/// A text file read as bytes, one token a byte. The file stays on disk: a window is read when it is
-/// needed.
+/// A text file read as bytes, one token per byte. The file stays on disk; each window is read when
+/// it is needed.
 class ByteText : public WindowedText {
  public:
-  /// Throws BadRequest where the file is missing, not a regular file, or holds fewer than two
+  /// Opens `file`. Throws BadRequest if it is missing, not a regular file, or holds fewer than two
   /// windows.
   ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed);
   ~ByteText() override;
@@ -95,9 +99,9 @@ class ByteText : public WindowedText {
   std::vector<unsigned char> window_;  ///< One window's bytes.
 };
 
-/// Entropy in nats of counted tokens.
+/// Entropy, in nats, of the distribution that token counts describe.
 [[nodiscard]] double entropy_of(std::span<const std::int64_t> counts);
-/// Of a file's bytes.
+/// Entropy, in nats, of the frequencies of a file's bytes.
 [[nodiscard]] double unigram_entropy(const std::filesystem::path& file);
 
 }  // namespace sluice::engine

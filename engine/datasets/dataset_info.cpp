@@ -20,7 +20,7 @@ using std::filesystem::path;
 constexpr int kMostRegistryLevels = 16;
 constexpr const char* kRegistryName = "dataset_info.json";
 
-/// One entry; every refusal names the file, the entry and the field.
+/// An entry of a registry; every refusal names the file, the entry and the field.
 class RegistryEntry {
  public:
   RegistryEntry(const json& entry, std::string where) : entry_(entry), where_(std::move(where)) {
@@ -47,8 +47,8 @@ class RegistryEntry {
     return *name;
   }
 
-  /// None where the entry says nothing of its records.
-  [[nodiscard]] std::optional<RecordFormat> format() const {
+  /// Format that the entry states; none if it says nothing about its examples.
+  [[nodiscard]] std::optional<ExampleFormat> format() const {
     const auto formatting = text(entry_, "formatting", "formatting");
     const bool described = formatting || entry_.contains("columns") || entry_.contains("tags");
     if (!described) return std::nullopt;
@@ -60,10 +60,11 @@ class RegistryEntry {
  private:
   using Names = std::initializer_list<std::pair<const char*, std::string*>>;
 
-  [[nodiscard]] RecordFormat alpaca() const {
-    RecordFormat format = record_format(DataFormat::alpaca);
+  [[nodiscard]] ExampleFormat alpaca() const {
+    ExampleFormat format = example_format(DataFormat::alpaca);
     if (!entry_.contains("columns")) return format;
-    // As LLaMA-Factory: what the columns leave out, but for the first three, is not there.
+    // As in LLaMA-Factory, fields that the columns leave out, except for the first three, do not
+    // exist.
     format.system.clear();
     format.history.clear();
     const bool answers = entry_["columns"].is_object() && entry_["columns"].contains("response");
@@ -73,14 +74,15 @@ class RegistryEntry {
                           {"system", &format.system},
                           {"history", &format.history}});
     if (answers || !entry_["columns"].contains("prompt")) return format;
-    RecordFormat text = record_format(DataFormat::jsonl);  // A prompt alone: text to continue.
+    ExampleFormat text =
+        example_format(DataFormat::jsonl);  // A prompt alone is a text to continue.
     text.text = format.prompt;
     return text;
   }
 
-  [[nodiscard]] RecordFormat messages(const std::string& formatting) const {
+  [[nodiscard]] ExampleFormat messages(const std::string& formatting) const {
     const bool openai = formatting == "openai";
-    RecordFormat format = record_format(openai ? DataFormat::messages : DataFormat::sharegpt);
+    ExampleFormat format = example_format(openai ? DataFormat::messages : DataFormat::sharegpt);
     set_names("columns", {{"messages", &format.messages}, {"system", &format.system}});
     std::string user = openai ? "user" : "human";
     std::string assistant = openai ? "assistant" : "gpt";
@@ -142,8 +144,8 @@ json read_registry(const path& registry) {
   return document;
 }
 
-/// The entry of a registry whose file this is, if any.
-std::optional<RecordFormat> stated_format(const path& file) {
+/// Format of the registry's entry for this file, if any.
+std::optional<ExampleFormat> stated_format(const path& file) {
   const path registry = file.parent_path() / kRegistryName;
   if (!std::filesystem::exists(registry)) return std::nullopt;
   const json document = read_registry(registry);
@@ -191,7 +193,7 @@ Dataset find_dataset(const path& data, const std::optional<path>& folder) {
   const bool is_name = data.string() == data.filename().string();
   const auto registry =
       is_name && !std::filesystem::exists(data) ? find_registry(folder) : std::nullopt;
-  if (!registry) return {data, std::nullopt};  // For whoever reads it to refuse.
+  if (!registry) return {data, std::nullopt};  // Left to the reader of the file to refuse.
   return registered_dataset(*registry, data.string());
 }
 

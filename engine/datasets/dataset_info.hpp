@@ -1,18 +1,19 @@
-// Data sets by name: the dataset_info.json of LLaMA-Factory.
+// Data sets by name, as LLaMA-Factory's dataset_info.json registers them.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
 
-#include "engine/datasets/record_format.hpp"
+#include "engine/datasets/example_format.hpp"
 
 namespace sluice::engine {
 
-/// A data set's file and what its records mean; no format where the file is to say it.
+/// A data set's file and the meaning of its examples' fields; without a format, the file's name and
+/// first example decide.
 struct Dataset {
   std::filesystem::path file;
-  std::optional<RecordFormat> format;
+  std::optional<ExampleFormat> format;
 };
 
 /// The entry `name` of a registry: file_name (beside the registry), formatting (alpaca, sharegpt),
@@ -21,9 +22,9 @@ struct Dataset {
 [[nodiscard]] Dataset registered_dataset(const std::filesystem::path& registry,
                                          const std::string& name);
 
-/// What `data` stands for: a file (with the format that a dataset_info.json beside it states), or a
-/// name in the registry of `folder`, else of the working folder or its folder data. Throws
-/// BadRequest where it is neither, with the names that the registry has.
+/// The data set that a run's `data` names: a file (with the format that a dataset_info.json beside
+/// it states), or a name in the registry of `folder`, by default that of the working folder or its
+/// folder `data`. Throws BadRequest listing the registry's names if it is neither.
 [[nodiscard]] Dataset find_dataset(const std::filesystem::path& data,
                                    const std::optional<std::filesystem::path>& folder);
 

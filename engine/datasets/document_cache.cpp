@@ -8,7 +8,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Before the starts, documents + 1 of them, and the tokens.
+/// Header of a cache file; it is followed by documents + 1 starts, and the tokens.
 struct DocumentHeader {
   std::int64_t magic = 0x31434f4445434c53;  // "SLCEDOC1"
   std::int64_t documents = 0;

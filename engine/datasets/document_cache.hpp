@@ -1,4 +1,4 @@
-// Documents cut into tokens once and kept in a file.
+// Cache file of documents that were cut into tokens.
 #pragma once
 
 #include <filesystem>
@@ -12,21 +12,22 @@
 
 namespace sluice::engine {
 
-/// A file of documents read through memory: a header, where each document starts, and all tokens.
+/// A memory-mapped file of documents: a header, the index of each document's first token, and all
+/// tokens.
 class DocumentCache {
  public:
   using AddDocument = std::function<void(std::span<const LearntToken>)>;
-  /// Calls its argument for each document in order.
+  /// Function that calls its argument once for each document, in order.
   using MakeDocuments = std::function<void(const AddDocument&)>;
 
-  /// Opens `file`; where it is absent or not whole, makes it first, beside its place. Throws
-  /// EnvironmentError where it cannot be written, and what `make` throws.
+  /// Opens `file`, first making it if it is absent or incomplete; it is written beside its place
+  /// and renamed. Throws EnvironmentError if it cannot be written, and whatever `make` throws.
   DocumentCache(const std::filesystem::path& file, const MakeDocuments& make);
 
   [[nodiscard]] std::int64_t documents() const { return std::ssize(starts_) - 1; }
-  /// Of all documents, one behind the other.
+  /// Tokens of all documents, one document after another.
   [[nodiscard]] std::span<const LearntToken> tokens() const { return tokens_; }
-  /// Where document `index` starts among them; of `documents()`, where the last one ends.
+  /// Index of document `index`'s first token; for `documents()`, the number of all tokens.
   [[nodiscard]] std::int64_t start(std::int64_t index) const {
     return starts_[static_cast<std::size_t>(index)];
   }

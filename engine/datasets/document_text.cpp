@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "engine/datasets/example_file.hpp"
 #include "engine/datasets/packing.hpp"
-#include "engine/datasets/record_file.hpp"
 #include "engine/model_files/written_file.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
@@ -15,21 +15,21 @@ namespace {
 
 using planner::Packing;
 
-/// Moves whenever equal files would give other tokens.
+/// Version of the cache's contents: to be increased whenever equal files would give other tokens.
 constexpr std::int64_t kDocumentVersion = 1;
 
 std::string tokens_hash(const DocumentText::Source& source) {
   const bool chat = source.format.conversations();
   return planner::CanonicalText("sluice/documents")
       .add("version", kDocumentVersion)
-      .add("records", read_record(source.records).sha256)
+      .add("records", read_record(source.examples).sha256)
       .add("tokenizer", read_record(source.tokenizer).sha256)
       .add("format", source.format.canonical())
       .add("template", chat ? source.chat.canonical() : source.end_of_text.value_or(""))
       .hash();
 }
 
-/// Reads the records and hands on the tokens of each.
+/// Reads the examples and passes on the tokens of each.
 void make_documents(const DocumentText::Source& source, const DocumentCache::AddDocument& add,
                     const TextProgress& progress) {
   Tokenizer tokenizer = Tokenizer::from_file(source.tokenizer);
@@ -50,10 +50,10 @@ void make_documents(const DocumentText::Source& source, const DocumentCache::Add
       throw BadRequest(where + ": " + source.format.text + ": " + error.what());
     }
   };
-  read_records(
-      source.records,
-      [&](const nlohmann::json& record, const std::string& where) {
-        const Example example = read_example(record, source.format, where);
+  read_examples(
+      source.examples,
+      [&](const nlohmann::json& object, const std::string& where) {
+        const Example example = read_example(object, source.format, where);
         if (const auto* text = std::get_if<std::string>(&example)) {
           add(text_tokens(*text, where));
         } else {
@@ -80,7 +80,7 @@ DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t s
     vocabulary_ = std::max<std::int64_t>(vocabulary_, id_of(token) + 1);
   }
   if (packing == Packing::stream) {
-    cut(source.records, std::ssize(cache_->tokens()), "tokens");
+    cut(source.examples, std::ssize(cache_->tokens()), "tokens");
   } else {
     cut_pieces();
   }
@@ -116,7 +116,7 @@ void DocumentText::cut_pieces() {
     if (!pieces.empty()) documents.push_back(std::move(pieces));
   }
   if (documents.size() < 2) {
-    throw BadRequest("data: " + source_.records.string() + " holds " +
+    throw BadRequest("data: " + source_.examples.string() + " holds " +
                      std::to_string(documents.size()) + " documents to learn within " +
                      std::to_string(seq_len() + 1) +
                      " tokens, and training with validation needs two: give more, or a larger "
@@ -172,7 +172,7 @@ void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::i
   }
   std::int64_t at = 0;
   const auto begin_document = [&] {
-    // Attention and positions start anew behind this mark (planner::Role::tokens).
+    // Attention and positions start again at this mark (planner::Role::tokens).
     if (packing_ == Packing::documents) inputs[at] = ~inputs[at];
   };
   const auto sequence = static_cast<std::size_t>(window);
@@ -206,7 +206,7 @@ double DocumentText::unigram_entropy() const {
 std::string DocumentText::description() const {
   const bool chat = source_.format.conversations();
   std::string text = std::to_string(cache_->documents()) +
-                     (chat ? " conversations of " : " documents of ") + source_.records.string() +
+                     (chat ? " conversations of " : " documents of ") + source_.examples.string() +
                      " by " + source_.tokenizer.string();
   if (chat) text += ", chat template " + source_.chat.name;
   if (packing_ == Packing::stream) return text + "; " + std::to_string(tokens()) + " in a stream";

@@ -1,4 +1,4 @@
-// The chat template and special tokens that a model folder's files name.
+// Chat template and special tokens of a model folder, read from its files.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -25,7 +25,7 @@ json config_at(const path& file) {
   return document;
 }
 
-/// A token is its text, or an object whose `content` that is.
+/// Text of a special token, which is a string or an object with `content`.
 std::optional<std::string> token_text(const json& config, const char* field, const path& file) {
   const auto found = config.find(field);
   if (found == config.end() || found->is_null()) return std::nullopt;
@@ -36,7 +36,7 @@ std::optional<std::string> token_text(const json& config, const char* field, con
   throw BadRequest(file.string() + ": " + field + ": must be text, or an object with content");
 }
 
-/// The template's source: one text, or that of the name "default" of a list.
+/// Source of the template, which is one text, or the text called "default" in a list.
 std::optional<std::string> source_in(const json& config, const path& file) {
   const auto found = config.find("chat_template");
   if (found == config.end() || found->is_null()) return std::nullopt;
@@ -74,7 +74,7 @@ std::string special_token(const std::optional<std::string>& token, const char* f
                    ": is missing, and the chat template " + found.name + " writes it");
 }
 
-/// A preamble ends with its date and an empty line.
+/// Replaces the date of a preamble, which ends with its date and an empty line.
 void set_date(ChatTemplate& chat, const std::string& date) {
   if (!chat.preamble) {
     throw BadRequest("date_string: the chat template " + chat.name +

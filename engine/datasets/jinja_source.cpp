@@ -21,7 +21,7 @@ char unescaped(char letter) {
   }
 }
 
-/// Reads the literal whose opening quote is at `at`; returns the place behind the closing one.
+/// Reads the literal whose opening quote is at `at`; returns the index after the closing quote.
 std::size_t read_literal(std::string_view text, std::size_t at, std::string& out) {
   const char quote = text[at];
   for (++at; at < text.size() && text[at] != quote; ++at) {
@@ -40,7 +40,8 @@ void append_code(char letter, std::string& code) {
   code += blank ? ' ' : letter;
 }
 
-/// Reads a tag's inside from `at` up to `end` outside literals; returns the place behind that.
+/// Reads the inside of a tag from `at` up to the first `end` outside literals; returns the index
+/// after that.
 std::size_t read_tag(std::string_view text, std::size_t at, std::string_view end,
                      JinjaSource& out) {
   while (at < text.size() && !text.substr(at).starts_with(end)) {

@@ -1,4 +1,4 @@
-// What a Jinja template's source consists of, without running it.
+// Lexer of Jinja templates: what a source consists of, without running it.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace sluice::engine {
 
-/// Literals in order: those of expressions and statements with their escapes undone, and the text
-/// between tags where it is not blank. `code` is the tags' contents with every literal emptied, one
-/// space for each run of white space.
+/// The string literals of a template in order: those in expressions and statements, with escapes
+/// undone, and the non-blank text between tags. `code` holds the tags' contents with every literal
+/// emptied and each run of white space as one space.
 struct JinjaSource {
   std::vector<std::string> literals;
   std::string code;

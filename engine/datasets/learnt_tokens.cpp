@@ -8,7 +8,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Bytes [begin, end) of the text as the tokenizer cuts it.
+/// A learnt range of bytes [begin, end) of the text as the tokenizer cuts it.
 struct LearntRange {
   std::size_t begin, end;
 };
@@ -45,7 +45,7 @@ std::vector<LearntToken> learnt_tokens(Tokenizer& tokenizer, const std::vector<C
   const bool composed = !as_it_is && tokenizer.composes() && length == normal_form_c(text).size();
   if (!as_it_is && !composed) {
     throw BadRequest(where + ": the tokenizer leaves out or adds text, so that the assistant's " +
-                     "tokens cannot be told apart: take the record out");
+                     "tokens cannot be told apart: take the example out");
   }
   std::size_t begin = 0;
   std::size_t range = 0;

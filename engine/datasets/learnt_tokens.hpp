@@ -1,4 +1,4 @@
-// Documents as tokens that say whether they are learnt.
+// Tokens of a document, each marked as learnt or only read.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace sluice::engine {
 
-/// A token of a document: its id where it is learnt, ~id where it is only read.
+/// A token of a document: its id if it is learnt, ~id if it is only read.
 using LearntToken = std::int32_t;
 [[nodiscard]] constexpr bool is_learnt(LearntToken token) { return token >= 0; }
 [[nodiscard]] constexpr TokenId id_of(LearntToken token) { return token < 0 ? ~token : token; }
 
-/// The tokens of the pieces' joined text, cut as one: those that reach into a learnt piece are
-/// learnt (as transformers' assistant_masks). Throws BadRequest `WHERE: ...` where the text is not
-/// UTF-8, or where the tokenizer changes it so that its pieces cannot be told apart.
+/// The tokens of the pieces' joined text. A token is learnt if any part of it lies in a learnt
+/// piece, as in transformers' assistant_masks. Throws BadRequest `WHERE: ...` if the text is not
+/// UTF-8, or if the tokenizer changes it so that its pieces cannot be told apart.
 [[nodiscard]] std::vector<LearntToken> learnt_tokens(Tokenizer& tokenizer,
                                                      const std::vector<ChatPiece>& pieces,
                                                      const std::string& where);

@@ -4,7 +4,7 @@
 
 #include "engine/datasets/dataset_info.hpp"
 #include "engine/datasets/document_text.hpp"
-#include "engine/datasets/record_file.hpp"
+#include "engine/datasets/example_file.hpp"
 #include "engine/datasets/token_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/runs/data_file.hpp"
@@ -19,51 +19,51 @@ using planner::DataFormat;
 using planner::Packing;
 using std::filesystem::path;
 
-const json* first_of_list(const json& record, const char* field) {
-  const auto found = record.find(field);
-  if (found == record.end() || !found->is_array() || found->empty()) return nullptr;
+const json* first_of_list(const json& object, const char* field) {
+  const auto found = object.find(field);
+  if (found == object.end() || !found->is_array() || found->empty()) return nullptr;
   return found->front().is_object() ? &found->front() : nullptr;
 }
 
-/// The format that a record looks like.
-std::optional<RecordFormat> looks_like(const json& record) {
+/// Format that an example appears to have, if any.
+std::optional<ExampleFormat> looks_like(const json& object) {
   for (const char* field : {"messages", "conversations"}) {
-    const json* message = first_of_list(record, field);
+    const json* message = first_of_list(object, field);
     if (message == nullptr) continue;
     const bool openai = message->contains("role");
-    RecordFormat format = record_format(openai ? DataFormat::messages : DataFormat::sharegpt);
+    ExampleFormat format = example_format(openai ? DataFormat::messages : DataFormat::sharegpt);
     format.messages = field;
     return format;
   }
-  if (record.contains("instruction") && record.contains("output")) {
-    return record_format(DataFormat::alpaca);
+  if (object.contains("instruction") && object.contains("output")) {
+    return example_format(DataFormat::alpaca);
   }
-  if (record.contains("text")) return record_format(DataFormat::jsonl);
+  if (object.contains("text")) return example_format(DataFormat::jsonl);
   return std::nullopt;
 }
 
-RecordFormat guessed_format(const path& file) {
-  RecordFormat text = record_format(DataFormat::text);
+ExampleFormat guessed_format(const path& file) {
+  ExampleFormat text = example_format(DataFormat::text);
   const std::string extension = file.extension().string();
   if (extension != ".jsonl" && extension != ".json" && extension != ".ndjson") return text;
-  std::optional<RecordFormat> found;
-  read_records(file, [&](const json& record, const std::string&) {
-    found = looks_like(record);
+  std::optional<ExampleFormat> found;
+  read_examples(file, [&](const json& object, const std::string&) {
+    found = looks_like(object);
     return Reading::stops;
   });
   if (found) return *found;
   sim::warn(file.string() +
-            ": its first record has none of text, messages, conversations, or instruction and "
+            ": its first example has none of text, messages, conversations, or instruction and "
             "output: it is read as plain text (state data_format, or its columns in a "
             "dataset_info.json)");
   return text;
 }
 
-RecordFormat format_of(const Dataset& dataset, DataFormat given) {
+ExampleFormat format_of(const Dataset& dataset, DataFormat given) {
   if (dataset.format && (given == DataFormat::automatic || given == dataset.format->kind)) {
     return *dataset.format;
   }
-  if (given != DataFormat::automatic) return record_format(given);
+  if (given != DataFormat::automatic) return example_format(given);
   return guessed_format(dataset.file);
 }
 
@@ -74,15 +74,15 @@ bool asks_for_documents(const planner::RunConfig& run) {
 void require_stream(const planner::RunConfig& run) {
   if (!asks_for_documents(run)) return;
   throw BadRequest(std::string("packing: ") + to_string(run.packing) + " needs documents, and " +
-                   run.data->string() + " is one text: leave packing out, or give JSONL records");
+                   run.data->string() + " is one text: leave packing out, or give JSONL examples");
 }
 
 std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Dataset& dataset) {
-  const bool records = run.data_format != DataFormat::automatic
-                           ? run.data_format != DataFormat::text
-                           : dataset.format.has_value() || asks_for_documents(run);
-  if (records) {
-    throw BadRequest("data: records are cut by the tokenizer.json of the model's folder, and " +
+  const bool examples = run.data_format != DataFormat::automatic
+                            ? run.data_format != DataFormat::text
+                            : dataset.format.has_value() || asks_for_documents(run);
+  if (examples) {
+    throw BadRequest("data: examples are cut by the tokenizer.json of the model's folder, and " +
                      run.model + " has none: give a model folder, or data_format=text");
   }
   require_stream(run);
@@ -104,7 +104,7 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
     throw BadRequest("data: there is no file " + dataset.file.string() +
                      " (give the path of a text or JSONL file, or a name in a dataset_info.json)");
   }
-  const RecordFormat format = format_of(dataset, run.data_format);
+  const ExampleFormat format = format_of(dataset, run.data_format);
   if (format.kind == DataFormat::text) {
     require_stream(run);
     return std::make_unique<TokenText>(
@@ -112,7 +112,7 @@ std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const pat
         run.seed, progress);
   }
   DocumentText::Source source{
-      .records = dataset.file, .format = format, .tokenizer = tokenizer, .cache = cache};
+      .examples = dataset.file, .format = format, .tokenizer = tokenizer, .cache = cache};
   if (format.conversations()) {
     source.chat = chat_template_of(*folder, run.chat_template, run.date_string);
   } else {

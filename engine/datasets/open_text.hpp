@@ -1,4 +1,4 @@
-// The text that a run's `data` stand for.
+// Opens the training text that a run's `data` names.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace sluice::engine {
 
-/// By the tokenizer of the model's folder, or as bytes where it has none. The format is the one
-/// given, or that of the data set's registry, or what the file's name and first record say; JSON
-/// records that are none of the known ones are read as text, with a warning on stderr. `cache`:
-/// folder of the tokens that were cut before; `progress` is told where they are cut now. Throws
-/// BadRequest for what is refused.
+/// The text of a run, cut by the tokenizer of the model's folder, or read as bytes if there is
+/// none. Its format is the run's, else the registry's, else what the file's name and first example
+/// suggest; JSON of an unknown form is read as plain text, with a warning on stderr. `cache`:
+/// folder for cut tokens; `progress` is called while tokens are cut. Throws BadRequest for data
+/// that are refused.
 [[nodiscard]] std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run,
                                                       const std::filesystem::path& cache,
                                                       const TextProgress& progress = nullptr);

@@ -17,7 +17,7 @@ std::vector<std::vector<std::int64_t>> packed(std::span<const std::int64_t> leng
   std::stable_sort(order.begin(), order.end(),
                    [&](std::int64_t a, std::int64_t b) { return length(a) > length(b); });
   std::vector<std::vector<std::int64_t>> sequences;
-  std::set<std::pair<std::int64_t, std::size_t>> left;  // Room left, sequence.
+  std::set<std::pair<std::int64_t, std::size_t>> left;  // Pairs of remaining room and sequence.
   for (const std::int64_t piece : order) {
     check(length(piece) > 0 && length(piece) <= room, "a piece fits a sequence");
     auto found = left.lower_bound({length(piece), 0});

@@ -1,4 +1,4 @@
-// Documents put together into sequences.
+// Packing of documents into sequences.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace sluice::engine {
 
-/// Best-fit decreasing (D. Johnson 1973): pieces, longest first, each go where the least room is
-/// left that still takes them; never more than 11/9 of the fewest sequences, plus one. Returns the
-/// pieces of each sequence in order, sequences in the order of their first pieces. Lengths are at
-/// most `room`.
+/// Packs pieces by best-fit decreasing (D. Johnson 1973): longest first, each into the sequence
+/// with the least remaining room that still fits it; uses at most 11/9 of the fewest possible
+/// sequences, plus one. Returns the pieces of each sequence in order, sequences ordered by their
+/// first pieces. Lengths must be at most `room`.
 [[nodiscard]] std::vector<std::vector<std::int64_t>> packed(std::span<const std::int64_t> lengths,
                                                             std::int64_t room);
 

@@ -1,4 +1,4 @@
-// Which known chat template a Jinja source is.
+// Recognises which known chat template a Jinja source is.
 #include <algorithm>
 #include <initializer_list>
 #include <regex>
@@ -19,7 +19,7 @@ constexpr const char* kNames = "chatml, qwen2, qwen2.5, qwen3, llama3, llama3.1,
                    ": choose a known one with template=NAME (" + kNames + ")");
 }
 
-/// Everything the code calls on a value, `filter` as "|trim" and methods as ".split".
+/// Everything that the code applies to values: filters as "|trim", methods as ".split".
 std::set<std::string> operations(const std::string& code) {
   std::set<std::string> found;
   static const std::regex kFilter(R"(\|\s*([a-z_]+))");
@@ -34,7 +34,8 @@ std::set<std::string> operations(const std::string& code) {
   return found;
 }
 
-/// Refuses what would change the text in a way that the family's rendering does not know.
+/// Refuses operations that would change the text in a way that the family's rendering does not
+/// support.
 void require_operations(const JinjaSource& source, std::initializer_list<const char*> known,
                         const std::string& where) {
   std::set<std::string> allowed = {"|length", "|tojson", "|list", ".items"};
@@ -46,7 +47,7 @@ void require_operations(const JinjaSource& source, std::initializer_list<const c
   }
 }
 
-/// Refuses marks like <|this|> that the family does not write.
+/// Refuses markers like <|this|> that the family does not write.
 void require_marks(const JinjaSource& source, std::initializer_list<const char*> known,
                    const std::string& where) {
   static const std::regex kMark(R"(<\|[^|]*\|>)");
@@ -100,7 +101,7 @@ ChatTemplate recognised_llama3(const JinjaSource& source, const std::string& whe
                  "<|python_tag|>", "<|eom_id|>"},
                 where);
   const bool today = source.code_has("strftime_now");
-  // Llama 3.2 asks for today's date unless it is given one: it is given one.
+  // Llama 3.2 uses today's date unless it is given one, so one is given.
   if (today && !source.code_has("date_string is defined")) {
     refuse_template(where, "writes the date of today, so that a run could not be repeated");
   }

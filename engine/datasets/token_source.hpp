@@ -1,4 +1,4 @@
-// Where a step's tokens come from.
+// Source of a training step's tokens.
 #pragma once
 
 #include <cstdint>
@@ -6,23 +6,24 @@
 
 namespace sluice::engine {
 
-/// Targets that no loss is taken of. Any negative target is one; these two are told apart when
-/// tokens are counted.
-inline constexpr std::int32_t kMaskedTarget = -100;  ///< Text that is read and not learnt.
-inline constexpr std::int32_t kPaddingTarget = -1;   ///< No text at all.
+/// Targets that the loss leaves out. Every negative target is left out; these two values differ
+/// only for counting tokens.
+/// Target of a token that is read but not learnt.
+inline constexpr std::int32_t kMaskedTarget = -100;
+inline constexpr std::int32_t kPaddingTarget = -1;  ///< Target of padding.
 
-/// Sequences by their position in the run; a pure function of position, so that every plan, and a
-/// resumed run, reads the same tokens.
+/// Token sequences indexed by their position in the run. They are a pure function of position, so
+/// that every plan, and a resumed run, reads the same tokens.
 class TokenSource {
  public:
   virtual ~TokenSource() = default;
-  /// Sequences position .. position + n - 1 (from 0): `inputs` and `targets` are [n, seq_len], n =
-  /// inputs.size() / seq_len. Must not allocate.
+  /// Reads sequences position .. position + n - 1 (from 0) into `inputs` and `targets`, [n,
+  /// seq_len] each, where n = inputs.size() / seq_len. Must not allocate.
   virtual void read(std::int64_t position, std::span<std::int32_t> inputs,
                     std::span<std::int32_t> targets) = 0;
 };
 
-/// Pseudo-random tokens below `vocab`: for measuring, where what is learned does not matter.
+/// Pseudo-random tokens below `vocab`, for measurements where what is learnt does not matter.
 class SyntheticTokens : public TokenSource {
  public:
   SyntheticTokens(std::int64_t vocab, std::uint64_t seed) : vocab_(vocab), seed_(seed) {}

@@ -11,7 +11,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Moves whenever equal files would give other tokens.
+/// Version of the cache's contents: to be increased whenever equal files would give other tokens.
 constexpr std::int64_t kCacheVersion = 1;
 
 std::string_view text_of_file(const MappedFile& file) {

@@ -1,4 +1,4 @@
-// Training text as a tokenizer's tokens, cut once and kept in a file.
+// Training text cut into tokens by a tokenizer and cached in a file.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,18 @@
 
 namespace sluice::engine {
 
-/// A UTF-8 text file under a tokenizer.json. The tokens are kept in `cache`/HASH.tokens, where HASH
-/// is of the text's and the tokenizer's bytes, and read from there through memory.
+/// A UTF-8 text file cut by a tokenizer.json. Tokens are kept in `cache`/HASH.tokens, where HASH
+/// covers the text's and the tokenizer's bytes, and are memory-mapped from there.
 class TokenText : public WindowedText {
  public:
   struct Files {
     std::filesystem::path text;
-    std::filesystem::path tokenizer;  ///< tokenizer.json
-    std::filesystem::path cache;      ///< Folder; made where it is absent.
+    std::filesystem::path tokenizer;  ///< Path of tokenizer.json.
+    std::filesystem::path cache;      ///< Folder for cut tokens; created if absent.
   };
-  /// Throws BadRequest where a file is missing, the text is not UTF-8 or too short, or the
-  /// tokenizer is refused; EnvironmentError where the cache cannot be written. `progress` is told
-  /// while the text is cut.
+  /// Opens the text, cutting it into tokens unless the cache holds them; `progress` is called
+  /// meanwhile. Throws BadRequest if a file is missing, the text is too short or not UTF-8, or the
+  /// tokenizer is refused; EnvironmentError if the cache cannot be written.
   TokenText(const Files& files, std::int64_t seq_len, std::int64_t seed,
             const TextProgress& progress = nullptr);
 

@@ -1,4 +1,4 @@
-// What a block must hold when it comes back.
+// Checksum that recognises a disk block when it is read back.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace sluice::engine {
 
-/// XXH3 of `bytes`, seeded with where the block lies and the step that wrote it: a misplaced block
-/// and one of an older step differ, too.
+/// XXH3 hash of `bytes`, seeded with the block's number and the step that wrote it, so that a
+/// misplaced or outdated block does not match either.
 [[nodiscard]] std::uint64_t block_checksum(std::int64_t block, std::int64_t step,
                                            std::span<const std::byte> bytes);
 

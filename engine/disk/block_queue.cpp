@@ -15,14 +15,14 @@
 namespace sluice::engine {
 namespace {
 
-/// One of them is the caller's.
+/// Number of threads, the caller's included.
 constexpr int kThreads = 4;
 
 class ThreadQueue : public BlockQueue {
  public:
   explicit ThreadQueue(int descriptor) : descriptor_(descriptor), pool_(kThreads) {}
 
-  void move(Way way, const BlockRange& range, BlockWork& work) override {
+  void move(Direction direction, const BlockRange& range, BlockWork& work) override {
     std::mutex mutex;
     std::exception_ptr failure;
     std::atomic<bool> failed{false};
@@ -31,9 +31,9 @@ class ThreadQueue : public BlockQueue {
       try {
         const std::span<std::byte> block(range.memory + range.begin(number),
                                          static_cast<std::size_t>(range.size(number)));
-        if (way == Way::write) work.visit(number, block);
-        move_or_refuse(way, descriptor_, range, number, 0, work);
-        if (way == Way::read) work.visit(number, block);
+        if (direction == Direction::write) work.visit(number, block);
+        move_or_refuse(direction, descriptor_, range, number, 0, work);
+        if (direction == Direction::read) work.visit(number, block);
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!failure) failure = std::current_exception();
@@ -51,12 +51,14 @@ class ThreadQueue : public BlockQueue {
 
 }  // namespace
 
-void move_whole(Way way, int descriptor, std::int64_t offset, std::span<std::byte> memory) {
+void move_whole(Direction direction, int descriptor, std::int64_t offset,
+                std::span<std::byte> memory) {
   for (std::size_t done = 0; done < memory.size();) {
     const std::size_t left = memory.size() - done;
     const auto at = static_cast<off_t>(offset) + static_cast<off_t>(done);
-    const ssize_t moved = way == Way::read ? pread(descriptor, memory.data() + done, left, at)
-                                           : pwrite(descriptor, memory.data() + done, left, at);
+    const ssize_t moved = direction == Direction::read
+                              ? pread(descriptor, memory.data() + done, left, at)
+                              : pwrite(descriptor, memory.data() + done, left, at);
     if (moved < 0 && errno == EINTR) continue;
     if (moved < 0) throw EnvironmentError(std::strerror(errno));
     if (moved == 0) throw EnvironmentError("the file ends before it");
@@ -64,13 +66,13 @@ void move_whole(Way way, int descriptor, std::int64_t offset, std::span<std::byt
   }
 }
 
-void move_or_refuse(Way way, int descriptor, const BlockRange& range, std::int64_t number,
-                    std::size_t done, BlockWork& work) {
+void move_or_refuse(Direction direction, int descriptor, const BlockRange& range,
+                    std::int64_t number, std::size_t done, BlockWork& work) {
   const std::span<std::byte> block(range.memory + range.begin(number),
                                    static_cast<std::size_t>(range.size(number)));
   const std::int64_t from = range.offset + range.begin(number) + static_cast<std::int64_t>(done);
   try {
-    move_whole(way, descriptor, from, block.subspan(done));
+    move_whole(direction, descriptor, from, block.subspan(done));
   } catch (const EnvironmentError& error) {
     if (!work.refused(number, block, error.what())) throw;
   }

@@ -1,4 +1,4 @@
-// Transfers between host memory and a file, block by block, several at a time.
+// Transfers of blocks between host memory and a file, several in flight at a time.
 #pragma once
 
 #include <cstddef>
@@ -9,18 +9,19 @@
 
 namespace sluice::engine {
 
-enum class Way { read, write };
+enum class Direction { read, write };
 
-/// How blocks are moved: through io_uring where build and system have it, else by threads that
-/// each move one block at a time.
+/// How blocks are moved. `best`: through io_uring where both the build and the system have it,
+/// otherwise as `threads`: a few threads that each move one block at a time.
 enum class DiskIo { best, threads };
 
-/// Consecutive blocks of a file and where they are in memory; the last may be shorter.
+/// A stretch of a file, cut into blocks, and the memory that it is moved to or from. The last block
+/// may be shorter.
 struct BlockRange {
-  std::int64_t offset = 0;  ///< In the file.
+  std::int64_t offset = 0;  ///< Where the stretch begins in the file, in bytes.
   std::byte* memory = nullptr;
   std::int64_t bytes = 0;
-  std::int64_t block = 0;  ///< Bytes of a block.
+  std::int64_t block = 0;  ///< Size of a block in bytes.
 
   [[nodiscard]] std::int64_t blocks() const { return (bytes + block - 1) / block; }
   [[nodiscard]] std::int64_t begin(std::int64_t number) const { return number * block; }
@@ -30,19 +31,21 @@ struct BlockRange {
   }
 };
 
-/// What is done with a block besides moving it. Called from any thread of the queue.
+/// Callbacks for each block of a transfer. They may be called from any thread of the queue.
 class BlockWork {
  public:
   virtual ~BlockWork() = default;
-  /// Before a block is written, or after it was read.
+  /// Called before a block is written, or after it was read.
   virtual void visit(std::int64_t number, std::span<std::byte> block) = 0;
-  /// The system did not move a block, and said `what`. True: the block is taken care of, and for a
-  /// read is there; false: the move fails.
+  /// Called when the system failed to move a block, with the system's message in `what`. Returns
+  /// true if the failure was handled (for a read: `block` now holds the data); false makes the
+  /// transfer fail.
   virtual bool refused(std::int64_t number, std::span<std::byte> block,
                        const std::string& what) = 0;
 };
 
-/// One lane's way to a file; calls come from one thread. Allocates nothing while it moves.
+/// Reads and writes of one lane on a file. Calls must come from one thread. Allocates nothing while
+/// it moves blocks.
 class BlockQueue {
  public:
   virtual ~BlockQueue() = default;
@@ -50,32 +53,33 @@ class BlockQueue {
   BlockQueue(const BlockQueue&) = delete;  // The system holds addresses in it.
   BlockQueue& operator=(const BlockQueue&) = delete;
 
-  /// Returns once all blocks are there and no transfer is under way. Throws EnvironmentError with
-  /// what the system said, or what `work` throws.
-  virtual void move(Way way, const BlockRange& range, BlockWork& work) = 0;
+  /// Moves all blocks of `range` and returns once no transfer is in flight. Throws EnvironmentError
+  /// with the system's message, or whatever `work` throws.
+  virtual void move(Direction direction, const BlockRange& range, BlockWork& work) = 0;
 };
 
-/// Blocks in flight where nobody measured what a drive likes best: 8 MiB of 256 KiB blocks keep
-/// drives of today busy.
+/// Blocks in flight when the drive's best number has not been measured: with blocks of 256 KiB
+/// these are 8 MiB, which keeps current drives busy.
 inline constexpr unsigned kUsualDepth = 32;
 inline constexpr unsigned kMostDepth = 1024;
 
-/// A queue for the file `descriptor`, and memory that transfers will come from or go to, if known.
-/// `depth`: blocks in flight, at most kMostDepth; threads, where there is no io_uring, are always
-/// four.
+/// Opens a queue on the file `descriptor`. `memory`: where transfers will come from or go to, if
+/// known. `depth`: blocks in flight, at most kMostDepth; without io_uring there are always four
+/// threads instead.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_block_queue(
     DiskIo io, int descriptor, std::span<const std::span<std::byte>> memory,
     unsigned depth = kUsualDepth);
 
-/// Whether this build and this system have io_uring.
+/// Whether both this build and this system have io_uring.
 [[nodiscard]] bool has_io_uring();
 
-/// Moves all of `memory` on the calling thread. Throws EnvironmentError.
-void move_whole(Way way, int descriptor, std::int64_t offset, std::span<std::byte> memory);
+/// Moves all of `memory` to or from the file on the calling thread. Throws EnvironmentError.
+void move_whole(Direction direction, int descriptor, std::int64_t offset,
+                std::span<std::byte> memory);
 
-/// Moves a block of `range` from its byte `done` on, likewise, unless `work` can do without. Throws
-/// EnvironmentError.
-void move_or_refuse(Way way, int descriptor, const BlockRange& range, std::int64_t number,
-                    std::size_t done, BlockWork& work);
+/// Moves block `number` of `range` on the calling thread, skipping its first `done` bytes. Throws
+/// EnvironmentError unless `work.refused` handles the failure.
+void move_or_refuse(Direction direction, int descriptor, const BlockRange& range,
+                    std::int64_t number, std::size_t done, BlockWork& work);
 
 }  // namespace sluice::engine

@@ -1,11 +1,11 @@
-// Transfers past the page cache.
+// Direct I/O: transfers that bypass the page cache.
 #pragma once
 
 namespace sluice::engine {
 
-/// Has transfers of the file `descriptor` pass the page cache, where its file system allows that;
-/// says whether it does. Some refuse the flag, others the transfers: one page is read to see, which
-/// must be there.
+/// Makes transfers of the file `descriptor` bypass the page cache if its file system allows that,
+/// and returns whether they do. Reads the file's first page to find out, because some file systems
+/// accept the flag and refuse the transfers; the file must hold at least that page.
 [[nodiscard]] bool pass_page_cache(int descriptor);
 
 }  // namespace sluice::engine

@@ -10,11 +10,11 @@ constexpr std::int64_t kBlockBytes = planner::kDiskBlock.count();
 
 }  // namespace
 
-/// What holds a plane of a piece: its state, or its weights.
+/// The part of a piece that holds a plane: the piece's state, or its weights.
 struct DiskLayout::Region {
-  std::int64_t begin;  ///< In the file, a block's.
+  std::int64_t begin;  ///< Offset of a block in the file.
   std::int64_t bytes;
-  std::int64_t plane;  ///< Where in it the plane begins.
+  std::int64_t plane;  ///< Offset of the plane in the block.
 };
 
 DiskLayout::DiskLayout(const planner::ModelShape& shape, const planner::StepGraph& graph)

@@ -12,31 +12,33 @@
 
 namespace sluice::engine {
 
-/// Planes of a unit that a piece on the disk holds.
+/// The planes of a unit that can lie on the disk: both halves of the master weights, both moments
+/// of AdamW.
 enum class DiskPlane { high, low, moment1, moment2 };
 
-/// Bytes of a plane that lie in one block.
+/// The part of a plane that lies in one block.
 struct DiskPart {
-  std::int64_t block;        ///< Number.
-  std::int64_t block_bytes;  ///< Of it.
-  std::int64_t at;           ///< Where in it they begin.
+  std::int64_t block;        ///< Number of the block.
+  std::int64_t block_bytes;  ///< Size of the block in bytes.
+  std::int64_t at;           ///< Offset of the part within the block, in bytes.
   std::int64_t bytes;
 };
 
-/// The layout of a graph's disk file: from unit, plane and offset to blocks, and back to what a
-/// block is of.
+/// Layout of a graph's disk file: maps unit, plane and offset to blocks, and a block back to the
+/// tensor it holds.
 class DiskLayout {
  public:
   DiskLayout(const planner::ModelShape& shape, const planner::StepGraph& graph);
 
   [[nodiscard]] bool holds(std::size_t unit) const { return !pieces_[unit].empty(); }
   [[nodiscard]] bool holds(std::size_t unit, DiskPlane plane) const;
-  /// The first of `bytes` bytes from `offset` of a unit's plane: those in one block.
+  /// The leading part of the `bytes` bytes at `offset` of a unit's plane: as many of them as lie in
+  /// one block.
   [[nodiscard]] DiskPart part_at(std::size_t unit, DiskPlane plane, std::int64_t offset,
                                  std::int64_t bytes) const;
-  /// "weights of L1, block 2": what a block holds, for messages.
+  /// What a block holds, for messages: "weights of L1, block 2".
   [[nodiscard]] std::string name_of(std::int64_t block) const;
-  /// Of the largest piece of anything.
+  /// Size of the largest piece in the file.
   [[nodiscard]] Bytes largest_piece() const;
 
  private:
@@ -44,11 +46,16 @@ class DiskLayout {
   [[nodiscard]] Region region_of(std::size_t unit, const planner::DiskPiece& piece,
                                  DiskPlane plane) const;
 
-  std::vector<std::vector<planner::DiskPiece>> pieces_;  ///< Of each unit.
-  std::vector<std::int64_t> begin_;                      ///< Of each unit's state in the file,
-  std::vector<std::int64_t> weights_begin_;              ///< and of its weights.
-  std::map<std::int64_t, std::string> tensors_;          ///< By their first block.
-  bool low_ = false;                                     ///< Pieces of state begin with low halves.
+  /// The pieces of each unit on the disk; empty for units that are not on it.
+  std::vector<std::vector<planner::DiskPiece>> pieces_;
+  /// Offset of each unit's optimizer state in the file.
+  std::vector<std::int64_t> begin_;
+  /// Offset of each unit's weights in the file.
+  std::vector<std::int64_t> weights_begin_;
+  /// Names of tensors by the number of their first block.
+  std::map<std::int64_t, std::string> tensors_;
+  /// Whether pieces of optimizer state begin with low halves.
+  bool low_ = false;
 };
 
 }  // namespace sluice::engine

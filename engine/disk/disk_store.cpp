@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kBlock = planner::kDiskBlock.count();
 
-/// Memory of blocks for direct transfers.
+/// Aligned memory for direct transfers of blocks.
 class BlockMemory {
  public:
   explicit BlockMemory(std::int64_t blocks = 1)
@@ -40,13 +40,13 @@ class BlockMemory {
 
 }  // namespace
 
-/// Signs blocks that go, verifies blocks that come.
+/// Signs blocks before they are written, verifies blocks that were read.
 class DiskStore::Check : public BlockWork {
  public:
-  Check(DiskStore& store, Way way, std::int64_t first, std::int64_t step)
-      : store_(store), way_(way), first_(first), step_(step) {}
+  Check(DiskStore& store, Direction direction, std::int64_t first, std::int64_t step)
+      : store_(store), direction_(direction), first_(first), step_(step) {}
   void visit(std::int64_t number, std::span<std::byte> block) override {
-    if (way_ == Way::write) {
+    if (direction_ == Direction::write) {
       store_.sign(first_ + number, step_, block);
       store_.kept_.update(first_ + number, block);
     } else if (!store_.kept_.copy_to(first_ + number, block)) {
@@ -55,13 +55,13 @@ class DiskStore::Check : public BlockWork {
   }
   bool refused(std::int64_t number, std::span<std::byte> block, const std::string& what) override {
     const std::int64_t at = first_ + number;
-    if (way_ == Way::read) return store_.kept_.copy_to(at, block);
+    if (direction_ == Direction::read) return store_.kept_.copy_to(at, block);
     return store_.kept_.keep(at, block, store_.place_of(at) + "cannot be written: " + what);
   }
 
  private:
   DiskStore& store_;
-  Way way_;
+  Direction direction_;
   std::int64_t first_, step_;
 };
 
@@ -94,7 +94,8 @@ void DiskStore::open(const std::filesystem::path& folder) {
     throw EnvironmentError("disk at " + folder.string() + ": cannot keep " +
                            planner::format_bytes(Bytes(bytes_)) + " there: " + why + ": " + fix);
   };
-  // Asked first: reserving room to the last byte would leave others none for a moment.
+  // Free space is checked first: reserving up to the last byte would leave others none for a
+  // moment.
   std::error_code unknown;
   const auto space = std::filesystem::space(folder, unknown);
   if (!unknown && space.available < static_cast<std::uintmax_t>(bytes_)) {
@@ -119,7 +120,7 @@ void DiskStore::verify(std::int64_t block, std::span<const std::byte> bytes) con
   const Block& known = blocks_[static_cast<std::size_t>(block)];
   if (known.step < 0) return;
   const bool same = block_checksum(block, known.step, bytes) == known.checksum;
-  // Pieces that share room come back otherwise.
+  // Blocks of overlapping pieces are expected to differ.
   if (same || use_ == DiskUse::rehearsal) return;
   fail(block, "comes back otherwise than step " + std::to_string(known.step) + " wrote it");
 }
@@ -138,7 +139,7 @@ void DiskStore::share_room() {
 void DiskStore::fill(std::span<std::byte> bytes) {
   for (std::int64_t at = 0; at < bytes_;) {
     const auto part = std::min(bytes.size(), static_cast<std::size_t>(bytes_ - at));
-    move_whole(Way::write, descriptor_, at, bytes.first(part));
+    move_whole(Direction::write, descriptor_, at, bytes.first(part));
     at += static_cast<std::int64_t>(part);
   }
 }
@@ -153,26 +154,29 @@ void DiskStore::fail(std::int64_t block, const std::string& what) const {
 }
 
 void DiskStore::move(const BoundTask& task, std::int64_t step) {
-  const Way way = task.lane == planner::LaneKind::disk_read ? Way::read : Way::write;
-  const BoundAccess& memory =
-      task.access(way == Way::read ? planner::Role::destination : planner::Role::source);
+  const Direction direction =
+      task.lane == planner::LaneKind::disk_read ? Direction::read : Direction::write;
+  const BoundAccess& memory = task.access(direction == Direction::read ? planner::Role::destination
+                                                                       : planner::Role::source);
   const std::int64_t offset = task.disk_offset.value().count() % begins_;
-  Check check(*this, way, offset / kBlock, step);
-  BlockQueue& queue = way == Way::read ? *reads_ : *writes_;
+  Check check(*this, direction, offset / kBlock, step);
+  BlockQueue& queue = direction == Direction::read ? *reads_ : *writes_;
   try {
-    queue.move(way, {offset, memory.data, memory.bytes.count(), kBlock}, check);
-    if (way == Way::write) written_.fetch_add(memory.bytes.count(), std::memory_order_relaxed);
+    queue.move(direction, {offset, memory.data, memory.bytes.count(), kBlock}, check);
+    if (direction == Direction::write)
+      written_.fetch_add(memory.bytes.count(), std::memory_order_relaxed);
   } catch (const EnvironmentError& error) {
     const std::string what = error.what();
     if (what.starts_with("disk at ")) throw;
-    fail(offset / kBlock, (way == Way::read ? "cannot be read: " : "cannot be written: ") + what);
+    fail(offset / kBlock,
+         (direction == Direction::read ? "cannot be read: " : "cannot be written: ") + what);
   }
 }
 
 void DiskStore::fetch(std::int64_t block, std::span<std::byte> bytes) const {
   if (kept_.copy_to(block, bytes)) return;
   try {
-    move_whole(Way::read, descriptor_, block * kBlock, bytes);
+    move_whole(Direction::read, descriptor_, block * kBlock, bytes);
   } catch (const EnvironmentError& error) {
     fail(block, std::string("cannot be read: ") + error.what());
   }
@@ -225,7 +229,7 @@ void DiskStore::write(std::size_t unit, DiskPlane plane, std::int64_t offset,
 }
 
 void DiskStore::clear(std::size_t unit, DiskPlane plane, std::int64_t bytes) {
-  constexpr std::int64_t kAtOnce = 32;  // Blocks of one transfer.
+  constexpr std::int64_t kAtOnce = 32;  // Number of blocks in one transfer.
   const BlockMemory memory(kAtOnce);
   std::ranges::fill(memory.first(kAtOnce * kBlock), std::byte{0});
   const auto part_at = [&](std::int64_t offset) {
@@ -259,10 +263,10 @@ void DiskStore::clear_blocks(std::int64_t first, std::span<std::byte> zeros) {
   write_whole(first, zeros);
 }
 
-/// Blocks from `block` on, which are signed.
+/// Writes whole blocks from `block` on, and signs them.
 void DiskStore::write_whole(std::int64_t block, std::span<std::byte> bytes) {
   try {
-    move_whole(Way::write, descriptor_, block * kBlock, bytes);
+    move_whole(Direction::write, descriptor_, block * kBlock, bytes);
     written_.fetch_add(std::ssize(bytes), std::memory_order_relaxed);
   } catch (const EnvironmentError& error) {
     fail(block, std::string("cannot be written: ") + error.what());

@@ -1,5 +1,5 @@
-// Optimizer state, gradients that wait, and weights on a disk: a file that only this run has, in
-// blocks that are checked whenever they come back.
+// Optimizer state, waiting gradients and weights in a file that belongs to this run alone. Every
+// block is verified when it is read back.
 #pragma once
 
 #include <array>
@@ -22,11 +22,11 @@
 
 namespace sluice::engine {
 
-/// What the file is for.
+/// What the disk file is used for, which decides its size and whether its contents are compared.
 enum class DiskUse {
   training,
-  /// Only transfers and their checksums are wanted: the file may be smaller, so that pieces share
-  /// room, and what comes back is not compared.
+  /// Only the times of transfers and checksums matter: the file may be smaller than the plan's, so
+  /// that pieces overlap, and data read back are not compared.
   rehearsal,
 };
 
@@ -34,67 +34,69 @@ enum class DiskUse {
 struct DiskPlace {
   std::filesystem::path folder = ".";
   DiskIo io = DiskIo::best;
-  unsigned depth = kUsualDepth;  ///< Blocks in flight each way (BlockQueue).
+  unsigned depth = kUsualDepth;  ///< Blocks in flight in each direction (see BlockQueue).
   DiskUse use = DiskUse::training;
 };
 
-/// The file has no name once it is open: nothing of a run that was killed can be taken for the
-/// state of another, and its room is free again. A run goes on from a checkpoint alone. Of every
-/// block the step that wrote it and a checksum seeded with both are kept in memory; a block that
-/// comes back otherwise (torn, lost or misplaced writes, flipped bits) ends the run. A block that
-/// the disk does not take stays in memory, and `failure` says so: the state is whole.
+/// The disk file of a run. The file is unlinked as soon as it is open, so that a killed run leaves
+/// nothing behind and a run can only be continued from a checkpoint. The step that wrote each block
+/// and a checksum seeded with block number and step are kept in memory; a block that differs when
+/// read back (torn, lost or misplaced write, flipped bits) ends the run. A block that the disk
+/// refuses to write stays in memory and `failure` reports it: the state remains complete.
 class DiskStore {
  public:
-  /// Reserves all of the file (a rehearsal's: at most half of what is free), so that the disk
-  /// cannot be full later. `buffers`: the memory that `move` is called with, if known. Throws
-  /// EnvironmentError naming folder and size.
+  /// Reserves the whole file, so that the disk cannot fill up later; a rehearsal reserves at most
+  /// half of the free space. `buffers`: the memory that `move` will be called with, if known.
+  /// Throws EnvironmentError naming folder and size.
   DiskStore(const planner::ModelShape& shape, const planner::StepGraph& graph,
             std::span<const std::span<std::byte>> buffers, const DiskPlace& place);
   ~DiskStore();
   DiskStore(const DiskStore&) = delete;  // Owns the file.
   DiskStore& operator=(const DiskStore&) = delete;
 
-  /// Runs a task of `step` on the lane disk_read or disk_write: on that lane's thread, or between
-  /// steps. Throws EnvironmentError naming unit and block.
+  /// Runs a task of the lane disk_read or disk_write for `step`. Call it on that lane's thread, or
+  /// between steps. Throws EnvironmentError naming unit and block.
   void move(const BoundTask& task, std::int64_t step);
 
-  /// Writes all of the file, with `bytes` again and again: what was never written would come
-  /// without the drive.
+  /// Writes the whole file with copies of `bytes`: blocks that were never written would be read
+  /// without touching the drive, which is too fast for a measurement.
   void fill(std::span<std::byte> bytes);
 
   [[nodiscard]] bool holds(std::size_t unit) const { return layout_.holds(unit); }
   [[nodiscard]] bool holds(std::size_t unit, DiskPlane plane) const {
     return layout_.holds(unit, plane);
   }
-  /// Bytes from `offset` of a unit's plane, [padded] elements; from any thread, while no step runs.
-  /// What was never written is zero.
+  /// Reads bytes from `offset` of a unit's plane, which has [padded] elements. Callable from any
+  /// thread while no step runs. Blocks that were never written read as zero.
   void read(std::size_t unit, DiskPlane plane, std::int64_t offset, std::span<std::byte> out) const;
   void write(std::size_t unit, DiskPlane plane, std::int64_t offset, std::span<const std::byte> in);
-  /// Writes zeros, even where nothing was written: a step that reads what never was has it without
-  /// the drive, and takes less than every later one.
+  /// Writes zeros over the first `bytes` of a unit's plane, even over blocks that were never
+  /// written: a first step that reads unwritten blocks would be faster than all later ones.
   void clear(std::size_t unit, DiskPlane plane, std::int64_t bytes);
 
-  /// Why the disk did not take some of it, one line; none while it did. The run should end its step
-  /// and save.
+  /// Why the disk refused to write a block, in one line; none as long as every write succeeded.
+  /// After a failure the run should end its step and save.
   [[nodiscard]] std::optional<std::string> failure() const { return kept_.reason(); }
-  [[nodiscard]] bool direct() const { return direct_; }  ///< Past the page cache.
+  /// Whether transfers bypass the page cache.
+  [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
-  /// Bytes that the drive took, before the first step and since.
+  /// Bytes written to the drive so far, including those written before the first step.
   [[nodiscard]] Bytes written() const { return Bytes(written_.load(std::memory_order_relaxed)); }
   [[nodiscard]] int descriptor() const { return descriptor_; }
 
  private:
-  /// What a block should hold.
+  /// What a block should hold when it is read back.
   struct Block {
     std::uint64_t checksum = 0;
-    std::int64_t step = -1;  ///< That wrote it; 0: before the first. Negative: never written.
+    /// Step that wrote the block; 0 for writes before the first step, negative if never written.
+    std::int64_t step = -1;
   };
   class Check;
 
   void open(const std::filesystem::path& folder);
   void verify(std::int64_t block, std::span<const std::byte> bytes) const;
   void sign(std::int64_t block, std::int64_t step, std::span<const std::byte> bytes);
-  /// Makes the file as small as half of what is free, where the plan's is larger.
+  /// Shrinks a rehearsal's file to half of the free space if the plan's file is larger.
   void share_room();
   [[nodiscard]] std::string place_of(std::int64_t block) const;
   [[noreturn]] void fail(std::int64_t block, const std::string& what) const;
@@ -105,15 +107,18 @@ class DiskStore {
   DiskLayout layout_;
   std::filesystem::path folder_;
   DiskUse use_ = DiskUse::training;
-  std::int64_t bytes_ = 0;   ///< Of the file.
-  std::int64_t begins_ = 0;  ///< Pieces begin before this; those of larger offsets, modulo it.
+  std::int64_t bytes_ = 0;  ///< Size of the file.
+  /// Upper limit of the offsets at which pieces begin; in a shrunk file, larger offsets are taken
+  /// modulo it.
+  std::int64_t begins_ = 0;
   int descriptor_ = -1;
   bool direct_ = false;
   std::vector<Block> blocks_;
   KeptBlocks kept_;
   std::atomic<std::int64_t> written_{0};
   static constexpr std::size_t kLocks = 64;
-  mutable std::array<std::mutex, kLocks> locks_;  ///< Of blocks, by number, between steps.
+  /// Locks for blocks accessed between steps, chosen by block number modulo kLocks.
+  mutable std::array<std::mutex, kLocks> locks_;
   std::unique_ptr<BlockQueue> reads_, writes_;
 };
 

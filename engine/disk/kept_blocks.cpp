@@ -7,10 +7,12 @@
 namespace sluice::engine {
 namespace {
 
-/// Of the memory that the system could still give: the save that follows needs some, too.
+/// Divisor of the system's free memory that gives the part used here: the save that follows needs
+/// memory, too.
 constexpr std::int64_t kShareOfFree = 2;
 
-/// A block may be shorter the next time it is written: what lies behind is not asked for again.
+/// Overwrites the beginning of a kept block. A block may be shorter when it is written again; the
+/// rest is then never read.
 void overwrite(std::vector<std::byte>& kept, std::span<const std::byte> bytes) {
   if (kept.size() < bytes.size()) kept.resize(bytes.size());
   std::ranges::copy(bytes, kept.begin());

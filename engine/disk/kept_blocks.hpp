@@ -1,4 +1,5 @@
-// Blocks that a disk did not take, in memory until the run has ended its step and was saved.
+// Blocks that the disk refused to write, kept in memory until the run has ended its step and was
+// saved.
 #pragma once
 
 #include <atomic>
@@ -15,20 +16,20 @@
 
 namespace sluice::engine {
 
-/// A write that failed loses nothing: what should have been written is still there. It stays here,
-/// so that the step which made it can end. All of it may be called from any thread.
+/// Copies of blocks whose write failed, so that no data are lost and the current step can end. All
+/// functions may be called from any thread.
 class KeptBlocks {
  public:
-  /// Keeps a copy of `bytes`, `what` being why the disk does not hold them; false where memory has
-  /// no room for it.
+  /// Keeps a copy of `bytes`; `what` says why the disk does not hold them. Returns false if there
+  /// is no memory for the copy.
   [[nodiscard]] bool keep(std::int64_t block, std::span<const std::byte> bytes,
                           const std::string& what);
-  /// Replaces the copy of a block that is kept; leaves others alone.
+  /// Replaces the copy of a kept block; does nothing for blocks that are not kept.
   void update(std::int64_t block, std::span<const std::byte> bytes);
-  /// Copies a kept block to `out`; false where it is not kept.
+  /// Copies a kept block to `out`; returns false if the block is not kept.
   [[nodiscard]] bool copy_to(std::int64_t block, std::span<std::byte> out) const;
 
-  /// Why the first of them is here; none while there is none.
+  /// Why the first block was kept; none while no block is kept.
   [[nodiscard]] std::optional<std::string> reason() const;
 
  private:
@@ -37,7 +38,7 @@ class KeptBlocks {
   std::atomic<bool> any_{false};
   mutable std::mutex mutex_;
   std::map<std::int64_t, std::vector<std::byte>> blocks_;
-  Bytes room_{0};  ///< Left for more of them; known with the first.
+  Bytes room_{0};  ///< Memory left for more copies; determined when the first block is kept.
   std::string reason_;
 };
 

@@ -25,7 +25,7 @@ class RingQueue : public BlockQueue {
     buffers.reserve(memory.size());
     for (const std::span<std::byte> each : memory) buffers.push_back({each.data(), each.size()});
     if (buffers.empty()) return;
-    // Pages are then pinned once and not for every transfer.
+    // Registered pages are pinned once, not for every transfer.
     if (io_uring_register_buffers(&ring_, buffers.data(), static_cast<unsigned>(buffers.size())) ==
         0) {
       registered_.assign(memory.begin(), memory.end());
@@ -33,9 +33,10 @@ class RingQueue : public BlockQueue {
   }
   ~RingQueue() override { io_uring_queue_exit(&ring_); }
 
-  void move(Way way, const BlockRange& range, BlockWork& work) override {
+  void move(Direction direction, const BlockRange& range, BlockWork& work) override {
     if (broken_) throw EnvironmentError("io_uring takes no more transfers");
-    Move move{.way = way, .range = range, .work = work, .registered = registered_as(range)};
+    Move move{
+        .direction = direction, .range = range, .work = work, .registered = registered_as(range)};
     ended_.clear();
     while (move.goes_on() || move.in_flight > 0 || !ended_.empty()) {
       refill(move);
@@ -52,7 +53,7 @@ class RingQueue : public BlockQueue {
     return {range.memory + range.begin(number), static_cast<std::size_t>(range.size(number))};
   }
 
-  /// The registered memory that holds all of `range`, or -1.
+  /// Index of the registered memory that holds all of `range`, or -1.
   [[nodiscard]] int registered_as(const BlockRange& range) const {
     for (std::size_t i = 0; i < registered_.size(); ++i) {
       const std::span<std::byte> memory = registered_[i];
@@ -64,23 +65,24 @@ class RingQueue : public BlockQueue {
     return -1;
   }
 
-  /// What the work with blocks takes must not keep the drive waiting: blocks are signed before
-  /// there is a place for them, and the places of those that came are filled before these are
-  /// looked at.
+  /// State of a transfer. Work with blocks must not keep the drive waiting: blocks are signed
+  /// before there is room to submit them, and room is refilled before blocks that were read are
+  /// verified.
   struct Move {
-    Way way;
+    Direction direction;
     const BlockRange& range;
     BlockWork& work;
     int registered;
-    std::int64_t next = 0;      ///< Block to submit.
-    std::int64_t prepared = 0;  ///< Blocks that may be submitted: of a write, those visited.
+    std::int64_t next = 0;  ///< Next block to submit.
+    /// Blocks that may be submitted; for a write, those already visited.
+    std::int64_t prepared = 0;
     unsigned in_flight = 0;
     std::exception_ptr failure = nullptr;
 
     [[nodiscard]] bool goes_on() const { return next < range.blocks() && !failure; }
   };
 
-  /// What came back, and what of it.
+  /// A transfer that has ended, and its result.
   struct Ended {
     std::int64_t number;
     int result;
@@ -110,10 +112,10 @@ class RingQueue : public BlockQueue {
 
   static void prepare(Move& move) {
     const std::int64_t number = move.prepared++;
-    if (move.way == Way::write) move.work.visit(number, block_of(move.range, number));
+    if (move.direction == Direction::write) move.work.visit(number, block_of(move.range, number));
   }
 
-  /// Blocks that will be written next, for as long as none has come back.
+  /// Prepares the blocks to be written next, as long as no transfer has ended.
   void prepare_ahead(Move& move) {
     const std::int64_t enough = std::min(move.range.blocks(), move.next + depth_);
     while (!move.failure && move.prepared < enough && io_uring_cq_ready(&ring_) == 0) {
@@ -125,7 +127,7 @@ class RingQueue : public BlockQueue {
     }
   }
 
-  /// Hands over what was submitted, and waits for a block where asked to.
+  /// Submits what is queued, and waits for a transfer to end if `wait` is set.
   void tell(Move& move, bool wait) {
     int said = 0;
     if (broken_) {
@@ -137,7 +139,7 @@ class RingQueue : public BlockQueue {
       said = io_uring_submit(&ring_);
     }
     if (broken_ || said >= 0 || said == -EINTR || said == -EAGAIN || said == -EBUSY) return;
-    // What the system has taken may still come or go: the memory must outlive it.
+    // Transfers that the system has accepted may still run, so the memory must outlive them.
     broken_ = true;
     move.in_flight -= io_uring_sq_ready(&ring_);
     if (!move.failure) {
@@ -173,9 +175,9 @@ class RingQueue : public BlockQueue {
     const auto bytes = static_cast<unsigned>(block.size());
     const auto at = static_cast<std::uint64_t>(move.range.offset + move.range.begin(move.next));
     const int registered = move.registered;
-    if (move.way == Way::read && registered >= 0) {
+    if (move.direction == Direction::read && registered >= 0) {
       io_uring_prep_read_fixed(entry, descriptor_, block.data(), bytes, at, registered);
-    } else if (move.way == Way::read) {
+    } else if (move.direction == Direction::read) {
       io_uring_prep_read(entry, descriptor_, block.data(), bytes, at);
     } else if (registered >= 0) {
       io_uring_prep_write_fixed(entry, descriptor_, block.data(), bytes, at, registered);
@@ -188,19 +190,19 @@ class RingQueue : public BlockQueue {
   void finish(const Move& move, const Ended& ended) {
     const std::span<std::byte> block = block_of(move.range, ended.number);
     const std::size_t moved = ended.result > 0 ? static_cast<std::size_t>(ended.result) : 0;
-    // What failed is tried once more; of what was cut short, the rest.
+    // A failed transfer is repeated once; a short one is continued.
     if (moved < block.size()) {
-      move_or_refuse(move.way, descriptor_, move.range, ended.number, moved, move.work);
+      move_or_refuse(move.direction, descriptor_, move.range, ended.number, moved, move.work);
     }
-    if (move.way == Way::read) move.work.visit(ended.number, block);
+    if (move.direction == Direction::read) move.work.visit(ended.number, block);
   }
 
   io_uring ring_;
   int descriptor_;
-  unsigned depth_;       ///< Blocks in flight, at most.
-  bool broken_ = false;  ///< The system takes nothing any more.
+  unsigned depth_;       ///< Largest number of blocks in flight.
+  bool broken_ = false;  ///< Whether the system no longer accepts transfers.
   std::vector<std::span<std::byte>> registered_;
-  std::vector<Ended> ended_;  ///< Not yet looked at.
+  std::vector<Ended> ended_;  ///< Transfers that have ended and were not looked at yet.
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Blocks through io_uring: a fixed number in flight, submitted and taken back by the lane's thread.
+// Block transfers through io_uring: a fixed number in flight, submitted and completed by the lane's
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +10,8 @@
 
 namespace sluice::engine {
 
-/// Null where this build has no io_uring or the system refuses it. `memory` is registered with the
-/// kernel where the limit on locked memory allows.
+/// Opens a queue of `depth` blocks in flight; null if this build has no io_uring or the system
+/// refuses it. `memory` is registered with the kernel as far as the limit on locked memory allows.
 [[nodiscard]] std::unique_ptr<BlockQueue> open_ring_queue(
     int descriptor, std::span<const std::span<std::byte>> memory, unsigned depth);
 

@@ -1,4 +1,4 @@
-// Builds without liburing.
+// The ring queue in builds without liburing.
 #include "engine/disk/ring_queue.hpp"
 
 namespace sluice::engine {

@@ -1,5 +1,6 @@
-// Lanes that a device runs by itself: tasks are handed over ahead of time with the queued tasks
-// they wait for, and the device, not a thread, starts each one when its turn has come.
+// Queues for lanes that a device runs by itself: tasks are enqueued ahead of time together with the
+// queued tasks that they wait for, and the device, not a thread, starts each task when those have
+// ended.
 #pragma once
 
 #include <atomic>
@@ -13,11 +14,13 @@
 
 namespace sluice::engine {
 
-/// Last step whose task has ended. CPU and device read and write the same word.
+/// The last step in which a task has ended, one flag a task. CPU and device read and write the same
+/// word.
 using EndFlag = std::atomic<std::int32_t>;
 static_assert(sizeof(EndFlag) == sizeof(std::int32_t) && EndFlag::is_always_lock_free);
 
-/// Stored for every task once a run has failed: larger than any step, so that no one waits on.
+/// Value stored in every end flag once a run has failed: larger than any step, so that nothing
+/// keeps waiting.
 inline constexpr std::int32_t kRunFailed = std::numeric_limits<std::int32_t>::max();
 
 /// A queued task that another one waits for.
@@ -26,15 +29,16 @@ struct QueueWait {
   std::int64_t step;
 };
 
-/// When a queued task ran, by the device's clock, on the CPU's.
+/// Start and end of a queued task, measured by the device's clock and converted to the CPU's.
 struct QueueSpan {
   std::chrono::steady_clock::time_point start, end;
 };
 
-/// Steps whose queued tasks may be waited for at once; the executor keeps lanes that close.
+/// How many steps of queued tasks can be in flight at once; the executor keeps lanes within that
+/// distance.
 inline constexpr std::int64_t kStepsQueued = 4;
 
-/// The queues of one program on one device. A lane's calls come from one thread.
+/// The queues of one program on one device. Calls for one lane must come from one thread.
 class DeviceQueues {
  public:
   virtual ~DeviceQueues() = default;
@@ -42,19 +46,21 @@ class DeviceQueues {
   DeviceQueues(const DeviceQueues&) = delete;  // The device writes to its memory.
   DeviceQueues& operator=(const DeviceQueues&) = delete;
 
-  /// Whether the device runs this lane; the others are the CPU's.
+  /// Whether the device runs `lane`; threads of the CPU run the others.
   [[nodiscard]] virtual bool takes(planner::LaneKind lane) const = 0;
-  /// One flag a task of the program, zero at first. The device writes those of its own tasks.
+  /// End flags, one for each task of the program, initially zero. The device writes the flags of
+  /// its own tasks.
   [[nodiscard]] virtual std::span<EndFlag> ended() = 0;
-  /// The optimizer's constants of step s lie at s modulo the size; read when the update starts.
+  /// Ring of optimizer constants: those of step s lie at index s modulo the size, and are read when
+  /// the update starts.
   [[nodiscard]] virtual std::span<AdamWStep> constants() = 0;
 
-  /// Hands a task over and returns at once. All it waits for have been handed over before.
+  /// Enqueues a task and returns at once. All tasks in `waits` must have been enqueued before.
   virtual void enqueue(std::uint32_t task, std::int64_t step, std::span<const QueueWait> waits) = 0;
-  /// Returns once a task handed over has ended, or its flag says that the run has failed. Throws
-  /// EnvironmentError where the device reports an error.
+  /// Returns once an enqueued task has ended, or its flag says that the run has failed. Throws
+  /// EnvironmentError if the device reports an error.
   virtual void wait(std::uint32_t task, std::int64_t step) = 0;
-  /// Of a task that has ended, until its lane is kStepsQueued steps further.
+  /// When a task that has ended ran. Available until its lane is kStepsQueued steps further.
   [[nodiscard]] virtual QueueSpan span(std::uint32_t task, std::int64_t step) = 0;
 };
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kExit = -1;
 
-/// Signals belong to the thread that runs the program's main loop.
+/// Leaves signals to the thread that runs the program's main loop.
 void block_signals() {
   sigset_t all;
   sigfillset(&all);
@@ -37,7 +37,7 @@ Executor::Executor(const Program& program, TaskRunner& runner, Observer* observe
     ended_ = queues->ended();
     check(ended_.size() == program.size(), "queues have one flag a task");
     check(program.task(program.grads()).lane == planner::LaneKind::compute,
-          "the step's meeting has its place among compute tasks");
+          "the step's synchronization has its place among compute tasks");
   }
   for (std::size_t lane = 0; lane < planner::kLaneKinds; ++lane) {
     threads_[lane] = std::thread([this, lane] { lane_main(static_cast<planner::LaneKind>(lane)); });
@@ -72,7 +72,7 @@ std::int64_t Executor::run(std::int64_t first, std::int64_t last,
         const std::lock_guard lock(mutex_);
         if (step > limit_) break;
       }
-      if (!meet(step)) break;
+      if (!synchronize(step)) break;
       if (step_done) step_done(step);
     }
   } catch (...) {
@@ -133,20 +133,20 @@ void Executor::walk(planner::LaneKind lane, std::int64_t first, std::int64_t las
   }
 }
 
-void Executor::run_here(Turn turn) {
+void Executor::run_here(Instance instance) {
   const Instant start = now();
   {
-    const TaskRanges::Scope range(ranges_, turn.task);
-    const TaskCalls calls(observer_, turn.task, turn.step);
-    runner_.run(turn.task, turn.step);
+    const TaskRanges::Scope range(ranges_, instance.task);
+    const TaskCalls calls(observer_, instance.task, instance.step);
+    runner_.run(instance.task, instance.step);
   }
   const Instant end = now();
-  publish(turn);
-  tell(turn, start, end);
+  publish(instance);
+  tell(instance, start, end);
 }
 
-void Executor::tell(Turn turn, Instant start, Instant end) {
-  if (observer_ != nullptr) observer_->task_ran({turn.task, turn.step, start, end});
+void Executor::tell(Instance instance, Instant start, Instant end) {
+  if (observer_ != nullptr) observer_->task_ran({instance.task, instance.step, start, end});
 }
 
 bool Executor::begin_step(std::int64_t step) {
@@ -171,11 +171,11 @@ bool Executor::wait_for(std::uint32_t task, std::int64_t step) const {
   return flag.load(std::memory_order_acquire) != kRunFailed && !failed_.load();
 }
 
-void Executor::publish(Turn turn) {
-  auto before = static_cast<std::int32_t>(turn.step - 1);
-  // Fails only where `fail` has already stored kRunFailed, which must stay.
-  ended_[turn.task].compare_exchange_strong(before, static_cast<std::int32_t>(turn.step));
-  ended_[turn.task].notify_all();
+void Executor::publish(Instance instance) {
+  auto before = static_cast<std::int32_t>(instance.step - 1);
+  // Fails only if `fail` has already stored kRunFailed, which must stay.
+  ended_[instance.task].compare_exchange_strong(before, static_cast<std::int32_t>(instance.step));
+  ended_[instance.task].notify_all();
 }
 
 void Executor::fail(std::exception_ptr error) {

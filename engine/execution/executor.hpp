@@ -1,6 +1,6 @@
-// Runs a program step after step: one persistent thread a lane, each walking the template in lane
-// order, so that steps overlap exactly as the graph says. A thread runs the CPU's tasks itself; for
-// a lane that the device takes it stays ahead and hands tasks over.
+// Runs a program step after step with one persistent thread per lane, each going through the step
+// template in lane order, so that steps overlap exactly as the graph says. For a lane that the
+// device runs by itself, the thread enqueues tasks ahead of time instead of running them.
 #pragma once
 
 #include <array>
@@ -17,12 +17,12 @@
 #include "engine/execution/device_queues.hpp"
 #include "engine/execution/observer.hpp"
 #include "engine/execution/program.hpp"
-#include "engine/task_ranges.hpp"
+#include "engine/execution/task_ranges.hpp"
 
 namespace sluice::engine {
 
-/// What a task does; called by the lane's thread once everything the task waits for has ended. Only
-/// for lanes that no queue takes, and for `grads`.
+/// Executes tasks for the executor. Called by the lane's thread once everything the task waits for
+/// has ended; only for lanes that no device queue takes, and for `grads`.
 class TaskRunner {
  public:
   virtual ~TaskRunner() = default;
@@ -30,10 +30,10 @@ class TaskRunner {
   virtual void run(std::uint32_t task, std::int64_t step) = 0;
 };
 
-/// Lanes as threads. Threads that wait for the CPU sleep on a futex; those that wait for the device
-/// look at its flags between short sleeps. `program`, `runner`, `queues` and `observer` must
-/// outlive the executor; it neither allocates nor takes a lock while tasks run, except one lock a
-/// lane and step.
+/// Runs each lane on a thread. Threads that wait for the CPU sleep on a futex; threads that wait
+/// for the device poll its flags between short sleeps. `program`, `runner`, `queues` and `observer`
+/// must outlive the executor. While tasks run it does not allocate, and takes one lock per lane and
+/// step.
 class Executor {
  public:
   /// `observer` and `queues` may be null.
@@ -43,43 +43,43 @@ class Executor {
   Executor(const Executor&) = delete;  // Lane threads point back at it.
   Executor& operator=(const Executor&) = delete;
 
-  /// Runs steps first..last (consecutive calls continue where the previous ended, the first call
-  /// starts at step 1) and returns the last step that ran, which is smaller after `request_stop`.
-  /// `step_done`, if set, is called on the calling thread after each step's `grads`, while later
-  /// tasks go on. An exception of a task or of `step_done` stops all lanes and is rethrown; the
-  /// executor then refuses to run again.
+  /// Runs steps first..last and returns the last step that ran, which is smaller after
+  /// `request_stop`. The first call starts at step 1, consecutive calls continue where the previous
+  /// one ended. `step_done`, if set, is called on the calling thread after each step's `grads`,
+  /// while later tasks go on. An exception of a task or of `step_done` stops all lanes and is
+  /// rethrown; the executor then refuses to run again.
   std::int64_t run(std::int64_t first, std::int64_t last,
                    const std::function<void(std::int64_t step)>& step_done = nullptr);
 
-  /// Lets every lane finish the steps that any lane has begun, and no more. Call it from
+  /// Lets every lane finish the steps that any lane has begun, and no others. Call it from
   /// `step_done`.
   void request_stop();
 
-  /// Replaces the observer. Only between runs.
+  /// Replaces the observer; call it only between runs.
   void observe(Observer* observer) { observer_ = observer; }
 
-  /// Time since the executor was made: the run's clock.
+  /// Time since the executor was created, which is the run's clock.
   [[nodiscard]] Instant now() const { return instant(std::chrono::steady_clock::now()); }
-  /// `point` on the run's clock.
+  /// Converts `point` to the run's clock.
   [[nodiscard]] Instant instant(std::chrono::steady_clock::time_point point) const {
     return Instant(std::chrono::duration_cast<Duration>(point - epoch_));
   }
 
  private:
   class InFlight;
-  struct Turn {
+  struct Instance {
     std::uint32_t task;
     std::int64_t step;
   };
 
   void lane_main(planner::LaneKind lane);
   void walk(planner::LaneKind lane, std::int64_t first, std::int64_t last);
-  void run_here(Turn turn);
-  /// Walks a lane that the device takes; false where the run has failed.
+  void run_here(Instance instance);
+  /// Enqueues the tasks of a lane that the device runs; returns false if the run has failed.
   bool feed(planner::LaneKind lane, std::int64_t first, std::int64_t last);
-  bool hand_over(Turn turn, const Turn* meeting);
+  bool hand_over(Instance instance, const Instance* synchronization);
   bool retire(InFlight& flight, std::size_t left);
-  bool meet(std::int64_t step);
+  bool synchronize(std::int64_t step);
 
   bool begin_step(std::int64_t step);
   bool wait_for(std::uint32_t task, std::int64_t step) const;
@@ -89,8 +89,8 @@ class Executor {
   [[nodiscard]] bool queued(std::uint32_t task) const {
     return task != program_.grads() && takes(program_.task(task).lane);
   }
-  void publish(Turn turn);
-  void tell(Turn turn, Instant start, Instant end);
+  void publish(Instance instance);
+  void tell(Instance instance, Instant start, Instant end);
   void fail(std::exception_ptr error);
 
   const Program& program_;
@@ -100,10 +100,13 @@ class Executor {
   TaskRanges ranges_;
   std::chrono::steady_clock::time_point epoch_;
 
-  std::unique_ptr<EndFlag[]> own_flags_;  ///< Where no queues have flags.
-  std::span<EndFlag> ended_;  ///< 32 bits each, so that waiting is a futex on the value itself.
-  std::unique_ptr<EndFlag[]> handed_over_;  ///< Last step in which a queued task was handed over.
-  std::array<EndFlag, planner::kLaneKinds> fed_{};  ///< Last step a lane was fed whole.
+  /// End flags used when there are no device queues that own them.
+  std::unique_ptr<EndFlag[]> own_flags_;
+  /// End flag of each task; 32 bits, so that a futex can wait on the value itself.
+  std::span<EndFlag> ended_;
+  std::unique_ptr<EndFlag[]> handed_over_;  ///< Last step in which each queued task was enqueued.
+  /// Last step of which all tasks of a lane were enqueued.
+  std::array<EndFlag, planner::kLaneKinds> fed_{};
   std::atomic<bool> failed_{false};
 
   std::mutex mutex_;  ///< Guards limit_, begun_ and error_.
@@ -111,8 +114,9 @@ class Executor {
   std::int64_t begun_ = 0;
   std::exception_ptr error_;
 
-  std::int64_t first_ = 1, last_ = 0;        ///< Written before generation_ moves.
-  std::atomic<std::int32_t> generation_{0};  ///< Moves once a run; negative ends the threads.
+  /// First and last step of the current run; written before generation_ changes.
+  std::int64_t first_ = 1, last_ = 0;
+  std::atomic<std::int32_t> generation_{0};  ///< Increases once a run; negative ends the threads.
   std::atomic<std::int32_t> idle_lanes_{0};
   std::array<std::thread, planner::kLaneKinds> threads_;
 };

@@ -1,4 +1,5 @@
-// What the engine tells of a run, and the only thing it knows of profilers.
+// What the engine reports about a run. Profilers implement this interface; the engine knows nothing
+// else of them.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +8,29 @@
 
 namespace sluice::engine {
 
-/// One executed task: `task` indexes the step template (0 .. tasks_per_step - 1), `step` counts
-/// from 1.
+/// One executed task: `task` is its index in the step template (0 .. tasks_per_step - 1), `step`
+/// counts from 1.
 struct TaskEvent {
   std::uint32_t task;
   std::int64_t step;
-  Instant start;  ///< On the run's clock.
+  Instant start;  ///< Start of the task on the run's clock.
   Instant end;
 };
 
-/// Called by the lane that ran the task, after it ended. Implementations must not allocate and must
-/// not block.
+/// Receives executed tasks. Called by the lane that ran the task, after the task ended;
+/// implementations must neither allocate nor block.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void task_ran(const TaskEvent& event) = 0;
 
-  /// Around everything that the calling thread asks of the device for a task. Of no use to most.
+  /// Called before and after the calling thread's device calls for a task. Most observers ignore
+  /// it.
   virtual void calls_begin(std::uint32_t /*task*/, std::int64_t /*step*/) {}
   virtual void calls_end() {}
 };
 
-/// While it lives, what its thread asks of the device is for one task. `observer` may be null.
+/// Scope that attributes the calling thread's device calls to one task. `observer` may be null.
 class TaskCalls {
  public:
   [[nodiscard]] TaskCalls(Observer* observer, std::uint32_t task, std::int64_t step)

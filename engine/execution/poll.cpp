@@ -14,7 +14,7 @@ Wakes wake_first() {
   sched_param lowest{};
   lowest.sched_priority = sched_get_priority_min(SCHED_FIFO);
   if (pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest) == 0) return Wakes::at_once;
-  constexpr int kNicest = -20;  // Of nice values, which Linux has for each thread.
+  constexpr int kNicest = -20;  // Lowest nice value; Linux has one per thread.
   const auto self = static_cast<id_t>(gettid());
   return setpriority(PRIO_PROCESS, self, kNicest) == 0 ? Wakes::before_others : Wakes::as_others;
 }

@@ -1,4 +1,4 @@
-// Waiting for what a device writes into memory: no system call announces it.
+// Polling for values that a device writes into memory without any system call announcing it.
 #pragma once
 
 #include <chrono>
@@ -6,17 +6,17 @@
 
 namespace sluice::engine {
 
-/// Makes this thread's sleeps end when asked, not up to 50 us later.
+/// Lets this thread's sleeps end on time instead of up to 50 us late (sets the timer slack).
 void sleep_precisely();
 
-/// What a thread gets when its sleep is over and all cores are taken.
+/// Priority with which a thread wakes from sleep when all cores are busy.
 enum class Wakes { as_others, before_others, at_once };
-/// Asks for the most that the system permits this thread (CAP_SYS_NICE, or RLIMIT_RTPRIO and
-/// RLIMIT_NICE), and says what it was. For threads that sleep nearly always.
+/// Requests the highest wake-up priority that the system permits this thread (CAP_SYS_NICE, or
+/// RLIMIT_RTPRIO and RLIMIT_NICE) and returns what it got. For threads that sleep nearly always.
 [[nodiscard]] Wakes wake_first();
 
-/// Asks `ready` until it is true: at once for some microseconds, then between sleeps of about 20 us
-/// (on threads that have called `sleep_precisely`).
+/// Waits until `ready` is true: checks repeatedly for some microseconds, then between sleeps of
+/// about 20 us (on threads that have called `sleep_precisely`).
 template <class Ready>
 void poll(const Ready& ready) {
   constexpr int kAtOnce = 64;

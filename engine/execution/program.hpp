@@ -1,4 +1,4 @@
-// The program of one step: a step graph's periodic template, bound to addresses.
+// The program of one step: the repeating template of a step graph, bound to addresses.
 #pragma once
 
 #include <array>
@@ -12,41 +12,41 @@
 
 namespace sluice::engine {
 
-/// A predecessor in the step template: in the same step (distance 0) or the one before (distance
-/// 1).
+/// A predecessor of a task in the step template, either in the same step (distance 0) or in the
+/// step before (distance 1).
 struct Dependency {
   std::uint32_t task;
   std::uint32_t distance;
 };
 
-/// What all steps have in common: tasks of step 2 of a step graph, their predecessors and lane
-/// order.
+/// The template that all steps repeat: the tasks of step 2 of a step graph with their predecessors
+/// and lane order.
 class Program {
  public:
-  /// Derives the template and resolves every access to an address in `device`'s arenas; where there
-  /// is a `window`, the host arena is that. Throws std::logic_error where the graph is not periodic
-  /// or an access leaves its tensor or arena.
+  /// Derives the template and binds every access to an address in `device`'s arenas. A `window`, if
+  /// given, takes the place of the host arena. Throws std::logic_error if the graph is not periodic
+  /// or an access lies outside its tensor or arena.
   Program(const planner::StepGraph& graph, Device& device,
           const planner::HostWindow* window = nullptr);
 
   [[nodiscard]] std::size_t size() const { return tasks_.size(); }
   [[nodiscard]] const BoundTask& task(std::uint32_t index) const { return tasks_[index]; }
-  /// As in the plan's graph, without the step: "r0/fwd/layers.3/m1".
+  /// Name of a task as in the plan's graph, without the step: "r0/fwd/layers.3/m1".
   [[nodiscard]] const std::string& name(std::uint32_t index) const { return names_[index]; }
   [[nodiscard]] const std::vector<BoundTask>& tasks() const { return tasks_; }
   [[nodiscard]] const std::vector<Dependency>& after(std::uint32_t index) const {
     return after_[index];
   }
-  /// Tasks of one lane in the order the lane runs them, every step.
+  /// Indices of a lane's tasks in the order in which the lane runs them in every step.
   [[nodiscard]] const std::vector<std::uint32_t>& lane(planner::LaneKind lane) const {
     return lanes_[static_cast<std::size_t>(lane)];
   }
-  /// All tasks, predecessors of the same step and earlier tasks of the lane first.
+  /// Indices of all tasks in an order in which each task follows its predecessors of the same step
+  /// and the earlier tasks of its lane.
   [[nodiscard]] const std::vector<std::uint32_t>& topological_order() const { return order_; }
-  /// The step's `grads` task.
+  /// Index of the step's `grads` task.
   [[nodiscard]] std::uint32_t grads() const { return grads_; }
-  /// End of the last unit of kPlacementAlign bytes that any task touches in an arena: the peak of a
-  /// run.
+  /// Peak use of an arena: end of the highest range of kPlacementAlign bytes that any task touches.
   [[nodiscard]] Bytes touched(planner::Arena arena) const {
     return touched_[static_cast<std::size_t>(arena)];
   }

@@ -1,4 +1,4 @@
-// The executor's part for lanes that the device takes: handing tasks over ahead of time.
+// The executor's part for lanes that the device runs: enqueueing tasks ahead of time.
 #include <algorithm>
 #include <array>
 
@@ -8,14 +8,15 @@
 namespace sluice::engine {
 namespace {
 
-/// Tasks of one lane that the device may have before it: enough that handing over is never waited
-/// for, few enough that its command queues never fill and block the caller.
+/// Largest number of a lane's tasks enqueued on the device: enough that enqueueing never delays it,
+/// few enough that its command queues never fill and block the caller.
 constexpr std::size_t kAhead = 24;
-/// Copies, while they are small: 24 of 8 MiB last less than a thread may wait for a core where the
-/// optimizer has them all (docs/design/cuda-queues.md).
+/// Largest number of small copies enqueued: 24 copies of 8 MiB last less than a thread may wait for
+/// a core while the optimizer occupies all of them (docs/design/cuda-queues.md).
 constexpr std::size_t kCopiesAhead = 64;
 constexpr Bytes kEnoughAhead = 512_MiB;
-/// Seen to end before a lane goes on handing over, so that its thread wakes rarely.
+/// Number of tasks that must have ended before a lane enqueues more, so that its thread wakes
+/// rarely.
 constexpr std::size_t kAtOnce = 12;
 
 constexpr std::size_t kMostWaits = planner::kLaneKinds;
@@ -37,39 +38,39 @@ void raise(EndFlag& flag, std::int64_t step) {
 
 }  // namespace
 
-/// Tasks of a lane that were handed over and have not been seen to end, oldest first.
+/// Tasks of a lane that were enqueued and have not been seen to end, oldest first.
 class Executor::InFlight {
  public:
   [[nodiscard]] std::size_t size() const { return count_; }
-  /// Whether the device has as much before it as the lane may hand over.
+  /// Whether the lane has enqueued as much as it may.
   [[nodiscard]] bool full() const {
     const bool small_copies = bytes_ > Bytes(0) && bytes_ < kEnoughAhead;
     return count_ >= (small_copies ? kCopiesAhead : kAhead);
   }
   [[nodiscard]] std::size_t before(std::int64_t step) const {
     std::size_t older = 0;
-    while (older < count_ && turn(older).step < step) ++older;
+    while (older < count_ && instance(older).step < step) ++older;
     return older;
   }
-  void push(Turn turn, Bytes bytes) {
-    tasks_[(first_ + count_++) % tasks_.size()] = {turn, bytes};
+  void push(Instance instance, Bytes bytes) {
+    tasks_[(first_ + count_++) % tasks_.size()] = {instance, bytes};
     bytes_ += bytes;
   }
-  Turn pop() {
-    const auto [turn, bytes] = tasks_[first_];
+  Instance pop() {
+    const auto [instance, bytes] = tasks_[first_];
     first_ = (first_ + 1) % tasks_.size();
     --count_;
     bytes_ -= bytes;
-    return turn;
+    return instance;
   }
 
  private:
   struct Task {
-    Turn turn;
-    Bytes bytes;  ///< Copied; zero of compute.
+    Instance instance;
+    Bytes bytes;  ///< Bytes copied; zero for compute.
   };
-  [[nodiscard]] const Turn& turn(std::size_t i) const {
-    return tasks_[(first_ + i) % tasks_.size()].turn;
+  [[nodiscard]] const Instance& instance(std::size_t i) const {
+    return tasks_[(first_ + i) % tasks_.size()].instance;
   }
 
   std::array<Task, kCopiesAhead> tasks_{};
@@ -79,9 +80,9 @@ class Executor::InFlight {
 
 bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t last) {
   InFlight flight;
-  // A lane is serial: what follows the meeting waits for it, also in the next step.
-  Turn meeting{};
-  const Turn* met = nullptr;
+  // A lane is serial: what follows the synchronization waits for it, also in the next step.
+  Instance synchronization{};
+  const Instance* met = nullptr;
   EndFlag& fed = fed_[static_cast<std::size_t>(lane)];
   for (std::int64_t step = first; step <= last; ++step) {
     if (!begin_step(step)) break;
@@ -93,8 +94,8 @@ bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t las
     if (!retire(flight, flight.size() - flight.before(step - kStepsQueued + 1))) return false;
     for (const std::uint32_t task : program_.lane(lane)) {
       if (task == program_.grads()) {
-        meeting = {task, step};
-        met = &meeting;
+        synchronization = {task, step};
+        met = &synchronization;
         continue;
       }
       if (flight.full() && !retire(flight, flight.size() - kAtOnce)) return false;
@@ -108,47 +109,48 @@ bool Executor::feed(planner::LaneKind lane, std::int64_t first, std::int64_t las
   return retire(flight, 0);
 }
 
-bool Executor::hand_over(Turn turn, const Turn* meeting) {
+bool Executor::hand_over(Instance instance, const Instance* synchronization) {
   std::array<QueueWait, kMostWaits> waits{};
   std::size_t count = 0;
   const auto wait = [&](std::uint32_t task, std::int64_t step) {
     if (step < 1 || ended_[task].load(std::memory_order_acquire) >= step) return true;
-    // No queue waits for the CPU: queues may share a channel of the device, where one that waits
-    // for a CPU task could hold up what that task waits for.
+    // No queue waits for the CPU: queues may share a channel of the device, where a wait for a CPU
+    // task could block the very work that this task waits for.
     if (!queued(task)) return wait_for(task, step);
     check(count < kMostWaits, "a task waits for at most one task of each lane");
     waits[count++] = {task, step};
     return wait_until(handed_over_[task], step);
   };
-  if (meeting != nullptr && !wait(meeting->task, meeting->step)) return false;
-  for (const Dependency& dependency : program_.after(turn.task)) {
-    if (!wait(dependency.task, turn.step - dependency.distance)) return false;
+  if (synchronization != nullptr && !wait(synchronization->task, synchronization->step))
+    return false;
+  for (const Dependency& dependency : program_.after(instance.task)) {
+    if (!wait(dependency.task, instance.step - dependency.distance)) return false;
   }
   {
-    const TaskRanges::Scope range(ranges_, turn.task);
-    const TaskCalls calls(observer_, turn.task, turn.step);
-    queues_->enqueue(turn.task, turn.step, std::span(waits).first(count));
+    const TaskRanges::Scope range(ranges_, instance.task);
+    const TaskCalls calls(observer_, instance.task, instance.step);
+    queues_->enqueue(instance.task, instance.step, std::span(waits).first(count));
   }
-  raise(handed_over_[turn.task], turn.step);
+  raise(handed_over_[instance.task], instance.step);
   return true;
 }
 
-/// Waits until only `left` tasks are in flight; false where the run has failed.
+/// Waits until only `left` tasks are in flight; returns false if the run has failed.
 bool Executor::retire(InFlight& flight, std::size_t left) {
   while (flight.size() > left) {
-    const Turn turn = flight.pop();
-    queues_->wait(turn.task, turn.step);
+    const Instance instance = flight.pop();
+    queues_->wait(instance.task, instance.step);
     if (failed_.load(std::memory_order_relaxed)) return false;
     if (observer_ == nullptr) continue;
-    const QueueSpan span = queues_->span(turn.task, turn.step);
-    tell(turn, instant(span.start), instant(span.end));
+    const QueueSpan span = queues_->span(instance.task, instance.step);
+    tell(instance, instant(span.start), instant(span.end));
   }
   return true;
 }
 
-/// Waits until the step's last gradient is known. A queued lane cannot run what the CPU does there:
-/// the calling thread does.
-bool Executor::meet(std::int64_t step) {
+/// Waits until the step's last gradient is known. A queued lane cannot run the CPU's task there, so
+/// the calling thread runs it.
+bool Executor::synchronize(std::int64_t step) {
   const std::uint32_t grads = program_.grads();
   if (!takes(program_.task(grads).lane)) return wait_for(grads, step);
   const auto& lane = program_.lane(program_.task(grads).lane);

@@ -1,4 +1,4 @@
-// What backends read of a bound task: typed addresses of its tensors.
+// Typed addresses of a bound task's tensors, for backends.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ template <class T>
   return reinterpret_cast<T*>(access.data);
 }
 
-/// fp32 elements.
+/// Number of fp32 elements of an access.
 [[nodiscard]] inline std::int64_t floats(const BoundAccess& access) {
   return access.bytes.count() / 4;
 }
 
-/// Of an update.
+/// Operands of an update task.
 [[nodiscard]] inline AdamWOperands adamw_operands(const BoundTask& task,
                                                   planner::GradientWire wire) {
   return {

@@ -12,7 +12,7 @@ ForwardSession::ForwardSession(ForwardGoal goal, const planner::StepGraph& graph
       device_(std::move(device)),
       program_(graph, *device_),
       work_(work),
-      // How many tokens a pass of the other goal has is known only when it begins.
+      // Passes of the other goal have a number of tokens that is known only when they begin.
       queues_(goal == ForwardGoal::loss ? device_->open_queues(program_) : nullptr),
       executor_(program_, *this, nullptr, queues_.get()) {}
 
@@ -47,7 +47,8 @@ void ForwardSession::run(std::uint32_t index, std::int64_t pass) {
   }
 }
 
-/// Copies the experts that tokens go to. What the others' places on the device hold, nothing reads.
+/// Copies the experts that tokens are routed to. The places of other experts on the device are not
+/// read.
 void ForwardSession::load_experts(const BoundTask& task) {
   const BoundAccess& routes = task.access(Role::routes);
   routes_.resize(static_cast<std::size_t>(routes.bytes.count()) / sizeof(std::int32_t));

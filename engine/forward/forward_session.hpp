@@ -1,4 +1,4 @@
-// Forward passes of a model on a device, ready to run: arenas, program, lanes.
+// Forward passes of a model on a device: arenas, program and lanes, ready to run.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,20 @@
 
 namespace sluice::engine {
 
-/// What passes are of: fills in their tokens and takes what they end with.
+/// Supplies the tokens of forward passes and receives their results.
 class PassWork {
  public:
   virtual ~PassWork() = default;
-  /// Before pass `pass`, counted from 1: `tokens` is the graph's token buffer on the host.
+  /// Called before pass `pass` (from 1) to fill `tokens`, the graph's token buffer on the host.
   virtual void fill(std::span<std::int32_t> tokens, std::int64_t pass) = 0;
-  /// After it: loss sums (double) or logits (float). The next pass's `fill` may have been called
-  /// where the goal is the loss, never where it is the next token.
+  /// Called after pass `pass` with its result: loss sums (double) or logits (float). For the loss
+  /// goal, the next pass's `fill` may already have been called; for the next-token goal it never
+  /// has.
   virtual void finish(std::span<const std::byte> result, std::int64_t pass) = 0;
 };
 
-/// Runs a graph of planner/graph/forward_graph.hpp. Owns everything that passes need, made once.
+/// Runs a graph of planner/graph/forward_graph.hpp. Owns everything that passes need; all of it is
+/// allocated once.
 class ForwardSession : private TaskRunner {
  public:
   /// `work` must outlive the session; `graph` need not.
@@ -33,12 +35,12 @@ class ForwardSession : private TaskRunner {
                  std::unique_ptr<Device> device, PassWork& work);
 
   [[nodiscard]] Device& device() { return *device_; }
-  /// Runs the passes that follow those already run, up to `last`; returns the last that ran.
-  /// `pass_done`, if set, is called on this thread after each, while later ones go on. Throws what
-  /// tasks throw.
+  /// Runs all passes up to `last` that have not run yet; returns the last that ran. `pass_done`, if
+  /// set, is called on this thread after each pass, while later ones go on. Throws what tasks
+  /// throw.
   std::int64_t run_to(std::int64_t last,
                       const std::function<void(std::int64_t pass)>& pass_done = nullptr);
-  /// From `pass_done`: no further pass begins.
+  /// Prevents further passes from beginning. Call it from `pass_done`.
   void request_stop() { executor_.request_stop(); }
   [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
 
@@ -50,11 +52,13 @@ class ForwardSession : private TaskRunner {
   planner::ForwardGoal goal_;
   std::unique_ptr<Device> device_;
   Program program_;
-  std::vector<std::int32_t> routes_;  ///< Of the task that loads experts.
-  BoundTask part_;                    ///< Of that task: neighbouring experts in one copy.
+  std::vector<std::int32_t> routes_;  ///< Expert routes read by the task that loads experts.
+  /// Copy of the task that loads experts, cut down to neighbouring experts moved in one copy.
+  BoundTask part_;
   PassWork& work_;
   std::unique_ptr<DeviceQueues> queues_;
-  Executor executor_;  ///< Last: its lanes end before what they use.
+  /// Declared last: its lanes must end before the members that they use are destroyed.
+  Executor executor_;
   std::int64_t done_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kPlaneElementBytes = 2;
 
-/// Where each unit's weights lie: its persistent tensor of part "weights".
+/// Address of each unit's weights: its persistent tensor of part "weights".
 std::vector<std::byte*> weight_addresses(const planner::Job& job, const planner::StepGraph& graph,
                                          Device& device) {
   std::vector<std::byte*> addresses(planner::unit_count(job.model), nullptr);

@@ -1,4 +1,5 @@
-// The weights of forward passes, where their plan keeps them: one copy, on the host or the device.
+// Loading of the weights for forward passes: a single copy, on the host or the device as the plan
+// says.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,14 @@
 
 namespace sluice::engine {
 
-/// Elements read of all; called from one thread at a time. May be empty.
+/// Called with the number of elements read so far and of all, from one thread at a time. May be
+/// empty.
 using LoadProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
-/// Reads a model's weights to where `graph` (planner/graph/forward_graph.hpp) keeps them, piece by
-/// piece on all cores: high halves, and low halves too for fp32 compute. In bf16 compute a weight
-/// is the bf16 nearest to it, ties away from zero, as in training. Throws what the source throws.
+/// Loads a model's weights to where `graph` (planner/graph/forward_graph.hpp) keeps them, piece by
+/// piece on all cores: the high halves, and for fp32 compute the low halves, too. In bf16 compute a
+/// weight is rounded to the nearest bf16, ties away from zero, as in training. Throws what the
+/// source throws.
 void load_forward_weights(const planner::Job& job, const planner::StepGraph& graph, Device& device,
                           const StateSource& source, const LoadProgress& progress);
 

@@ -24,7 +24,7 @@ std::string GeneratedText::add(std::int32_t token) {
   if (stopped_) return finish();
   std::size_t end = all.size();
   if (all.ends_with(kReplacement)) end -= kReplacement.size();
-  // The beginning of a stop text may be one.
+  // The end of the text may be the beginning of a stop text.
   for (const std::string& stop : stops_) {
     for (std::size_t part = std::min(stop.size() - 1, all.size()); part > 0; --part) {
       if (!all.ends_with(stop.substr(0, part))) continue;

@@ -1,4 +1,5 @@
-// Text that comes token by token, given out as soon as no later token can change it.
+// Streaming output of generated text: characters are released as soon as no later token can change
+// them.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +12,21 @@ namespace sluice::engine {
 
 class GeneratedText {
  public:
-  /// Text of a sequence of tokens; of more of them it goes on, but for a U+FFFD at its end, where
-  /// the bytes of a character are not complete.
+  /// Decodes a sequence of tokens. The text of a longer sequence must begin with the same text,
+  /// except for a U+FFFD at its end where a character's bytes are incomplete.
   using Decode = std::function<std::string(std::span<const std::int32_t> tokens)>;
 
-  /// The text ends before the first of `stops` (none of them empty).
+  /// Text ends before the first occurrence of any of `stops`, none of which may be empty.
   GeneratedText(Decode decode, std::vector<std::string> stops);
 
-  /// What can be given out now, perhaps nothing.
+  /// Adds a token; returns the text that can be released now, perhaps none.
   [[nodiscard]] std::string add(std::int32_t token);
-  /// What was held back, once no token follows.
+  /// Returns the text that was held back; call it after the last token.
   [[nodiscard]] std::string finish();
 
   [[nodiscard]] bool stopped() const { return stopped_; }
   [[nodiscard]] const std::vector<std::int32_t>& tokens() const { return tokens_; }
-  [[nodiscard]] const std::string& text() const { return text_; }  ///< Given out so far.
+  [[nodiscard]] const std::string& text() const { return text_; }  ///< Text released so far.
 
  private:
   std::string give_out(const std::string& all, std::size_t end);

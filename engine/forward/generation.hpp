@@ -1,4 +1,4 @@
-// One sequence continued token by token: the prompt in parts of many tokens, then a token a pass.
+// Generation of one sequence: the prompt in chunks of many tokens, then one token per pass.
 #pragma once
 
 #include <atomic>
@@ -15,21 +15,21 @@
 namespace sluice::engine {
 
 struct GenerationSettings {
-  std::int64_t new_tokens = 0;           ///< At most.
-  std::vector<std::int32_t> end_tokens;  ///< After any of which nothing follows.
+  std::int64_t new_tokens = 0;           ///< Largest number of tokens to generate.
+  std::vector<std::int32_t> end_tokens;  ///< Tokens that end the generation.
   SamplerSettings sampler;
 };
 
 class Generation : public PassWork {
  public:
-  /// `job.sequence_chunk` tokens a pass at most; `job.seq_len` holds prompt and new tokens. The
-  /// prompt has one token at least.
+  /// Processes at most `job.sequence_chunk` tokens per pass. Prompt and new tokens must fit in
+  /// `job.seq_len`; the prompt must not be empty.
   Generation(const planner::Job& job, std::span<const std::int32_t> prompt,
              const GenerationSettings& settings);
 
-  /// Runs on `session`, whose work this is, until an end token, `new_tokens`, or `next` says no.
-  /// `next`, on this thread, is given every new token but the end token as it is known. Returns
-  /// whether an end token ended it.
+  /// Runs on `session`, which must have been made with this object as its work, until an end token,
+  /// `new_tokens` tokens, or `next` returns false. `next` is called on this thread with every new
+  /// token except the end token. Returns whether an end token ended the generation.
   bool run(ForwardSession& session, const std::function<bool(std::int32_t token)>& next);
 
   void fill(std::span<std::int32_t> tokens, std::int64_t pass) override;
@@ -42,10 +42,11 @@ class Generation : public PassWork {
   GenerationSettings settings_;
   TokenSampler sampler_;
   Device* device_ = nullptr;
-  std::vector<std::int32_t> tokens_;  ///< Prompt and what came of it.
+  std::vector<std::int32_t> tokens_;  ///< The prompt and the tokens generated so far.
   std::int64_t prompt_;
   SequencePart part_;
-  std::vector<std::optional<std::int32_t>> chosen_;  ///< By pass, from 1.
+  /// Token chosen in each pass (from 1); none for passes over a part of the prompt.
+  std::vector<std::optional<std::int32_t>> chosen_;
   std::atomic<bool> over_{false};
 };
 

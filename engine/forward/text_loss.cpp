@@ -34,7 +34,7 @@ void TextWindows::read(std::int64_t window, std::span<std::int32_t> inputs,
   const std::int64_t known = std::min(seq_len_, std::ssize(tokens_) - begin);
   const auto own = tokens_.subspan(static_cast<std::size_t>(begin));
   std::ranges::copy(own.first(static_cast<std::size_t>(known)), inputs.begin());
-  // Targets of the window before end where its last input's successor lies.
+  // Targets of the previous window end with the successor of its last input.
   const std::int64_t counted = window == 0 ? 0 : seq_len_ - stride_;
   const std::int64_t end = std::min(seq_len_, predicted() - begin);
   for (std::int64_t i = counted; i < end; ++i) {

@@ -1,4 +1,4 @@
-// The loss of a model on a text or a data set: windows of it, and which of their tokens count.
+// Loss of a model on a text or a data set, computed window by window.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,19 @@
 
 namespace sluice::engine {
 
-/// What a loss is taken of.
+/// Windows of tokens that a loss is computed on.
 class LossWindows {
  public:
   virtual ~LossWindows() = default;
   [[nodiscard]] virtual std::int64_t count() const = 0;
-  /// [seq_len] inputs and targets of window 0 <= `window` < count(); negative targets do not count.
+  /// Reads window `window` (0 <= window < count()): [seq_len] inputs and targets. Negative targets
+  /// do not count.
   virtual void read(std::int64_t window, std::span<std::int32_t> inputs,
                     std::span<std::int32_t> targets) = 0;
 };
 
-/// Every window of a data set, those of training in the order of its first epoch.
+/// All windows of a data set: those of training in the order of the first epoch, then those of
+/// validation.
 class DatasetWindows : public LossWindows {
  public:
   explicit DatasetWindows(WindowedText& text) : text_(text) {}
@@ -35,19 +37,19 @@ class DatasetWindows : public LossWindows {
   WindowedText& text_;
 };
 
-/// Windows of `seq_len` tokens that begin `stride` apart, 1 <= stride <= seq_len. Every token but
-/// the first counts once, in the first window that predicts it: with a stride below seq_len each
-/// has seq_len - stride tokens before it, where the text has them (as transformers' guide to the
-/// perplexity of fixed-length models does).
+/// Windows of `seq_len` tokens that begin `stride` tokens apart, 1 <= stride <= seq_len. Every
+/// token but the first counts once, in the first window that predicts it. With a stride below
+/// seq_len each counted token has at least seq_len - stride tokens of context where the text has
+/// them, as in transformers' guide to the perplexity of fixed-length models.
 class TextWindows : public LossWindows {
  public:
-  /// `tokens` must outlive the windows and be two at least.
+  /// `tokens` must outlive the windows and hold at least two tokens.
   TextWindows(std::span<const std::int32_t> tokens, std::int64_t seq_len, std::int64_t stride);
 
   [[nodiscard]] std::int64_t count() const override { return count_; }
-  /// Tokens that count.
+  /// Number of tokens that count.
   [[nodiscard]] std::int64_t predicted() const { return std::ssize(tokens_) - 1; }
-  /// Token 0 beyond the text.
+  /// Reads a window; positions beyond the end of the text hold token 0 and do not count.
   void read(std::int64_t window, std::span<std::int32_t> inputs,
             std::span<std::int32_t> targets) override;
 
@@ -56,7 +58,7 @@ class TextWindows : public LossWindows {
   std::int64_t seq_len_, stride_, count_;
 };
 
-/// Sums the loss of all windows, `job.batch_size` a pass.
+/// Sums the loss over all windows, `job.batch_size` windows per pass.
 class TextLoss : public PassWork {
  public:
   TextLoss(const planner::Job& job, LossWindows& windows);
@@ -64,9 +66,9 @@ class TextLoss : public PassWork {
   [[nodiscard]] std::int64_t passes() const;
   void fill(std::span<std::int32_t> tokens, std::int64_t pass) override;
   void finish(std::span<const std::byte> result, std::int64_t pass) override;
-  /// Summed cross-entropy in nats of the passes that have finished, micro-batches in order.
+  /// Cross-entropy in nats, summed over the passes that have finished with micro-batches in order.
   [[nodiscard]] double nats() const { return nats_; }
-  /// Tokens that counted, once all passes have finished.
+  /// Number of tokens that counted; complete once all passes have finished.
   [[nodiscard]] std::int64_t predicted() const { return predicted_; }
 
  private:

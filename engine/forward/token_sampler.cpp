@@ -8,7 +8,8 @@
 
 namespace sluice::engine {
 
-/// The finalizer of SplitMix64 (S. Vigna 2015) of seed and number, 53 bits of it.
+/// Uniform random number in 53 bits: the finalizer of SplitMix64 (S. Vigna 2015) applied to seed
+/// and number.
 double TokenSampler::uniform() {
   std::uint64_t x = settings_.seed * 0x9e3779b97f4a7c15ULL + ++drawn_ * 0xd1342543de82ef95ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

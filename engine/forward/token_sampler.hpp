@@ -1,4 +1,4 @@
-// Choosing a token from logits: the most likely one, or one at random.
+// Choice of the next token from logits: the most likely one, or one drawn at random.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,19 @@
 namespace sluice::engine {
 
 struct SamplerSettings {
-  double temperature = 0;  ///< 0: the most likely token, the first of equals.
-  std::int64_t top_k = 0;  ///< Only the k most likely; 0: all.
-  double top_p = 1;        ///< Only the fewest most likely that have this probability together.
+  /// Divides the logits; 0 takes the most likely token, the first among equals.
+  double temperature = 0;
+  std::int64_t top_k = 0;  ///< Draws only among the k most likely tokens; 0: among all.
+  /// Draws only among the smallest set of most likely tokens whose probabilities add up to this.
+  double top_p = 1;
   std::uint64_t seed = 1;
 };
 
-/// Token n of a sampler of one seed is a function of its logits, the seed and n alone.
+/// Draws tokens. The n-th token is a function of its logits, the seed and n alone.
 class TokenSampler {
  public:
   explicit TokenSampler(const SamplerSettings& settings) : settings_(settings) {}
-  /// Temperature first, then top_k, then top_p, as transformers orders them.
+  /// The next token. Applies temperature, then top_k, then top_p, in the order of transformers.
   [[nodiscard]] std::int32_t next(std::span<const float> logits);
 
  private:

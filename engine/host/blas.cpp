@@ -8,7 +8,8 @@
 
 #include "engine/optimizer/instruction_set.hpp"
 
-// Exported by builds of OpenBLAS that choose kernels at run time, absent from others.
+// This function is exported by builds of OpenBLAS that choose kernels at run time, and absent from
+// others.
 extern "C" {
 void gotoblas_dynamic_init() __attribute__((weak));
 void gotoblas_dynamic_quit() __attribute__((weak));
@@ -22,7 +23,8 @@ constexpr const char* kCoreVariable = "OPENBLAS_CORETYPE";
 void choose_core() {
   if (gotoblas_dynamic_init == nullptr || gotoblas_dynamic_quit == nullptr) return;
   if (std::getenv(kCoreVariable) != nullptr) return;
-  if (std::string_view(openblas_get_corename()) != "Prescott") return;  // It knows the processor.
+  // OpenBLAS knows the processor.
+  if (std::string_view(openblas_get_corename()) != "Prescott") return;
   const char* core = has_avx512() ? "SkylakeX" : has_avx2() ? "Haswell" : nullptr;
   if (core == nullptr) return;
   setenv(kCoreVariable, core, 1);

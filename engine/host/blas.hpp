@@ -1,13 +1,14 @@
-// OpenBLAS as the host backend uses it: one thread, and the kernels this processor deserves.
+// Set-up of OpenBLAS for the host backend: one thread, and the fastest kernels this processor
+// supports.
 #pragma once
 
 namespace sluice::engine {
 
-/// Call before anything asks OpenBLAS for its core or a product; later calls do nothing.
-/// OpenBLAS computes on the calling thread from here on, in the whole process. A release older than
-/// the processor takes it for a Prescott of 2004 (0.3.21 does so with Xeons from 2023 on), which
-/// costs five times the time; then the kernels are chosen by instruction set: AVX-512 SkylakeX,
-/// AVX2 Haswell. The environment's OPENBLAS_CORETYPE, where set, has the last word.
+/// Sets up OpenBLAS for this process; must be called before anything uses it, later calls do
+/// nothing. From then on OpenBLAS computes on the calling thread. Releases older than the processor
+/// fall back to kernels for a Prescott of 2004 (0.3.21 does so on Xeons of 2023); in that case
+/// kernels are chosen by instruction set: SkylakeX for AVX-512, Haswell for AVX2. OPENBLAS_CORETYPE
+/// in the environment takes precedence.
 void prepare_blas();
 
 }  // namespace sluice::engine

@@ -145,7 +145,7 @@ void BlockRun::rebuild_mlp() {
     project_router();
     return expand_experts(chosen_routes());
   }
-  if (job_.chunks_mlp()) return;  // The backward pass does, tile by tile.
+  if (job_.chunks_mlp()) return;  // The backward pass rebuilds it tile by tile.
   for_mlp_tiles([&](Tile tile) { expand(tile); });
 }
 

@@ -1,4 +1,5 @@
-// One block's computation for one micro-batch: a template bound to weights, record and scratch.
+// Computation of one block for one micro-batch on the host: a template bound to weights, record and
+// scratch.
 #pragma once
 
 #include <algorithm>
@@ -12,28 +13,30 @@
 
 namespace sluice::engine {
 
-/// Lives for one call. T = `tokens`, at most micro_tokens; token tiles and query tiles are
-/// planner/scratch/workspace.hpp's.
+/// One call's computation of a block. T = `tokens`, at most micro_tokens. Tile sizes are those of
+/// planner/scratch/workspace.hpp.
 class BlockRun {
  public:
   BlockRun(const HostTemplates& templates, Weights weights, RecordView record, Workspace workspace,
            std::int64_t tokens);
 
-  void project_qkv();       ///< x -> q, k, v
-  void attend();            ///< q, k, v -> attention, lse
-  void project_residual();  ///< x, attention -> residual
-  /// x of tokens that continue a sequence -> its keys and values, residual.
+  void project_qkv();       ///< Computes x -> q, k, v.
+  void attend();            ///< Computes q, k, v -> attention, lse.
+  void project_residual();  ///< Computes x, attention -> residual.
+  /// Attention and output projection of tokens that continue a sequence: x -> their keys and
+  /// values, residual.
   void extend(const KeptKeys& kept);
-  void rebuild_mlp();                        ///< residual -> gate, up, where the record has them
-  void feed_forward(std::byte* next_input);  ///< residual -> gate, up, next_input
-  void project_router();                     ///< residual -> router logits
-  /// Router logits -> the rows before each expert's, and all of them: int32 [experts + 1].
+  void rebuild_mlp();  ///< Recomputes residual -> gate, up, if the record holds them.
+  void feed_forward(std::byte* next_input);  ///< Computes residual -> gate, up, next_input.
+  void project_router();                     ///< Computes residual -> router logits.
+  /// router logits -> `begins`, int32 [experts + 1]: the number of rows before each expert's, and
+  /// of all rows.
   void number_routes(std::int32_t* begins) const;
   void apply_experts(std::byte* next_input);  ///< residual, router logits -> gate, up, next_input
-  /// Adds the micro-batch's routes and probabilities to those of the blocks before, in next_input.
+  /// Adds the micro-batch's routes and probabilities to the sums of earlier blocks, in next_input.
   void add_balance(std::byte* next_input) const;
 
-  /// The parts of the backward pass in the order they must run, each over all tokens.
+  /// The backward pass in parts, each over all tokens, in the order in which they must run.
   void mlp_backward(float* gradient, std::byte* stream_gradient);
   void output_backward(float* gradient, const std::byte* stream_gradient);
   void attention_backward();
@@ -49,14 +52,14 @@ class BlockRun {
   void for_tiles(Body body) const {
     for_tiles(planner::kTokenTile, body);
   }
-  /// Tiles that an MLP in chunks holds the tensors of at one time.
+  /// Calls `body` for tiles no larger than those whose MLP tensors exist at one time.
   template <class Body>
   void for_mlp_tiles(Body body) const {
     for_tiles(std::min(planner::kTokenTile, job_.mlp_tokens()), body);
   }
   template <class Body>
   void for_tiles(std::int64_t most, Body body) const;
-  /// gate and up of a tile: in the record, or scratch that the next tile takes over.
+  /// Addresses of gate and up for a tile: in the record, or in scratch that the next tile reuses.
   struct Expanded {
     std::byte *gate, *up;
   };
@@ -68,12 +71,12 @@ class BlockRun {
   struct ExpertTile {
     std::int64_t expert, begin, count;
   };
-  /// The experts' counterparts of expand, contract and mlp_backward.
+  /// Versions of expand, contract and mlp_backward for a mixture of experts.
   void expand_experts(const Routes& routes);
   void contract_experts(const Routes& routes, std::byte* next_input);
   void experts_backward(float* gradient, std::byte* stream_gradient);
-  /// One expert's rows, from the stream's gradient: onto `mixed`, d_share and the weights'
-  /// gradients.
+  /// Backward pass of one expert tile: from the stream's gradient to `mixed`, d_share and the
+  /// weights' gradients.
   void expert_tile_backward(Routes& routes, ExpertTile tile, float* gradient,
                             const std::byte* stream_gradient);
   void router_backward(const Routes& routes, float* gradient, std::byte* stream_gradient);
@@ -81,56 +84,58 @@ class BlockRun {
   void for_expert_tiles(const Routes& routes, Body body) const;
   [[nodiscard]] Routes chosen_routes() const;
   [[nodiscard]] float* router_logits(std::int64_t token) const;
-  /// Adds the router's probabilities of all tokens to `sums` [experts].
+  /// Adds the router's probabilities, summed over all tokens, to `sums` [experts].
   void add_probabilities(float* sums) const;
-  /// Rows of [T, hidden] of the compute type, those of a tile's tokens, as fp32.
+  /// Copies a tile's tokens' rows of `tensor` ([T, hidden] of the compute type) to `rows` as fp32.
   void gather(const Routes& routes, ExpertTile tile, const std::byte* tensor, float* rows) const;
-  /// Adds a tile's rows to those of its tokens in `mixed`.
+  /// Adds a tile's rows to the rows of its tokens in `mixed`.
   void scatter(const Routes& routes, ExpertTile tile, const float* rows) const;
-  /// RMSNorm of a tile's residual stream into `input`, `normed` and `rstd`.
+  /// Writes the RMSNorm of the residual stream at a tile's tokens to `input`, `normed` and `rstd`.
   void normalize_routes(const Routes& routes, ExpertTile tile);
-  /// silu(gate) * up of a tile's rows, rounded.
+  /// silu(gate) * up of a tile's rows, rounded to the compute type.
   void activate(ExpertTile tile, float* activation) const;
-  /// Rows times their shares, rounded.
+  /// Multiplies rows by their routes' shares, rounded to the compute type.
   void weigh(const Routes& routes, ExpertTile tile, float* rows) const;
 
   [[nodiscard]] float* scratch(Bytes offset) const;
-  /// Row `row` of a record tensor of the compute type with `width` columns.
+  /// Address of row `row` of a record tensor with `width` columns of the compute type.
   [[nodiscard]] std::byte* row(Bytes tensor, std::int64_t row, std::int64_t width) const;
   [[nodiscard]] std::byte* row(std::byte* tensor, std::int64_t row, std::int64_t width) const;
   [[nodiscard]] const std::byte* row(const std::byte* tensor, std::int64_t row,
                                      std::int64_t width) const;
-  /// fp32 values of `n` elements of the compute type: in place for fp32, else in `copy`.
+  /// fp32 values of `n` elements of the compute type: `data` itself for fp32, else converted into
+  /// `copy`.
   [[nodiscard]] const float* values(const std::byte* data, std::int64_t n, float* copy) const;
 
   [[nodiscard]] WeightMatrix matrix(const Slot& slot) const;
-  const float* vector(const Slot& slot);  ///< fp32 values, until the next call.
+  const float* vector(const Slot& slot);  ///< fp32 values of a vector; valid until the next call.
   void project(const Projection& projection, const float* x, std::int64_t count, float* y);
-  /// Adds the gradients of a projection's matrix and bias.
+  /// Adds the gradients of a projection's matrix and bias to `gradient`.
   void project_backward(const Projection& projection, const float* dy, const float* x,
                         std::int64_t count, float* gradient) const;
-  /// RMSNorm of a tile of a record tensor into the scratch `normed` and `rstd`.
+  /// Writes the RMSNorm of a tile of a record tensor to the scratch `normed` and `rstd`.
   const float* normalize(Bytes tensor, const Slot& weight, Tile tile);
 
   void load_keys(std::int64_t first_token, std::int64_t kv_head);
   void load_query(std::int64_t token, std::int64_t begin, std::int64_t count, std::int64_t head);
   void keep_keys(const KeptKeys& kept);
   void load_kept(const KeptKeys& kept, std::int64_t kv_head);
-  /// q, k, v of tokens that continue a sequence -> its keys and values, attention.
+  /// Attention of tokens that continue a sequence: q, k, v -> their keys and values, attention.
   void attend_kept(const KeptKeys& kept);
   void attend_kept_tile(const KeptKeys& kept, std::int64_t head, std::int64_t begin);
   void attend_tile(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   void attend_tile_backward(std::int64_t first_token, std::int64_t head, std::int64_t begin);
   [[nodiscard]] RotaryRow rotary_row(std::int64_t position, const float* norm) const;
-  /// First position of the document that holds `position` of the sequence starting at
+  /// First position of the document that contains `position`, in the sequence starting at
   /// `first_token`.
   [[nodiscard]] std::int64_t document_start(std::int64_t first_token, std::int64_t position) const;
-  /// The same, from that of the position before.
+  /// First position of the document that contains `position`, given `before`, that of position - 1.
   [[nodiscard]] std::int64_t next_start(std::int64_t first_token, std::int64_t position,
                                         std::int64_t before) const;
-  /// Finds the documents of queries [begin, begin + count) of a sequence: before their attention.
+  /// Fills `starts_` for queries [begin, begin + count) of a sequence; call it before their
+  /// attention.
   void find_documents(std::int64_t first_token, std::int64_t begin, std::int64_t count);
-  /// First key that query i of the tile at `begin` sees.
+  /// First key that query i of the tile at `begin` attends to.
   [[nodiscard]] std::int64_t first_key(std::int64_t begin, std::int64_t i) const;
 
   const HostTemplates& templates_;
@@ -145,10 +150,11 @@ class BlockRun {
   const Elementwise& kernels_;
   const PlainKernels& plain_;
   std::int64_t tokens_;
-  std::int64_t element_;  ///< Bytes of the compute type.
+  std::int64_t element_;  ///< Size of an element of the compute type in bytes.
   std::int64_t query_width_, key_width_;
   float score_scale_;
-  std::array<std::int64_t, planner::kQueryTile> starts_{};  ///< Of the tile's documents.
+  /// First position of the document of each query of the tile.
+  std::array<std::int64_t, planner::kQueryTile> starts_{};
 };
 
 template <class Body>

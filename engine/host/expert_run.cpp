@@ -1,5 +1,5 @@
-// A block's feed-forward half where it is a mixture of experts: each token goes through a few
-// networks that a router chooses, one network after the other over the rows of its tokens.
+// A block's feed-forward half as a mixture of experts: each token passes through a few networks
+// chosen by a router; networks are computed one after another, each over the rows of its tokens.
 #include <algorithm>
 #include <cstring>
 
@@ -99,8 +99,8 @@ void BlockRun::expand_experts(const Routes& routes) {
   });
 }
 
-// A token's share of an expert multiplies what goes into the expert's last product, not what comes
-// out: a sum over inputs is linear, and the backward pass then needs no output again.
+// A token's share of an expert multiplies the input of the expert's last product instead of its
+// output: the product is linear, and this way the backward pass needs no output.
 void BlockRun::contract_experts(const Routes& routes, std::byte* next_input) {
   const ExpertSlots& slots = slots_.experts;
   const std::int64_t width = shape_.experts->intermediate;
@@ -133,7 +133,8 @@ void BlockRun::add_balance(std::byte* next_input) const {
   add_probabilities(sums);
 }
 
-// A tile's tokens first, so that few roundings separate one token from the sum of many.
+// Sums over the tokens of a tile first, so that few roundings separate one token from the sum of
+// many.
 void BlockRun::add_probabilities(float* sums) const {
   const std::int64_t experts = shape_.experts->count;
   float* probability = scratch(space_.wide);

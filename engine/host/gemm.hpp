@@ -1,4 +1,5 @@
-// Matrix products with weights that are two 16-bit planes: OpenBLAS sgemm on fp32 rows of a panel.
+// Matrix products with weights stored as two 16-bit planes: a panel of rows is converted to fp32
+// for OpenBLAS's sgemm.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +11,14 @@ namespace sluice::engine {
 /// A weight matrix [rows, cols], row-major, on the device.
 struct WeightMatrix {
   const std::uint16_t* high = nullptr;
-  const std::uint16_t* low = nullptr;  ///< Null: the high halves alone.
+  const std::uint16_t* low = nullptr;  ///< Null if the high halves alone are the weights.
   std::int64_t rows = 0, cols = 0;
 };
 
 /// y [n, rows] = x [n, cols] W^T. `panel` holds planner::panel_rows(rows, cols) * cols floats.
 void multiply(const float* x, std::int64_t n, const WeightMatrix& weight, float* panel, float* y);
 
-/// dx [n, cols] = (or, with accumulate, +=) dy [n, rows] W; panels in row order.
+/// Whether a product overwrites its output or is added to it.
 enum class Into { overwrite, accumulate };
 void multiply_transposed(const float* dy, std::int64_t n, const WeightMatrix& weight, float* panel,
                          Into into, float* dx);
@@ -29,10 +30,11 @@ void accumulate_outer(const float* dy, const float* x, std::int64_t n, std::int6
 /// A strided row-major matrix.
 struct MatrixView {
   float* data;
-  std::int64_t stride;  ///< Elements between rows.
+  std::int64_t stride;  ///< Elements from one row to the next.
 };
 enum class Transpose { none, left, right };
-/// out [m, n] = (beta 0) or += (beta 1) a b, with `a` or `b` transposed.
+/// out [m, n] = a b (Into::overwrite) or += a b (Into::accumulate), with `a` or `b` transposed as
+/// `transpose` says.
 void product(std::int64_t m, std::int64_t n, std::int64_t k, Transpose transpose, MatrixView a,
              MatrixView b, Into into, MatrixView out);
 

@@ -1,4 +1,5 @@
-// The head for one micro-batch: final norm, lm_head and cross-entropy, loss_chunk tokens at a time.
+// Computation of the head for one micro-batch: final norm, lm_head and cross-entropy, loss_chunk
+// tokens at a time.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 
 namespace sluice::engine {
 
-/// Lives for one call.
+/// One call's computation of the head.
 class HeadRun {
  public:
   HeadRun(const HostTemplates& templates, Workspace workspace);
@@ -23,9 +24,9 @@ class HeadRun {
   [[nodiscard]] float* scratch(Bytes offset) const;
   [[nodiscard]] WeightMatrix matrix(Weights head, Weights embed) const;
   const float* norm_weight(Weights head);
-  /// Final norm of `count` tokens; returns their fp32 input.
+  /// Computes the final norm of `count` tokens; returns their fp32 input.
   const float* normalize(Weights head, const std::byte* input, std::int64_t count);
-  /// Summed cross-entropy of a chunk; logits become their gradient, or stay if `scale` is zero.
+  /// Summed cross-entropy of a chunk; its logits become their gradient, or stay if `scale` is zero.
   double cross_entropy(const std::int32_t* targets, std::int64_t count, float scale);
   void chunk_backward(const LossArguments& arguments, const float* x, std::int64_t begin,
                       std::int64_t count);
@@ -36,7 +37,7 @@ class HeadRun {
   const EndSlots& slots_;
   Workspace workspace_;
   const Elementwise& kernels_;
-  std::int64_t row_bytes_;  ///< Of the residual stream.
+  std::int64_t row_bytes_;  ///< Size of a row of the residual stream in bytes.
   std::int64_t chunk_;
 };
 

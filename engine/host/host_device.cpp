@@ -22,8 +22,8 @@ const HostDeviceSettings& checked(const HostDeviceSettings& settings) {
   return settings;
 }
 
-/// OpenBLAS maps its packing buffers at the first product that needs them, and keeps them: it must
-/// not be a product of a step.
+/// Runs a small product, because OpenBLAS maps its packing buffers at the first product that needs
+/// them, which must not be one of a step.
 void map_blas_buffers() {
   constexpr int kSize = 256;
   constexpr std::size_t kElements = std::size_t{kSize} * kSize;

@@ -1,4 +1,5 @@
-// The host backend: one process's memory and cores stand for a device, its HBM and its link.
+// The host backend: one process's memory and cores take the place of a device, its HBM and its
+// link.
 #pragma once
 
 #include <memory>
@@ -15,26 +16,27 @@
 
 namespace sluice::engine {
 
-/// What is set about a host device: the rest follows from job and layout.
+/// Settings of a host device that do not follow from the job.
 struct HostDeviceSettings {
-  ArenaSizes arenas;    ///< From the layout.
-  ArenaSizes capacity;  ///< What the machine has, or a run may use.
+  ArenaSizes arenas;    ///< Sizes of the arenas, from the layout.
+  ArenaSizes capacity;  ///< Capacity of the machine, or the part of it that a run may use.
   LinkPace h2d;
   LinkPace d2h;
-  int threads = 1;  ///< Of the optimizer on the cpu lane.
+  int threads = 1;  ///< Number of optimizer workers on the cpu lane.
 };
 
-/// The settings that a machine profile and a layout stand for.
+/// Host device settings for a machine profile and a layout.
 [[nodiscard]] HostDeviceSettings host_device_settings(const planner::ResolvedMachine& machine,
                                                       const planner::Layout& layout,
                                                       std::int64_t threads);
 
-/// Arenas are mapped and touched at construction; copies are paced; compute tasks call the layer
-/// templates on the compute lane's thread, with OpenBLAS on one thread. Nothing allocates later.
+/// Host backend. Arenas are mapped and made resident at construction; copies are paced; compute
+/// tasks call the layer templates on the compute lane's thread, with OpenBLAS on one thread.
+/// Nothing is allocated later.
 class HostDevice : public Device {
  public:
-  /// Throws Error(does_not_fit) where an arena is larger than its capacity, EnvironmentError where
-  /// the system has no such memory, BadRequest for a model this backend cannot compute.
+  /// Throws Error(does_not_fit) if an arena is larger than its capacity, EnvironmentError if the
+  /// system lacks the memory, BadRequest for a model that this backend cannot compute.
   HostDevice(const planner::Job& job, const HostDeviceSettings& settings);
 
   [[nodiscard]] std::span<std::byte> arena(planner::Arena arena) override;
@@ -48,7 +50,7 @@ class HostDevice : public Device {
 
  private:
   void copy(const BoundTask& task, Pace pace) const;
-  // engine/host/host_tasks.cpp
+  // Defined in engine/host/host_tasks.cpp.
   void forward(const BoundTask& task) const;
   void route(const BoundTask& task) const;
   void finish(const BoundTask& task) const;
@@ -69,11 +71,12 @@ class HostDevice : public Device {
   HostDeviceSettings settings_;
   HostTemplates templates_;
   SequencePart part_;
-  std::vector<std::vector<AdamWSpan>> spans_;  ///< By unit.
+  /// Spans of each unit with and without weight decay.
+  std::vector<std::vector<AdamWSpan>> spans_;
   MappedMemory device_;
   MappedMemory host_;
-  ThreadPool pool_;       ///< Of the cpu lane.
-  ThreadPool single_{1};  ///< Of the compute lane, for updates on the device.
+  ThreadPool pool_;       ///< Workers of the cpu lane.
+  ThreadPool single_{1};  ///< Worker of the compute lane, for updates on the device.
 };
 
 }  // namespace sluice::engine

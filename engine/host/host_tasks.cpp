@@ -1,5 +1,4 @@
-// What a host device computes: the compute and cpu lanes' tasks as calls of the templates and of
-// the optimizer.
+// Tasks of a host device's compute and cpu lanes, as calls of the templates and of the optimizer.
 #include <cstring>
 
 #include "engine/execution/task_operands.hpp"
@@ -39,7 +38,7 @@ RecordView HostDevice::record_of(const BoundTask& task) const {
   return view;
 }
 
-/// Of a part of a sequence there may be fewer than the graph has room for.
+/// Number of tokens in this pass; a part of a sequence may have fewer than the graph has room for.
 std::int64_t HostDevice::part_tokens() const {
   return job_.sequence_chunk ? part_.count : job_.micro_tokens();
 }
@@ -64,7 +63,7 @@ void HostDevice::forward(const BoundTask& task) const {
 
 void HostDevice::route(const BoundTask& task) const {
   const BoundAccess& routes = task.access(Role::routes);
-  // Of no tokens: none to any expert.
+  // Without tokens, no routes to any expert.
   if (part_.count == 0) {
     std::memset(routes.data, 0, static_cast<std::size_t>(routes.bytes.count()));
     return;
@@ -74,7 +73,7 @@ void HostDevice::route(const BoundTask& task) const {
                          as<std::int32_t>(routes), workspace_of(task));
 }
 
-/// The head: loss and its backward, the loss alone, or the logits of the last token.
+/// Runs the head's tasks: loss and its backward, the loss alone, or the logits of the last token.
 void HostDevice::finish(const BoundTask& task) const {
   if (const BoundAccess* logits = task.find(Role::logits)) {
     if (part_.count == 0) return;
@@ -139,14 +138,14 @@ LossArguments HostDevice::loss_arguments(const BoundTask& task) const {
   return arguments;
 }
 
-/// A tied head's gradient onto the embedding's.
+/// Adds a tied head's gradient to the embedding's.
 void HostDevice::add_tied(const BoundTask& task) {
   const BoundAccess& addend = task.access(Role::tied_gradient);
   combine(as<float>(task.access(Role::gradient)), as<float>(addend), floats(addend));
 }
 
-/// The norm is that of the fp32 gradient; for a bf16 wire the gradient is then rounded in place, so
-/// that the update reads the same halves wherever the gradient waits.
+/// Computes the norm of the fp32 gradient. For a bf16 wire the gradient is then rounded in place,
+/// so that the update reads the same halves wherever the gradient waits.
 void HostDevice::norm(const BoundTask& task) const {
   const BoundAccess& gradient = task.access(Role::gradient);
   const BoundAccess& blocks = task.access(Role::norm_blocks);

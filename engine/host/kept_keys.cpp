@@ -1,12 +1,12 @@
-// Causal attention of a few tokens that continue a sequence, over the keys and values of all tokens
-// before them: the arithmetic and the rounding points of engine/host/attention.cpp.
+// Causal attention of a few tokens that continue a sequence, over the keys and values of all
+// earlier tokens, with the arithmetic and the rounding points of engine/host/attention.cpp.
 #include <algorithm>
 
 #include "engine/host/block_run.hpp"
 
 namespace sluice::engine {
 
-/// Adds the new tokens' rotated keys, and their values as projected, behind those that are kept.
+/// Appends the new tokens' rotated keys, and their values as projected, to the kept ones.
 void BlockRun::keep_keys(const KeptKeys& kept) {
   const std::int64_t dim = shape_.head_dim;
   const float* norm = slots_.k_norm.exists() ? vector(slots_.k_norm) : nullptr;

@@ -12,7 +12,7 @@
 namespace sluice::engine {
 namespace {
 
-constexpr std::size_t kAlign = 256;  // Of every tensor in a layout.
+constexpr std::size_t kAlign = 256;  // Alignment of every tensor in a layout.
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Memory of a fixed size, mapped and touched once: what stands for HBM and for pinned host memory.
+// Mapped memory of fixed size that serves the host backend as HBM and as pinned host memory.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace sluice::engine {
 
-/// Anonymous memory of exactly `bytes`, every page touched at construction, aligned to 256, with an
-/// unmapped page less than 256 bytes behind its last byte: a task that runs past its arena ends the
-/// process instead of corrupting something else.
+/// Anonymous memory of exactly `bytes`, fully resident from construction, aligned to 256. An
+/// unmapped page begins less than 256 bytes behind the last byte, so that a task that runs past its
+/// arena ends the process instead of corrupting other memory.
 class MappedMemory {
  public:
-  /// Value every byte starts with: fp32, fp64 and bf16 NaN, so that reading what no task has
-  /// written shows up in the loss.
+  /// Initial value of every byte: it makes NaN in fp32, fp64 and bf16, so that a read of unwritten
+  /// memory shows up in the loss.
   static constexpr unsigned char kUnwritten = 0xFF;
 
-  /// Throws EnvironmentError naming `what` and the size where the system refuses.
+  /// Throws EnvironmentError naming `what` and the size if the system refuses.
   MappedMemory(Bytes bytes, const char* what);
   ~MappedMemory();
   MappedMemory(const MappedMemory&) = delete;  // Addresses inside are held by bound tasks.

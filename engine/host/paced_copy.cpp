@@ -13,12 +13,12 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-/// A slice short enough that neither direction keeps a core for long, long enough that waking up
-/// (some 10 us) does not matter.
+/// Size of a slice: short enough that neither direction occupies a core for long, long enough that
+/// waking up (some 10 us) does not matter.
 constexpr std::size_t kSlice = std::size_t{256} << 10;
 
-/// std::this_thread::sleep_until on a steady clock; clock_nanosleep with an absolute instant, so
-/// that a signal does not lengthen it.
+/// Sleeps until `instant` as std::this_thread::sleep_until does, by clock_nanosleep with an
+/// absolute time, so that a signal does not lengthen the sleep.
 void sleep_until(SteadyClock::time_point instant) {
   const auto since =
       std::chrono::duration_cast<std::chrono::nanoseconds>(instant.time_since_epoch()).count();

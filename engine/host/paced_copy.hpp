@@ -1,4 +1,4 @@
-// Copies that take as long as a link of a set bandwidth would: the host backend's PCIe.
+// Copies that take as long as a link of a given bandwidth would; the host backend's PCIe.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,15 @@
 
 namespace sluice::engine {
 
-/// One direction of the link.
+/// Bandwidth and latency of one direction of the link.
 struct LinkPace {
   BytesPerSecond bandwidth{0};
   Seconds latency{0};
 };
 
-/// Copies `source` to `destination` (equal sizes, no overlap) in slices whose deadlines are
-/// start + latency + bytes so far / bandwidth, sleeping in between: the copy ends when its time is
-/// due, and costs the memory system the same at every instant. Where memory is slower than the
-/// pace, it ends late.
+/// Copies `source` to `destination` (equal sizes, no overlap) in slices, each with the deadline
+/// start + latency + bytes so far / bandwidth, sleeping in between. The copy ends at its due time
+/// and loads the memory evenly throughout; it ends late if memory is slower than the pace.
 void paced_copy(std::span<const std::byte> source, std::span<std::byte> destination,
                 const LinkPace& pace);
 

@@ -18,7 +18,7 @@ double llama3_scaled(double frequency, const planner::RopeScaling& scaling) {
   return (1 - blend) * frequency / scaling.factor + blend * frequency;
 }
 
-/// Pairs between which yarn goes over from the frequency as it is to the divided one.
+/// Range of pairs over which yarn blends from the original frequency to the divided one.
 struct YarnRange {
   double low, high;
 };
@@ -26,7 +26,7 @@ struct YarnRange {
 YarnRange yarn_range(const planner::ModelShape& shape) {
   const planner::RopeScaling& scaling = shape.rope_scaling;
   const auto dim = static_cast<double>(shape.head_dim);
-  // The pair that turns so often over the original positions.
+  // The pair that makes `turns` turns over the original positions.
   const auto pair_of = [&](double turns) {
     const auto positions = static_cast<double>(scaling.original_max_positions);
     return dim * std::log(positions / (turns * 2 * std::numbers::pi)) /

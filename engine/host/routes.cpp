@@ -70,7 +70,7 @@ void Routes::probability_gradient(std::int64_t token, const float* probability,
   }
 }
 
-/// In ascending order, so that sums over a token's experts have one order.
+/// Chooses experts in ascending order, so that sums over a token's experts have one order.
 void Routes::choose_experts(const float* logits, std::int32_t* chosen) const {
   for (std::int64_t i = 0; i < active_; ++i) {
     std::int64_t best = -1;

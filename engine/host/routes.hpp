@@ -1,5 +1,5 @@
-// Which tokens of a micro-batch go to which experts, and with what share: the router's decision as
-// rows grouped by expert. docs/design/moe.md.
+// Routing of a micro-batch's tokens to experts: the router's decision as rows grouped by expert
+// (docs/design/moe.md).
 #pragma once
 
 #include <cstddef>
@@ -10,24 +10,25 @@
 
 namespace sluice::engine {
 
-/// A view of a task's scratch (planner::RouteWorkspace has the shapes). A route is one token's way
-/// through one of its experts; rows are numbered by expert, then by token.
+/// View of a task's routing scratch (planner::RouteWorkspace has the shapes). A route is a pair of
+/// a token and one of its experts, with a share; rows are routes numbered by expert, then by token.
 class Routes {
  public:
   Routes(const planner::Job& job, const planner::RouteWorkspace& space, std::byte* workspace,
          std::int64_t tokens);
 
-  /// Chooses each token's `active` experts of the largest logits (of equal ones the first) and
-  /// their shares: softmax over all experts in fp32, divided by the sum of the chosen ones where
-  /// the model says so. `logits` fp32 [tokens, experts]; `probability` is scratch, [experts].
-  /// Whatever the logits are, even NaN, every token has `active` different experts.
+  /// Chooses each token's `active` experts with the largest logits (the first among equals) and
+  /// their shares: softmax over all experts in fp32, divided by the sum of the chosen ones if the
+  /// model says so. `logits`: fp32 [tokens, experts]; `probability`: scratch, [experts]. Every
+  /// token gets `active` different experts whatever the logits are, even NaN.
   void choose(const float* logits, float* probability);
 
-  /// d_probability [experts] of one token's softmax, from d_share; zero for experts not chosen.
+  /// Gradient of one token's softmax, d_probability [experts], from d_share; zero for experts not
+  /// chosen.
   void probability_gradient(std::int64_t token, const float* probability,
                             float* d_probability) const;
 
-  /// Of expert number `experts()`: the number of all rows.
+  /// First row of an expert; the number of all rows for `expert` = experts().
   [[nodiscard]] std::int64_t first_row(std::int64_t expert) const { return begin_[expert]; }
   [[nodiscard]] std::int64_t rows(std::int64_t expert) const {
     return begin_[expert + 1] - begin_[expert];
@@ -40,7 +41,7 @@ class Routes {
  private:
   void choose_experts(const float* logits, std::int32_t* chosen) const;
   void number_rows();
-  /// Sum over the token's experts of what `value` of (expert, row) gives.
+  /// Sum of value(expert, row) over the experts of a token.
   template <class Value>
   [[nodiscard]] float sum(std::int64_t token, const Value& value) const;
   [[nodiscard]] float chosen_probability(std::int64_t token, const float* probability) const;

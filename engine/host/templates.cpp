@@ -27,8 +27,8 @@ namespace {
 
 std::int64_t embedding_row(std::int32_t token) { return token < 0 ? ~token : token; }
 
-/// fp32 [experts], or nothing without a loss to balance experts: what the residual stream carries
-/// of each kind behind its tokens.
+/// Size of one of the two sums, fp32 [experts], that the residual stream carries behind its tokens
+/// for load balancing; 0 without it.
 std::size_t counts_bytes(const planner::Job& job) {
   return job.router_aux_loss_coef ? static_cast<std::size_t>(job.model.experts->count) * 4 : 0;
 }

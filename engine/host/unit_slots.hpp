@@ -1,4 +1,4 @@
-// Where each tensor of a unit lies in the unit's flat vector, found once by name.
+// Places of tensors in their unit's flat vector, looked up once by name.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace sluice::engine {
 
-/// A tensor's place in its unit's vector.
+/// Place of a tensor in its unit's vector.
 struct Slot {
-  std::int64_t offset = 0;  ///< Elements.
-  std::int64_t rows = 0;    ///< 0: this family does not have the tensor.
+  std::int64_t offset = 0;  ///< Index of the first element.
+  std::int64_t rows = 0;    ///< Number of rows; 0 if this model family lacks the tensor.
   std::int64_t cols = 0;
   [[nodiscard]] bool exists() const { return rows != 0; }
   [[nodiscard]] std::int64_t size() const { return rows * cols; }
@@ -22,13 +22,13 @@ struct Projection {
   Slot bias;
 };
 
-/// A block's feed-forward experts, where it has any: expert i lies i * stride elements behind the
-/// first.
+/// Places of a block's experts, if it has any: expert i's tensors lie i * stride elements behind
+/// the first expert's.
 struct ExpertSlots {
-  Slot router;  ///< [experts, hidden]
+  Slot router;  ///< Router weights, [experts, hidden].
   Slot gate, up, down;
   std::int64_t stride = 0;
-  /// Of expert `index`, from the first one's.
+  /// Place of expert `index`'s tensor, given the first expert's.
   [[nodiscard]] Slot of(Slot first, std::int64_t index) const {
     first.offset += index * stride;
     return first;
@@ -38,8 +38,8 @@ struct ExpertSlots {
 struct BlockSlots {
   Slot input_norm, post_norm, q_norm, k_norm;
   Projection q, k, v, o, gate, up, down;
-  ExpertSlots experts;      ///< In place of gate, up and down.
-  std::int64_t padded = 0;  ///< Elements of the unit's vector.
+  ExpertSlots experts;      ///< Experts, which replace gate, up and down.
+  std::int64_t padded = 0;  ///< Number of elements of the unit's vector.
 };
 
 struct EndSlots {

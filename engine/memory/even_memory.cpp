@@ -21,9 +21,10 @@ namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20U;
 constexpr std::size_t kLeastPiece = std::size_t{16} << 20U;
-/// Each may be a mapping of its own, of which Linux gives a process 65530.
+/// Largest number of pieces: each may become a mapping of its own, of which Linux gives a process
+/// 65530.
 constexpr std::size_t kMostPieces = 8192;
-/// Below this nothing is worth the survey.
+/// Least number of pieces for which the survey is worth its time.
 constexpr std::size_t kLeastPieces = 16;
 
 std::size_t whole_pages(std::size_t bytes) {
@@ -31,7 +32,7 @@ std::size_t whole_pages(std::size_t bytes) {
   return std::max(page, (bytes + page - 1) / page * page);
 }
 
-/// Addresses for `bytes` from a huge page's start, of which nothing is present.
+/// Reserves addresses for `bytes` from a huge page's start, without resident pages.
 std::byte* map_aligned(std::size_t bytes, int protection) {
   const std::size_t with_slack = bytes + kHugePage;
   void* mapping =
@@ -45,7 +46,7 @@ std::byte* map_aligned(std::size_t bytes, int protection) {
   return start + before;
 }
 
-/// The calling thread stays on the core it is on while this lives.
+/// Keeps the calling thread on its current core while this object lives.
 class StayOnCore {
  public:
   StayOnCore() {
@@ -60,7 +61,7 @@ class StayOnCore {
   ~StayOnCore() {
     if (stays_) sched_setaffinity(0, sizeof before_, &before_);
   }
-  StayOnCore(const StayOnCore&) = delete;  // Of one scope.
+  StayOnCore(const StayOnCore&) = delete;  // Belongs to one scope.
   StayOnCore& operator=(const StayOnCore&) = delete;
 
  private:
@@ -113,7 +114,7 @@ void EvenMemory::map(const char* what) {
     throw EnvironmentError("cannot map " + std::to_string(size_) + " bytes for the " + what + ": " +
                            std::strerror(errno));
   }
-  madvise(data_, size_, MADV_HUGEPAGE);  // Advice: without huge pages it is only slower to pin.
+  madvise(data_, size_, MADV_HUGEPAGE);  // Only advice: without huge pages pinning is slower.
   zero_in_parallel(data_, size_);
 }
 
@@ -130,9 +131,9 @@ void EvenMemory::survey(const Latency& latency) {
 
 void EvenMemory::reorder() {
   std::byte* const places = map_aligned(size_, PROT_NONE);
-  if (places == nullptr) return;  // Uneven, and nothing lost.
-  // Pages change their addresses and are not copied. What does not move is left out, and made anew
-  // once its old pages are given back: there may be no more.
+  if (places == nullptr) return;  // Memory stays uneven, and nothing is lost.
+  // Pages change their addresses without being copied. Those that cannot be moved are left out, and
+  // replaced after their old pages were released: there may be no memory for both.
   const auto order = even_order(kinds_->is_slow);
   std::vector<std::span<std::byte>> missing;
   const auto move = [&](std::size_t from, std::size_t to, std::size_t bytes) {

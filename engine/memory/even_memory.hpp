@@ -1,4 +1,4 @@
-// Much host memory that is equally quick everywhere, where its pages are not.
+// Large host memory with the same speed everywhere, even where the system's pages differ in speed.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,11 @@
 
 namespace sluice::engine {
 
-/// Zeroed anonymous memory, every page of it present, in huge pages where the system has them.
-/// Where its pieces are of two speeds (kinds_of) their pages are put in an order in which every
-/// stretch of some pieces is of both, in the shares that all memory has: what updates run at then
-/// depends neither on the layer nor on which pages a process was given. Where the system shows
-/// several NUMA nodes nothing is moved: what a load takes depends on who loads, and numactl says
-/// where memory lies.
+/// Zeroed anonymous memory, fully resident, in huge pages where the system has them. Where its
+/// pieces have two speeds (kinds_of), their pages are reordered so that every stretch of some
+/// pieces has the same share of slow ones: the speed of updates then depends neither on the layer
+/// nor on which pages the process was given. Nothing is moved where the system shows several NUMA
+/// nodes: latency depends on the loading core there, and numactl decides where memory lies.
 class EvenMemory {
  public:
   using Latency = std::function<Seconds(std::span<const std::byte>)>;
@@ -24,22 +23,23 @@ class EvenMemory {
 
   /// Throws EnvironmentError naming `what` and the size where the system has no such memory.
   EvenMemory(std::size_t bytes, const char* what, Order order = Order::even);
-  /// `latency` of a piece, in place of load_latency on the calling thread's core.
+  /// Uses `latency` to time a piece, in place of load_latency on the calling thread's core.
   EvenMemory(std::size_t bytes, const char* what, const Latency& latency);
   ~EvenMemory();
   EvenMemory(EvenMemory&& other) noexcept;
   EvenMemory& operator=(EvenMemory&&) = delete;
   EvenMemory(const EvenMemory&) = delete;
 
-  /// Aligned to a huge page.
+  /// All of the memory, aligned to a huge page.
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-  /// Where there are two, by piece as the pages were found.
+  /// Speeds of the pieces in their original order; none if all have one speed.
   [[nodiscard]] const std::optional<MemoryKinds>& kinds() const { return kinds_; }
-  /// Bytes that keep together: 16 MiB, more where that would be over 8192 pieces.
+  /// Bytes that stay contiguous when pages are reordered: 16 MiB, or more where that would be over
+  /// 8192 pieces.
   [[nodiscard]] std::size_t piece() const { return piece_; }
-  /// Gives back all but the first `bytes`, rounded up to whole pages.
+  /// Returns all but the first `bytes`, rounded up to whole pages, to the system.
   void keep(std::size_t bytes);
-  /// The caller unmaps it then.
+  /// Hands the memory over to the caller, who must unmap it.
   std::span<std::byte> release();
 
  private:
@@ -49,7 +49,7 @@ class EvenMemory {
   void reorder();
 
   std::byte* data_ = nullptr;
-  std::size_t size_ = 0;  ///< Mapped: whole pages.
+  std::size_t size_ = 0;  ///< Size of the mapping, in whole pages.
   std::size_t piece_ = 0;
   std::optional<MemoryKinds> kinds_;
 };

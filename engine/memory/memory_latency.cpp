@@ -13,11 +13,11 @@ namespace {
 constexpr double kLeastRatio = 1.3, kLeastShare = 0.05;
 
 struct Split {
-  std::size_t quick = 0;  ///< So many of the sorted latencies.
+  std::size_t quick = 0;  ///< Number of quick ones among the sorted latencies.
   double quick_mean = 0, slow_mean = 0;
 };
 
-/// Of sorted latencies, where the sum of squares between the groups is largest.
+/// The split of sorted latencies with the largest sum of squares between the groups.
 Split best_split(std::span<const double> sorted) {
   const double total = std::accumulate(sorted.begin(), sorted.end(), 0.0);
   const auto count = static_cast<double>(sorted.size());
@@ -89,7 +89,7 @@ std::vector<std::size_t> even_order(const std::vector<bool>& is_slow) {
   order.reserve(is_slow.size());
   std::array<std::size_t, 2> taken{};
   for (std::size_t place = 0; place < is_slow.size(); ++place) {
-    // As many slow ones up to here as their share of the places, rounded to the nearest.
+    // The slow pieces due up to here, by their overall share, rounded to the nearest.
     const std::size_t due = ((place + 1) * slow + is_slow.size() / 2) / is_slow.size();
     const std::size_t kind = due > taken[1] ? 1 : 0;
     order.push_back(pieces[kind][taken[kind]++]);

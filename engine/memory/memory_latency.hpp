@@ -1,5 +1,5 @@
-// What a load from host memory takes, piece by piece: a virtual machine of one apparent NUMA node
-// may lie on two of its host's.
+// Load latency of host memory, piece by piece. A virtual machine that shows one NUMA node may use
+// memory of two nodes of its host, of different latency.
 #pragma once
 
 #include <cstddef>
@@ -11,26 +11,25 @@
 
 namespace sluice::engine {
 
-/// Time of one load that waits for the one before it, over addresses of `memory` that follow no
-/// pattern: the median of sixteen batches, so that an interruption does not count. Memory of more
-/// than a cache's size that is present; about 0.2 ms.
+/// Latency of one dependent load at random addresses of `memory`: the median of sixteen batches, so
+/// that an interruption does not count. `memory` must be resident and larger than the caches. Takes
+/// about 0.2 ms.
 [[nodiscard]] Seconds load_latency(std::span<const std::byte> memory);
 
-/// Memory of two speeds.
+/// Division of memory pieces into two groups by latency.
 struct MemoryKinds {
-  Seconds quick{0}, slow{0};  ///< Mean latencies.
-  double slow_share = 0;      ///< Of all pieces.
-  std::vector<bool> is_slow;  ///< By piece.
+  Seconds quick{0}, slow{0};  ///< Mean latency of each group.
+  double slow_share = 0;      ///< Share of slow pieces among all.
+  std::vector<bool> is_slow;  ///< Whether each piece is slow.
 };
 
-/// The two groups of `latencies` that differ most (least squares within them), where the slower
-/// one's mean is at least 1.3 times the other's and either has a twentieth of all: else memory is
-/// of one kind, and nothing is returned. On an H200's virtual host 0.13 and 0.31 us, in two
-/// processes.
+/// The two groups of `latencies` with the least sum of squared deviations within groups. Returns
+/// none, meaning memory of one speed, unless the slower group's mean is at least 1.3 times the
+/// other's and each group holds at least a twentieth of all pieces.
 [[nodiscard]] std::optional<MemoryKinds> kinds_of(std::span<const Seconds> latencies);
 
-/// Pieces in an order in which every stretch has, to within a piece, the share of slow ones that
-/// all have; those of one kind stay in their order. order[place] is a piece.
+/// An order of the pieces in which every stretch has the overall share of slow ones, to within one
+/// piece. Pieces of one speed keep their relative order; order[place] is the index of a piece.
 [[nodiscard]] std::vector<std::size_t> even_order(const std::vector<bool>& is_slow);
 
 }  // namespace sluice::engine

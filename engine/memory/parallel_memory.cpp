@@ -15,11 +15,11 @@ namespace sluice::engine {
 
 namespace {
 
-/// part(begin, bytes) over all of `bytes`.
+/// Calls part(begin, bytes) for parts that cover `bytes`, on several threads.
 template <class Part>
 void in_parts(std::size_t bytes, const Part& part) {
   constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kWorthAThread = std::size_t{16} << 20;  // A millisecond or more of work.
+  constexpr std::size_t kWorthAThread = std::size_t{16} << 20;  // Work of a millisecond or more.
   const std::size_t threads = std::clamp<std::size_t>(
       bytes / kWorthAThread, 1, std::max(1U, std::thread::hardware_concurrency()));
   const std::size_t size = (bytes / threads + kPage - 1) / kPage * kPage;
@@ -50,7 +50,7 @@ std::shared_ptr<std::byte> map_present(std::size_t bytes) {
     throw EnvironmentError("cannot map " + std::to_string(bytes) +
                            " bytes of host memory: " + std::strerror(errno));
   }
-  (void)madvise(mapping, bytes, MADV_HUGEPAGE);  // Quicker to touch where the system has them.
+  (void)madvise(mapping, bytes, MADV_HUGEPAGE);  // Only advice: huge pages are faster to touch.
   std::shared_ptr<std::byte> memory(static_cast<std::byte*>(mapping),
                                     [bytes](std::byte* data) { munmap(data, bytes); });
   zero_in_parallel(memory.get(), bytes);

@@ -1,4 +1,4 @@
-// Zeroing and copying much memory on all cores.
+// Zeroing and copying of large memory on all cores.
 #pragma once
 
 #include <cstddef>
@@ -6,15 +6,15 @@
 
 namespace sluice::engine {
 
-/// `bytes` zero bytes at `data`; memory that was mapped and not yet touched becomes present. One
-/// thread for every 16 MiB, at most one a core.
+/// Zeroes `bytes` bytes at `data`, which also makes untouched mapped memory resident. Uses one
+/// thread for every 16 MiB, at most one per core.
 void zero_in_parallel(std::byte* data, std::size_t bytes);
 
-/// `bytes` bytes from `source` to `destination`, which do not overlap, on as many threads.
+/// Copies `bytes` bytes from `source` to `destination`, which must not overlap. Uses one thread for
+/// every 16 MiB, at most one per core.
 void copy_in_parallel(const std::byte* source, std::byte* destination, std::size_t bytes);
 
-/// Zeroed memory of the process, every page of it present. Throws EnvironmentError where the system
-/// refuses it.
+/// Zeroed private memory, fully resident. Throws EnvironmentError if the system refuses it.
 [[nodiscard]] std::shared_ptr<std::byte> map_present(std::size_t bytes);
 
 }  // namespace sluice::engine

@@ -1,4 +1,4 @@
-// What the operating system says this process holds.
+// Memory of this process as the operating system counts it.
 #pragma once
 
 #include "sim/units.hpp"
@@ -6,16 +6,17 @@
 namespace sluice::engine {
 
 struct ProcessMemory {
-  Bytes resident{0};  ///< Anonymous and shared memory. Not files that are mapped, which the system
-                      ///< drops when it needs to: the program, libraries, data.
-  Bytes locked{0};    ///< VmLck
+  /// Anonymous and shared memory. Mapped files (program, libraries, data) are left out because the
+  /// system drops them when it needs room.
+  Bytes resident{0};
+  Bytes locked{0};  ///< Locked memory, VmLck of /proc/self/status.
 };
 
 /// Reads /proc/self/status. Throws EnvironmentError where it is missing.
 [[nodiscard]] ProcessMemory process_memory();
 
-/// Gives freed heap memory back to the system, so that what came before a run (a search, say) is
-/// not counted as its memory.
+/// Returns freed heap memory to the system, so that memory used before a run (by a search, for
+/// example) is not counted as the run's.
 void release_free_memory();
 
 }  // namespace sluice::engine

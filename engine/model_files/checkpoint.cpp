@@ -20,10 +20,11 @@ using std::filesystem::path;
 
 constexpr const char* kManifest = "checkpoint.json";
 constexpr std::string_view kFolderName = "step-";
-/// Small enough that cores share the hashing of a middling model.
+/// Largest size of a file; small enough that cores share the hashing of a middling model.
 constexpr Bytes kFileBytes = Bytes(1ll << 30);
 
-/// The weights' files have the names of a model folder's, which a checkpoint therefore is.
+/// File name of each part. The weights' files are named as in a model folder, so that a checkpoint
+/// is one.
 struct PartName {
   StatePart part;
   const char* name;

@@ -1,5 +1,5 @@
-// A checkpoint: everything a run needs to go on from a step boundary, as files that are whole or
-// not there.
+// Checkpoints: everything a run needs to continue from a step boundary, in a folder that is either
+// complete or absent.
 #pragma once
 
 #include <filesystem>
@@ -15,47 +15,53 @@
 
 namespace sluice::engine {
 
-/// What a checkpoint says besides the state of its tensors (docs/schemas/checkpoint.schema.json).
-/// The generator of initial weights and the shuffling of data have no state: both are functions of
-/// `seed` and a position.
+/// Contents of a checkpoint besides its tensors (docs/schemas/checkpoint.schema.json). The
+/// generator of initial weights and the shuffling of data have no state to save: both are functions
+/// of `seed` and a position.
 struct CheckpointFacts {
-  std::int64_t step = 0;       ///< Steps that are in the weights.
-  std::int64_t sequences = 0;  ///< Sequences that were read: where the data go on.
-  std::int64_t steps = 0;      ///< Of the whole run, which the learning rate's schedule reads.
+  std::int64_t step = 0;  ///< Number of training steps that the weights include.
+  /// Number of training sequences read so far; data continue from there.
+  std::int64_t sequences = 0;
+  /// Number of steps of the whole run, which the learning-rate schedule depends on.
+  std::int64_t steps = 0;
   std::int64_t seed = 0;
   std::string job_hash;
   std::string numerics_id;
   std::string data_sha256;
-  std::string run_yaml;                               ///< Of the run, every default written out.
-  std::string model;                                  ///< As the run names it.
-  std::optional<std::filesystem::path> model_folder;  ///< Where it came from: tokenizer, ...
-  std::optional<double> val_loss{};                   ///< At this step, where it was evaluated.
+  /// The run's file with every default written out.
+  std::string run_yaml;
+  std::string model;  ///< Model name as the run states it.
+  /// Folder that the initial weights, the tokenizer and other files came from.
+  std::optional<std::filesystem::path> model_folder;
+  /// Validation loss at this step, if it was evaluated.
+  std::optional<double> val_loss{};
 };
 
-/// "step-N": the folder's name.
+/// Folder name of a step's checkpoint: "step-N".
 [[nodiscard]] std::string checkpoint_name(std::int64_t step);
 
 /// Writes `checkpoints`/step-N: fp32 weights, m and v as safetensors, config.json with `config`,
-/// and checkpoint.json with the SHA-256 of each. The folder gets its name once everything is on the
-/// disk. `progress`, if any, is given elements as they are written, from any thread; what it throws
-/// ends the writing. At most `threads` write (0: one a core). Returns the folder. Throws
-/// EnvironmentError, and then leaves what was there before.
+/// and checkpoint.json with the SHA-256 of each file. The folder gets its name once everything is
+/// on the disk. `progress`, if any, receives numbers of elements as they are written, from any
+/// thread; an exception from it aborts the writing. At most `threads` threads write (0: one per
+/// core). Returns the folder. Throws EnvironmentError, leaving what was there before.
 std::filesystem::path write_checkpoint(
     const std::filesystem::path& checkpoints, const CheckpointFacts& facts,
     const std::string& config, const StateSource& state,
     const std::function<void(std::int64_t elements)>& progress = nullptr, std::int64_t threads = 0);
 
-/// A checkpoint that was written and has not changed since.
+/// An opened checkpoint whose files match their checksums.
 class Checkpoint : public StateSource {
  public:
-  /// Compares every file with its checksum. Throws BadRequest naming the folder, the file and what
-  /// is wrong with it.
+  /// Opens `folder` and compares every file with its checksum. Throws BadRequest naming the folder,
+  /// the file and what is wrong with it.
   explicit Checkpoint(const std::filesystem::path& folder);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] const CheckpointFacts& facts() const { return facts_; }
   [[nodiscard]] const planner::ModelShape& shape() const { return shape_; }
-  [[nodiscard]] const std::string& config() const { return config_; }  ///< config.json text.
+  /// Text of the checkpoint's config.json.
+  [[nodiscard]] const std::string& config() const { return config_; }
   [[nodiscard]] Bytes bytes() const;
 
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
@@ -67,14 +73,14 @@ class Checkpoint : public StateSource {
   std::vector<FileRecord> files_;
   std::string config_;
   planner::ModelShape shape_;
-  std::vector<std::unique_ptr<ModelWeights>> parts_;  ///< By StatePart.
+  std::vector<std::unique_ptr<ModelWeights>> parts_;  ///< The tensors' files, indexed by StatePart.
 };
 
-/// Steps of which `checkpoints` holds a folder, newest first; empty where there is no such folder.
+/// Steps that have a folder in `checkpoints`, newest first; empty if that folder does not exist.
 [[nodiscard]] std::vector<std::int64_t> checkpoint_steps(const std::filesystem::path& checkpoints);
 
-/// The newest checkpoint that is intact, or none. Each newer one that is not is told to `torn`, one
-/// line.
+/// The newest intact checkpoint, or null. For each newer one that is damaged, `torn` is called with
+/// a line of text.
 [[nodiscard]] std::unique_ptr<Checkpoint> newest_checkpoint(
     const std::filesystem::path& checkpoints, const std::function<void(const std::string&)>& torn);
 

@@ -21,7 +21,8 @@ json files_json(const std::vector<FileRecord>& files) {
   return list;
 }
 
-/// Names that lead out of the folder are none that Sluice writes.
+/// Reads the list of files. Names that lead out of the folder are refused, because Sluice never
+/// writes any.
 std::vector<FileRecord> files_of(const json& list) {
   std::vector<FileRecord> files;
   for (const json& file : list) {
@@ -85,7 +86,7 @@ CheckpointFile read_checkpoint_text(const std::string& text, const std::string& 
     if (!body.at("model_folder").is_null()) {
       file.facts.model_folder = body.at("model_folder").get<std::string>();
     }
-    // Not in files of earlier versions.
+    // Files of earlier versions lack it.
     if (const auto loss = body.find("val_loss"); loss != body.end() && !loss->is_null()) {
       file.facts.val_loss = loss->get<double>();
     }

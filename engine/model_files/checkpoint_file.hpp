@@ -1,4 +1,4 @@
-// checkpoint.json: what a checkpoint says of itself and of its files.
+// Reader and writer of checkpoint.json, which describes a checkpoint and its files.
 #pragma once
 
 #include <string>
@@ -13,9 +13,10 @@ struct CheckpointFile {
   std::vector<FileRecord> files;
 };
 
-/// The text, which ends in a hash of itself.
+/// Text of checkpoint.json, which ends in a hash of itself.
 [[nodiscard]] std::string checkpoint_text(const CheckpointFile& file);
-/// Throws BadRequest `WHERE: ...` where the text is not what checkpoint_text wrote.
+/// Parses text written by checkpoint_text. Throws BadRequest `WHERE: ...` if the text is anything
+/// else.
 [[nodiscard]] CheckpointFile read_checkpoint_text(const std::string& text,
                                                   const std::string& where);
 

@@ -1,4 +1,4 @@
-// The types that weights have in files, and how numbers pass between them and fp32.
+// Element types of weights in files, and their conversion to and from fp32.
 #pragma once
 
 #include <cstddef>
@@ -9,26 +9,31 @@
 
 namespace sluice::engine {
 
-/// Types that can be loaded and written.
+/// Element types that can be loaded and written.
 enum class ElementType { bf16, fp16, fp32 };
 
-[[nodiscard]] std::size_t size_of(ElementType type);           ///< Bytes of an element.
-[[nodiscard]] const char* safetensors_name(ElementType type);  ///< "BF16", "F16", "F32".
-[[nodiscard]] const char* torch_name(ElementType type);  ///< "bfloat16", "float16", "float32".
-[[nodiscard]] const char* to_string(ElementType type);   ///< "bf16", "fp16", "fp32".
+[[nodiscard]] std::size_t size_of(ElementType type);  ///< Size of an element in bytes.
+/// Name of the type in safetensors: "BF16", "F16", "F32".
+[[nodiscard]] const char* safetensors_name(ElementType type);
+/// Name of the type in PyTorch: "bfloat16", "float16", "float32".
+[[nodiscard]] const char* torch_name(ElementType type);
+/// Name of the type in messages: "bf16", "fp16", "fp32".
+[[nodiscard]] const char* to_string(ElementType type);
 
-/// The value of an IEEE binary16, exactly.
+/// Converts an IEEE binary16 to fp32, exactly.
 [[nodiscard]] float fp16_to_float(std::uint16_t bits);
-/// Nearest IEEE binary16, ties to even; what is too large becomes infinite. NaN stays NaN.
+/// Rounds to the nearest IEEE binary16, ties to even. Values beyond its range become infinite; NaN
+/// stays NaN.
 [[nodiscard]] std::uint16_t float_to_fp16(float value);
 
-/// `elements` values at `source` (any alignment) into `out`, exactly.
+/// Converts out.size() elements at `source` (any alignment) to fp32, exactly.
 void decode(ElementType type, const std::byte* source, std::span<float> out);
-/// Rounds to nearest, ties to even, into `out` of size_of(type) * values.size() bytes. Returns the
-/// index of the first finite value that `type` cannot hold, if any.
+/// Rounds `values` to `type`, to nearest with ties to even, into `out`, which has size_of(type) *
+/// values.size() bytes. Returns the index of the first finite value outside the type's range, if
+/// any.
 [[nodiscard]] std::optional<std::size_t> encode(ElementType type, std::span<const float> values,
                                                 std::byte* out);
-/// Index of the first value that is infinite or not a number.
+/// Index of the first value that is infinite or NaN, if any.
 [[nodiscard]] std::optional<std::size_t> first_not_finite(std::span<const float> values);
 
 }  // namespace sluice::engine

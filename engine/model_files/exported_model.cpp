@@ -42,7 +42,7 @@ void write_text(const path& file, const std::string& text) {
 ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& options,
                            const std::function<void(std::int64_t)>& progress) {
   path out = std::filesystem::absolute(options.out).lexically_normal();
-  if (!out.has_filename()) out = out.parent_path();  // A slash at the end.
+  if (!out.has_filename()) out = out.parent_path();  // The path ends with a slash.
   require_free(out);
   FolderInWriting folder(out);
   ExportedModel exported;

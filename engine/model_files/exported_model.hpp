@@ -1,4 +1,4 @@
-// A checkpoint's weights as a Hugging Face model folder.
+// Export of a checkpoint's weights as a Hugging Face model folder.
 #pragma once
 
 #include <filesystem>
@@ -13,20 +13,20 @@ namespace sluice::engine {
 struct ExportOptions {
   std::filesystem::path out;
   ElementType type = ElementType::bf16;
-  Bytes shard{5'000'000'000};  ///< Most bytes of tensors in a file.
+  Bytes shard{5'000'000'000};  ///< Largest number of bytes of tensors in one file.
 };
 
 struct ExportedModel {
   std::vector<FileRecord> weights;
-  std::vector<std::string> copied;  ///< Tokenizer and generation files.
-  /// The folder they were copied from; none where the run had none, or it is gone.
+  /// Names of the tokenizer and generation files that were copied.
+  std::vector<std::string> copied;
+  /// Folder they were copied from; none if the run's model had no folder or it no longer exists.
   std::optional<std::filesystem::path> source;
 };
 
-/// Writes config.json, the weights and the tokenizer's files of the folder that the run's model
-/// came from to `options.out`, which appears whole or not at all. Throws BadRequest where `out`
-/// holds something already or a weight does not fit the type, EnvironmentError where the disk
-/// refuses.
+/// Writes config.json, the weights, and the tokenizer files of the folder that the run's model came
+/// from, to `options.out`, which appears complete or not at all. Throws BadRequest if `out` already
+/// holds something or a weight does not fit the type, EnvironmentError if the disk refuses.
 ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& options,
                            const std::function<void(std::int64_t elements)>& progress = nullptr);
 

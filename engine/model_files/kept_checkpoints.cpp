@@ -14,14 +14,14 @@ namespace {
 
 using std::filesystem::path;
 
-/// Validation loss of a checkpoint, by what it says of itself; its files are not read.
+/// Validation loss of a checkpoint according to its checkpoint.json; other files are not read.
 std::optional<double> loss_of(const path& folder) {
   const path manifest = folder / "checkpoint.json";
   try {
     return read_checkpoint_text(planner::read_whole_file(manifest), manifest.string())
         .facts.val_loss;
   } catch (const Error&) {
-    return std::nullopt;  // Torn: --resume names it.
+    return std::nullopt;  // The checkpoint is damaged; --resume names it.
   }
 }
 

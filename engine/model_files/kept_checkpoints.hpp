@@ -1,4 +1,4 @@
-// Which of a run's checkpoints stay.
+// Which of a run's checkpoints are kept, and removal of the others.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,20 @@
 namespace sluice::engine {
 
 struct KeptCheckpoints {
-  std::optional<std::int64_t> last;  ///< The newest so many; none: all.
-  bool best = false;                 ///< And the one of the lowest validation loss.
+  std::optional<std::int64_t> last;  ///< Number of newest checkpoints to keep; none keeps all.
+  /// Whether to keep the checkpoint with the lowest validation loss, too.
+  bool best = false;
 };
 
-/// Removes what ended programs left unfinished in `checkpoints`: hidden folders, written or removed
-/// in part. Does nothing where there is no such folder; what cannot be removed stays.
+/// Removes what terminated programs left unfinished in `checkpoints`: hidden folders that were
+/// partly written or partly removed. Does nothing if the folder does not exist; what cannot be
+/// removed stays.
 void sweep_checkpoints(const std::filesystem::path& checkpoints);
 
-/// Removes the checkpoints of steps up to `newest` that `kept` does not name. Each loses its name
-/// at once, so that a program that is ended here leaves none that looks torn. Later steps stay:
-/// they are of a run that went on from before them. Throws EnvironmentError.
+/// Removes the checkpoints of steps up to `newest` that `kept` does not name. Each is renamed
+/// first, so that a program terminated here leaves none that looks damaged. Checkpoints of later
+/// steps stay, because they belong to a run that continued from an earlier step. Throws
+/// EnvironmentError.
 void drop_checkpoints(const std::filesystem::path& checkpoints, const KeptCheckpoints& kept,
                       std::int64_t newest);
 

@@ -39,7 +39,8 @@ MappedFile::~MappedFile() {
 
 void MappedFile::release(std::span<const std::byte> part) const {
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const auto offset = static_cast<std::size_t>(part.data() - data_);  // The mapping begins a page.
+  // The mapping begins at a page.
+  const auto offset = static_cast<std::size_t>(part.data() - data_);
   const std::size_t begin = (offset + page - 1) / page * page;
   const std::size_t end = (offset + part.size()) / page * page;
   // Only advice: where it is refused, pages stay until the system wants them.

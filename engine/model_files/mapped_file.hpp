@@ -1,4 +1,4 @@
-// A file read through memory.
+// Memory-mapped files.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace sluice::engine {
 /// The bytes of a regular file, mapped read-only: pages come from the disk when they are touched.
 class MappedFile {
  public:
-  /// Throws BadRequest naming the file where it cannot be read or is not a file.
+  /// Maps the file. Throws BadRequest naming it if it cannot be read or is not a regular file.
   explicit MappedFile(std::filesystem::path path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;  // Views point into the mapping.
@@ -18,7 +18,8 @@ class MappedFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return {data_, size_}; }
-  /// Takes the whole pages inside `part` off this process's memory; they can be touched again.
+  /// Removes the whole pages inside `part` from this process's resident memory; reading them again
+  /// loads them from the disk.
   void release(std::span<const std::byte> part) const;
 
  private:

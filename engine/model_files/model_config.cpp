@@ -25,7 +25,7 @@ std::string model_config_text(const std::string& model) {
 
 std::string written_config(const std::string& config, ElementType type, const std::string& where) {
   using nlohmann::ordered_json;
-  ordered_json json = sim::parse_json(config, where);
+  ordered_json json = sim::json_tree(sim::parse_json(config, where).root());
   const planner::ModelShape shape = planner::shape_from_config(config, where);
   if (!json.contains("architectures")) {
     const ordered_json own = ordered_json::parse(planner::config_from_shape(shape));

@@ -1,4 +1,4 @@
-// The config.json of a model, and as a written folder states it.
+// A model's config.json: where to find it, and how to write it into an exported folder.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace sluice::engine {
 
-/// The config.json text behind a run's model word (planner::find_model accepts the same words).
-/// Throws BadRequest where there is none.
+/// Text of the config.json that a run's model name stands for (the names that planner::find_model
+/// accepts). Throws BadRequest if there is none.
 [[nodiscard]] std::string model_config_text(const std::string& model);
 
-/// `config` with the element type of the weights beside it (torch_dtype; dtype too where it is
-/// there) and, where they are missing, what transformers needs to choose a class. Everything else
-/// stays as it is. `where` names the text in errors. Throws BadRequest.
+/// `config` with its element type replaced (torch_dtype, and dtype if present), and with the fields
+/// added that transformers needs to choose a class. Everything else stays as it is. `where` names
+/// the text in errors. Throws BadRequest.
 [[nodiscard]] std::string written_config(const std::string& config, ElementType type,
                                          const std::string& where);
 

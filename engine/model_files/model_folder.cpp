@@ -21,7 +21,7 @@ constexpr int kConfigLevels = 64;
 constexpr const char* kFix = ": give the bf16, fp16 or fp32 original";
 
 struct FormatName {
-  std::string_view word;  ///< quant_method, or the end of a tensor's name.
+  std::string_view word;  ///< Value of quant_method, or suffix of a tensor's name.
   std::string_view name;
 };
 constexpr std::array kMethods = {FormatName{"gptq", "GPTQ"},
@@ -47,7 +47,8 @@ constexpr std::array kTensorEnds = {FormatName{".g_idx", "GPTQ"},
                    " weights are quantised, which is not supported" + kFix);
 }
 
-/// What config.json, or the older quantize_config.json beside it, says of quantisation.
+/// Refuses a folder whose config.json, or the older quantize_config.json beside it, states
+/// quantisation.
 void refuse_quantised_folder(const path& folder) {
   const path file = folder / "config.json";
   if (!std::filesystem::is_regular_file(file)) return;
@@ -97,7 +98,8 @@ std::vector<path> indexed_files(const path& index) {
   return files;
 }
 
-/// A folder without model.safetensors may still hold weights, which a random start must not hide.
+/// Refuses weights in other formats: a folder without model.safetensors may hold such, which a
+/// random start must not hide.
 void refuse_other_formats(const path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -6,7 +6,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Buffers and copies that old checkpoints hold beside their parameters.
+/// Whether a tensor is a buffer or copy that old checkpoints hold beside their parameters.
 bool left_unread(const std::string& name, const planner::ModelShape& shape) {
   return name.ends_with(".rotary_emb.inv_freq") || (shape.tied_head && name == "lm_head.weight");
 }

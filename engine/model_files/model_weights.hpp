@@ -1,4 +1,4 @@
-// The weights of a Hugging Face folder as the master weights of a model shape.
+// Weights of a Hugging Face folder, read as fp32 master weights.
 #pragma once
 
 #include <filesystem>
@@ -14,22 +14,23 @@
 
 namespace sluice::engine {
 
-/// Tensors have the names of unit_tensors (planner/models/shape.hpp): those transformers gives to
-/// llama, mistral, qwen2 and qwen3. A tied model's lm_head and rotary frequencies are left unread.
+/// Weights in safetensors files. Tensors have the names of unit_tensors (planner/models/shape.hpp),
+/// which are those of llama, mistral, qwen2 and qwen3 in transformers. A tied model's lm_head and
+/// rotary frequencies are not read.
 class ModelWeights : public StateSource {
  public:
-  /// Maps the files, which must hold every tensor of `shape` and none besides. Throws BadRequest
-  /// `model: FILE: tensor NAME: ...` for a tensor that is missing, doubled, unknown, of another
-  /// shape, of a dtype other than BF16, F16 and F32, or quantised.
+  /// Maps the files, which must hold every tensor of `shape` and no others. Throws BadRequest
+  /// `model: FILE: tensor NAME: ...` for a tensor that is missing, duplicated, unknown, quantised,
+  /// of another shape, or of a dtype other than BF16, F16 and F32.
   ModelWeights(const std::vector<std::filesystem::path>& files, const planner::ModelShape& shape);
 
-  /// Only StatePart::weights. Pages leave memory as soon as they are read. Throws BadRequest where
-  /// a value is infinite or not a number.
+  /// Reads weights; `part` must be StatePart::weights. Pages leave memory as soon as they were
+  /// read. Throws BadRequest if a value is infinite or NaN.
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
             std::span<float> out) const override;
 
   [[nodiscard]] std::size_t files() const { return files_.size(); }
-  [[nodiscard]] Bytes bytes() const { return bytes_; }  ///< Of the tensors that are read.
+  [[nodiscard]] Bytes bytes() const { return bytes_; }  ///< Size of all tensors that are read.
   [[nodiscard]] const std::set<ElementType>& types() const { return types_; }
 
  private:

@@ -17,7 +17,7 @@ constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kMostHeaderBytes = 100'000'000;
 constexpr int kHeaderLevels = 3;
 
-/// The dtypes of the format (safetensors 0.6).
+/// A dtype of the format (safetensors 0.6).
 struct KnownType {
   std::string_view name;
   std::size_t bits;
@@ -39,7 +39,7 @@ std::optional<ElementType> loadable(std::string_view dtype) {
   return std::nullopt;
 }
 
-/// One tensor's description, with errors that name file and tensor.
+/// Reads one tensor's description; errors name file and tensor.
 class EntryReader {
  public:
   EntryReader(const std::string& where, const std::string& name, const json& value)
@@ -119,7 +119,7 @@ void read_metadata(const json& value, const std::string& where, SafetensorsHeade
   }
 }
 
-/// Tensors must follow one another without holes and fill the file.
+/// Checks that tensors follow one another without gaps and fill the file.
 void check_places(const SafetensorsHeader& header, std::size_t data_bytes,
                   const std::string& where) {
   using Place = std::pair<const std::string*, const TensorEntry*>;

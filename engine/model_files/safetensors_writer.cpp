@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 struct OutTensor {
   std::size_t unit;
   planner::TensorSpec spec;
-  std::int64_t begin, end;  ///< Bytes within its file's data.
+  std::int64_t begin, end;  ///< Range of bytes within its file's data.
 };
 
 struct OutFile {
@@ -50,7 +50,7 @@ std::vector<OutFile> files_of(const StateFiles& wanted, const planner::ModelShap
   return files;
 }
 
-/// Length and header, padded with spaces so that data begin at a multiple of eight bytes.
+/// Length and header of a file, padded with spaces so that data begin at a multiple of eight bytes.
 std::string header_of(const OutFile& file, ElementType type) {
   ordered_json json;
   json["__metadata__"] = {{"format", "pt"}};  // transformers refuses files without it.

@@ -1,4 +1,4 @@
-// State as safetensors files of bounded size, as transformers names them.
+// Writer of state as safetensors files of bounded size, named as transformers does.
 #pragma once
 
 #include <atomic>
@@ -13,20 +13,24 @@
 
 namespace sluice::engine {
 
-/// How a part of a model's state becomes files.
+/// How one part of a model's state is written to files.
 struct StateFiles {
   std::filesystem::path folder;
-  std::string name;  ///< Of the files: "model" gives model.safetensors, or model-00001-of-00002...
+  /// Base name: "model" gives model.safetensors, or model-00001-of-00002.safetensors and so on.
+  std::string name;
   StatePart part = StatePart::weights;
   ElementType type = ElementType::fp32;
-  Bytes most{0};             ///< Bytes of tensors in a file; a larger tensor has a file to itself.
-  std::int64_t threads = 0;  ///< At most, as state_threads() allows; 0: so many.
+  /// Largest number of bytes of tensors in a file; a larger tensor gets a file of its own.
+  Bytes most{0};
+  /// Largest number of writing threads, within state_threads(); 0 means state_threads().
+  std::int64_t threads = 0;
 };
 
-/// Writes `files` of `source`, several at a time, and for more than one a
-/// NAME.safetensors.index.json. Values are rounded to nearest, ties to even. `progress`, if any, is
-/// given elements as they are written, from any thread. Throws BadRequest naming tensor and element
-/// where a finite value is too large for the type, EnvironmentError where the disk refuses.
+/// Writes a part of `source` as `files` says, several files at a time, and a
+/// NAME.safetensors.index.json if there is more than one. Values are rounded to nearest, ties to
+/// even. `progress`, if any, receives numbers of elements as they are written, from any thread.
+/// Throws BadRequest naming tensor and element if a finite value is too large for the type,
+/// EnvironmentError if the disk refuses.
 [[nodiscard]] std::vector<FileRecord> write_state(
     const StateFiles& files, const planner::ModelShape& shape, const StateSource& source,
     const std::function<void(std::int64_t elements)>& progress = nullptr);

@@ -1,4 +1,4 @@
-// A model's state cut into pieces that threads read and write on their own.
+// Division of a model's state into pieces that threads read and write independently.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace sluice::engine {
 struct StatePiece {
   StatePart part;
   std::size_t unit;
-  std::size_t tensor;  ///< Of the unit, in canonical order.
+  std::size_t tensor;  ///< Index of the tensor within its unit, in canonical order.
   std::int64_t first;
   std::int64_t elements;
 };
 
-/// Pieces of at most planner::kStatePiece elements: part by part, units and tensors in canonical
-/// order.
+/// All pieces of a model's state, each at most planner::kStatePiece elements: part by part, units
+/// and tensors in canonical order.
 class StatePieces {
  public:
   StatePieces(const planner::ModelShape& shape, const std::vector<StatePart>& parts);
@@ -29,7 +29,8 @@ class StatePieces {
   [[nodiscard]] const planner::TensorSpec& tensor(const StatePiece& piece) const {
     return units_[piece.unit].tensors[piece.tensor];
   }
-  [[nodiscard]] std::int64_t elements() const { return elements_; }  ///< Of all pieces.
+  /// Number of elements of all pieces.
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
 
  private:
   std::vector<planner::UnitTensors> units_;
@@ -37,8 +38,8 @@ class StatePieces {
   std::int64_t elements_ = 0;
 };
 
-/// That load, initialize or save pieces at a time: one a core, at most planner::kStateThreads, so
-/// that what they hold between source and arenas is bounded (planner::PhaseMemory).
+/// Number of threads that load, initialize or save pieces: one per core, at most
+/// planner::kStateThreads, so that the memory they hold is bounded (planner::PhaseMemory).
 [[nodiscard]] std::int64_t state_threads();
 
 }  // namespace sluice::engine

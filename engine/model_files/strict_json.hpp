@@ -1,4 +1,4 @@
-// JSON that came from somewhere else: read once, with its nesting bounded.
+// Strict parser for JSON from other programs, with bounded nesting.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -7,8 +7,8 @@
 
 namespace sluice::engine {
 
-/// Parses `text` into sorted objects. Throws BadRequest `WHERE: ...` where it is no JSON, gives one
-/// key twice in an object, or nests deeper than `most_levels`.
+/// Parses `text` into objects with sorted keys. Throws BadRequest `WHERE: ...` if it is no JSON,
+/// repeats a key within an object, or nests deeper than `most_levels`.
 [[nodiscard]] nlohmann::json parse_strict_json(std::string_view text, const std::string& where,
                                                int most_levels);
 

@@ -19,7 +19,7 @@ using std::filesystem::path;
 void sync_folder(const path& folder) {
   const planner::FileDescriptor open(folder.empty() ? path(".") : folder,
                                      O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Some file systems have no folders to synchronise: EINVAL.
+  // Some file systems cannot synchronise folders: EINVAL.
   if (::fsync(open.get()) != 0 && errno != EINVAL) open.fail("cannot write");
 }
 
@@ -101,7 +101,7 @@ FolderInWriting::~FolderInWriting() {
 void FolderInWriting::commit() {
   sync_folder(hidden_);
   std::error_code error;
-  // One call, so that at no moment there is neither the old folder nor the new one.
+  // One call, so that at every moment either the old or the new folder exists.
   const unsigned how = std::filesystem::exists(path_) ? RENAME_EXCHANGE : 0;
   if (::renameat2(AT_FDCWD, hidden_.c_str(), AT_FDCWD, path_.c_str(), how) != 0) {
     require_done(std::error_code(errno, std::generic_category()), path_);

@@ -1,4 +1,4 @@
-// A file written from start to end, with its checksum.
+// Files and folders written from start to end, with checksums, that appear complete or not at all.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,23 @@
 
 namespace sluice::engine {
 
-/// What a manifest says of a file.
+/// A file as a manifest lists it.
 struct FileRecord {
-  std::string name;  ///< Within its folder.
+  std::string name;  ///< Name within the file's folder.
   Bytes bytes{0};
   std::string sha256;
   friend bool operator==(const FileRecord&, const FileRecord&) = default;
 };
 
-/// Makes a file, or replaces it, in one pass. Every error is an EnvironmentError naming the path.
+/// A file being created or replaced in one pass. Every error is an EnvironmentError naming the
+/// path.
 class WrittenFile {
  public:
   explicit WrittenFile(const std::filesystem::path& path);
 
   void append(std::span<const std::byte> bytes);
   void append(std::string_view text);
-  /// Waits until the disk holds everything.
+  /// Waits until the disk holds everything; returns the file's name, size and checksum.
   [[nodiscard]] FileRecord finish();
 
  private:
@@ -38,18 +39,18 @@ class WrittenFile {
   Bytes bytes_{0};
 };
 
-/// A file that appears with everything in it or not at all.
+/// A file that appears complete or not at all.
 class FileInWriting {
  public:
-  /// Begins a file beside `path`. Throws EnvironmentError, as all of this does.
+  /// Begins a hidden file beside `path`. All member functions throw EnvironmentError.
   explicit FileInWriting(std::filesystem::path path);
-  /// Removes what was written unless it was committed.
+  /// Removes the hidden file unless it was committed.
   ~FileInWriting();
   FileInWriting(const FileInWriting&) = delete;  // Owns the file beside `path`.
   FileInWriting& operator=(const FileInWriting&) = delete;
 
   void append(std::span<const std::byte> bytes) { file_.append(bytes); }
-  /// Gives the file its name, once the disk holds everything; one that has it already goes.
+  /// Renames the hidden file to `path` once the disk holds everything, replacing an existing file.
   void commit();
 
  private:
@@ -59,13 +60,13 @@ class FileInWriting {
   bool committed_ = false;
 };
 
-/// The record of a file that is there. Throws BadRequest where it cannot be read.
+/// Name, size and checksum of an existing file. Throws BadRequest if it cannot be read.
 [[nodiscard]] FileRecord read_record(const std::filesystem::path& path);
 
-/// A folder that appears with everything in it or not at all.
+/// A folder that appears complete or not at all.
 class FolderInWriting {
  public:
-  /// Makes a hidden folder beside `path`, replacing what an earlier attempt left. Throws
+  /// Makes a hidden folder beside `path`, replacing one that an earlier attempt left. Throws
   /// EnvironmentError.
   explicit FolderInWriting(std::filesystem::path path);
   /// Removes the hidden folder unless it was committed.
@@ -74,8 +75,8 @@ class FolderInWriting {
   FolderInWriting& operator=(const FolderInWriting&) = delete;
 
   [[nodiscard]] const std::filesystem::path& hidden() const { return hidden_; }
-  /// Gives the folder its name; one that has it already goes. On return the disk holds the name.
-  /// Files in it must have been finished.
+  /// Renames the hidden folder to `path`, replacing an existing folder; on return the disk holds
+  /// the name. Files in it must have been finished.
   void commit();
 
  private:

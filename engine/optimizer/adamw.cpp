@@ -23,7 +23,7 @@ AdamWPath named(std::string_view name, bool supported, AdamWPath path) {
   return path;
 }
 
-/// Whether stores past the caches are the faster ones: docs/design/cpu-optimizer.md.
+/// Whether stores that bypass the caches are faster here (docs/design/cpu-optimizer.md).
 bool streams() {
 #if defined(__x86_64__)
   return !__builtin_cpu_is("amd");

@@ -52,35 +52,39 @@ struct AdamWOperands {
   planner::GradientWire wire = planner::GradientWire::fp32;
 };
 
-/// Consecutive elements of a unit's vector that decay or do not. Padding belongs to neither.
+/// Consecutive elements of a unit's vector, all with weight decay or all without. Padding belongs
+/// to no span.
 struct AdamWSpan {
   std::int64_t begin, end;
   bool decays;
 };
 [[nodiscard]] std::vector<AdamWSpan> adamw_spans(const planner::UnitTensors& unit);
 
-/// Elements that one thread updates at a time: 1.75 MiB moved, so that what is lost at the ends of
-/// a block (prefetchers starting anew) and of an update (threads out of step) is below 1 %.
+/// Elements that one thread updates at a time. Such a block moves 1.75 MiB, so that start-up of
+/// prefetchers at its ends and threads that finish at different times cost below 1 %.
 inline constexpr std::int64_t kUpdateBlock = 65536;
 
-/// Elements of a unit that an update is of: operands begin at `first`.
+/// Range of a unit's elements that an update covers; the operands' pointers begin at element
+/// `first`.
 struct AdamWPart {
   std::int64_t first = 0;
   std::int64_t count = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Updates the elements of `spans` in `part`, in fixed blocks over at most `threads` workers of
-/// `pool`. The result does not depend on threads or instruction set.
+/// Updates those elements of `spans` that lie in `part`, in fixed blocks over at most `threads`
+/// workers of `pool`. The result depends neither on threads nor on the instruction set.
 void adamw_update(const AdamWOperands& operands, std::span<const AdamWSpan> spans,
                   const AdamWStep& step, ThreadPool& pool, int threads, AdamWPart part = {});
 
-/// One compiled path of the same operations; for tests and for the numerics id.
+/// One compiled version of the update for an instruction set. All versions give equal bits; tests
+/// and the numerics id list them.
 struct AdamWPath {
-  std::string_view name;  ///< "avx512", "avx2", either with " streamed", "portable"
-  bool supported;         ///< By this processor.
+  std::string_view name;  ///< "avx512" or "avx2", either with " streamed" appended, or "portable".
+  bool supported;         ///< Whether this processor can run it.
   void (*update)(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,
                  const AdamWStep& step);
 };
-[[nodiscard]] std::span<const AdamWPath> adamw_paths();  ///< Fastest first.
+/// All compiled versions of the update, fastest first.
+[[nodiscard]] std::span<const AdamWPath> adamw_paths();
 
 }  // namespace sluice::engine

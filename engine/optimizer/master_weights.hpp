@@ -9,7 +9,7 @@ namespace sluice::engine {
 
 struct SplitMaster {
   std::uint16_t high;  ///< Bits of the bf16 rounding.
-  std::uint16_t low;   ///< Two's complement remainder, -32768 .. 32767.
+  std::uint16_t low;   ///< Two's complement remainder of the rounding, -32768 .. 32767.
   friend bool operator==(SplitMaster, SplitMaster) = default;
 };
 
@@ -22,7 +22,8 @@ struct SplitMaster {
   return {static_cast<std::uint16_t>(high), static_cast<std::uint16_t>(bits)};
 }
 
-/// bits(master) = (high << 16) + sign-extended low, modulo 2^32.
+/// Joins the halves to a master weight: bits(master) = (high << 16) + sign-extended low, modulo
+/// 2^32.
 [[nodiscard]] constexpr float join_master(SplitMaster halves) {
   const auto low = static_cast<std::int32_t>(static_cast<std::int16_t>(halves.low));
   return std::bit_cast<float>((static_cast<std::uint32_t>(halves.high) << 16) +
@@ -34,7 +35,7 @@ struct SplitMaster {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 }
 
-/// Nearest bf16, ties to even: how activations and wire gradients are rounded. NaN stays NaN.
+/// Rounds to the nearest bf16, ties to even, as for activations and bf16 gradients. NaN stays NaN.
 [[nodiscard]] constexpr std::uint16_t float_to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);

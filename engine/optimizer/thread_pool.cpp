@@ -74,7 +74,7 @@ void ThreadPool::serve() {
     }
     if (free == 0) continue;
     work();
-    // The caller adds those who joined after the last tile is taken: 1 is the last of them.
+    // The caller adds those who joined after the last tile was taken: 1 is the last of them.
     if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
   }
 }

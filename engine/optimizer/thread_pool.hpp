@@ -1,4 +1,4 @@
-// Workers that outlive their tasks: no thread is created and nothing is allocated per call.
+// Thread pool without allocation or thread creation per call.
 #pragma once
 
 #include <atomic>
@@ -10,12 +10,12 @@
 
 namespace sluice::engine {
 
-/// Runs the tiles of one call at a time over a fixed set of workers that sleep on a futex between
-/// calls. The caller is a worker too, so a pool of one starts no thread. A worker that wakes when
-/// the tiles are all taken takes no part, and nobody waits for it. Not for concurrent calls.
+/// Runs the tiles of one call at a time over a fixed set of workers, which sleep on a futex between
+/// calls. The caller works too, so a pool of one starts no thread. A worker that wakes after all
+/// tiles were taken does nothing, and nobody waits for it. Calls must not be concurrent.
 class ThreadPool {
  public:
-  /// Throws EnvironmentError where the system has no room for so many.
+  /// Throws EnvironmentError if the system cannot start that many threads.
   explicit ThreadPool(int threads);
   ThreadPool(const ThreadPool&) = delete;  // Workers hold `this`.
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -39,18 +39,21 @@ class ThreadPool {
   void run_erased(std::int64_t tiles, int threads, Call call, void* context);
   void work();
   void serve();
-  void stop();  ///< Ends the workers there are.
+  void stop();  ///< Ends the workers that were started.
 
   std::vector<std::thread> workers_;
   Call call_ = nullptr;
   void* context_ = nullptr;
   std::int64_t tiles_ = 0;
-  std::atomic<std::uint32_t> generation_{0};  ///< Calls so far; workers wait on it.
+  std::atomic<std::uint32_t> generation_{0};  ///< Number of calls so far; workers wait on it.
   std::atomic<bool> stopping_{false};
-  /// Each of the rest is written during a call, so away from what workers only read then.
-  alignas(kCacheLine) std::atomic<std::int64_t> next_{0};  ///< First tile nobody has taken.
-  alignas(kCacheLine) std::atomic<int> seats_{0};          ///< Workers that may still join.
-  std::atomic<int> running_{0};  ///< Joined less finished, once the caller has counted the joined.
+  /// The members below are written during a call, so they do not share a cache line with what
+  /// workers only read then.
+  alignas(kCacheLine) std::atomic<std::int64_t> next_{0};  ///< First tile that no worker has taken.
+  /// How many more workers may join the call.
+  alignas(kCacheLine) std::atomic<int> seats_{0};
+  /// Workers that joined less those that finished, once the caller has closed the call to new ones.
+  std::atomic<int> running_{0};
 };
 
 }  // namespace sluice::engine

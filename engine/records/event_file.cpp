@@ -14,14 +14,14 @@
 namespace sluice::engine {
 namespace {
 
-// Fields of the protocol buffers.
+// Field numbers of the protocol buffers.
 constexpr int kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7;  // Event
 constexpr int kStatus = 1;  // SessionLog
 constexpr int kStatusStart = 1;
 constexpr int kValue = 1;                  // Summary
 constexpr int kTag = 1, kSimpleValue = 2;  // Summary.Value
 
-/// A protocol buffer in the making (protobuf.dev/programming-guides/encoding).
+/// A protocol buffer being written (protobuf.dev/programming-guides/encoding).
 class Message {
  public:
   Message& number(int field, std::uint64_t value) {
@@ -45,7 +45,7 @@ class Message {
     bytes_.append(value);
     return *this;
   }
-  /// Bare, as records have them.
+  /// Appends an integer without tag, as TFRecord frames have them.
   void little_endian(std::uint64_t value, int bytes) {
     for (int i = 0; i < bytes; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xff);
   }
@@ -72,7 +72,8 @@ constexpr std::array<std::uint32_t, 256> crc_table() {
   return table;
 }
 
-/// A checksum of data that hold checksums is weak; so TFRecord turns and shifts it.
+/// TFRecord's masked checksum, rotated and shifted because a checksum of data that contain
+/// checksums is weak.
 std::uint32_t masked_crc(std::string_view bytes) {
   constexpr std::uint32_t kMaskDelta = 0xa282ead8;
   return std::rotr(crc32c(bytes), 15) + kMaskDelta;

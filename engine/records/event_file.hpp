@@ -1,4 +1,4 @@
-// TensorBoard's event files.
+// Writer of TensorBoard's event files.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@ namespace sluice::engine {
 [[nodiscard]] std::uint32_t crc32c(std::string_view bytes);
 
 struct Scalar {
-  std::string_view tag;  ///< "train/loss"
-  double value = 0;      ///< Kept as fp32.
+  std::string_view tag;  ///< Name of the value, such as "train/loss".
+  double value = 0;      ///< Value, stored as fp32.
 };
 
-/// events.out.tfevents.TIME.HOST.PID: TFRecords (length, masked CRC-32C of it, event, masked
+/// A file events.out.tfevents.TIME.HOST.PID: TFRecords (length, masked CRC-32C of it, event, masked
 /// CRC-32C of it; tensorflow/core/lib/io/record_writer.cc) of Event protocol buffers
 /// (tensorflow/core/util/event.proto), encoded by hand.
 class EventFile {
  public:
-  /// A name in `folder` that no other process and no other second has.
+  /// A file name in `folder` that no other process uses and that no earlier second has produced.
   [[nodiscard]] static std::filesystem::path fresh_path(const std::filesystem::path& folder);
 
-  /// A new file, whose folder is made. TensorBoard drops what earlier files of the folder say of
-  /// steps from `first_step` on. Throws EnvironmentError.
+  /// Creates the file and its folder. TensorBoard ignores what earlier files in the folder say
+  /// about steps from `first_step` on. Throws EnvironmentError.
   EventFile(std::filesystem::path path, std::int64_t first_step);
 
-  /// One event with `scalars`; those that are not finite are left out, for charts have no place for
-  /// them. Throws EnvironmentError where the disk refuses.
+  /// Appends one event with the finite ones of `scalars`; charts have no place for others. Throws
+  /// EnvironmentError if the disk refuses.
   void append(std::int64_t step, std::span<const Scalar> scalars);
 
  private:

@@ -3,11 +3,11 @@
 
 namespace sluice::engine {
 
-/// What a GPU's sensors say.
+/// One reading of a GPU's sensors.
 struct GpuReading {
-  double temperature = 0;  ///< Degrees Celsius.
-  double power = 0;        ///< Watts.
-  double clock = 0;        ///< Hertz, of the multiprocessors.
+  double temperature = 0;  ///< Temperature in degrees Celsius.
+  double power = 0;        ///< Power in watts.
+  double clock = 0;        ///< Clock of the multiprocessors in hertz.
 };
 
 }  // namespace sluice::engine

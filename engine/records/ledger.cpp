@@ -92,7 +92,8 @@ std::string Ledger::append(const LedgerMeasurement& measurement) {
 
 std::string Ledger::append_json(const std::string& body) {
   json line = json::parse(body);
-  // Another process may have written since: shares of an experiment run at once into one ledger.
+  // Another process may have written since: parts of an experiment run at the same time with one
+  // ledger.
   const LineFile::Lock lock(file_);
   last_hash_ = verify_ledger(file_.path()).last_hash;
   line["time"] = utc_now();

@@ -1,5 +1,5 @@
-// The ledger: predictions written before a run and measurements that refer to them, each line
-// chained to the one before, so that neither can be changed, dropped or back-dated unnoticed.
+// The ledger: predictions written before a run, and measurements that refer to them. Each line is
+// chained to the one before, so that none can be changed, removed or back-dated unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,36 @@
 
 namespace sluice::engine {
 
-/// What was promised, before the first task ran.
+/// Prediction of a run, made before its first task.
 struct LedgerPrediction {
   std::string job_hash;
   std::string plan_hash;
   std::string cost_model_hash;
   std::string numerics_id;
-  std::string commit;  ///< Of the program.
+  std::string commit;  ///< Commit of the program's source.
   Seconds step{0}, step_low{0}, step_high{0};
-  bool rehearsal = false;  ///< The run's values mean nothing; its times do.
+  /// Whether the run is a rehearsal, whose times are real and whose values mean nothing.
+  bool rehearsal = false;
 };
 
-/// What happened.
+/// Measurement of a run that was predicted.
 struct LedgerMeasurement {
   std::string prediction;  ///< Hash of the prediction's line.
   std::int64_t steps = 0;
   Seconds median_step{0};
 };
 
-/// JSONL. Every line holds `kind`, `time` (UTC), `previous` (hash of the line before; 64 zeros for
-/// the first) and `hash`: SHA-256 of the line as JSON with sorted keys, no spaces and no `hash`.
+/// Appends to a ledger file in JSONL. Every line holds `kind`, `time` (UTC), `previous` (hash of
+/// the line before; 64 zeros for the first) and `hash`: SHA-256 of the line as JSON with sorted
+/// keys, no spaces and no `hash`.
 class Ledger {
  public:
-  /// Opens `file` for appending, verifying what it already holds. Throws EnvironmentError where it
-  /// cannot be written, BadRequest naming the line where the chain is broken.
+  /// Opens `file` for appending and verifies what it already holds. Throws EnvironmentError if it
+  /// cannot be written, BadRequest naming the line if the chain is broken.
   explicit Ledger(const std::filesystem::path& file);
 
-  /// Appends and flushes to the medium; returns the line's hash. Other processes may append to the
-  /// same file meanwhile. Throws BadRequest where one of them broke the chain.
+  /// Appends a line, waits until the disk holds it, and returns its hash. Other processes may
+  /// append to the same file meanwhile. Throws BadRequest if one of them broke the chain.
   std::string append(const LedgerPrediction& prediction);
   std::string append(const LedgerMeasurement& measurement);
 
@@ -51,13 +53,13 @@ class Ledger {
   LineFile file_;
 };
 
-/// Lines of a verified ledger.
+/// Length and last hash of a verified ledger.
 struct LedgerSummary {
   std::int64_t lines = 0;
-  std::string last_hash;  ///< 64 zeros where the ledger is empty.
+  std::string last_hash;  ///< Hash of the last line; 64 zeros if the ledger is empty.
 };
-/// Checks the chain and that every measurement refers to an earlier prediction. Throws BadRequest
-/// naming file and line. A missing file is an empty ledger.
+/// Verifies the chain, and that every measurement refers to an earlier prediction. Throws
+/// BadRequest naming file and line. A missing file counts as an empty ledger.
 [[nodiscard]] LedgerSummary verify_ledger(const std::filesystem::path& file);
 
 }  // namespace sluice::engine

@@ -33,7 +33,7 @@ void LineFile::append(std::string_view line) {
   const int reason = written < 0 ? errno : ENOSPC;
   if (written > 0) {
     const off_t end = ::lseek(descriptor_, 0, SEEK_END);
-    // Where even that fails, a reader meets one torn line; the error below says so already.
+    // If even that fails, a reader finds one incomplete line; the error below says so already.
     if (end >= written && ::ftruncate(descriptor_, end - written) != 0) fail("truncate", errno);
   }
   fail("write to", reason);

@@ -1,4 +1,4 @@
-// A file that grows by whole lines.
+// Files that grow by whole lines.
 #pragma once
 
 #include <filesystem>
@@ -6,25 +6,26 @@
 
 namespace sluice::engine {
 
-/// Appends lines to a file. A line that does not fit on the disk is taken back, so that the file
+/// Appends lines to a file. A line that does not fit on the disk is removed again, so that the file
 /// always ends with a whole line.
 class LineFile {
  public:
   enum class Open { create, append };
-  /// Throws EnvironmentError naming the path where it cannot be opened.
+  /// Throws EnvironmentError naming the path if the file cannot be opened.
   LineFile(std::filesystem::path path, Open how);
   ~LineFile();
   LineFile(const LineFile&) = delete;  // Owns a file descriptor.
   LineFile& operator=(const LineFile&) = delete;
 
-  /// Appends `line` and a newline without allocating. Throws EnvironmentError (disk full, ...).
+  /// Appends `line` and a newline without allocating. Throws EnvironmentError if the disk is full
+  /// or fails.
   void append(std::string_view line);
-  /// Returns once everything is on the medium (fsync). Throws EnvironmentError.
+  /// Waits until the disk holds everything (fsync). Throws EnvironmentError.
   void flush();
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
-  /// While it lives no other process that locks this file writes to it. Where the file system knows
-  /// no locks, or the file is no regular one, it does nothing.
+  /// Lock on the file: while it lives, no other process that locks the file writes to it. Has no
+  /// effect on file systems without locks and on pipes and devices.
   class Lock {
    public:
     explicit Lock(const LineFile& file);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostRefused = std::size_t{512} << 10;
 
-/// A line of text in the making.
+/// A line of text being written.
 class Line {
  public:
   [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) {
@@ -36,7 +36,7 @@ class Line {
   std::size_t length_ = 0;
 };
 
-/// A JSON number, or null for what JSON cannot hold.
+/// A JSON number, or null for values that JSON cannot hold.
 struct JsonNumber {
   explicit JsonNumber(double value) {
     if (std::isfinite(value)) {
@@ -48,8 +48,8 @@ struct JsonNumber {
   char text[32];
 };
 
-/// The lines of steps up to `last`, rewritten whole so that a crash leaves either all of the old
-/// file or all of the new one. Pipes and devices hold no lines to keep, and some never end.
+/// Removes the lines of steps after `last`, rewriting the file so that a crash leaves either the
+/// old file or the new one. Pipes and devices hold no lines, and some never end.
 const std::filesystem::path& cut_behind(const std::filesystem::path& path, std::int64_t last) {
   if (!std::filesystem::is_regular_file(path)) return path;
   std::ifstream in(path, std::ios::binary);

@@ -1,4 +1,4 @@
-// metrics.jsonl: a line a step.
+// Writer of metrics.jsonl, one line per step.
 #pragma once
 
 #include <array>
@@ -15,42 +15,49 @@
 
 namespace sluice::engine {
 
-/// What one step came to.
+/// Metrics of one step.
 struct StepMetrics {
-  std::int64_t step = 0;  ///< From 1.
-  double loss = 0;        ///< Mean cross-entropy of the step's targets, nats.
-  /// What balancing experts adds to it; none where nothing is balanced.
+  std::int64_t step = 0;  ///< Number of the step, from 1.
+  double loss = 0;        ///< Mean cross-entropy of the step's targets, in nats.
+  /// Load-balancing loss that is added to it; none for models without balanced experts.
   std::optional<double> balance_loss{};
-  double grad_norm = 0;  ///< Global, before clipping.
+  double grad_norm = 0;  ///< Global 2-norm of the gradient before clipping.
   double lr = 0;
   Seconds step_time{
-      0};  ///< From the last step's `grads` to this one's (of step 1: from the start).
+      0};  ///< Time from the previous step's `grads` to this step's; for step 1, from the start.
   Seconds predicted{0};
   std::int64_t tokens = 0;
-  std::int64_t useful_tokens = 0;  ///< Without padding; text that only is read counts.
-  std::int64_t target_tokens = 0;  ///< That the loss is the mean of.
-  std::optional<double> mfu{};     ///< None where the machine's peak is not known.
-  /// Share of the step's time in which each lane was at a task, by LaneKind; none for lanes that
-  /// the plan does not use.
+  /// Tokens that are not padding, including those that are only read.
+  std::int64_t useful_tokens = 0;
+  std::int64_t target_tokens = 0;  ///< Tokens that the loss is the mean of.
+  /// Model FLOPs utilisation; none if the machine's peak is not known.
+  std::optional<double> mfu{};
+  /// Share of the step's time in which each lane was busy, by LaneKind; none for lanes that the
+  /// plan does not use.
   std::array<std::optional<double>, planner::kLaneKinds> busy{};
-  Bytes to_device{0}, to_host{0};  ///< Copied by tasks that ended within the step's time.
-  std::optional<Bytes> from_disk{}, to_disk{};  ///< Likewise; none where the plan uses no disk.
+  Bytes to_device{0}, to_host{0};  ///< Bytes copied by tasks that ended within the step's time.
+  /// Bytes moved from and to the disk by tasks that ended within the step's time; none if the plan
+  /// uses no disk.
+  std::optional<Bytes> from_disk{}, to_disk{};
   std::optional<GpuReading> gpu{};
-  std::optional<double> val_loss{};  ///< After the step, where it was evaluated.
-  bool rehearsal = false;            ///< Times alone mean something: the rest is written as null.
+  std::optional<double> val_loss{};  ///< Validation loss after the step, if it was evaluated.
+  /// Whether only times are meaningful; the other values are then written as null.
+  bool rehearsal = false;
 };
 
-/// Fields: docs/schemas/metrics.schema.json. Lines that the disk refuses are kept and written with
-/// the next one it takes, up to half a MiB of them: a disk may be full until a save has failed.
+/// Appends to metrics.jsonl; docs/schemas/metrics.schema.json lists the fields. Lines that the disk
+/// refuses are kept, up to half a MiB, and written with the next accepted line, because a full disk
+/// may have room again once a save has failed.
 class MetricsFile {
  public:
   explicit MetricsFile(const std::filesystem::path& file);
-  /// Goes on with a run's file behind the line of step `last`; later lines, and one that was cut
-  /// short, go. A pipe or device is only written to.
+  /// Continues a run's file behind the line of step `last`, removing later lines and an incomplete
+  /// one. Pipes and devices are only written to.
   MetricsFile(const std::filesystem::path& file, std::int64_t last);
-  /// Does not allocate. Throws EnvironmentError where the disk has refused too many lines.
+  /// Appends a line without allocating. Throws EnvironmentError if the disk has refused too many
+  /// lines.
   void append(const StepMetrics& metrics);
-  /// Throws EnvironmentError where lines are not on the disk.
+  /// Waits until the disk holds all lines. Throws EnvironmentError if it does not take them.
   void flush();
 
  private:
@@ -58,7 +65,7 @@ class MetricsFile {
   void write_refused();
 
   LineFile file_;
-  std::string refused_;  ///< Lines, each with its newline.
+  std::string refused_;  ///< Lines that the disk refused, each with its newline.
 };
 
 }  // namespace sluice::engine

@@ -1,4 +1,5 @@
-// Which folders a path still lacks: those that whoever makes them may take away again.
+// Finds which folders of a path do not exist yet, so that whoever creates them can remove them
+// again.
 #pragma once
 
 #include <filesystem>

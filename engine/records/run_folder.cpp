@@ -18,7 +18,7 @@
 namespace sluice::engine {
 namespace {
 
-/// "runs/NAME-20260131-120000", with a number behind it where that exists.
+/// A new folder name "runs/NAME-20260131-120000", with a number appended if that exists.
 std::filesystem::path fresh_name(const std::string& model) {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm parts{};
@@ -81,8 +81,8 @@ std::vector<std::filesystem::path> RunFolder::beginnings() const {
 }
 
 void RunFolder::take_back() const {
-  std::error_code ignored;  // Whatever went wrong before this is what is to be said.
-  // Of folders, remove takes the empty ones alone.
+  std::error_code ignored;  // Errors here are ignored: the earlier one is to be reported.
+  // remove() takes only empty folders.
   for (const std::filesystem::path& path : beginnings()) std::filesystem::remove(path, ignored);
 }
 
@@ -105,7 +105,7 @@ RunFolder RunFolder::to_continue(const std::filesystem::path& path) {
 
 void RunFolder::lock() {
   lock_ = std::make_shared<planner::FileDescriptor>(path_, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // File systems without locks say so otherwise.
+  // File systems without locks give another error.
   if (::flock(lock_->get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   throw BadRequest("out: another run is at work in " + path_.string() +
                    ": give another folder, or wait for its end");

@@ -1,4 +1,4 @@
-// The folder of one run: everything needed to say later what was promised, done and measured.
+// The folder of one run, which holds what was predicted, done and measured.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +14,29 @@
 
 namespace sluice::engine {
 
-/// runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl, ledger.jsonl,
-/// report.html, manifest.json, checkpoints/step-N/, tensorboard/}.
+/// A folder runs/NAME/{run.yaml, plan.json, predicted.trace, measured.trace, metrics.jsonl,
+/// ledger.jsonl, report.html, manifest.json, checkpoints/step-N/, tensorboard/}.
 class RunFolder {
  public:
-  /// Makes `out`, or where none is given a new folder below `runs` named after `model` and the UTC
-  /// time. Throws BadRequest where `out` already holds a run or another is at work there,
-  /// EnvironmentError where it cannot be made.
+  /// Creates `out`, or without it a new folder in `runs` named after `model` and the UTC time.
+  /// Throws BadRequest if `out` already holds a run or another program is using it,
+  /// EnvironmentError if it cannot be created.
   RunFolder(const std::optional<std::filesystem::path>& out, const std::string& model);
-  /// A folder that may hold a run already, which goes on in it. Throws BadRequest where a run is at
-  /// work there, EnvironmentError where it cannot be made.
+  /// Opens or creates the folder of a run that is to continue. Throws BadRequest if another program
+  /// is running there, EnvironmentError if it cannot be created.
   [[nodiscard]] static RunFolder to_continue(const std::filesystem::path& path);
 
-  /// Throws EnvironmentError where the folder is not there any more, or another one in its place: a
-  /// file system that was unmounted leaves an empty folder of the one below.
+  /// Throws EnvironmentError if the folder no longer exists or was replaced by another one, as
+  /// happens when its file system is unmounted.
   void require_there() const;
 
-  /// What the run writes before its first step, and the folders that were made for it: files first,
-  /// then folders from the innermost on, which are to go where they are empty. What was there
-  /// before is not among them.
+  /// Files that the run writes before its first step, followed by the folders that were created for
+  /// it, innermost first. These are to be removed (folders only if empty) when the run fails to
+  /// start. Files that existed before are not listed.
   [[nodiscard]] std::vector<std::filesystem::path> beginnings() const;
 
-  /// Removes what the run has written, and the folders that were made for it; what was there before
-  /// stays, and so does what others have put there since.
+  /// Removes the files that the run has written and the folders that were created for it; files
+  /// that existed before or that others have added stay.
   void take_back() const;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -50,25 +50,28 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path manifest() const { return path_ / "manifest.json"; }
   [[nodiscard]] std::filesystem::path checkpoints() const { return path_ / "checkpoints"; }
   [[nodiscard]] std::filesystem::path tensorboard() const { return path_ / "tensorboard"; }
-  /// This start's file in `tensorboard`.
+  /// This start's event file in the folder `tensorboard`.
   [[nodiscard]] const std::filesystem::path& events() const { return events_; }
 
  private:
   explicit RunFolder(std::filesystem::path path);
-  /// The folder, for as long as a copy of this lives. Throws BadRequest where another run has it.
+  /// Locks the folder as long as any copy of this object lives. Throws BadRequest if another run
+  /// holds the lock.
   void lock();
 
   std::filesystem::path path_, events_;
-  std::vector<std::filesystem::path> made_;  ///< It and folders above it, the innermost first.
-  std::set<std::filesystem::path> before_;   ///< What was in it.
+  /// Folders that were created for the run, innermost first.
+  std::vector<std::filesystem::path> made_;
+  std::set<std::filesystem::path> before_;  ///< Files that were in the folder before the run.
   std::shared_ptr<const planner::FileDescriptor> lock_;
-  std::uint64_t device_ = 0, number_ = 0;  ///< Of the folder in its file system.
+  std::uint64_t device_ = 0, number_ = 0;  ///< Device and inode number of the folder.
 };
 
-/// A start of a run, which may still fail: then its folder is as it was before.
+/// Scope of a run's start: if the start fails, the folder is restored to its earlier state.
 class RunBeginning {
  public:
-  /// `folder` must outlive it, and what has files open there must not.
+  /// `folder` must outlive this object; objects with open files in the folder must be destroyed
+  /// before it.
   explicit RunBeginning(const RunFolder& folder) : folder_(folder) {}
   ~RunBeginning() {
     if (!begun_) folder_.take_back();
@@ -76,7 +79,7 @@ class RunBeginning {
   RunBeginning(const RunBeginning&) = delete;  // One start, one folder.
   RunBeginning& operator=(const RunBeginning&) = delete;
 
-  /// Steps run from now on: whatever happens, the folder stays.
+  /// Marks the start as successful: the folder stays from now on.
   void begun() { begun_ = true; }
 
  private:

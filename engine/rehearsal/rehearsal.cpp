@@ -11,11 +11,11 @@ namespace sluice::engine {
 namespace {
 
 constexpr std::int64_t kPieceBytes = std::int64_t{16} << 20;
-/// What is looked at at a time, on all cores.
+/// Bytes examined at a time, on all cores.
 constexpr std::int64_t kLookedAtBytes = std::int64_t{256} << 20;
-/// What one thread looks at.
+/// Bytes examined by one thread.
 constexpr std::size_t kCountedBytes = std::size_t{4} << 20;
-/// One denormal in so many values of the device's state is what real gradients leave.
+/// Real gradients leave up to one denormal in this many values of the device's state.
 constexpr std::int64_t kDenormalShare = 1000;
 
 std::string counted(std::int64_t count, const char* what, const ValueCensus& of,
@@ -83,7 +83,7 @@ Rehearsal::Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
   fill_device(graph, job.compute == planner::ComputeType::fp32);
 }
 
-/// Weights are small normal numbers; m and v start from zero, as training's do.
+/// Fills weights with small normal numbers; m and v start from zero, as in training.
 void Rehearsal::fill_device(const planner::StepGraph& graph, bool fp32_compute) {
   const std::span<std::byte> arena = device_->arena(planner::Arena::device);
   std::vector<std::byte> piece(kPieceBytes);
@@ -93,7 +93,7 @@ void Rehearsal::fill_device(const planner::StepGraph& graph, bool fp32_compute) 
     if (tensor.arena != planner::Arena::device || !tensor.persistent) continue;
     std::byte* const data = arena.data() + placement.offset.count();
     const bool moment = tensor.part == "state";
-    // Behind high halves low ones may follow, which may be any bits.
+    // High halves may be followed by low ones, which may be any bits.
     const bool split = !moment && (fp32_compute || tensor.name.starts_with("master/"));
     resident_.push_back({data, split ? Bytes(tensor.bytes.count() / 2) : tensor.bytes,
                          moment ? Resident::Kind::moment : Resident::Kind::halves});

@@ -1,5 +1,5 @@
-// A step graph executed on a host that is too small for it: every task at its true size and order,
-// on values that mean nothing.
+// Rehearsals: execution of a step graph on a host that is too small for it. Every task runs at its
+// true size and order, on values that mean nothing.
 #pragma once
 
 #include <cstdint>
@@ -16,51 +16,51 @@
 
 namespace sluice::engine {
 
-/// What the values of a rehearsal had come to at its end.
+/// Kinds of values found at the end of a rehearsal, by which its times are judged.
 struct RehearsalValues {
-  ValueCensus window;     ///< What h2d copies and the CPU's optimizer read.
-  ValueCensus gradients;  ///< As stored, on the host.
+  ValueCensus window;     ///< Values that h2d copies and the CPU's optimizer read.
+  ValueCensus gradients;  ///< Gradients as stored on the host.
   ValueCensus device;     ///< Weights and state that stay on the device.
-  /// What makes the times worthless, or nothing: NaN or infinity anywhere, zeros or denormals in
-  /// the window, a denormal gradient, more than one denormal in 1000 on the device (real v has
-  /// some, for they are squares of gradients near zero).
+  /// Why the rehearsal's times are invalid, or none: NaN or infinity anywhere, zeros or denormals
+  /// in the window, a denormal gradient, or more than one denormal in 1000 on the device (real v
+  /// has some, being squares of gradients near zero).
   [[nodiscard]] std::optional<std::string> fault() const;
 };
 
-/// Owns everything that running steps needs, as Session does, but for state: the host arena is
-/// `window`.
+/// Runs a rehearsal. Owns everything that steps need, as Session does, but has no training state:
+/// `window` takes the place of the host arena.
 class Rehearsal {
  public:
-  /// `device`'s host arena has window.bytes(). What plans keep on the disk goes to and comes from a
-  /// file at `place`, as large as the plan's or as half of what is free, in which pieces then share
-  /// room. `tokens`, and `observer` (may be null), must outlive
-  /// the rehearsal; `graph` and `window` need not.
+  /// `device`'s host arena must have window.bytes(). What the plan keeps on the disk goes to a file
+  /// at `place` that is as large as the plan's, or as half of the free space, in which case pieces
+  /// overlap. `tokens` and `observer` (may be null) must outlive the rehearsal; `graph` and
+  /// `window` need not.
   Rehearsal(const planner::Job& job, const planner::StepGraph& graph,
             const planner::HostWindow& window, std::unique_ptr<Device> device, TokenSource& tokens,
             StepRunner::LearningRate learning_rate, Observer* observer,
             const DiskPlace& place = {});
 
   using StepDone = std::function<void(std::int64_t step, const StepResult& result)>;
-  /// Runs steps 1 to `last`, once; returns the last that ran. Throws what tasks throw, Diverged
-  /// where loss or gradient stop being numbers.
+  /// Runs steps 1 to `last`; returns the last that ran. Call it once. Throws what tasks throw, and
+  /// Diverged if loss or gradient are not finite.
   std::int64_t run_to(std::int64_t last, const StepDone& step_done);
-  /// From `step_done`: no further step begins.
+  /// Prevents further steps from beginning. Call it from `step_done`.
   void request_stop() { executor_.request_stop(); }
-  /// Looks at all values that steps leave behind. After `run_to`.
+  /// Counts all values that the steps leave behind, by kind. Call it after `run_to`.
   [[nodiscard]] RehearsalValues values();
-  /// Null where the plan uses no disk.
+  /// The disk file; null if the plan uses no disk.
   [[nodiscard]] const DiskStore* disk() const { return disk_.get(); }
   [[nodiscard]] Bytes touched(planner::Arena arena) const { return program_.touched(arena); }
 
  private:
-  /// What stays on the device between steps: high halves of weights, or a moment.
+  /// A tensor that stays on the device between steps: high halves of weights, or a moment.
   struct Resident {
     std::byte* data;
     Bytes bytes;
     enum class Kind { halves, moment } kind;
   };
   void fill_device(const planner::StepGraph& graph, bool fp32_compute);
-  /// On all cores.
+  /// Counts values by kind on all cores.
   static ValueCensus census_of(std::span<const std::byte> values, Resident::Kind kind);
 
   planner::HostWindow window_;
@@ -69,8 +69,9 @@ class Rehearsal {
   std::unique_ptr<DiskStore> disk_;
   std::unique_ptr<DeviceQueues> queues_;
   StepRunner runner_;
-  std::vector<Resident> resident_;  ///< On the device, between steps.
-  Executor executor_;               ///< Last: its lanes end before what they use.
+  std::vector<Resident> resident_;  ///< Tensors that stay on the device between steps.
+  /// Declared last: its lanes must end before the members that they use are destroyed.
+  Executor executor_;
 };
 
 }  // namespace sluice::engine

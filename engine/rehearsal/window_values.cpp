@@ -19,18 +19,18 @@ using planner::GradientWire;
 using planner::HostWindow;
 using planner::WindowUse;
 
-/// Four halves at once: sign and low 8 bits are random, and 0x3C80 + 0xFF is below 2^-4 as bf16.
+/// Random bits of four halves at once: sign and low 8 bits; 0x3C80 + 0xFF is below 2^-4 as bf16.
 constexpr std::uint64_t kRandomBits = 0x80FF'80FF'80FF'80FF;
 constexpr std::uint64_t kSigns = 0x8000'8000'8000'8000;
 constexpr std::uint64_t kSmall = 0x3C80'3C80'3C80'3C80;
-/// 2^-1 to 2, likewise.
+/// Four halves of 2^-1, which random low bits raise to at most 2.
 constexpr std::uint64_t kOne = 0x3F00'3F00'3F00'3F00;
-/// 2^-12 and up, likewise: of the size of squares.
+/// Four halves of 2^-12 (or slightly more, with random low bits), the size of squares.
 constexpr std::uint64_t kSmallSquare = 0x3980'3980'3980'3980;
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 constexpr std::size_t kWindowPiece = std::size_t{8} << 20;
 
-/// Sebastiano Vigna's splitmix64: word `index` of a stream.
+/// Word `index` of a stream of random words: Sebastiano Vigna's splitmix64.
 std::uint64_t random_word(std::uint64_t index) {
   std::uint64_t z = (index + 1) * 0x9E37'79B9'7F4A'7C15;
   z = (z ^ (z >> 30)) * 0xBF58'476D'1CE4'E5B9;
@@ -46,7 +46,7 @@ void fill_words(std::span<std::byte> bytes, std::uint64_t first, const Word& wor
   }
 }
 
-/// fp32 whose upper halves are what `halves` makes of a word, four for every word.
+/// Fills with fp32 whose upper halves `halves` makes from a random word, four for each word.
 template <class Halves>
 void fill_floats(std::span<std::byte> bytes, std::uint64_t first, const Halves& halves) {
   constexpr std::size_t kFour = 4 * sizeof(std::uint32_t);
@@ -68,8 +68,8 @@ std::uint64_t square_of(std::uint64_t random) {
   return (random & kRandomBits & ~kSigns) + kSmallSquare;
 }
 
-/// `element`: bytes of an element of the part's, so that element i of every operand is made from
-/// the same word. Elements of a piece begin at a multiple of four.
+/// Fills a piece. `element` is the size of the part's elements, so that element i of every operand
+/// is made from the same word. Elements of a piece begin at a multiple of four.
 void fill_piece(WindowUse use, GradientWire wire, std::span<std::byte> piece, std::size_t begin) {
   const std::uint64_t word_of_halves = begin / kWord;
   const std::uint64_t word_of_floats = begin / (2 * kWord);
@@ -96,7 +96,7 @@ void fill_piece(WindowUse use, GradientWire wire, std::span<std::byte> piece, st
   }
 }
 
-/// body(part, begin, bytes) over all parts in pieces, on all cores.
+/// Calls body(part, begin, bytes) over all parts in pieces, on all cores.
 template <class Body>
 void over_pieces(const HostWindow& window, const Body& body) {
   struct Piece {
@@ -116,7 +116,7 @@ void over_pieces(const HostWindow& window, const Body& body) {
   });
 }
 
-/// An fp32's class from its bits; bf16 has the same exponent.
+/// Counts an fp32 by its bits; bf16 has the same exponent.
 void count_value(ValueCensus& census, std::uint32_t bits) {
   const std::uint32_t exponent = bits >> 23 & 0xFF;
   const std::uint32_t fraction = bits & 0x7F'FFFF;
@@ -141,7 +141,7 @@ std::span<const std::byte> part_of(std::span<const std::byte> host, Bytes offset
                       static_cast<std::size_t>(bytes.count()));
 }
 
-/// Halves of a master, joined.
+/// Counts master weights joined from halves.
 ValueCensus census_of_masters(std::span<const std::byte> high, std::span<const std::byte> low) {
   return census<std::uint16_t>(high, [low](std::uint16_t half, std::size_t i) {
     std::uint16_t rest = 0;
@@ -177,7 +177,7 @@ void fill_small(std::span<std::byte> bytes, std::uint64_t first) {
 
 namespace {
 
-/// fp32 whose lower half, too, is a small normal number as bf16.
+/// Fills with `value` as fp32 whose lower half is a small normal number as bf16, too.
 void fill_with(std::span<std::byte> bytes, float value) {
   constexpr std::uint32_t kSmallHalf = 0x3D00;
   const std::uint32_t bits = (std::bit_cast<std::uint32_t>(value) & 0xFFFF'0000) | kSmallHalf;
@@ -186,7 +186,7 @@ void fill_with(std::span<std::byte> bytes, float value) {
   }
 }
 
-/// A record, or as much of it as is kept.
+/// Fills a record, or as much of it as is kept.
 void fill_record(const planner::Job& job, std::span<std::byte> record) {
   const planner::BlockRecord layout = planner::block_record(job);
   const auto part = [&](Bytes offset, std::int64_t bytes) {
@@ -201,7 +201,7 @@ void fill_record(const planner::Job& job, std::span<std::byte> record) {
   const auto scores = static_cast<float>(std::log(static_cast<double>(job.seq_len)) + 1);
   fill_with(part(layout.lse, 4 * tokens * job.model.heads), scores);
   if (!job.model.qk_norm) return;
-  // Of projections as small as the window's values are.
+  // Value for projections as small as the window's values are.
   constexpr float kReciprocalRms = 24;
   fill_with(part(layout.q_rstd, 4 * tokens * job.model.heads), kReciprocalRms);
   fill_with(part(layout.k_rstd, 4 * tokens * job.model.kv_heads), kReciprocalRms);

@@ -26,7 +26,7 @@ Block philox(Block counter, std::uint32_t key0, std::uint32_t key1) {
   return counter;
 }
 
-/// FNV-1a of the tensor's name: its stream of the generator.
+/// Number of a tensor's stream of the generator: FNV-1a of its name.
 std::uint64_t stream_of(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char letter : name) {
@@ -45,7 +45,7 @@ struct NormalPair {
   double even, odd;
 };
 
-/// Elements 2 * pair and 2 * pair + 1 of a stream, by Box and Muller.
+/// Elements 2 * pair and 2 * pair + 1 of a stream, by the Box-Muller transform.
 NormalPair normal_pair(std::uint64_t seed, std::uint64_t stream, std::uint64_t pair) {
   const Block bits =
       philox({static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(pair >> 32),

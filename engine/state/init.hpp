@@ -1,5 +1,5 @@
-// Initial master weights: a pure function of (seed, tensor name, element), so neither order nor
-// threads change a bit.
+// Initial master weights. They are a pure function of seed, tensor name and element, so that
+// neither order nor threads change a bit.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,9 @@
 
 namespace sluice::engine {
 
-/// Elements [first, first + high.size()) of one tensor, `first` even, into `high` and `low`, which
-/// are equally long: of matrices normal(0, shape.init_std), of norms 1, of biases 0.
+/// Writes the initial values of elements [first, first + high.size()) of one tensor into `high` and
+/// `low`, which must be equally long; `first` must be even. Matrices are normal(0, shape.init_std),
+/// norms 1, biases 0.
 void initialize_range(const planner::ModelShape& shape, const planner::TensorSpec& tensor,
                       std::uint64_t seed, std::int64_t first, std::span<std::uint16_t> high,
                       std::span<std::uint16_t> low);

@@ -11,10 +11,11 @@
 namespace sluice::engine {
 namespace {
 
-/// Ends the writing of a save that a newer one replaces.
+/// Exception that ends the writing of a save that a newer one replaces.
 struct SaveGivenUp {};
 
-/// Signals belong to the thread that runs the program's main loop; threads started here inherit it.
+/// Blocks signals in threads started from here, because signals belong to the thread that runs the
+/// program's main loop.
 void leave_signals_to_others() {
   sigset_t all;
   sigfillset(&all);

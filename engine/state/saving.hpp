@@ -1,4 +1,5 @@
-// Saves of a run: in the background from a snapshot, or in a pause; one at a time.
+// Saving of a run's checkpoints, one at a time: in the background from a snapshot, or while
+// training pauses.
 #pragma once
 
 #include <atomic>
@@ -20,32 +21,34 @@
 
 namespace sluice::engine {
 
-/// How one save went.
+/// Outcome of one save.
 struct SaveReport {
   std::int64_t step = 0;
-  std::optional<std::filesystem::path> folder{};  ///< None where it failed.
-  std::string failure{};                          ///< Why, one line.
-  std::string warning{};                          ///< Written, but an old one could not be removed.
-  Seconds stall{0};                               ///< Training stood still.
-  Seconds written{0};  ///< From the step boundary until the disk held it.
+  /// Folder of the checkpoint; none if the save failed.
+  std::optional<std::filesystem::path> folder{};
+  std::string failure{};  ///< Reason of a failed save, in one line.
+  /// Problem of a successful save: an old checkpoint could not be removed.
+  std::string warning{};
+  Seconds stall{0};    ///< Time for which training was paused.
+  Seconds written{0};  ///< Time from the step boundary until the disk held the checkpoint.
 };
 
 struct SavingOptions {
-  std::string config;  ///< config.json of checkpoints.
+  std::string config;  ///< Text of the checkpoints' config.json.
   KeptCheckpoints kept{};
-  bool background = false;  ///< A snapshot is made, and written while training goes on.
-  /// Threads that write in the background: few, for the optimizer has the cores.
+  bool background = false;  ///< Whether a snapshot is taken and written while training goes on.
+  /// Number of threads that write in the background; few, because the optimizer needs the cores.
   std::int64_t background_threads = 2;
-  /// Of a save in a pause; may be empty.
+  /// Progress of a save that pauses training; may be empty.
   std::function<void(std::int64_t step, std::int64_t done, std::int64_t all)> progress = nullptr;
 };
 
-/// Writes checkpoints into a run's folder and drops those that are not kept. No save throws: what
-/// fails is in its report, for a run does not end because it could not be saved.
+/// Writes checkpoints into a run's folder and removes those that are not kept. No save throws: a
+/// failure is reported, because a run must not end when a save fails.
 class Saving {
  public:
-  /// Takes the memory of a snapshot where saves are in the background. `folder` and the device of
-  /// `state` must outlive it.
+  /// Allocates the snapshot if saves are in the background. `folder` and the device of `state` must
+  /// outlive this object.
   Saving(const RunFolder& folder, const planner::ModelShape& shape, const TrainingState& state,
          SavingOptions options);
   /// Waits for a save that is being written.
@@ -53,18 +56,19 @@ class Saving {
   Saving(const Saving&) = delete;  // Its thread points back at it.
   Saving& operator=(const Saving&) = delete;
 
-  /// Saves `state`, which stands at a step boundary. In the background it returns once the copy is
-  /// made, after waiting for the save before it.
+  /// Saves `state`, which must be at a step boundary. In the background mode it first waits for the
+  /// previous save, and returns once the snapshot is taken.
   void save(CheckpointFacts facts, const TrainingState& state);
-  /// What becomes of a save in the background that is not done when a newer one cannot wait.
+  /// What happens to an unfinished background save when a newer one cannot wait.
   enum class Older { finished, given_up };
-  /// Saves before anything else happens, on all cores, but for the save before it.
+  /// Saves on all cores and returns when the checkpoint is written; the previous save is finished
+  /// or abandoned first, as `older` says.
   void save_now(CheckpointFacts facts, const TrainingState& state, Older older);
-  /// Waits until nothing is being written.
+  /// Waits until no save is being written.
   void finish();
-  /// Saves that have ended since the last call.
+  /// Reports of the saves that have ended since the last call.
   [[nodiscard]] std::vector<SaveReport> ended();
-  /// The step saved last and whole, if any was.
+  /// Step of the last successful save, if any.
   [[nodiscard]] std::optional<std::int64_t> last_step() const;
 
  private:

@@ -1,5 +1,5 @@
-// Hashes of a trained state: of pieces on all cores, then of the pieces' hashes, for SHA-256 takes
-// one byte after the other.
+// Hashes of a trained state: first of pieces on all cores, then of the pieces' hashes, because
+// SHA-256 is sequential.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 constexpr std::array kWeights = {Plane::high, Plane::low};
 constexpr std::array kMoments = {Plane::m, Plane::v};
 
-/// Bytes of one plane of one unit.
+/// A range of bytes of one plane of one unit.
 struct Window {
   std::size_t unit;
   Plane plane;
@@ -46,7 +46,7 @@ std::string sha256_of(std::span<const Digest> digests) {
   return planner::Sha256().update(std::as_bytes(digests)).hex();
 }
 
-/// Of every window. `hashed` is told of bytes, from one thread at a time.
+/// SHA-256 of every window. `hashed` is called with numbers of bytes, from one thread at a time.
 std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Window>& windows,
                                const std::function<void(std::int64_t bytes)>& hashed) {
   std::vector<Digest> digests(windows.size());
@@ -54,7 +54,7 @@ std::vector<Digest> digests_of(const TrainingState& state, const std::vector<Win
   std::mutex mutex;
   const auto threads = static_cast<std::size_t>(state_threads());
   planner::parallel_for(threads, state_threads(), [&](std::size_t) {
-    std::vector<std::byte> memory(kHashedPiece);  // A thread's own.
+    std::vector<std::byte> memory(kHashedPiece);  // Each thread has its own.
     for (std::size_t i = next++; i < windows.size(); i = next++) {
       const Window& window = windows[i];
       const auto bytes = std::span(memory).first(static_cast<std::size_t>(window.bytes));

@@ -10,7 +10,7 @@
 namespace sluice::engine {
 namespace {
 
-/// One plane of a unit, or a piece of it.
+/// A plane of a unit, or a piece of one, to copy.
 struct PlaneCopy {
   std::size_t unit;
   Plane plane;

@@ -1,4 +1,4 @@
-// A copy of a run's state in ordinary memory, to be written while training goes on.
+// Snapshot of a run's state in ordinary memory, to be written while training goes on.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,18 @@
 
 namespace sluice::engine {
 
-/// Room for 12 bytes a parameter (padding included), all of it present from the start, so that a
-/// run that has begun cannot run out of memory when it saves.
+/// A copy of a run's state. Its memory of 12 bytes per parameter (padding included) is fully
+/// resident from the start, so that a running training cannot run out of memory when it saves.
 class StateSnapshot : public StateSource {
  public:
-  /// Of states of this shape on the device of `state`, which must outlive it. Throws
-  /// EnvironmentError where the system refuses the memory.
+  /// Allocates memory for states of this shape on the device of `state`, which must outlive the
+  /// snapshot. Throws EnvironmentError if the system refuses the memory.
   StateSnapshot(const planner::ModelShape& shape, const TrainingState& state);
 
-  /// Bytes that a snapshot of `shape` takes.
+  /// Size of a snapshot of `shape`.
   [[nodiscard]] static Bytes size_of(const planner::ModelShape& shape);
 
-  /// Copies all of `state` on all cores. Only while no step runs.
+  /// Copies all of `state` on all cores. Call it only while no step runs.
   void take(const TrainingState& state);
 
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
@@ -30,7 +30,7 @@ class StateSnapshot : public StateSource {
 
  private:
   std::shared_ptr<std::byte> memory_;
-  std::vector<UnitState> units_;  ///< Into `memory_`; no copies.
+  std::vector<UnitState> units_;  ///< Pointers into `memory_`; their `copy` is unused.
   std::vector<std::int64_t> padded_;
 };
 

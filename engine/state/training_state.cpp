@@ -31,7 +31,7 @@ DiskPlane disk_plane(Plane plane) {
   throw std::logic_error("contract broken: a plane of the state is one of four");
 }
 
-/// One piece's worth of normal values for every matrix.
+/// Normal values for one piece, which all pieces of all matrices share.
 class RepeatedDraw {
  public:
   RepeatedDraw(const planner::ModelShape& shape, const StatePieces& pieces, std::uint64_t seed) {
@@ -55,7 +55,8 @@ class RepeatedDraw {
   }
 
  private:
-  /// A prime: rows, whose lengths are powers of two, would else be the same in all pieces.
+  /// Number of shifts, a prime: otherwise rows, whose lengths are powers of two, would be equal in
+  /// all pieces.
   static constexpr std::int64_t kShifts = 8191;
   static std::size_t start(std::size_t piece) {
     constexpr std::size_t kApart = 977;
@@ -172,7 +173,7 @@ void TrainingState::load(const LoadedState& from) {
   std::vector<StatePart> parts = {StatePart::weights};
   clear_moments_in_memory();
   if (from.moments == LoadedState::Moments::loaded) {
-    // What on the disk is padding alone was never written, and is zero.
+    // Padding alone on the disk was never written, and reads as zero.
     parts.insert(parts.end(), {StatePart::m, StatePart::v});
   } else {
     clear_moments_on_disk();
@@ -192,7 +193,7 @@ void TrainingState::load(const LoadedState& from) {
   });
 }
 
-/// Zeroes what lies between and behind a unit's tensors, wherever copies of it stay.
+/// Zeroes the padding between and behind a unit's tensors, in the state and in every copy of it.
 void TrainingState::clear_padding(std::size_t unit) {
   const planner::UnitTensors tensors = planner::unit_tensors(shape_, unit);
   for (std::size_t i = 0; i < tensors.tensors.size(); ++i) {
@@ -212,7 +213,7 @@ void TrainingState::write_halves(std::size_t unit, std::int64_t offset,
   write_plane(unit, Plane::high, kHalfBytes * offset, std::as_bytes(high));
   write_plane(unit, Plane::low, kHalfBytes * offset, std::as_bytes(low));
   if (state.copy == nullptr) return;
-  // An update on the device refreshes its copy itself: nothing else would, before the first step.
+  // An update on the device refreshes this copy; before the first step nothing else would.
   const std::int64_t halves = kHalfBytes * planner::unit_padded_size(shape_, unit);
   device_.write(std::as_bytes(high), state.copy + kHalfBytes * offset);
   if (state.copy_bytes.count() > halves) {

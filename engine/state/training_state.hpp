@@ -1,4 +1,4 @@
-// Where the 12 bytes a parameter of a run lie, and what can be done with all of them at once.
+// The state of a run, 12 bytes per parameter: where it lies, and operations on all of it.
 #pragma once
 
 #include <array>
@@ -19,88 +19,93 @@ namespace sluice::engine {
 
 struct StatePiece;
 
-/// One unit's planes: uint16 high and low halves, fp32 moments.
+/// The planes of a unit's state: high and low halves of master weights (uint16 each), and moments m
+/// and v (fp32).
 enum class Plane { high, low, m, v };
 inline constexpr std::array kPlanes = {Plane::high, Plane::low, Plane::m, Plane::v};
 [[nodiscard]] constexpr std::int64_t element_bytes(Plane plane) {
   return plane == Plane::high || plane == Plane::low ? 2 : 4;
 }
 
-/// Addresses of one unit's planes and moments in the arenas: [padded] elements each; null for what
-/// lives on the disk.
+/// Addresses of a unit's planes in the arenas, [padded] elements each; null for planes on the disk.
 struct UnitState {
-  std::byte* high = nullptr;  ///< uint16
-  std::byte* low = nullptr;   ///< uint16
-  std::byte* m = nullptr;     ///< fp32
-  std::byte* v = nullptr;     ///< fp32
-  /// Copy of the high halves (fp32 compute: the low ones follow) that stays on the device beside a
-  /// master on the host, or null.
+  std::byte* high = nullptr;  ///< High halves, uint16.
+  std::byte* low = nullptr;   ///< Low halves, uint16.
+  std::byte* m = nullptr;     ///< First moments, fp32.
+  std::byte* v = nullptr;     ///< Second moments, fp32.
+  /// Copy of the high halves that stays on the device while the masters are on the host, or null.
+  /// With fp32 compute the low halves follow in it.
   std::byte* copy = nullptr;
   Bytes copy_bytes{0};
 };
 
-/// Where random weights start.
+/// How random initial weights are generated.
 struct InitialWeights {
   /*implicit*/ InitialWeights(std::uint64_t seed, bool repeated = false)
       : seed(seed), repeated(repeated) {}
   std::uint64_t seed;
-  /// Every matrix starts with the same values, over and over: for measurements, which only need
-  /// random ones and would wait for the generator longer than they run.
+  /// Whether every matrix repeats one short sequence of random values: for measurements, which need
+  /// only random weights and would otherwise wait longer for the generator than they run.
   bool repeated;
 };
 
-/// State that was kept elsewhere: a model folder, which has no moments, or a checkpoint.
+/// State to load from elsewhere: a model folder, which has no moments, or a checkpoint.
 struct LoadedState {
   enum class Moments { zero, loaded };
   const StateSource& source;
   Moments moments = Moments::zero;
-  /// Elements read of all; called from one thread at a time. May be empty.
+  /// Called with the number of elements read so far and of all, from one thread at a time. May be
+  /// empty.
   std::function<void(std::int64_t done, std::int64_t all)> progress = nullptr;
 };
 
-/// Of the pieces that a state's hashes are made of.
+/// Size of the pieces that a state's hashes are made of, in bytes.
 inline constexpr std::int64_t kHashedPiece = std::int64_t{4} << 20;
 
-/// What identifies a trained state (docs/numerics.md).
+/// Hashes that identify a trained state (docs/numerics.md).
 struct StateHashes {
-  std::string weights, moments;  ///< 64 hexadecimal digits each.
+  std::string weights, moments;  ///< SHA-256 as 64 hexadecimal digits each.
 };
-/// Bytes hashed of all; called from one thread at a time. May be empty.
+/// Called with the number of bytes hashed so far and of all, from one thread at a time. May be
+/// empty.
 using HashProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
-/// The state of a step graph's units, where it lives between steps. Use it only while no step runs.
+/// The state of a step graph's units in the arenas and on the disk. Use it only while no step runs.
 class TrainingState : public StateSource {
  public:
-  /// `disk`: null where no state lives there.
+  /// `disk` is null if no state lies on the disk.
   TrainingState(const planner::ModelShape& shape, const planner::StepGraph& graph, Device& device,
                 DiskStore* disk = nullptr);
 
-  /// Initial weights of `seed` (engine/state/init.hpp); m and v zero.
+  /// Sets the initial weights (engine/state/init.hpp) and zeroes m and v.
   void initialize(const InitialWeights& weights);
-  /// Reads piece by piece on all cores, straight to where the state lives: besides it there is
-  /// never more than a piece a thread. Throws what the source throws.
+  /// Loads the state piece by piece on all cores, directly to where it lies; besides the state, at
+  /// most one piece per thread is in memory. Throws what the source throws.
   void load(const LoadedState& from);
-  /// Both halves of one unit's master weights, [padded] each, wherever copies of them stay.
+  /// Writes both halves of one unit's master weights, [padded] each, to the state and to every copy
+  /// of them.
   void write_weights(std::size_t unit, std::span<const std::uint16_t> high,
                      std::span<const std::uint16_t> low);
-  /// SHA-256 of the SHA-256 digests of pieces of at most kHashedPiece bytes, over units and tensors
-  /// in canonical order, padding left out: of every tensor the high halves, then the low halves
-  /// (docs/numerics.md).
+  /// SHA-256 that identifies the weights: the hash of the SHA-256 digests of pieces of at most
+  /// kHashedPiece bytes, over units and tensors in canonical order without padding; for every
+  /// tensor first the high halves, then the low halves (docs/numerics.md).
   [[nodiscard]] std::string weights_sha256() const;
-  /// Likewise: of every tensor m, then v.
+  /// SHA-256 that identifies the moments: computed as weights_sha256 is, over m and then v of every
+  /// tensor.
   [[nodiscard]] std::string state_sha256() const;
-  /// Both, on state_threads().
+  /// Both hashes, computed on state_threads() threads.
   [[nodiscard]] StateHashes hashes(const HashProgress& progress = nullptr) const;
 
-  /// Of this state, as its devices hold it.
+  /// Reads elements of this state from wherever its devices hold them.
   void read(StatePart part, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
             std::span<float> out) const override;
 
-  /// Host memory that `read_plane` fills quickest; the device must outlive it.
+  /// Host memory that `read_plane` fills fastest; the device must outlive it.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) const {
     return device_.memory_to_read_into(bytes);
   }
-  /// Bytes from `offset` of one of a unit's planes, from several threads at a time.
+  /// Reads bytes from `offset` of one of a unit's planes. May be called from several threads at a
+  /// time.
   void read_plane(std::size_t unit, Plane plane, std::int64_t offset,
                   std::span<std::byte> out) const;
 
@@ -113,7 +118,7 @@ class TrainingState : public StateSource {
   [[nodiscard]] std::int64_t moment_bytes(std::size_t unit) const;
   void clear_padding(std::size_t unit);
   void write_piece(const StatePiece& piece, std::int64_t offset, std::span<const float> values);
-  /// Elements from `offset` of a unit's planes, [padded] each, wherever copies of them stay.
+  /// Writes elements from `offset` of a unit's halves to the state and to every copy of them.
   void write_halves(std::size_t unit, std::int64_t offset, std::span<const std::uint16_t> high,
                     std::span<const std::uint16_t> low);
 

@@ -8,7 +8,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Bytes of white space that `text` ends with.
+/// Number of bytes of white space at the end of `text`.
 std::size_t space_at_end(std::string_view text) {
   std::size_t end = text.size();
   while (end > 0) {
@@ -21,7 +21,7 @@ std::size_t space_at_end(std::string_view text) {
   return text.size() - end;
 }
 
-/// Bytes of white space that `text` begins with.
+/// Number of bytes of white space at the beginning of `text`.
 std::size_t space_at_start(std::string_view text) {
   std::size_t at = 0;
   while (at < text.size()) {

@@ -1,5 +1,5 @@
-// Tokens that stand in a text as they are, before it is cut into words: <|endoftext|>,
-// <|im_start|>.
+// Added tokens: strings such as <|endoftext|> or <|im_start|> that become one token each, found
+// before the text is cut into words.
 #pragma once
 
 #include <cstdint>
@@ -16,28 +16,29 @@ namespace sluice::engine {
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool special = false;     ///< Left out of decoded text where special tokens are.
-  bool normalized = false;  ///< Looked for in the normalised text.
+  bool special = false;     ///< Whether decoding may leave it out as a special token.
+  bool normalized = false;  ///< Whether it is searched for in the normalised text.
   bool takes_left = false,
-       takes_right = false;  ///< The white space beside it ("lstrip", "rstrip").
+       /// Whether it includes the white space on its left or right ("lstrip", "rstrip").
+      takes_right = false;
 };
 
-/// A piece of a text: an added token, or what lies between two.
+/// A piece of a text: an added token, or the text between two added tokens.
 struct TextPart {
   std::string_view text;
   std::optional<TokenId> token;
 };
 
-/// Finds a set of added tokens. Of several that begin at one place the longest counts; what a token
-/// has taken no other can have.
+/// Finds added tokens in a text. Where several begin at one place, the longest is taken; matches do
+/// not overlap.
 class AddedTokenFinder {
  public:
   explicit AddedTokenFinder(std::vector<AddedToken> tokens);
   void split(std::string_view text, const std::function<void(const TextPart&)>& part) const;
 
  private:
-  std::vector<AddedToken> tokens_;  ///< Longest first.
-  std::string first_bytes_;         ///< With which any of them begins.
+  std::vector<AddedToken> tokens_;  ///< The tokens, longest first.
+  std::string first_bytes_;         ///< Bytes with which any of the tokens begins.
 };
 
 }  // namespace sluice::engine

@@ -20,14 +20,14 @@ std::uint64_t key_of(TokenId left, TokenId right) {
 /// A token of the word being merged, linked to its neighbours.
 struct Symbol {
   TokenId id;
-  std::int32_t before, after;  ///< Indices; -1 at the ends.
+  std::int32_t before, after;  ///< Indices of the neighbours; -1 if there is none.
 };
 
-/// A pair that could be merged; stale where one of the two has changed since.
+/// A pair that could be merged; outdated if one of the two has changed since.
 struct Candidate {
   std::int32_t rank, at;
   TokenId left, right, merged;
-  /// Least rank first, then from left to right.
+  /// Orders by least rank, then from left to right.
   bool operator<(const Candidate& other) const {
     return rank != other.rank ? rank > other.rank : at > other.at;
   }
@@ -48,7 +48,7 @@ BytePairs::BytePairs(Vocabulary vocabulary,
   };
   std::int32_t rank = 0;
   for (const auto& [left, right] : merges) {
-    const TokenId first = id_of(left);  // In order, so that the first that is missing is named.
+    const TokenId first = id_of(left);  // In order, so that the first missing one is named.
     merges_[key_of(first, id_of(right))] = {rank++, id_of(left + right)};
   }
   for (std::size_t byte = 0; byte < bytes_.size(); ++byte) {

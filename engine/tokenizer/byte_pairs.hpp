@@ -1,5 +1,5 @@
-// Byte-pair encoding: a word's bytes, merged pair by pair in the order the merges were learnt
-// (Sennrich et al. 2016; over bytes: Radford et al. 2019).
+// Byte-pair encoding: a word's bytes, merged pair by pair in the order in which the merges were
+// learnt (Sennrich et al. 2016; over bytes: Radford et al. 2019).
 #pragma once
 
 #include <array>
@@ -17,13 +17,14 @@ using TokenId = std::int32_t;
 class BytePairs {
  public:
   using Vocabulary = std::unordered_map<std::string, TokenId>;
-  /// `vocabulary` and `merges` are in GPT-2's letters. `whole_words`: a word that is a token is not
-  /// taken apart ("ignore_merges"). Throws BadRequest `WHERE: ...` for a merge of no tokens.
+  /// `vocabulary` and `merges` are in GPT-2's alphabet. `whole_words`: a word that is itself a
+  /// token is not split ("ignore_merges"). Throws BadRequest `WHERE: ...` for a merge whose parts
+  /// or result are not tokens.
   BytePairs(Vocabulary vocabulary, const std::vector<std::pair<std::string, std::string>>& merges,
             bool whole_words, const std::string& where);
 
-  /// Appends the ids of one word (bytes, not letters). A byte without a token gives nothing, as in
-  /// the tokenizers library. Remembers short words: one thread at a time.
+  /// Appends the ids of one word, given as bytes. A byte without a token is dropped, as in the
+  /// tokenizers library. Caches short words, so only one thread may call it at a time.
   void encode(std::string_view word, std::vector<TokenId>& ids);
 
   [[nodiscard]] const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -40,7 +41,7 @@ class BytePairs {
   std::unordered_map<std::uint64_t, Merge> merges_;
   std::array<TokenId, 256> bytes_{};
   bool whole_words_;
-  std::unordered_map<std::string, std::vector<TokenId>> words_;  ///< Seen before.
+  std::unordered_map<std::string, std::vector<TokenId>> words_;  ///< Cache of words encoded before.
 };
 
 }  // namespace sluice::engine

@@ -21,14 +21,14 @@ void append_composed(std::string& out, std::string_view text) {
                    static_cast<utf8proc_ssize_t>(text.size()), &composed,
                    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
   const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> owner(composed, &std::free);
-  if (length < 0) throw std::bad_alloc();  // Of UTF-8 nothing else can fail.
+  if (length < 0) throw std::bad_alloc();  // Nothing else can fail for valid UTF-8.
   out.append(reinterpret_cast<const char*>(composed), static_cast<std::size_t>(length));
 }
 
 }  // namespace
 
 std::string normal_form_c(std::string_view text) {
-  // What is below U+0300 composes with nothing of its own kind.
+  // Code points below U+0300 do not compose with each other.
   if (std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0xcc; })) {
     return std::string(text);
   }

@@ -1,4 +1,4 @@
-// Unicode's normal form C, as the tokenizers library makes it.
+// Unicode normalisation form C (NFC), as the tokenizers library computes it.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace sluice::engine {
 
-/// `text` (UTF-8) composed: UAX #15's NFC by utf8proc, with the marks of unicode_tables.hpp left
+/// NFC of `text` (UTF-8): UAX #15 by utf8proc, except that the marks of unicode_tables.hpp are left
 /// where they are.
 [[nodiscard]] std::string normal_form_c(std::string_view text);
 

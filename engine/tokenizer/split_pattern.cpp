@@ -23,7 +23,7 @@ std::string ranges_text(std::span<const CodePointRange> ranges) {
   return text;
 }
 
-/// Reads a pattern from left to right and writes PCRE2's.
+/// Translates a pattern from left to right into PCRE2's syntax.
 class Translation {
  public:
   Translation(const std::string& pattern, const std::string& where)
@@ -37,7 +37,7 @@ class Translation {
         continue;
       }
       if (letter == '[') {
-        // Inside brackets Oniguruma has sets of sets and &&, which PCRE2 has not.
+        // Inside brackets Oniguruma has nested sets and &&, which PCRE2 lacks.
         if (in_set_) fail("has [ inside brackets");
         in_set_ = true;
       } else if (letter == ']') {
@@ -120,7 +120,7 @@ SplitPattern::SplitPattern(const std::string& pattern, const std::string& where)
   if (!compiled_->code) {
     throw BadRequest(where + ": " + message_of(error) + " in the pattern " + pattern);
   }
-  // Without a compiler for this processor the interpreter matches, only slower.
+  // Without a compiler for this processor the interpreter matches, which is slower.
   (void)pcre2_jit_compile(compiled_->code.get(), PCRE2_JIT_COMPLETE);
   compiled_->match.reset(pcre2_match_data_create_from_pattern(compiled_->code.get(), nullptr));
   check(compiled_->match != nullptr, "there is room for a match");

@@ -1,4 +1,4 @@
-// The pattern that cuts text into words before bytes are merged.
+// Regular expressions that cut text into words before bytes are merged.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace sluice::engine {
 
-/// A regular expression in Oniguruma's syntax, matched by PCRE2 as Oniguruma would: \p{L}, \p{N}
-/// and \s mean what they mean there (unicode_tables.hpp).
+/// A regular expression in Oniguruma's syntax, translated to PCRE2 so that \p{L}, \p{N} and \s
+/// match what they match in Oniguruma (unicode_tables.hpp).
 class SplitPattern {
  public:
-  /// Throws BadRequest `WHERE: ...` for what is no pattern or uses what this translation does not
-  /// know: other \p{...}, \S, \P and other letters behind a backslash inside brackets.
+  /// Compiles `pattern`. Throws BadRequest `WHERE: ...` if it is no valid pattern or uses what the
+  /// translation does not support: other \p{...}, and \S, \P and other escapes inside brackets.
   SplitPattern(const std::string& pattern, const std::string& where);
   ~SplitPattern();
   SplitPattern(SplitPattern&&) noexcept;
@@ -28,7 +28,8 @@ class SplitPattern {
   std::unique_ptr<Compiled> compiled_;
 };
 
-/// The same pattern in PCRE2's syntax; throws as the constructor does.
+/// Translates a pattern from Oniguruma's to PCRE2's syntax; throws as the constructor of
+/// SplitPattern does.
 [[nodiscard]] std::string to_pcre2(const std::string& pattern, const std::string& where);
 
 }  // namespace sluice::engine

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kTellEvery = std::int64_t{1} << 20;
 
-/// The added tokens that are looked for before the text is normalised, or after.
+/// The added tokens that are searched for before (or after) the text is normalised.
 std::vector<AddedToken> looked_for(const TokenizerParts& parts, bool normalized) {
   std::vector<AddedToken> tokens;
   for (const AddedToken& token : parts.added) {
@@ -23,7 +23,8 @@ std::vector<AddedToken> looked_for(const TokenizerParts& parts, bool normalized)
   return tokens;
 }
 
-/// Tokens of the normalised text are themselves in its form, when they are decoded too.
+/// Normalises the texts of tokens that are found in normalised text, so that decoding gives that
+/// form, too.
 TokenizerParts with_composed_tokens(TokenizerParts parts) {
   for (AddedToken& token : parts.added) {
     if (token.normalized && parts.composes) token.content = normal_form_c(token.content);

@@ -1,5 +1,5 @@
-// The tokenizer of a model: text to ids and back, as the Hugging Face tokenizers library does with
-// the same tokenizer.json.
+// A model's tokenizer: converts text to ids and back as the Hugging Face tokenizers library does
+// with the same tokenizer.json.
 #pragma once
 
 #include <filesystem>
@@ -17,50 +17,50 @@
 
 namespace sluice::engine {
 
-/// What a tokenizer.json says, read and checked: byte-level BPE as GPT-2, Llama 3, Qwen2 and Qwen3
-/// have it.
+/// Checked contents of a tokenizer.json: byte-level BPE as in GPT-2, Llama 3, Qwen2 and Qwen3.
 struct TokenizerParts {
-  bool composes = false;               ///< Normalises to NFC.
-  std::vector<SplitPattern> patterns;  ///< Each cuts the pieces of the one before it.
-  bool prefix_space = false;           ///< A piece of text without one gets a space in front.
+  bool composes = false;  ///< Whether text is normalised to NFC.
+  /// Patterns applied in order, each to the pieces left by the one before.
+  std::vector<SplitPattern> patterns;
+  /// Whether a piece of text that does not begin with a space gets one in front.
+  bool prefix_space = false;
   std::unique_ptr<BytePairs> pairs;
   std::vector<AddedToken> added;
-  std::vector<TokenId> before, after;  ///< Special tokens around a text.
+  std::vector<TokenId> before, after;  ///< Special tokens added before and after a text.
 };
 
-/// Reads a tokenizer.json's text. Throws BadRequest `WHERE: FIELD: ...` naming the field and the
-/// kind that is not supported (other models, normalisers, pre-tokenizers, post-processors,
-/// decoders).
+/// Parses a tokenizer.json. Throws BadRequest `WHERE: FIELD: ...` naming the field and the
+/// unsupported kind (of model, normaliser, pre-tokenizer, post-processor or decoder).
 [[nodiscard]] TokenizerParts read_tokenizer(const std::string& json, const std::string& where);
 
-/// Bytes of text that are cut, of all; may be empty.
+/// Called with the number of bytes of text cut so far and of all; may be empty.
 using TextProgress = std::function<void(std::int64_t done, std::int64_t all)>;
 
-/// One thread at a time.
+/// Encodes and decodes text. Only one thread may use a tokenizer at a time.
 class Tokenizer {
  public:
   enum class SpecialTokens { none, around };
 
   explicit Tokenizer(TokenizerParts parts);
-  /// Reads a tokenizer.json; throws BadRequest.
+  /// Reads a tokenizer.json file. Throws BadRequest.
   [[nodiscard]] static Tokenizer from_file(const std::filesystem::path& file);
 
-  /// `text` must be UTF-8: throws BadRequest naming the first byte that is not. Added tokens in it
-  /// become their ids; `around` puts the model's own before and behind (<|begin_of_text|>). Tells
-  /// `progress` every MiB.
+  /// The ids of `text`, which must be UTF-8; throws BadRequest naming the first invalid byte. Added
+  /// tokens in the text become their ids; SpecialTokens::around adds the model's own before and
+  /// after (<|begin_of_text|>). Calls `progress` every MiB.
   [[nodiscard]] std::vector<TokenId> encode(std::string_view text, SpecialTokens special,
                                             const TextProgress& progress = nullptr);
-  /// Bytes that are no UTF-8 become U+FFFD; ids without a token are left out.
+  /// Whether decoding keeps special tokens or leaves them out.
   enum class Special { kept, skipped };
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, Special special) const;
 
-  /// Bytes of the text that one token stands for; none where there is no such token.
+  /// Bytes of text that one token stands for; empty if there is no such token.
   [[nodiscard]] std::string bytes_of(TokenId id) const;
-  /// Text is normalised to NFC before it is cut, so that tokens may stand for other bytes than its
-  /// own.
+  /// Whether text is normalised to NFC before it is cut, so that tokens may stand for other bytes
+  /// than the text's own.
   [[nodiscard]] bool composes() const { return parts_.composes; }
 
-  /// Id of a token, added or not.
+  /// Id of a token, whether added or of the vocabulary.
   [[nodiscard]] std::optional<TokenId> find(const std::string& token) const;
 
  private:
@@ -75,9 +75,9 @@ class Tokenizer {
   TokenizerParts parts_;
   AddedTokenFinder in_text_, in_normalized_;
   std::unordered_map<TokenId, Token> tokens_;
-  /// Of the text that is being cut: bytes of its normal form so far.
+  /// Bytes of the current text that are done, counted in its normal form.
   std::int64_t done_ = 0;
-  std::function<void()> tell_;  ///< Empty where nobody wants to know.
+  std::function<void()> tell_;  ///< Progress callback of the current text; may be empty.
 };
 
 }  // namespace sluice::engine

@@ -1,4 +1,4 @@
-// tokenizer.json: what of it is understood, and one clear line for everything else.
+// Reader of tokenizer.json, with a clear one-line refusal of everything that is not supported.
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files/strict_json.hpp"
@@ -11,7 +11,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int kLevels = 32;
-/// How ByteLevel cuts where it is asked to (tokenizers, pre_tokenizers/byte_level.rs; GPT-2's own).
+/// Pattern by which ByteLevel cuts if asked to (tokenizers, pre_tokenizers/byte_level.rs; GPT-2's
+/// own).
 constexpr const char* kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -68,7 +69,7 @@ class TokenizerReader {
     return value.get<TokenId>();
   }
 
-  /// A step, or those of a Sequence; none where the field is null.
+  /// The given step, or those of a Sequence; none if the field is null.
   std::vector<json> steps(const char* field, const char* inner) const {
     if (!root_.contains(field) || root_.at(field).is_null()) return {};
     const json& step = root_.at(field);
@@ -183,7 +184,8 @@ class TokenizerReader {
     }
   }
 
-  /// ByteLevel moves offsets alone; a template says which tokens stand around a text.
+  /// Reads a post-processor: ByteLevel changes only offsets; a template says which tokens are added
+  /// around a text.
   void read_post(const json& step, TokenizerParts& parts) const {
     const std::string field = "post_processor";
     const std::string type = kind(step, field);

@@ -22,7 +22,8 @@ constexpr CodePointRange kNumbers[] = {{0x10d40, 0x10d49}, {0x116d0, 0x116e3}, {
                                        {0x1ccf0, 0x1ccf9}, {0x1d2c0, 0x1d2d3}, {0x1e4f0, 0x1e4f9},
                                        {0x1e5f1, 0x1e5fa}};
 
-/// U+11930 composes with U+11935 since Unicode 13.
+/// Marks that Unicode 9 did not know; U+11930 is among them because it composes with U+11935 since
+/// Unicode 13.
 constexpr CodePointRange kMarks[] = {
     {0x7fd, 0x7fd},     {0x898, 0x89f},     {0x8ca, 0x8d3},     {0x9fe, 0x9fe},
     {0xc3c, 0xc3c},     {0xd3b, 0xd3c},     {0xeba, 0xeba},     {0x1715, 0x1715},

@@ -1,9 +1,10 @@
-// Where the Unicode tables of the Hugging Face tokenizers library differ from those of PCRE2 and
-// utf8proc.
+// Differences between the Unicode tables of the Hugging Face tokenizers library and those of PCRE2
+// and utf8proc.
 //
 // tokenizers 0.23 matches patterns with Oniguruma, whose tables are Unicode 16's, and normalises
-// with tables of Unicode 9; Debian's PCRE2 10.42 has Unicode 14, its utf8proc 2.8 Unicode 15.
-// Found by asking each library about every code point; tests/cli/test_tokenizer.py asks again.
+// with tables of Unicode 9; Debian's PCRE2 10.42 has Unicode 14, its utf8proc 2.8 Unicode 15. The
+// differences were found by asking each library about every code point; tests/cli/test_tokenizer.py
+// repeats that.
 #pragma once
 
 #include <span>
@@ -14,12 +15,15 @@ struct CodePointRange {
   char32_t first, last;
 };
 
-/// Letters (general category L) and numbers (N) that came after Unicode 14.
+/// Letters (general category L) that were added after Unicode 14. `newer_numbers` has the numbers
+/// (N).
 [[nodiscard]] std::span<const CodePointRange> newer_letters();
 [[nodiscard]] std::span<const CodePointRange> newer_numbers();
-/// Marks that Unicode 9 did not know: to tokenizers they neither move nor compose.
+/// Whether a code point is a mark that Unicode 9 did not know; tokenizers neither reorder nor
+/// compose such marks.
 [[nodiscard]] bool is_newer_mark(char32_t value);
-/// Unicode's White_Space, which is what Oniguruma's \s is; PCRE2 adds U+180E.
+/// Code points with Unicode's property White_Space, which Oniguruma's \s matches; PCRE2 adds
+/// U+180E.
 [[nodiscard]] std::span<const CodePointRange> white_space();
 [[nodiscard]] bool is_white_space(char32_t value);
 

@@ -1,4 +1,4 @@
-// Where a run stopped being numbers.
+// Finds the layer in which a run diverged.
 #pragma once
 
 #include "engine/datasets/data.hpp"
@@ -6,9 +6,10 @@
 
 namespace sluice::engine {
 
-/// `error` with the layer named: the first in forward whose output is not finite, found by running
-/// the step's forward again, where the loss is not; else the first in backward whose gradient is
-/// not, by the norms of all. `error` itself where the session's weights are not those of the step.
+/// `error` with the layer added. If the loss is not finite, it is the first layer in forward order
+/// whose output is not finite, found by running the step's forward pass again; otherwise the first
+/// in backward order whose gradient is not finite, by the gradients' norms. Returns `error`
+/// unchanged if the session's weights are no longer those of the failed step.
 [[nodiscard]] Diverged located(const Diverged& error, Session& session, const planner::Job& job,
                                WindowedText& text);
 

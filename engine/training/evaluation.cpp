@@ -15,7 +15,7 @@ using planner::TaskKind;
 
 namespace {
 
-/// Everything that some task of `goals` waits for within the step, lane order included.
+/// All tasks that some task of `goals` waits for within the step, lane order included.
 std::vector<bool> ancestors(const Program& program, const std::vector<std::uint32_t>& goals) {
   std::vector<std::optional<std::uint32_t>> before_on_lane(program.size());
   for (std::size_t lane = 0; lane < planner::kLaneKinds; ++lane) {

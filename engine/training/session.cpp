@@ -61,8 +61,8 @@ void Session::continue_after(std::int64_t step) {
 }
 
 bool Session::keeps_weights_on_failure() const {
-  // With clipping every update waits for the norm, which the CPU adds up; a queue is handed nothing
-  // that follows a task which failed.
+  // With clipping every update waits for the norm, which the CPU computes; nothing that follows a
+  // failed task is enqueued.
   return clips_;
 }
 

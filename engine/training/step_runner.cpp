@@ -19,14 +19,15 @@ std::span<const double> doubles_of(const BoundAccess& access) {
           static_cast<std::size_t>(access.bytes.count()) / sizeof(double)};
 }
 
-/// Micro-batches or units in order, in double.
+/// Sum, in double, over micro-batches or units in order.
 double sum_of(const BoundAccess& access) {
   double sum = 0;
   for (const double each : doubles_of(access)) sum += each;
   return sum;
 }
 
-/// Backward comes to the last unit first, and what is not finite there spreads to those before it.
+/// Index of the last unit whose gradient is not finite: backward reaches it first, and its values
+/// spread to earlier units.
 std::optional<std::size_t> last_not_finite(std::span<const double> norms) {
   for (std::size_t unit = norms.size(); unit-- > 0;) {
     if (!std::isfinite(norms[unit])) return unit;
@@ -67,8 +68,8 @@ void StepRunner::run(std::uint32_t index, std::int64_t step) {
     case TaskKind::data:
       return gather(task, step);
     case TaskKind::launch:
-      // Addresses are the same every step, so a group is bound once, by the program; what remains
-      // to a launcher is its turn in the order.
+      // Addresses are the same in every step, so a group is bound once, by the program; a launcher
+      // only keeps its place in the order.
       return;
     case TaskKind::grads:
       return reduce(task, step);
@@ -97,7 +98,7 @@ void StepRunner::gather(const BoundTask& task, std::int64_t step) {
   StepResult& result = expected(step);
   const auto masked = std::ranges::count_if(targets, [](std::int32_t each) { return each < 0; });
   result.padding = std::ranges::count(targets, kPaddingTarget);
-  // A step without a target has no gradient, whatever it is divided by.
+  // A step without targets has no gradient, whatever it is divided by.
   result.targets = std::max<std::int64_t>(1, std::ssize(targets) - masked);
   // Without clipping an update may run before `grads`; with it, `grads` completes the constants.
   update_of(step) = adamw_step(job_.optimizer, learning_rate_(of_run), of_run,

@@ -1,5 +1,5 @@
-// What the tasks of a step do: copies, compute and updates go to the device; the few that belong to
-// no device (data, launch, grads) are done here.
+// Runs the tasks of a step: copies, compute and updates on the device; the tasks that belong to no
+// device (data, launch, grads) itself.
 #pragma once
 
 #include <array>
@@ -19,27 +19,28 @@
 
 namespace sluice::engine {
 
-/// What a step came to, as its `grads` task found it.
+/// Results of a step, computed by its `grads` task.
 struct StepResult {
   double loss = 0;  ///< Mean cross-entropy of the step's targets.
-  /// What the balancing of experts adds to it, mean over micro-batches; none where none is said.
+  /// Load-balancing loss of the experts, averaged over micro-batches; none for models without it.
   std::optional<double> balance_loss{};
   double grad_norm = 0;  ///< Global 2-norm of the unclipped gradient.
   double lr = 0;
-  std::int64_t targets = 0;                     ///< Tokens that the loss is the mean of.
-  std::int64_t padding = 0;                     ///< Positions without text.
+  std::int64_t targets = 0;                     ///< Number of tokens that the loss is the mean of.
+  std::int64_t padding = 0;                     ///< Number of positions without text.
   std::chrono::steady_clock::time_point end{};  ///< When `grads` ended.
 };
 
-/// Loss or gradient of a step stopped being numbers.
+/// Error of a step whose loss or gradient is not finite.
 class Diverged : public BadRequest {
  public:
-  /// `gradient_unit`: the last unit, and so the first in the order of backward, whose gradient is
-  /// not finite.
+  /// `gradient_unit`: the unit whose gradient is not finite; if there are several, the last, which
+  /// is the first in backward order.
   Diverged(std::int64_t step, bool loss, std::optional<std::size_t> gradient_unit,
            const std::string& where);
   [[nodiscard]] std::int64_t step() const { return step_; }
-  [[nodiscard]] bool loss() const { return loss_; }  ///< Not finite already in forward.
+  /// Whether the loss, and not only the gradient, is not finite.
+  [[nodiscard]] bool loss() const { return loss_; }
   [[nodiscard]] std::optional<std::size_t> gradient_unit() const { return gradient_unit_; }
 
  private:
@@ -50,25 +51,25 @@ class Diverged : public BadRequest {
 
 class StepRunner : public TaskRunner {
  public:
-  /// lr of a step, counted from 1. Must not allocate.
+  /// Learning rate of a step, counted from 1. Must not allocate.
   using LearningRate = std::function<double(std::int64_t step)>;
 
-  /// All references must outlive the runner. `constants`, if any, is where the device looks for the
-  /// optimizer's constants of a step. `disk`: null where no state lives there.
+  /// All references must outlive the runner. `constants`, if not empty, is where the device reads
+  /// the optimizer's constants of a step. `disk` is null if no state lies on the disk.
   StepRunner(const Program& program, Device& device, const planner::Job& job, TokenSource& tokens,
              LearningRate learning_rate, std::span<AdamWStep> constants = {},
              DiskStore* disk = nullptr);
 
   void enter_lane(planner::LaneKind lane) override { device_.enter_lane(lane); }
-  /// Throws Diverged where loss or gradient stop being numbers.
+  /// Runs a task. Throws Diverged if loss or gradient are not finite.
   void run(std::uint32_t task, std::int64_t step) override;
 
-  /// The program's step 1 is the run's step `before` + 1: it reads the sequences, takes the
-  /// learning rate and makes the update of that one. Before the first run.
+  /// Makes the program's step 1 the run's step `before` + 1, with that step's sequences, learning
+  /// rate and update. Call it before the first run.
   void start_after(std::int64_t before) { before_ = before; }
-  /// Makes room for the results of steps first..last, counted by the program. Between runs.
+  /// Makes room for the results of steps first..last, counted by the program. Call it between runs.
   void expect(std::int64_t first, std::int64_t last);
-  /// Of an expected step whose `grads` has ended.
+  /// Result of a step announced by `expect` whose `grads` has ended.
   [[nodiscard]] const StepResult& result(std::int64_t step) const {
     return results_[static_cast<std::size_t>(step - first_)];
   }
@@ -79,13 +80,14 @@ class StepRunner : public TaskRunner {
   StepResult& expected(std::int64_t step) {
     return results_[static_cast<std::size_t>(step - first_)];
   }
-  /// What the device's gradients, of sum / tokens of the step, lack to those of sum / targets.
+  /// Factor from the device's gradients, which are of sum / tokens of the step, to those of sum /
+  /// targets.
   [[nodiscard]] double gradient_scale(const StepResult& result) const {
     return static_cast<double>(job_.tokens()) / static_cast<double>(result.targets);
   }
 
-  /// Steps whose update constants are kept: an update may run while later steps have begun, but
-  /// every step's forward waits for the updates of the step before it.
+  /// Optimizer constants of a step, in a ring: an update may run while later steps have begun, but
+  /// every step's forward pass waits for the updates of the step before it.
   AdamWStep& update_of(std::int64_t step) {
     return updates_[static_cast<std::size_t>(step) % updates_.size()];
   }

@@ -70,7 +70,7 @@ class Training {
  private:
   struct Stopped {};
 
-  /// None where a signal came in between.
+  /// Evaluates; none if a signal came in between.
   std::optional<double> evaluate() {
     const std::int64_t windows = std::min(options_.evaluation_windows, text_.validation_windows());
     const auto read = [this](std::int64_t first, std::span<std::int32_t> inputs,
@@ -89,7 +89,8 @@ class Training {
     return loss;
   }
 
-  /// The line of the chunk's last step waits: an evaluation may have more to say of it.
+  /// Runs a chunk of steps. The line of its last step is kept back, because an evaluation may add
+  /// to it.
   void run_chunk(std::int64_t last) {
     first_ = session_.steps_done() + 1;
     before_ = SteadyClock::now();
@@ -114,7 +115,7 @@ class Training {
     before_ = done.end;
     result_.step_times.push_back(time);
     // The first step of a chunk has no step before it to overlap with, and the second one's time
-    // includes what the first left over.
+    // includes work left over from the first.
     result_.undisturbed.push_back(step > first_ + 1);
     result_.loss = done.loss;
     result_.balance_loss = done.balance_loss;
@@ -153,7 +154,7 @@ class Training {
     try {
       metrics_.flush();
     } catch (const EnvironmentError&) {
-      // The line that follows, or the end of the run, says so.
+      // The line that follows, or the end of the run, reports it.
     }
     reports_.save(session_.steps_done(), loss);
   }
@@ -166,7 +167,7 @@ class Training {
   const std::atomic<bool>& interrupted_;
   const TrainingReports& reports_;
   TrainingResult result_;
-  std::int64_t first_ = 1;  ///< Step of the chunk.
+  std::int64_t first_ = 1;  ///< First step of the chunk.
   SteadyClock::time_point before_;
   std::optional<StepMetrics> last_line_;
 };

@@ -1,4 +1,4 @@
-// A training run: steps in chunks between evaluations and saves, a metrics line a step.
+// A training run: steps in chunks between evaluations and saves, with one line of metrics per step.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace sluice::engine {
 
-/// Highest use of memory: arenas as touched by the run's tasks, process as the system reports it.
+/// Peak memory use: arenas as the run's tasks touch them, process memory as the system reports it.
 struct MemoryPeaks {
   Bytes device{0};
   Bytes host{0};
@@ -22,14 +22,15 @@ struct MemoryPeaks {
   Bytes locked{0};
 };
 
-/// After which steps training stops for something else. A stop changes no bits.
+/// Steps after which training pauses for an evaluation or a save. Pauses change no bits.
 struct TrainingStops {
-  std::int64_t steps = 0;           ///< Of the run.
-  std::int64_t evaluate_every = 0;  ///< 0: at the end alone.
-  std::int64_t save_every = 0;      ///< 0: never; the end is the caller's.
-  bool evaluate_saves = false;      ///< Each save's loss is wanted.
+  std::int64_t steps = 0;           ///< Number of steps of the run.
+  std::int64_t evaluate_every = 0;  ///< Steps from one evaluation to the next; 0: only at the end.
+  /// Steps from one save to the next; 0: never. The caller saves at the end.
+  std::int64_t save_every = 0;
+  bool evaluate_saves = false;  ///< Whether each save needs the validation loss.
 
-  /// The first stop after `step`; `steps` is the last.
+  /// The first pause after `step`; the last is `steps`.
   [[nodiscard]] std::int64_t next(std::int64_t step) const;
   [[nodiscard]] bool evaluates_at(std::int64_t step) const;
   [[nodiscard]] bool saves_at(std::int64_t step) const;
@@ -37,51 +38,58 @@ struct TrainingStops {
 
 struct TrainingOptions {
   TrainingStops stops;
-  std::int64_t evaluation_windows = 0;  ///< At most; fewer where the validation text is shorter.
+  /// Largest number of windows to evaluate; fewer if the validation text is shorter.
+  std::int64_t evaluation_windows = 0;
   Seconds predicted_step{0};
 };
 
 struct TrainingResult {
-  std::int64_t steps = 0;                                   ///< Of the run that are done.
-  double loss = 0;                                          ///< Of the last step.
-  std::optional<double> balance_loss{};                     ///< Likewise, where there is one.
-  std::vector<std::pair<std::int64_t, double>> validation;  ///< After which step, loss.
+  /// Number of the run's steps that are done.
+  std::int64_t steps = 0;
+  double loss = 0;  ///< Loss of the last step.
+  /// Load-balancing loss of the last step; none for models without it.
+  std::optional<double> balance_loss{};
+  std::vector<std::pair<std::int64_t, double>> validation;  ///< Step and loss of each evaluation.
   std::vector<Seconds> step_times;
-  std::vector<bool> undisturbed;  ///< Of each step: neither the first nor the second of its chunk.
-  /// Of the steps that this run made: positions with text, without, and those the loss is of.
+  /// Whether each step is neither the first nor the second of its chunk.
+  std::vector<bool> undisturbed;
+  /// Numbers of positions in the steps of this program: with text, without text, and those that the
+  /// loss is the mean of.
   std::int64_t useful_tokens = 0, padding_tokens = 0, target_tokens = 0;
   MemoryPeaks peaks;
   bool interrupted = false;
-  /// Why steps stopped before the last: the disk does not take the state. What is in `Session` is
-  /// whole, and stands after `steps`.
+  /// Why training stopped early: the disk refused a part of the state. The session's state is
+  /// complete nevertheless, as after `steps` steps.
   std::optional<std::string> disk_failure{};
 
-  /// Median time of the undisturbed steps, of all where there are none; none without steps.
+  /// Median time of the undisturbed steps, or of all steps if none is undisturbed; none without
+  /// steps.
   [[nodiscard]] std::optional<Seconds> median_step() const;
-  /// After the last step, where it was evaluated.
+  /// Validation loss after the last step, if it was evaluated.
   [[nodiscard]] std::optional<double> final_validation() const;
 };
 
-/// What a run tells while it runs, on the calling thread. What they throw stops the run. All may be
+/// Callbacks during a run, on the calling thread. An exception from one stops the run. All may be
 /// empty.
 struct TrainingReports {
-  /// The first step is about to begin: from here on there will be something to save.
+  /// Called when the first step is about to begin; from then on there is something to save.
   std::function<void()> begins;
   /// Fills in what only the caller measures (busy, moved bytes, MFU, sensors).
   std::function<void(StepMetrics&)> measure;
-  /// Of each step, once it has ended.
+  /// Called for each step once it has ended.
   std::function<void(const StepMetrics&)> step;
   std::function<void(std::int64_t step, double loss)> validation;
-  /// Of each step, once its line is written: with val_loss where there is one.
+  /// Called for each step once its line is written; includes val_loss if the step was evaluated.
   std::function<void(const StepMetrics&)> logged;
-  /// No step runs: the state may be read. After the metrics of all steps so far are on the disk.
+  /// Called to save the state while no step runs, after the metrics of all steps so far are on the
+  /// disk.
   std::function<void(std::int64_t step, std::optional<double> val_loss)> save;
 };
 
-/// Trains `session` on `text` (which must be its token source) from where it stands. Stops at a
-/// step boundary once `interrupted` is set or the disk fails, and in the middle of an evaluation.
-/// Throws what tasks throw (Diverged with the layer, where it can be told), and EnvironmentError
-/// where metrics cannot be written.
+/// Trains `session` on `text` (which must be its token source) from its current step. Stops at a
+/// step boundary or within an evaluation once `interrupted` is set, and at a step boundary if the
+/// disk fails. Throws what tasks throw (Diverged with the layer, if it can be found), and
+/// EnvironmentError if metrics cannot be written.
 [[nodiscard]] TrainingResult train(Session& session, const planner::Job& job, WindowedText& text,
                                    const TrainingOptions& options, MetricsFile& metrics,
                                    const std::atomic<bool>& interrupted,

@@ -49,7 +49,7 @@ struct Study {
   const planner::RunPlanning& planning;
   const planner::PredictedStep& step;
   engine::WindowedText& text;
-  std::int64_t windows;  ///< Of a validation.
+  std::int64_t windows;  ///< Number of windows in a validation.
 };
 
 std::unique_ptr<engine::Session> make_session(const Study& study) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 
 namespace sluice::planner {
 

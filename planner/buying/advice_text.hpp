@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 
 namespace sluice::planner {
 

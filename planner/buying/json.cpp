@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 #include "planner/requests/run_needs_json.hpp"
 #include "sim/json_object.hpp"
 

@@ -3,7 +3,8 @@
 
 #include <vector>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
+#include "planner/runs/run_config.hpp"
 
 namespace sluice::planner {
 

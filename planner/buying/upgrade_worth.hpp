@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 #include "planner/catalogue/composed_machine.hpp"
 
 namespace sluice::planner {

@@ -19,12 +19,12 @@ namespace {
 std::vector<CatalogueModel> read_models() {
   std::vector<CatalogueModel> models;
   for (const CatalogueFile& file : catalogue_models_files()) {
-    const sim::Json parsed = sim::parse_json(file.text, "catalogue model " + file.name);
+    const sim::JsonDocument parsed = sim::parse_json(file.text, "catalogue model " + file.name);
     const sim::JsonObject json(parsed, "catalogue model " + file.name);
     models.push_back({.name = json.text("name"),
                       .hf_id = json.text("hf_id"),
                       .source = json.text("source"),
-                      .config = json.value("config").dump(2)});
+                      .config = sim::json_tree(json.value("config")).dump(2)});
   }
   std::ranges::sort(models, {}, &CatalogueModel::name);
   return models;

@@ -1,7 +1,6 @@
 #include "planner/catalogue/composed_machine.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "planner/catalogue/catalogue_files.hpp"
 #include "sim/error.hpp"
@@ -14,7 +13,7 @@ std::vector<Build> read_builds() {
   std::vector<Build> all;
   for (const CatalogueFile& file : catalogue_parts_files()) {
     if (file.name != "builds") continue;
-    const sim::Json parsed = sim::parse_json(file.text, "catalogue builds");
+    const sim::JsonDocument parsed = sim::parse_json(file.text, "catalogue builds");
     for (const auto& json : sim::JsonObject(parsed, "catalogue builds").objects("builds")) {
       all.push_back({.name = json.text("name"),
                      .parts = {.gpu = json.text("gpu"),

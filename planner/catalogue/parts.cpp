@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "planner/catalogue/catalogue_files.hpp"
@@ -16,7 +15,7 @@ namespace {
 
 constexpr double kGiga = 1e9, kTera = 1e12;
 
-sim::Json part_file(const std::string& name) {
+sim::JsonDocument part_file(const std::string& name) {
   for (const CatalogueFile& file : catalogue_parts_files()) {
     if (file.name == name) return sim::parse_json(file.text, "catalogue parts " + name);
   }
@@ -97,7 +96,7 @@ const Part& find_part(const std::vector<Part>& parts, const std::string& name,
 }
 
 std::map<std::string, std::vector<std::int64_t>> read_speeds() {
-  const sim::Json file = part_file("cpus");
+  const sim::JsonDocument file = part_file("cpus");
   const sim::JsonObject json(file, "catalogue parts cpus");
   const sim::JsonObject speeds = json.object("speeds");
   std::map<std::string, std::vector<std::int64_t>> all;
@@ -140,7 +139,7 @@ std::string to_text(const SsdSet& set) { return std::to_string(set.count) + "x "
 
 const std::vector<GpuPart>& gpu_parts() {
   static const std::vector<GpuPart> parts = [] {
-    const sim::Json file = part_file("gpus");
+    const sim::JsonDocument file = part_file("gpus");
     const sim::JsonObject json(file, "catalogue parts gpus");
     std::vector<GpuPart> all;
     for (const auto& gpu : json.objects("gpus")) all.push_back(read_gpu(gpu, json.object("rules")));
@@ -151,7 +150,7 @@ const std::vector<GpuPart>& gpu_parts() {
 
 const std::vector<CpuPart>& cpu_parts() {
   static const std::vector<CpuPart> parts = [] {
-    const sim::Json file = part_file("cpus");
+    const sim::JsonDocument file = part_file("cpus");
     std::vector<CpuPart> all;
     for (const auto& cpu : sim::JsonObject(file, "catalogue parts cpus").objects("cpus")) {
       all.push_back(read_cpu(cpu));
@@ -163,7 +162,7 @@ const std::vector<CpuPart>& cpu_parts() {
 
 const std::vector<SsdPart>& ssd_parts() {
   static const std::vector<SsdPart> parts = [] {
-    const sim::Json file = part_file("ssds");
+    const sim::JsonDocument file = part_file("ssds");
     std::vector<SsdPart> all;
     for (const auto& ssd : sim::JsonObject(file, "catalogue parts ssds").objects("ssds")) {
       all.push_back(read_ssd(ssd));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "planner/catalogue/catalogue_files.hpp"
 #include "sim/json_object.hpp"
@@ -14,7 +13,7 @@ std::vector<ValidatedCase> read_cases() {
   std::vector<ValidatedCase> all;
   for (const CatalogueFile& file : catalogue_parts_files()) {
     if (file.name != "cases") continue;
-    const sim::Json parsed = sim::parse_json(file.text, "catalogue cases");
+    const sim::JsonDocument parsed = sim::parse_json(file.text, "catalogue cases");
     const sim::JsonObject json(parsed, "catalogue cases");
     for (const auto& row : json.objects("cases")) {
       all.push_back({.name = row.text("name"),

@@ -47,7 +47,7 @@ CalibrationSample to_sample(const JsonObject& json) {
 
 void read_line(const std::string& line, const std::string& where, const std::string& profile_hash,
                Calibration& calibration) {
-  const Json parsed = sim::parse_json(line, where);
+  const sim::JsonDocument parsed = sim::parse_json(line, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kCalibrationSchema) {
     json.fail("schema", std::string("must be \"") + kCalibrationSchema + "\"");

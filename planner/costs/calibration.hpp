@@ -12,6 +12,9 @@
 
 namespace sluice::planner {
 
+/// The `source` of samples that with_siblings adds; the cost model calls them fitted, not measured.
+inline constexpr const char* kSiblingSource = "sibling";
+
 /// Measurements of the tasks of one cost key: their mean, deviation and number.
 struct CalibrationSample {
   std::string profile_hash;

@@ -8,7 +8,6 @@
 #include "planner/costs/lane_boost.hpp"
 #include "planner/costs/lane_interference.hpp"
 #include "planner/costs/profile_rates.hpp"
-#include "planner/costs/sibling_costs.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 

@@ -7,9 +7,6 @@
 
 namespace sluice::planner {
 
-/// The `source` of samples that with_siblings adds; the cost model calls them fitted, not measured.
-inline constexpr const char* kSiblingSource = "sibling";
-
 /// `calibration` with samples for passes of `job` that have none: the profile's time, times the
 /// ratio of measured to profiled time of passes of any model and length (ratio_field.hpp). Passes
 /// over blocks and the loss inform each other; a pass over the embedding or a norm is informed by

@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "planner/kernels/kernel_model.hpp"
+#include "planner/kernels/kernel_shape.hpp"
 
 namespace sluice::planner {
 

@@ -78,14 +78,14 @@ KernelFamily read_family(const JsonObject& json) {
                   .log_high = check.number("log_high")};
   const KernelShape any{{1, 1, 1, 1, 1, 1}};
   const std::size_t features = correction_features(family, any, 1).size();
-  const Json& trees = json.value("correction");
-  if (!trees.is_array()) json.fail("correction", "must be a list of trees");
-  for (const Json& tree : trees) {
-    if (!tree.is_array()) json.fail("correction", "must be a list of trees");
+  const sim::JsonValue trees = json.value("correction");
+  if (!trees.is_list()) json.fail("correction", "must be a list of trees");
+  for (const sim::JsonValue tree : trees) {
+    if (!tree.is_list()) json.fail("correction", "must be a list of trees");
     std::vector<double> numbers;
-    for (const Json& value : tree) {
+    for (const sim::JsonValue value : tree) {
       if (!value.is_number()) json.fail("correction", "a tree must be a list of numbers");
-      numbers.push_back(value.get<double>());
+      numbers.push_back(value.number());
     }
     KernelCorrection::Tree read;
     std::size_t at = 0;
@@ -130,7 +130,7 @@ std::string to_json_text(const KernelModel& model) {
 }
 
 KernelModel kernels_from_json(const std::string& text, const std::string& where) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kKernelsSchema) {
     json.fail("schema", "must be \"" + std::string(kKernelsSchema) + "\", not \"" +

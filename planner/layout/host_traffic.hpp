@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "planner/graph/step_graph.hpp"
-#include "planner/layout/host_window.hpp"
+#include "planner/layout/window_part.hpp"
 
 namespace sluice::planner {
 

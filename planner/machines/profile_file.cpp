@@ -121,7 +121,7 @@ void read_lists(const JsonObject& json, MachineProfile& profile) {
     profile.gemm.push_back({size, to_fact(point.object("rate_flop_per_s"))});
   }
   for (const JsonObject& json_point :
-       json.has("attention") ? json.objects("attention") : std::vector<JsonObject>{}) {
+       json.has("attention") ? json.objects("attention") : sim::JsonObjects()) {
     profile.attention.push_back(attention_point(json_point, profile.attention));
   }
   for (const JsonObject& point : json.objects("update")) {
@@ -194,7 +194,7 @@ std::string to_json_text(const MachineProfile& profile) {
 }
 
 MachineProfile profile_from_json(const std::string& text, const std::string& where) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kProfileSchema) {
     json.fail("schema", "must be \"" + std::string(kProfileSchema) + "\", not \"" +

@@ -156,8 +156,11 @@ void read_experts(const JsonObject& config, ModelShape& shape) {
   if (config.find_integer("decoder_sparse_step").value_or(1) != 1) {
     config.fail("decoder_sparse_step", "only 1 is supported: experts in every block");
   }
-  if (config.has("mlp_only_layers") && !config.json().at("mlp_only_layers").empty()) {
-    config.fail("mlp_only_layers", "only an empty list is supported: experts in every block");
+  if (config.has("mlp_only_layers")) {
+    const sim::JsonValue layers = config.value("mlp_only_layers");
+    if (layers.size() > 0 || !(layers.is_list() || layers.is_object())) {
+      config.fail("mlp_only_layers", "only an empty list is supported: experts in every block");
+    }
   }
   shape.experts = experts;
   shape.intermediate = experts.active * experts.intermediate;
@@ -215,7 +218,7 @@ const char* to_string(Family family) {
 }
 
 ModelShape shape_from_config(const std::string& json_text, const std::string& where) {
-  const sim::Json json = sim::parse_json(json_text, where);
+  const sim::JsonDocument json = sim::parse_json(json_text, where);
   const JsonObject config(json, where);
   ModelShape shape;
   shape.name = config.find_text("_name_or_path").value_or("");

@@ -79,9 +79,4 @@ Bytes weights_on_disk(const std::vector<DiskPiece>& pieces) {
   return pieces.empty() ? Bytes(0) : pieces.back().weights_offset + pieces.back().weights_bytes;
 }
 
-bool uses_disk(const Plan& plan) {
-  return std::any_of(plan.units.begin(), plan.units.end(),
-                     [](const UnitPlan& unit) { return unit.state == Tier::disk; });
-}
-
 }  // namespace sluice::planner

@@ -6,18 +6,11 @@
 #include <vector>
 
 #include "planner/models/job.hpp"
+#include "planner/plans/disk_block.hpp"
 #include "planner/plans/plan.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::planner {
-
-/// Block size of disk transfers and checksums; every piece begins at a block's start.
-inline constexpr Bytes kDiskBlock{256ll << 10};
-/// Alignment of addresses and sizes of direct (unbuffered) transfers.
-inline constexpr Bytes kDiskAlign{4096};
-
-/// Name of the host buffers for disk transfers in the memory tables.
-inline constexpr const char* kDiskBuffers = "disk buffers";
 
 /// Elements [first, first + count) of a unit as they lie on disk: low halves (none for fp32
 /// compute, whose weights hold both halves), then m, then v. Each plane begins at a multiple of
@@ -66,8 +59,5 @@ struct DiskPiece {
 
 /// Bytes per parameter of a unit's state on disk.
 [[nodiscard]] Bytes disk_element(const Job& job);
-
-/// Whether any unit's state lives on the disk. Only then may gradients wait or weights live there.
-[[nodiscard]] bool uses_disk(const Plan& plan);
 
 }  // namespace sluice::planner

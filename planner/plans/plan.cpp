@@ -1,7 +1,9 @@
 #include "planner/plans/plan.hpp"
 
+#include <algorithm>
+
 #include "planner/files/hash.hpp"
-#include "planner/plans/disk_state.hpp"
+#include "planner/plans/disk_block.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::planner {
@@ -245,6 +247,11 @@ bool is_valid(const Plan& plan, const Job& job) {
     return false;
   }
   return true;
+}
+
+bool uses_disk(const Plan& plan) {
+  return std::any_of(plan.units.begin(), plan.units.end(),
+                     [](const UnitPlan& unit) { return unit.state == Tier::disk; });
 }
 
 }  // namespace sluice::planner

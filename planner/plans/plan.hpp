@@ -123,6 +123,9 @@ struct Plan {
 /// Throws BadRequest naming the first thing that this version predicts and does not execute.
 void require_executable(const Plan& plan);
 
+/// Whether any unit's state lives on the disk. Only then may gradients wait or weights live there.
+[[nodiscard]] bool uses_disk(const Plan& plan);
+
 /// A plan in which every unit has the choices of `unit`.
 [[nodiscard]] Plan uniform_plan(const Job& job, const UnitPlan& unit, std::int64_t rounds);
 

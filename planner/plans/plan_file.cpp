@@ -3,8 +3,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "planner/files/whole_file.hpp"
 #include "planner/files/choice.hpp"
+#include "planner/files/whole_file.hpp"
 #include "planner/plans/disk_state.hpp"
 #include "planner/plans/plan_choices.hpp"
 #include "sim/error.hpp"
@@ -150,7 +150,7 @@ std::string to_json_text(const PlanFile& file) {
 }
 
 PlanFile plan_file_from_json(const std::string& text, const std::string& where) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kPlanSchema) {
     json.fail("schema", std::string("must be \"") + kPlanSchema + "\", not \"" +

@@ -56,7 +56,7 @@ constexpr std::array kMoot = {
     Moot{"per_device_eval_batch_size", kPlanned},
     Moot{"dataloader_num_workers", kNoLoader},
     Moot{"preprocessing_num_workers", kNoLoader},
-    Moot{"overwrite_cache", "tokens are kept by the hashes of text and tokenizer"},
+    Moot{"overwrite_cache", "tokens are cached by the hashes of text and tokenizer"},
     Moot{"overwrite_output_dir", "a folder that holds a run is never written over"},
     Moot{"logging_steps", "every step is logged"},
     Moot{"logging_dir", "TensorBoard's files are in the run folder"},
@@ -65,12 +65,12 @@ constexpr std::array kMoot = {
     Moot{"val_size", "the last twentieth of the text is validation"},
     Moot{"metric_for_best_model", "the best checkpoint is that of the lowest validation loss"},
     Moot{"greater_is_better", "the best checkpoint is that of the lowest validation loss"},
-    Moot{"do_train", "the verb says it"},
-    Moot{"do_eval", "a run evaluates"},
+    Moot{"do_train", "`sluice train` implies it"},
+    Moot{"do_eval", "every run evaluates"},
     Moot{"trust_remote_code", "no code of a model's folder is run"},
     Moot{"include_num_input_tokens_seen", "every line of metrics.jsonl has its tokens"},
-    Moot{"tf32", "products are bf16 or fp32, as compute says"},
-    Moot{"data_seed", "seed is of weights and data order"},
+    Moot{"tf32", "compute chooses between bf16 and fp32"},
+    Moot{"data_seed", "seed sets weights and data order"},
 };
 
 /// A key that is refused unless it is switched off.
@@ -224,7 +224,7 @@ bool set_foreign_key(RunConfig& config, const std::string& key, const std::strin
   } else if (const Rule* rule = find_key(kRules, key)) {
     rule->set(config, value, key);
   } else if (const Moot* moot = find_key(kMoot, key)) {
-    config.notes.push_back(key + " changes nothing: " + moot->note);
+    config.notes.push_back(key + " is ignored: " + moot->note);
   } else if (const Refused* refused = find_key(kRefused, key)) {
     if (!is_off(value)) throw BadRequest(key + ": is not done here: " + refused->fix);
   } else {

@@ -59,10 +59,10 @@ CellPrediction prediction_from(const JsonObject& json) {
           .plan_hash = json.text("plan_hash"),
           .job_hash = json.text("job_hash"),
           .cost_model_hash = json.text("cost_model_hash"),
-          .json = json.json().dump()};
+          .json = sim::json_tree(json.json()).dump()};
 }
 
-CellResult result_of(const Json& json, const std::string& where) {
+CellResult result_of(const sim::JsonDocument& json, const std::string& where) {
   const JsonObject cell(json, where);
   if (cell.text("schema") != kCellSchema) {
     throw BadRequest(where + ": schema: is not " + kCellSchema);
@@ -109,8 +109,10 @@ std::string CellResult::outcome() const {
 }
 
 CellPrediction to_cell_prediction(const planner::Prediction& prediction) {
-  const Json json = planner::prediction_json(prediction);
-  return prediction_from(JsonObject(json, "prediction"));
+  const std::string where = "prediction";
+  const sim::JsonDocument json =
+      sim::parse_json(planner::prediction_json(prediction).dump(), where);
+  return prediction_from(JsonObject(json, where));
 }
 
 std::vector<CellProfile> profiles_of(const std::vector<std::optional<CellResult>>& cells) {

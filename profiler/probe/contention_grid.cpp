@@ -65,7 +65,7 @@ std::string to_json_text(const ContentionGrid& grid) {
 }
 
 ContentionGrid contention_grid_from_json(const std::string& text, const std::string& where) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kSchema) {
     json.fail("schema", "must be \"" + std::string(kSchema) + "\"");

@@ -16,7 +16,7 @@
 namespace sluice::profiler {
 namespace {
 
-using engine::Way;
+using engine::Direction;
 
 constexpr int kSlices = 6;
 constexpr int kLastingSlices = 60;
@@ -30,7 +30,7 @@ unsigned best_depth(const ScratchFile& file, Seconds budget) {
   std::array<double, kDepths.size()> together{};
   for (std::size_t i = 0; i < kDepths.size(); ++i) {
     for (const Samples& each :
-         rates_at_once(file, {Way::read, Way::write}, kDepths[i], budget, 2)) {
+         rates_at_once(file, {Direction::read, Direction::write}, kDepths[i], budget, 2)) {
       together[i] += median(each);
     }
   }
@@ -65,7 +65,7 @@ void require_room(const std::filesystem::path& folder, Bytes size, Bytes availab
 void measure_lasting(const ScratchFile& file, unsigned depth, Seconds lasting,
                      const std::string& how, DiskRates& found) {
   std::vector<Samples> each =
-      rates_at_once(file, {Way::read, Way::write}, depth, lasting, kLastingSlices);
+      rates_at_once(file, {Direction::read, Direction::write}, depth, lasting, kLastingSlices);
   Samples sums(each[0].size());
   for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = each[0][i] + each[1][i];
   const LastingRate together = lasting_rate(sums);
@@ -152,22 +152,23 @@ DiskRates measure_disk(const DiskBenchOptions& options) {
                                 .deviation = 0,
                                 .count = static_cast<std::int64_t>(kDepths.size()),
                                 .source = planner::Source::measured,
-                                .note = "blocks of 256 KiB, each way, through io_uring"};
+                                .note = "blocks of 256 KiB, each direction, through io_uring"};
     how += "io_uring, " + std::to_string(depth) + " blocks of 256 KiB in flight, sustained";
   } else {
     how += "4 threads, blocks of 256 KiB, sustained";
   }
-  const auto alone = [&](Way way) {
+  const auto alone = [&](Direction direction) {
     file.flush();
-    return measured_fact(rates_at_once(file, {way}, depth, options.budget, kSlices).front(), how);
+    return measured_fact(rates_at_once(file, {direction}, depth, options.budget, kSlices).front(),
+                         how);
   };
   const bool lasting = options.drive.lasting > Seconds(0);
   if (lasting) measure_lasting(file, depth, options.drive.lasting, how, found);
-  found.write = alone(Way::write);
-  found.read = alone(Way::read);
+  found.write = alone(Direction::write);
+  found.read = alone(Direction::read);
   if (!lasting) {
     const std::vector<Samples> beside =
-        rates_at_once(file, {Way::read, Way::write}, depth, options.budget, kSlices);
+        rates_at_once(file, {Direction::read, Direction::write}, depth, options.budget, kSlices);
     found.read_beside = measured_fact(beside[0], how + ", while writing");
     found.write_beside = measured_fact(beside[1], how + ", while reading");
   }

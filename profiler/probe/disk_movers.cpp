@@ -22,7 +22,7 @@ namespace sluice::profiler {
 namespace {
 
 using engine::BlockQueue;
-using engine::Way;
+using engine::Direction;
 
 /// Bytes moved by one call of a queue: long compared with what is in flight.
 constexpr std::int64_t kPiece = std::int64_t{64} << 20;
@@ -34,16 +34,16 @@ constexpr Seconds kLook{1e-3};
 /// as those of a run do.
 class Mover : private engine::BlockWork {
  public:
-  Mover(const ScratchFile& file, Way way, unsigned depth) : memory_(Bytes(kPiece)) {
+  Mover(const ScratchFile& file, Direction direction, unsigned depth) : memory_(Bytes(kPiece)) {
     const auto words = memory_.as<std::uint64_t>();
     for (std::size_t i = 0; i < words.size(); ++i) words[i] = mixed(i);
     const std::array registered = {memory_.as<std::byte>()};
     queue_ = engine::open_block_queue(engine::DiskIo::best, file.descriptor(), registered, depth);
-    thread_ = std::thread([this, &file, way] {
+    thread_ = std::thread([this, &file, direction] {
       try {
         while (!stop_.load()) {
-          queue_->move(way,
-                       {.offset = file.next_offset(way),
+          queue_->move(direction,
+                       {.offset = file.next_offset(direction),
                         .memory = memory_.as<std::byte>().data(),
                         .bytes = kPiece,
                         .block = planner::kDiskBlock.count()},
@@ -117,8 +117,8 @@ ScratchFile::~ScratchFile() {
 
 Bytes ScratchFile::size() const { return Bytes(pieces_ * kPiece); }
 
-std::int64_t ScratchFile::next_offset(Way way) const {
-  const std::int64_t piece = way == Way::read ? pieces_ / 2 + read_++ : written_++;
+std::int64_t ScratchFile::next_offset(Direction direction) const {
+  const std::int64_t piece = direction == Direction::read ? pieces_ / 2 + read_++ : written_++;
   return piece % pieces_ * kPiece;
 }
 
@@ -136,7 +136,7 @@ void ScratchFile::fill() {
   for (std::uint64_t& word : memory.as<std::uint64_t>()) word = mixed(counter++);
   try {
     for (std::int64_t piece = 0; piece < pieces_; ++piece) {
-      engine::move_whole(Way::write, descriptor_, piece * kPiece, memory.as<std::byte>());
+      engine::move_whole(Direction::write, descriptor_, piece * kPiece, memory.as<std::byte>());
     }
   } catch (const EnvironmentError& error) {
     fail(error.what());
@@ -144,10 +144,11 @@ void ScratchFile::fill() {
   flush();
 }
 
-std::vector<Samples> rates_at_once(const ScratchFile& file, const Ways& ways, unsigned depth,
-                                   Seconds budget, int slices) {
+std::vector<Samples> rates_at_once(const ScratchFile& file, const Directions& directions,
+                                   unsigned depth, Seconds budget, int slices) {
   std::vector<std::unique_ptr<Mover>> movers;
-  for (const Way way : ways) movers.push_back(std::make_unique<Mover>(file, way, depth));
+  for (const Direction direction : directions)
+    movers.push_back(std::make_unique<Mover>(file, direction, depth));
   std::vector<Samples> all(movers.size());
   std::vector<std::int64_t> before(movers.size(), 0);
   Seconds last = read(Timer::wall);

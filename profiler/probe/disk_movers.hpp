@@ -29,7 +29,7 @@ class ScratchFile {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   /// Offset of the next piece to read or to write. Pieces follow each other through all parts of a
   /// probe, since a cache may hold what was just moved; readers begin half a file away.
-  [[nodiscard]] std::int64_t next_offset(engine::Way way) const;
+  [[nodiscard]] std::int64_t next_offset(engine::Direction direction) const;
   /// Waits until the drive holds what was written, so that it does not slow the next part.
   void flush() const;
   [[noreturn]] void fail(const std::string& what) const;
@@ -44,11 +44,12 @@ class ScratchFile {
   mutable std::atomic<std::int64_t> read_{0}, written_{0};  ///< Pieces moved by all lanes so far.
 };
 
-using Ways = std::vector<engine::Way>;
+using Directions = std::vector<engine::Direction>;
 
-/// Samples of the bytes/s of all `ways` at once, with a lane each, over slices of the budget, the
-/// first left out. `depth` is the number of blocks in flight in each direction.
-[[nodiscard]] std::vector<Samples> rates_at_once(const ScratchFile& file, const Ways& ways,
-                                                 unsigned depth, Seconds budget, int slices);
+/// Samples of the bytes/s of all `directions` at once, with a lane each, over slices of the budget,
+/// the first left out. `depth` is the number of blocks in flight in each direction.
+[[nodiscard]] std::vector<Samples> rates_at_once(const ScratchFile& file,
+                                                 const Directions& directions, unsigned depth,
+                                                 Seconds budget, int slices);
 
 }  // namespace sluice::profiler

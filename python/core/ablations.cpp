@@ -26,7 +26,8 @@ namespace py = pybind11;
 
 namespace {
 
-/// An experiment whose cells are predicted one at a time. Changed models lie in `models`.
+/// An experiment whose cells are predicted one at a time. Changed models are stored in the folder
+/// `models`.
 class Ablation {
  public:
   Ablation(const std::string& yaml, const std::string& where,
@@ -73,7 +74,7 @@ class Ablation {
 
  private:
   profiler::Experiment experiment_;
-  std::int64_t effort_ = 0;  ///< Of each cell's search.
+  std::int64_t effort_ = 0;  ///< Search effort for each cell.
   std::vector<profiler::Cell> cells_;
 };
 

@@ -1,4 +1,4 @@
-// Long calls from Python: other Python threads run meanwhile, and Ctrl-C ends them.
+// Long calls from Python, during which other Python threads run and Ctrl-C works.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -13,12 +13,12 @@
 
 namespace sluice::python {
 
-/// How often a long call looks for signals.
+/// Time between two checks for signals during a long call.
 inline constexpr std::chrono::milliseconds kSignalCheck{20};
 
-/// Calls `work(stop)` on a thread of its own with the interpreter's lock released. A signal whose
-/// handler raises (Ctrl-C) asks `work` to stop, waits until it did, and raises what the handler
-/// did.
+/// Calls `work(stop)` on another thread with the interpreter's lock released. If a signal handler
+/// raises (Ctrl-C), it asks `work` to stop, waits until it has stopped, and raises the handler's
+/// exception.
 template <class Work>
 auto interruptible(const Work& work) {
   std::stop_source stop;

@@ -33,10 +33,10 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// What predict and plan return: the program's JSON, and the step where there is one.
+/// Result of predict and plan: the program's JSON, and the step if there is one.
 struct StepOutcome {
   std::string json;
-  std::shared_ptr<const planner::PredictedStep> step;  ///< Null where no plan fits.
+  std::shared_ptr<const planner::PredictedStep> step;  ///< Null if no plan fits.
   std::vector<std::string> notes;
   bool fits = false;
 };

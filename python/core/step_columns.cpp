@@ -13,8 +13,9 @@ namespace py = pybind11;
 
 namespace {
 
-/// One number of each item as a NumPy array, made in Python: pybind11's arrays know the inside of
-/// one major version of NumPy's, and an older pybind11 under NumPy 2 fills them wrongly.
+/// One number of each item as a NumPy array. It is made in Python, because pybind11's arrays depend
+/// on the internals of one major version of NumPy, and an older pybind11 fills arrays of NumPy 2
+/// wrongly.
 template <class Number, class Item, class Read>
 py::object numbers(std::span<const Item> items, const Read& read) {
   std::vector<Number> column;
@@ -28,7 +29,7 @@ py::object numbers(std::span<const Item> items, const Read& read) {
   return numpy.attr("frombuffer")(py::bytearray(bytes, column.size() * sizeof(Number)), type);
 }
 
-/// One text of each as a list.
+/// One text of each item as a list.
 template <class Item, class Read>
 py::list texts(std::span<const Item> items, const Read& read) {
   py::list column(items.size());

@@ -51,7 +51,7 @@ class AblationResult:
         self._columns = columns or factors
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row a cell: a column for each factor (``factor.NAME`` where its name is another column's), then as in ``cells.csv`` ``status``, ``reason``, ``tier``, ``short_bytes``, ``step_s``, ``step_s_low``,
+        """One row per cell: a column for each factor (``factor.NAME`` where its name is another column's), then as in ``cells.csv`` ``status``, ``reason``, ``tier``, ``short_bytes``, ``step_s``, ``step_s_low``,
         ``step_s_high`` (seconds), ``tokens_per_s``, ``model_tflops``, ``mfu``, ``bound_s``, ``bound_by``,
         ``hbm_peak_bytes``, ``host_peak_bytes``, ``plan`` and ``optimality_gap``. Needs pandas."""
         rows = []

@@ -20,7 +20,7 @@ class Advice(Record):
         verdict: sentences, the conclusion first.
         rows: machines, fitting ones first, fastest first: ``machine``, ``fits``, ``step_s`` (seconds),
             ``tokens_per_s``, ``days`` (for the tokens), ``price`` and ``cost`` (US dollars), ``limit``, ``evidence``.
-        upgrades: of the base machine: ``what``, ``setting``, ``step_s``, ``speedup``, ``days_saved``, ``price``.
+        upgrades: changes to the base machine: ``what``, ``setting``, ``step_s``, ``speedup``, ``days_saved``, ``price``.
         elasticity: d ln(step) / d ln(resource) of the base machine, by resource.
     """
 

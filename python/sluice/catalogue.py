@@ -29,7 +29,7 @@ class Record:
         return sorted({*super().__dir__(), *self._fields})
 
     def __repr__(self) -> str:
-        """Its plain values; lists and objects in it by their size."""
+        """Text with the plain values of the object; lists and objects in it are shown by their size."""
         parts = [
             f"{name}={value!r}" if not isinstance(value, (dict, list)) else f"{name}: {len(value)}"
             for name, value in self._fields.items()
@@ -84,7 +84,7 @@ class Machine(Record):
 
     @property
     def is_catalogued(self) -> bool:
-        """Nothing of it was changed: its name, or the file it came from, says what it is."""
+        """Whether the machine is unchanged, so that its name, or the file it came from, identifies it."""
         return self._catalogue_name is not None
 
     @property

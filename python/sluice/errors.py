@@ -36,7 +36,7 @@ class DoesNotFit(SluiceError):
         remedies: up to three smallest changes after which it fits, as dicts: ``what``, ``setting`` (as the
             command line takes it), ``changes_bits`` (the job becomes another one) and ``step_s`` (seconds a
             step then, predicted).
-        memory: what the leanest plan, or the given one, takes: ``peak_bytes``, ``capacity_bytes`` and ``parts``
+        memory: what the plan of least memory, or the given one, takes: ``peak_bytes``, ``capacity_bytes`` and ``parts``
             by tier.
         prediction: the :class:`Prediction` of the given plan or policy; None after a search.
     """

@@ -1,4 +1,4 @@
-"""Lists of records, as pandas frames where pandas is installed."""
+"""Lists of objects that become pandas frames if pandas is installed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def frame(rows: Iterable[dict[str, Any]] | dict[str, Any]) -> pandas.DataFrame:
 
 
 class Rows(list[T]):
-    """A list of records, each with ``to_dict()``."""
+    """A list of objects, each with ``to_dict()``."""
 
     def to_frame(self) -> pandas.DataFrame:
-        """One row a record; nested objects stay as they are."""
+        """A DataFrame with one row per object; nested objects stay as they are."""
         return frame([row.to_dict() for row in self])

@@ -10,7 +10,7 @@ from .trace import Trace
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of Okabe and Ito's palette, which readers with any colour vision tell apart.
+# Okabe and Ito's palette, whose colours readers with any colour vision can tell apart.
 COLOURS = {
     "forward": "#0072B2",
     "backward": "#56B4E9",
@@ -27,7 +27,7 @@ COLOURS = {
     "launch": "#999999",
 }
 _OTHER = "#555555"
-_VISIBLE = 0.002  # Of the width: kinds that show less are not in the legend.
+_VISIBLE = 0.002  # Share of the width below which a kind is left out of the legend.
 
 
 def _axes(ax: Axes | None, **size: Any) -> Axes:
@@ -89,7 +89,7 @@ def timeline(
 
 
 def waterfall(terms: Mapping[str, float], bound_s: float, step_s: float, ax: Axes | None = None) -> Axes:
-    """Draws what the step takes above its bound, term by term, in seconds."""
+    """Draws the terms by which the step exceeds its bound, in seconds."""
     shown = {name: value for name, value in terms.items() if abs(value) > 1e-4 * step_s}
     ax = _axes(ax, figsize=(7, 0.8 + 0.35 * (len(shown) + 2)), layout="constrained")
     labels, at = ["bound"], bound_s

@@ -1,4 +1,4 @@
-"""What a run's step takes, without the machine: predict, and the search behind it: plan."""
+"""Prediction of a run's step without the machine (predict), and the search for the best plan (plan)."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Waterfall(Record):
         return f"<sluice.Waterfall bound by {self.bound_by} {self.bound_s:.4g}{terms} = {self.step_s:.4g} s>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draws it. Needs Matplotlib."""
+        """Draws the waterfall. Needs Matplotlib."""
         from .plotting import waterfall
 
         return waterfall(self.terms_s, self.bound_s, self.step_s, ax)
@@ -153,12 +153,12 @@ class Prediction(Record):
 
     @property
     def plan(self) -> Plan:
-        """The plan that the step is of: words, choices, and the file that ``sluice train --plan`` takes."""
+        """The predicted plan: its description, its choices, and the file that ``sluice train --plan`` takes."""
         return Plan(self._fields["plan"], self._outcome.plan_file_json())
 
     @property
     def waterfall(self) -> Waterfall:
-        """What the step takes above its bound, and why."""
+        """The terms by which the step exceeds its bound."""
         return Waterfall(self._outcome.waterfall())
 
     def trace(self) -> Trace:
@@ -275,7 +275,7 @@ def plan(
     set: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> PlanResult:
-    """Searches for the fastest plan that fits and says why it takes what it takes.
+    """Searches for the fastest plan that fits, and explains its step time.
 
     Args:
         effort: search so many times as long (1): a number of simulations, so that the same request gives the same

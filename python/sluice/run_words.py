@@ -30,12 +30,12 @@ _RATES = {"link", "limits.link"}
 
 
 def token_count(tokens: str | float | None) -> float | None:
-    """Of a number, or of text such as ``"10B"``."""
+    """A count of tokens from a number, or from text such as ``"10B"``."""
     return None if tokens is None else _core.parse_tokens(str(tokens))
 
 
 def path_text(name: str, path: str | os.PathLike[str] | None) -> str | None:
-    """Of argument `name`; BadRequest where it is no path."""
+    """Text of the path that argument `name` is; raises BadRequest if it is no path."""
     if path is None or isinstance(path, str):
         return path
     if isinstance(path, os.PathLike) and isinstance(where := os.fspath(path), str):
@@ -44,7 +44,7 @@ def path_text(name: str, path: str | os.PathLike[str] | None) -> str | None:
 
 
 def number(name: str, value: Any) -> float | None:
-    """Of argument `name`, which may be a number's text too; BadRequest where it is neither."""
+    """The number that argument `name` is, or states as text; raises BadRequest if it is neither."""
     try:
         return None if value is None else float(value)
     except (TypeError, ValueError):
@@ -52,7 +52,7 @@ def number(name: str, value: Any) -> float | None:
 
 
 def names(name: str, value: Any) -> list[str]:
-    """Of argument `name`: text separated by commas, or an iterable of such; BadRequest where it is neither."""
+    """The names in argument `name`: text separated by commas, or an iterable of such; raises BadRequest if it is neither."""
     if isinstance(value, (str, os.PathLike)):
         return str(os.fspath(value)).split(",")
     wanted = "names: text separated by commas, or a list"
@@ -65,12 +65,12 @@ def names(name: str, value: Any) -> list[str]:
 
 
 def joined_names(name: str, value: Any) -> str | None:
-    """As :func:`names`, in one text."""
+    """The names in argument `name`, as read by :func:`names`, joined by commas."""
     return None if value is None else ",".join(names(name, value))
 
 
 def flattened(name: str, settings: Any, prefix: str = "") -> dict[str, Any]:
-    """Settings by dotted path, those of maps within argument `name` too; BadRequest where it is no mapping."""
+    """Settings by dotted path, including those of nested mappings in argument `name`; raises BadRequest if it is no mapping."""
     if not isinstance(settings, Mapping):
         raise _refusal(name, settings, 'a mapping of paths to values, such as {"machine.h2d": "0.5x"}')
     flat: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def _refusal(name: str, value: Any, wanted: str) -> BadRequest:
 
 
 class RunWords:
-    """Words of one run. Changed machines lie in a temporary folder, which goes when this does."""
+    """Command-line words of one run. Changed machines are written to a temporary folder, which is removed with this object."""
 
     def __init__(self, run: Any, settings: Mapping[str, Any], sets: Mapping[str, Any] | None):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -106,7 +106,7 @@ class RunWords:
             self.words += ["--set", f"{path}={self._text(path, value)}"]
 
     def settings(self) -> list[tuple[str, str]]:
-        """Paths and values of what was given as `sets`."""
+        """Paths and values of the settings in `sets`."""
         settings = (word.partition("=") for word in self.words[1::2])
         return [(path, value) for path, _, value in settings]
 

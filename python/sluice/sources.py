@@ -1,4 +1,4 @@
-"""What is given as a file or as a mapping with its keys."""
+"""Arguments given as a file, or as a mapping with its keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .errors import BadRequest
 
 
 def text_of(source: Mapping[str, Any] | str | os.PathLike[str], what: str) -> tuple[str, str]:
-    """The text, and where it is from: a path, or `what` for a mapping. Raises BadRequest."""
+    """The text, and its origin for messages: a path, or `what` for a mapping. Raises BadRequest."""
     if isinstance(source, Mapping):
         return json.dumps(source), what
     if not isinstance(source, (str, os.PathLike)):

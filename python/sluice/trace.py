@@ -81,7 +81,7 @@ class Trace:
         return table
 
     def to_frame(self) -> pandas.DataFrame:
-        """A pandas DataFrame with one row a task and, behind the columns, ``duration_s``. Needs pandas."""
+        """A pandas DataFrame with one row per task and, after the columns, ``duration_s``. Needs pandas."""
         return frame({**self.columns, "duration_s": self.duration_s})
 
     def plot(self, ax: Axes | None = None, lanes: Iterable[str] | None = None, **options: Any) -> Axes:

@@ -27,7 +27,7 @@ inline DeviceMemory allocate(Bytes bytes) {
   return DeviceMemory(memory);
 }
 
-/// `count` elements: `pattern`, repeated.
+/// Device array of `count` elements that repeat `pattern`.
 template <class T>
 DeviceMemory repeated(const std::vector<T>& pattern, std::int64_t count) {
   const auto size = static_cast<std::int64_t>(sizeof(T));
@@ -42,7 +42,7 @@ DeviceMemory repeated(const std::vector<T>& pattern, std::int64_t count) {
   return memory;
 }
 
-/// A million standard normal values.
+/// A fixed pattern of a million standard normal values.
 inline std::vector<float> normal_values() {
   std::mt19937 random(1);
   std::normal_distribution<float> normal;
@@ -51,7 +51,7 @@ inline std::vector<float> normal_values() {
   return values;
 }
 
-/// `count` elements of bf16: a million standard normal values, repeated.
+/// Device array of `count` bf16 elements that repeat a million standard normal values.
 inline DeviceMemory random_bf16(std::int64_t count) {
   std::vector<std::uint16_t> pattern;
   pattern.reserve(std::size_t{1} << 20U);
@@ -61,12 +61,12 @@ inline DeviceMemory random_bf16(std::int64_t count) {
   return repeated(pattern, count);
 }
 
-/// Of one pass: on the device, and of the host to issue it.
+/// Times of one pass: on the device, and on the host to enqueue it.
 struct Times {
   Seconds device, host;
 };
 
-/// Mean over `repeats` runs after one that is not counted.
+/// Mean times over `repeats` runs, after one that is not counted.
 template <class Work>
 Times time_of(cudaStream_t stream, int repeats, const Work& work) {
   cudaEvent_t begin = nullptr;

@@ -9,7 +9,7 @@
 
 namespace sluice::engine::bench {
 
-/// Zeroed pages of memory, huge ones asked for; untouched until first used.
+/// Zeroed memory in huge pages where the system has them; not resident until it is used.
 class HugeMemory {
  public:
   explicit HugeMemory(std::int64_t bytes);  ///< Throws std::bad_alloc.
@@ -21,7 +21,7 @@ class HugeMemory {
  private:
   std::byte* mapping_;
   std::size_t mapped_;
-  std::byte* data_;  ///< At a huge page's start.
+  std::byte* data_;  ///< Address of the memory, at a huge page's start.
 };
 
 /// a[i] = b[i] + s c[i] with stores past the caches: 12 bytes an element, as STREAM counts. Arrays
@@ -29,12 +29,12 @@ class HugeMemory {
 void triad(std::span<float> a, const float* b, const float* c, float s, ThreadPool& pool,
            int threads);
 
-/// The sum of a; 4 bytes an element.
+/// Sum of the elements of a, which reads 4 bytes each.
 [[nodiscard]] float sum(std::span<const float> a, ThreadPool& pool, int threads);
 
 /// The processor's name.
 [[nodiscard]] std::string processor();
-/// How much of this process lies in huge pages, in words; "unknown" where the system does not say.
+/// Text about how much of this process lies in huge pages; "unknown" if the system does not say.
 [[nodiscard]] std::string huge_pages();
 
 }  // namespace sluice::engine::bench

@@ -21,8 +21,8 @@ using namespace sluice::planner;
 struct Case {
   const char* model;
   const char* machine;
-  const char* host = nullptr;  ///< Null: the machine's.
-  const char* hbm = nullptr;   ///< Likewise.
+  const char* host = nullptr;  ///< Host memory; null: the machine's.
+  const char* hbm = nullptr;   ///< Device memory; null: the machine's.
 };
 
 constexpr std::array kCases{
@@ -41,13 +41,13 @@ constexpr std::array kCases{
     // Little on the host, or none that would do.
     Case{"qwen2.5-14b", "h200"}, Case{"llama-3.1-70b", "rtx-4090"}, Case{"llama-3.1-405b", "h200"}};
 
-/// What ends a search: effort, or the clock.
+/// Limit of a search: an effort, or seconds by the clock.
 struct Budget {
   double amount = 1;
   bool seconds = false;
 };
 
-/// Of the seconds of `sluice plan --seconds`, what its search has.
+/// Share of the seconds of `sluice plan --seconds` that its search gets.
 constexpr double kSearchPart = 0.8;
 
 Budget budget_of(const std::string& text) {

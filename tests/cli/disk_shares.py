@@ -1,4 +1,4 @@
-"""What may lie on the disk in a small run, as flags of it, and the file where it does."""
+"""Flags of a small run that keep parts of its state on the disk, and the file that holds these parts."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ TIERS = {"none": RATES, "half": HALF, "all": ALL, "waiting": WAITING, "rounds": 
 
 
 def state_file(process):
-    """The file without a name that a training process keeps; none before it has one, and once it is gone."""
+    """The unlinked file that a training process holds open; none before it has one, and after it has ended."""
     with contextlib.suppress(FileNotFoundError):
         for entry in pathlib.Path(f"/proc/{process.pid}/fd").iterdir():
             with contextlib.suppress(FileNotFoundError):

@@ -24,7 +24,7 @@ except ImportError:  # Debian's python3-selenium, which scripts/install tests br
 
 @functools.cache
 def why_none():
-    """Why no browser can be driven here; None where one can."""
+    """Why no browser can be driven here; None if one can."""
     if webdriver is None:
         return "python3-selenium is not installed (scripts/install tests)"
     for program in ("chromium", "chromedriver"):
@@ -107,7 +107,7 @@ class Page:
             return all;""")
 
     def check(self):
-        """No error on the console, nothing asked of any network."""
+        """Asserts that there is no error on the console, and that no network was asked for anything."""
         errors = [line for line in self.driver.get_log("browser") if line["level"] in ("SEVERE", "WARNING")]
         assert not errors, errors
         asked = []

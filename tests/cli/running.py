@@ -13,7 +13,7 @@ import time
 from conftest import program
 
 PATIENCE = 300  # Seconds until a wait is given up: what ends at once elsewhere may take long on a busy machine.
-ATTEMPTS = 20  # At something that must be done to a run before its end, and may come too late.
+ATTEMPTS = 20  # Attempts at something that must be done to a run before its end, and may come too late.
 
 
 def start(words, folder, before=(), home=None, **options):
@@ -23,7 +23,7 @@ def start(words, folder, before=(), home=None, **options):
         [*before, program(), *map(str, words)], cwd=folder,
         env={**os.environ, "SLUICE_HOME": str(home or folder)}, **options,
     )  # fmt: skip
-    atexit.register(process.kill)  # Of a test that failed, nothing goes on.
+    atexit.register(process.kill)  # Nothing of a failed test goes on.
     return process
 
 
@@ -51,7 +51,7 @@ def wait_until(process, condition):
     """Whether `condition` became true before the process ended."""
     deadline = time.monotonic() + PATIENCE
     while True:
-        ended = process.poll() is not None  # Asked first: what it did last counts.
+        ended = process.poll() is not None  # Looked at first, so that what the process did last counts.
         if condition():
             return True
         if ended:
@@ -67,7 +67,7 @@ def steps_done(run):
 
 
 def _fields(path):
-    """Of a file of /proc/PID/status; none once the process or thread is gone."""
+    """Fields of a file like /proc/PID/status; none once the process or thread is gone."""
     try:
         return dict(line.split(":\t", 1) for line in path.read_text().splitlines())
     except (FileNotFoundError, ProcessLookupError):
@@ -111,7 +111,7 @@ def computed(process):
 
 @contextlib.contextmanager
 def held(process):
-    """Nothing of the process runs meanwhile. Of one that has ended, nothing does anyway."""
+    """Stops all threads of the process for the time of a `with` block; does nothing if it has ended."""
     process.send_signal(signal.SIGSTOP)
     wait_until(process, lambda: _status(process).get("State", "").startswith("T"))
     try:

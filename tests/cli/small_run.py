@@ -40,13 +40,13 @@ def small_flags(folder, model):
 
 
 def bits(folder):
-    """Of every step of a run: number, loss, gradient norm and learning rate, to the bit."""
+    """Number, loss, gradient norm and learning rate of every step of a run, to the bit."""
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return [(line["step"], line["loss_bits"], line["grad_norm_bits"], line["lr"]) for line in lines]
 
 
 def steps_in(run):
-    """Of the run folder's checkpoints."""
+    """Steps of the run folder's checkpoints."""
     return sorted(int(path.name.removeprefix("step-")) for path in (run / "checkpoints").glob("step-*"))
 
 

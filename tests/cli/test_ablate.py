@@ -64,7 +64,7 @@ def test_shares_of_the_cells_come_together(run_sluice, small, tmp_path):
     assert not (tmp_path / "parts" / "table.md").exists()
     run_sluice("ablate", small, "-o", tmp_path / "parts", "--cells", "2/2")
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
-    # The command that repeats it repeats all of it.
+    # The stated command repeats the whole experiment.
     assert shlex.split(json.loads((tmp_path / "parts" / "manifest.json").read_text())["command"]) == ["sluice", "ablate", str(small), "-o", str(tmp_path / "parts")]
 
 
@@ -106,7 +106,7 @@ def test_on_a_device_cells_are_predicted_run_and_resumed(run_sluice, tmp_path, v
     assert ledger == ["prediction"] * 4 + ["measurement"] * 4
     validate(json.loads((tmp_path / "out" / "manifest.json").read_text()), "ablation-manifest")
     plot = (tmp_path / "out" / "plot.svg").read_text()
-    assert plot.count("<circle") == plot.count('stroke="#d9534f"') == 4  # Each with its interval.
+    assert plot.count("<circle") == plot.count('stroke="#d9534f"') == 4  # Each prediction has its interval.
     samples = list(csv.DictReader((tmp_path / "out" / "samples.csv").open()))
     assert sorted({int(row["order"]) for row in samples}) == list(range(1, 9))
     # One cell's last repeat is lost: only that runs again.
@@ -173,7 +173,7 @@ def test_a_dry_run_says_what_the_run_would_take(run_sluice, small, tmp_path, val
     assert said["search_hours"] > 0 and said["disk_bytes"] > 0
     text = run_sluice("ablate", small, "--dry-run").out
     assert "4 cells, at most about" in text and "7.5 times as long" in text
-    quick = run_sluice("ablate", small, "--dry-run", "--effort", "0.02").out  # Its look is all of it.
+    quick = run_sluice("ablate", small, "--dry-run", "--effort", "0.02").out  # The first look is the whole search.
     assert "of results" in quick and "times as long" not in quick
     device = run_sluice("ablate", small, "--dry-run", "--on", "device", "--json").json()
     steps = 3 * (2 + 8 + 1)  # Repeats of a warm-up, measured steps, and the one in which the last ends.

@@ -17,7 +17,7 @@ def test_a_manifest_names_every_profile_and_a_command_that_a_shell_reads(run_slu
     cells = run_sluice("ablate", file, "-o", tmp_path / "out", "--json").json()["cells"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     rows = list(csv.DictReader((tmp_path / "out" / "cells.csv").open()))
-    assert manifest["machines"] == {"h200": rows[0]["profile_hash"]}  # The baseline's, not the last level's.
+    assert manifest["machines"] == {"h200": rows[0]["profile_hash"]}  # The baseline's value, not the last level's.
     assert [profile["cells"] for profile in manifest["profiles"]] == [[0, 1], [2, 3], [4, 5]] and len(cells) == 6
     assert {profile["profile_hash"] for profile in manifest["profiles"]} == {row["profile_hash"] for row in rows}
     assert shlex.split(manifest["command"]) == ["sluice", "ablate", str(file), "-o", str(tmp_path / "out"), "--json"]
@@ -41,7 +41,7 @@ def test_tables_and_plots_hold_any_name(run_sluice, small, tmp_path):
     table = [line for line in (tmp_path / "out" / "table.md").read_text().splitlines() if line.startswith("|")]
     assert {line.replace("\\|", "").count("|") for line in table} == {table[0].count("|")}
     assert "a \\| &lt;b> |" in table[2] and "hbm is short by" in table[2]
-    assert table[3].split(" | ")[6] == "1.000"  # Beside the first that fits.
+    assert table[3].split(" | ")[6] == "1.000"  # Relative to the first cell that fits.
     plot = (tmp_path / "out" / "plot.svg").read_text()
     drawn = re.findall(r">([^<>]*)</text>", plot)
     assert max(map(len, drawn)) <= 100 and any("\u2026" in text for text in drawn)

@@ -56,7 +56,7 @@ def test_what_is_no_experiment_is_refused_by_name(refuses, tmp_path, text, texts
     refuses(["ablate", file, "-o", tmp_path / "out"], *texts)
 
 
-# Another name for a key is the key; `model.` is of factors.
+# Another name for a key is the key; `model.` belongs to factors.
 @pytest.mark.parametrize("override, texts", [
     ("plan.weight_buffers=3", ["plan.weight_buffers", "no cell", "factor buffers set it in every one"]),
     ("learning_rate=1e-3", ["learning_rate", "factor rate"]),
@@ -86,7 +86,7 @@ def test_an_override_is_the_baseline_of_levels_that_leave_it_to_it(run_sluice, r
 
 
 def test_an_override_that_changes_nothing_here_says_so(run_sluice, small):
-    assert "flash_attn changes nothing: the plan chooses it" in run_sluice("ablate", small, "flash_attn=fa2", "--list").err
+    assert "flash_attn is ignored: the plan chooses it" in run_sluice("ablate", small, "flash_attn=fa2", "--list").err
 
 
 def test_gradient_accumulation_is_a_batch_size(run_sluice, small):
@@ -122,7 +122,7 @@ def test_an_experiment_without_a_run_leaves_no_folder(run_sluice, refuses, small
     run = run_sluice("ablate", small, "micro_batch=3", exit_code=2)
     assert "no cell is a run" in run.err and not (tmp_path / "ablations").exists()
     share = run_sluice("ablate", small, "micro_batch=3", "--cells", "1/4", "-o", tmp_path / "out")
-    assert "3 of 4 cells are still to be done" in share.out  # Of a share a row is a row: others may have runs.
+    assert "3 of 4 cells are still to be done" in share.out  # This share has no runs, but others may.
 
 
 @pytest.mark.parametrize("before", ["ours", "ours/out", "ours/out/cells", "ours/out/models"])

@@ -1,4 +1,4 @@
-"""Training on records: texts and conversations, their tokens and masks, packing, and what is refused."""
+"""Training on examples: texts and conversations, their tokens and masks, packing, and what is refused."""
 
 import json
 import re
@@ -108,7 +108,7 @@ def test_texts_end_with_the_end_of_text_and_are_streamed(run_sluice, tokenizer, 
 
 
 def places(tokenizer, count, seq_len):
-    """Of each conversation: places with text, and targets, in a sequence of that length."""
+    """Number of places with text, and of targets, that each conversation has in a sequence of that length."""
     out = []
     for chat in conversations(count):
         ids, learnt = tokens_and_labels(tokenizer, chat)

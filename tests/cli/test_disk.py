@@ -102,7 +102,7 @@ def test_a_host_that_is_too_small_is_told_of_the_disk_and_may_use_it(run_sluice,
     assert found["fits"]
     assert found["memory"]["host"]["peak_bytes"] <= 64 * 2**30
     assert found["memory"]["disk"]["peak_bytes"] > 0
-    assert found["step_s"] <= 1.05 * remedy["step_s"]  # Of a longer search.
+    assert found["step_s"] <= 1.05 * remedy["step_s"]  # This plan comes from a longer search.
     assert found["step_s"] >= found["bound_s"]
 
 

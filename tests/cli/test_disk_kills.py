@@ -36,7 +36,7 @@ def in_writing(run):
 
 
 def reached(run, state, chance):
-    """A condition of a process that goes on with `run`: that it is in `state`."""
+    """A condition that holds when a process that goes on with `run` is in `state`."""
     before, more, files = steps_done(run), chance.randint(1, 4), chance.randint(1, 4)
     left = in_writing(run)
     return {
@@ -47,7 +47,7 @@ def reached(run, state, chance):
 
 
 def kill(words, tmp_path, run, state, chance):
-    """Which state the run was in when it was killed; none where it had ended before."""
+    """Kills the run; returns the state that it was in, or none if it had ended before."""
     before, left = steps_done(run), in_writing(run)
     condition = reached(run, state, chance)
     process = start(["train", *words], tmp_path, stdout=subprocess.DEVNULL)
@@ -74,7 +74,7 @@ def test_a_run_killed_at_any_moment_has_the_bits_of_one_that_never_was(run_sluic
     seen = dict.fromkeys(wanted, 0)
 
     def go_on(share):
-        """Words of a run, of what is left of it or anew where that has done its steps."""
+        """Command line that continues what is left of a run, or begins a new one if its steps are done."""
         if run.exists() and STEPS in steps_in(run):
             assert bits(run) == bits(tmp_path / "whole")
             run.rename(tmp_path / f"ended-{len(list(tmp_path.glob('ended-*')))}")

@@ -1,4 +1,4 @@
-"""A run that stops being numbers names the step and the layer, and keeps its last checkpoint."""
+"""A run whose values stop being finite names the step and the layer, and keeps its last checkpoint."""
 
 import json
 import struct

@@ -38,7 +38,7 @@ def is_finished(process, err):
 
 
 def killed_at(words, tmp_path, moment):
-    """How the run stood when it was killed, or None where it had ended before."""
+    """Kills the run; returns how far it was, or None if it had ended before."""
     process = started(words, tmp_path)
     try:
         process.wait(timeout=moment)

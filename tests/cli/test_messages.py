@@ -40,7 +40,7 @@ def test_a_warning_is_one_line_whatever_a_folder_is_called(tmp_path):
     err, code = said(["export", "ru\nn\x1b[31m", "-o", "model"], tmp_path)
     warning, error = err.splitlines()
     assert code == 2 and error.startswith(b"sluice: error: ru n [31m/checkpoints holds no intact checkpoint")
-    assert warning.startswith(b"sluice: warning: a checkpoint is torn and left aside: ru n [31m/checkpoints/step-1/")
+    assert warning.startswith(b"sluice: warning: skipping a damaged checkpoint: ru n [31m/checkpoints/step-1/")
 
 
 @pytest.mark.parametrize("words", [[b"sim", b"\xff.json"], [b"predict", b"--model", b"m\xff"], [b"p\xc3"]])

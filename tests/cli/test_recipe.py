@@ -57,8 +57,8 @@ def test_a_llama_factory_file_trains(run_sluice, validate, flags, tmp_path):
     result = run.json()
     assert result["steps"] == 4 and result["run"] == "saves"
     assert run.err.splitlines() == [
-        "sluice: note: do_train changes nothing: the verb says it",
-        "sluice: note: logging_steps changes nothing: every step is logged",
+        "sluice: note: do_train is ignored: `sluice train` implies it",
+        "sluice: note: logging_steps is ignored: every step is logged",
     ]
     lines = metrics(tmp_path / "saves")
     assert [line["tokens"] for line in lines] == [2 * 3 * 32] * 4

@@ -101,7 +101,7 @@ def test_search_zoom_and_keys(open_page, trained):
     page.press("#search", "\ue007")  # Enter goes to the first.
     assert "update on " in page.texts("#task")[0] and page.texts("#hits")[0].startswith("1 of ")
     began = next(text for text in page.texts("#task span") if " from " in text).rsplit("from ", 1)[1]
-    assert began[0] not in "-\u2212"  # Of this step, not of the one before.
+    assert began[0] not in "-\u2212"  # The tip is about this step, not the one before.
     page.press("#search", "\ue00c")  # Escape clears.
     assert page.texts("#hits") == [""]
     page.press("#timeline-canvas", "+", "+")

@@ -152,7 +152,7 @@ def test_a_checkpoint_of_something_else_is_refused(run_sluice, refuses, flags, t
 
 
 def test_a_checkpoint_of_other_numerics_is_refused(run_sluice, refuses, flags, tmp_path):
-    """As another machine or library would have left it: everything intact but for the id."""
+    """A checkpoint as another machine or library would write it: everything is intact except for the id."""
     run_sluice("train", *flags, "steps=2", "out=run")
     path = tmp_path / "run/checkpoints/step-2/checkpoint.json"
     said = json.loads(path.read_text())

@@ -1,4 +1,4 @@
-"""Rows of the published table: the tool and the script that leaves what they rest on."""
+"""Rows of the published table: the tool that makes them and the script that writes its inputs."""
 
 import json
 import pathlib

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "engine/datasets/chat_template.hpp"
-#include "engine/datasets/record_format.hpp"
+#include "engine/datasets/example_format.hpp"
 #include "sim/error.hpp"
 
 int main(int argc, char** argv) {
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
       return given ? std::optional<std::string>(argv[at]) : std::nullopt;
     };
     const ChatTemplate chat = chat_template_of(argv[1], word(2), word(3));
-    const RecordFormat format = record_format(sluice::planner::DataFormat::messages);
+    const ExampleFormat format = example_format(sluice::planner::DataFormat::messages);
     for (std::string line; std::getline(std::cin, line);) {
       nlohmann::json out = nlohmann::json::object();
       try {

@@ -1,4 +1,4 @@
-// Plans that use the disk, and jobs whose units are of several pieces there.
+// Plans that use the disk, and jobs whose units have several pieces there.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,8 @@
 
 namespace sluice::engine::test {
 
-/// The state of units from `first` on is on the disk, and where `gradients` wait there or `weights`
-/// live there, too, those.
+/// A plan with the state of units from `first` on on the disk, and with their gradients and weights
+/// in the given tiers.
 inline planner::Plan disk_plan(const planner::Job& job, std::size_t first,
                                planner::Tier gradients = planner::Tier::host,
                                std::int64_t rounds = 2,
@@ -29,7 +29,7 @@ inline planner::Plan disk_plan(const planner::Job& job, std::size_t first,
   return plan;
 }
 
-/// A folder for the disk's file, reached by each of the ways to it.
+/// A folder for the disk file, tested with each kind of disk I/O.
 class OnDisk : public testing::TestWithParam<DiskIo> {
  protected:
   void SetUp() override {
@@ -41,7 +41,7 @@ class OnDisk : public testing::TestWithParam<DiskIo> {
   ScratchFolder folder_;
 };
 
-/// Units of several pieces.
+/// A job whose units have several pieces on the disk.
 inline planner::Job pieced_job() {
   planner::Job job = small_jobs()[2].job;
   job.model.layers = 2;
@@ -51,7 +51,7 @@ inline planner::Job pieced_job() {
   return job;
 }
 
-/// A session with what it needs to live.
+/// A session together with the objects it refers to.
 class DiskSession {
  public:
   DiskSession(const planner::Job& job, const planner::Plan& plan, const DiskPlace& place = {})
@@ -60,7 +60,7 @@ class DiskSession {
         plan_(plan),
         graph_(graph_of(job_, plan_)),
         session_(make_session(job_, graph_, plan_, tokens_, nullptr, place)) {}
-  DiskSession(const DiskSession&) = delete;  // The session refers to its neighbours.
+  DiskSession(const DiskSession&) = delete;  // The session refers to the other members.
   DiskSession& operator=(const DiskSession&) = delete;
 
   Session* operator->() const { return session_.get(); }
@@ -75,10 +75,10 @@ class DiskSession {
   std::unique_ptr<Session> session_;
 };
 
-/// Both ways to the disk, and how tests call them.
-inline auto disk_ways() { return testing::Values(DiskIo::best, DiskIo::threads); }
-inline std::string disk_way_name(const testing::TestParamInfo<DiskIo>& way) {
-  return way.param == DiskIo::best ? "ring" : "threads";
+/// Both kinds of disk I/O; disk_kind_name names them in test names.
+inline auto disk_kinds() { return testing::Values(DiskIo::best, DiskIo::threads); }
+inline std::string disk_kind_name(const testing::TestParamInfo<DiskIo>& kind) {
+  return kind.param == DiskIo::best ? "ring" : "threads";
 }
 
 }  // namespace sluice::engine::test

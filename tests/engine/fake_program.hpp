@@ -24,7 +24,7 @@ class EmptyDevice : public Device {
   void clear(std::byte*, std::size_t) override {}
 };
 
-/// A task of the step: predecessors in the same step and in the one before.
+/// A task of the step with its predecessors in the same step and in the one before.
 struct FakeTask {
   LaneKind lane;
   TaskKind kind = TaskKind::forward;

@@ -1,4 +1,4 @@
-// Memory between guard bytes: an overrun by one byte is seen.
+// Memory between guard bytes, which detects an overrun of one byte.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace sluice::engine::testing {
 
-/// Exactly `bytes` bytes at a 64-byte boundary with 256 guard bytes on both sides.
+/// Exactly `bytes` bytes at a 64-byte boundary, with 256 guard bytes on both sides.
 class GuardedBuffer {
  public:
   explicit GuardedBuffer(Bytes bytes)
@@ -21,7 +21,7 @@ class GuardedBuffer {
   }
   [[nodiscard]] std::byte* data() { return data_; }
   [[nodiscard]] Bytes bytes() const { return bytes_; }
-  /// Every fp32 and bf16 in the buffer becomes a NaN.
+  /// Makes every fp32 and bf16 value in the buffer a NaN.
   void poison() { std::memset(data_, 0xff, static_cast<std::size_t>(bytes_.count())); }
   [[nodiscard]] bool intact() const {
     for (const std::byte* p = memory_.data(); p < data_; ++p) {

@@ -1,4 +1,4 @@
-// A unit's initial weights in the layout that its arenas have.
+// A unit's initial weights in the layout of its arenas.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sluice::engine::testing {
 
-/// Planes of a unit, [padded] each; padding is zero.
+/// High and low halves of a unit, [padded] each; padding is zero.
 struct InitialUnit {
   InitialUnit(const planner::ModelShape& shape, std::size_t unit, std::uint64_t seed) {
     const planner::UnitTensors tensors = planner::unit_tensors(shape, unit);

@@ -33,8 +33,8 @@ Row project(const Row& x, const Projection& projection, const double* unit) {
   return y;
 }
 
-/// transformers' load_balancing_loss_func: experts * sum over experts of the routes to it and its
-/// mean probability, both over tokens and blocks.
+/// Sums for transformers' load_balancing_loss_func: experts * sum over experts of the routes to it
+/// and its mean probability, both over tokens and blocks.
 struct Balance {
   std::vector<double> routes, probability;
   double places = 0;
@@ -58,7 +58,7 @@ struct Block {
   const BlockSlots slots;
   const std::vector<double> frequencies;
 
-  /// Norm and rotation of every head of one token.
+  /// Applies norm and rotation to every head of one token.
   void rotate(Row& x, std::int64_t position, const Slot& norm, const double* unit) const {
     const auto dim = static_cast<std::size_t>(shape.head_dim);
     for (std::size_t start = 0; start < x.size(); start += dim) {
@@ -186,7 +186,7 @@ Losses losses_of(const TinyModel& model, const UnitDoubles& weights) {
   double sum = 0;
   double balances = 0;
   for (std::int64_t start = 0; start < model.job.tokens(); start += model.job.seq_len) {
-    Balance balance;  // Of a micro-batch, which has one sequence where the loss is asked for.
+    Balance balance;  // Sums over the micro-batch, which has one sequence if the loss is asked for.
     Rows x;
     for (std::int64_t i = 0; i < model.job.seq_len; ++i) {
       const std::int32_t token = model.tokens[static_cast<std::size_t>(start + i)];

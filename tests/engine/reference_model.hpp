@@ -1,5 +1,5 @@
-// The models' forward pass in double precision, written as the textbook has it: the reference that
-// finite differences turn into gradients.
+// Forward pass of the models in double precision, written as in the textbook; finite differences of
+// it give reference gradients.
 #pragma once
 
 #include <vector>
@@ -15,12 +15,12 @@ using UnitDoubles = std::vector<std::vector<double>>;
 /// Mean cross-entropy over all tokens of `model` with `weights` in place of its own.
 [[nodiscard]] double reference_loss(const TinyModel& model, const UnitDoubles& weights);
 
-/// The loss that balances experts, as added to it; 0 without a router_aux_loss_coef.
+/// Load-balancing loss that is added to the cross-entropy; 0 without a router_aux_loss_coef.
 [[nodiscard]] double reference_balance_loss(const TinyModel& model, const UnitDoubles& weights);
 
-/// d (loss, and with a router_aux_loss_coef the loss that balances experts) / d every weight by
-/// central differences: f(w + h) - f(w - h) over 2 h, h = 1e-4. Its truncation error is h^2 f''' /
-/// 6, about 1e-9 of the gradient's scale; rounding adds 1e-12.
+/// Gradient of the loss (including the load-balancing loss, if any) with respect to every weight,
+/// by central differences: (f(w + h) - f(w - h)) / 2 h with h = 1e-4. Its truncation error is h^2
+/// f''' / 6, about 1e-9 of the gradient's scale; rounding adds 1e-12.
 [[nodiscard]] UnitDoubles reference_gradients(const TinyModel& model);
 
 }  // namespace sluice::engine::testing

@@ -101,7 +101,7 @@ std::vector<NamedJob> small_jobs() {
   job = small_job();
   job.compute = ComputeType::bf16;
   job.model.mlp_bias = true;
-  job.mlp_chunk = 12;  // Of 32 tokens: 12, 12 and 8.
+  job.mlp_chunk = 12;  // 32 tokens make chunks of 12, 12 and 8.
   job.batch_size = 8;
   job.micro_batch = 2;
   jobs.push_back({"bf16, MLP in chunks, biases, clip", job});
@@ -141,8 +141,7 @@ Outcome run_plan(const planner::Job& job, const planner::Plan& plan, std::int64_
   });
   outcome.weights_sha256 = session->state().weights_sha256();
   outcome.state_sha256 = session->state().state_sha256();
-  // Five windows: the last micro-batch of some jobs is not full, nor is the last round of some
-  // plans.
+  // Five windows: some jobs' last micro-batch is not full, nor is the last round of some plans.
   outcome.validation = bits(session->evaluation().mean_loss(
       5, [&tokens](std::int64_t first, std::span<std::int32_t> inputs,
                    std::span<std::int32_t> targets) {

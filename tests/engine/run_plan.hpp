@@ -1,4 +1,4 @@
-// Small jobs and runs of them under any plan, for what must hold whatever the plan.
+// Small jobs, and runs of them under any plan, to test what must not depend on the plan.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace sluice::engine::test {
 
-/// A job and what to call it.
+/// A job and its name.
 struct NamedJob {
   std::string name;
   planner::Job job;
 };
 
-/// Of initial weights and tokens.
+/// Seed of initial weights and tokens.
 inline constexpr std::uint64_t kRunSeed = 11;
 
-/// Synthetic tokens; where attention stays inside documents, with documents of seven tokens, every
-/// third target masked and a padded end that varies by sequence.
+/// Synthetic tokens. If attention stays within documents, these have documents of seven tokens,
+/// every third target masked, and padding at the end whose length varies by sequence.
 class RunTokens : public TokenSource {
  public:
   explicit RunTokens(const planner::Job& job) : job_(job), synthetic_(job.model.vocab, kRunSeed) {}
@@ -35,16 +35,16 @@ class RunTokens : public TokenSource {
   SyntheticTokens synthetic_;
 };
 
-/// Jobs that between them have every compute type, gradient wire, tied and untied heads, clipping
-/// on and off, q/k norms, biases, a sliding window, documents with masks, and MLPs in chunks: three
-/// blocks, four micro-batches.
+/// Jobs of three blocks and four micro-batches that between them cover every compute type and
+/// gradient wire, tied and untied heads, clipping on and off, q/k norms, biases, a sliding window,
+/// documents with masks, and MLPs in chunks.
 [[nodiscard]] std::vector<NamedJob> small_jobs();
 
-/// The graph of a plan with costs of round numbers.
+/// The graph of a plan, with costs that are round numbers.
 [[nodiscard]] planner::StepGraph graph_of(const planner::Job& job, const planner::Plan& plan);
 
-/// A session on a host device of exactly the plan's sizes, with copies at memory speed.
-/// `tokens` must outlive it.
+/// A session on a host device of exactly the plan's sizes, with copies at memory speed. `tokens`
+/// must outlive it.
 [[nodiscard]] std::unique_ptr<Session> make_session(const planner::Job& job,
                                                     const planner::StepGraph& graph,
                                                     const planner::Plan& plan, TokenSource& tokens,
@@ -52,19 +52,19 @@ class RunTokens : public TokenSource {
                                                     const DiskPlace& place = {},
                                                     const InitialWeights& weights = kRunSeed);
 
-/// What must not depend on the plan.
+/// Results of a run that must not depend on the plan.
 struct Outcome {
-  std::vector<std::string> losses;  ///< Bits of each step's loss and gradient norm, hex.
+  std::vector<std::string> losses;  ///< Bits of each step's loss and gradient norm, in hexadecimal.
   std::string weights_sha256;
   std::string state_sha256;
-  std::string validation;  ///< Bits.
+  std::string validation;  ///< Bits of the validation loss.
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 [[nodiscard]] Outcome run_plan(const planner::Job& job, const planner::Plan& plan,
                                std::int64_t steps, const DiskPlace& place = {});
 
-/// Every field of a plan, on one line, for messages.
+/// Every field of a plan on one line, for messages.
 [[nodiscard]] std::string describe(const planner::Plan& plan);
 
 }  // namespace sluice::engine::test

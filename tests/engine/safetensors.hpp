@@ -1,4 +1,4 @@
-// Reads the reference fixtures: small safetensors files.
+// Reader of the reference fixtures, which are small safetensors files.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace sluice::engine::testing {
 
 struct FixtureTensor {
   std::vector<std::int64_t> shape;
-  std::vector<double> values;  ///< F32, F64 and I32 all fit.
+  /// Values of any of the types F32, F64 and I32, which double represents exactly.
+  std::vector<double> values;
 };
 
 struct Fixture {
@@ -19,7 +20,7 @@ struct Fixture {
   [[nodiscard]] const FixtureTensor& tensor(const std::string& name) const;
 };
 
-/// Throws std::runtime_error naming the file where it is not what it should be.
+/// Reads a fixture. Throws std::runtime_error naming the file if it is not as expected.
 [[nodiscard]] Fixture read_fixture(const std::string& path);
 
 }  // namespace sluice::engine::testing

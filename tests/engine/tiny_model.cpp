@@ -27,7 +27,7 @@ planner::Job base_job() {
   job.seq_len = 6;
   job.batch_size = 2;
   job.micro_batch = 1;
-  job.loss_chunk = 4;  // Does not divide the micro-batch: a short last chunk.
+  job.loss_chunk = 4;  // This does not divide the micro-batch, so the last chunk is short.
   job.compute = planner::ComputeType::fp32;
   return job;
 }
@@ -84,7 +84,7 @@ class Step {
     const bool bf16 = job_.compute == planner::ComputeType::bf16;
     return {planes_[unit].high.data(), bf16 ? nullptr : planes_[unit].low.data()};
   }
-  /// The workspace of a new task: its former contents are gone.
+  /// The workspace of a new task, with its former contents poisoned.
   Workspace fresh() {
     result_.guards_intact = result_.guards_intact && workspace_.intact();
     workspace_.poison();
@@ -144,7 +144,7 @@ class Step {
   std::vector<Planes> planes_;
   std::vector<std::unique_ptr<GuardedBuffer>> records_;
   std::vector<float> tied_;
-  const std::int32_t* tokens_ = nullptr;  ///< Of the micro-batch.
+  const std::int32_t* tokens_ = nullptr;  ///< Tokens of the current micro-batch.
   StepResult result_;
 };
 
@@ -172,7 +172,7 @@ TinyModel tiny_model(const std::string& name) {
   } else if (name.starts_with("qwen2")) {
     shape.family = planner::Family::qwen2;
     shape.qkv_bias = true;
-    shape.o_bias = true;  // Not of qwen2, but of the shapes that config.json can state.
+    shape.o_bias = true;  // qwen2 has no such bias, but config.json can state it.
     shape.mlp_bias = true;
   } else if (name.starts_with("mixtral")) {
     shape.family = planner::Family::mixtral;

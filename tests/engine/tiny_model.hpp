@@ -11,38 +11,39 @@
 
 namespace sluice::engine::testing {
 
-/// One vector a unit, padding included.
+/// One vector per unit, padding included.
 using UnitVectors = std::vector<std::vector<float>>;
 
 struct TinyModel {
   planner::Job job;
   UnitVectors weights;
   std::vector<std::int32_t> tokens;   ///< [batch_size, seq_len]
-  std::vector<std::int32_t> targets;  ///< The same; one is ignored.
+  std::vector<std::int32_t> targets;  ///< Targets [batch_size, seq_len]; one of them is ignored.
 };
 
-/// "llama", "llama_tied", "mistral", "qwen2", "qwen2_tied", "qwen3", and with three of five experts
-/// "qwen3_moe" (shares of all), "mixtral", "mixtral_balanced" (router_aux_loss_coef): two layers,
-/// grouped heads, head_dim other than hidden / heads, 2 sequences of 6 tokens in micro-batches
-/// of 1.
+/// Names of the tiny models: "llama", "llama_tied", "mistral", "qwen2", "qwen2_tied", "qwen3", and
+/// with three of five experts active "qwen3_moe" (shares over all experts), "mixtral",
+/// "mixtral_balanced" (router_aux_loss_coef). Each has two layers, grouped heads, head_dim other
+/// than hidden / heads, and 2 sequences of 6 tokens in micro-batches of 1.
 [[nodiscard]] std::vector<std::string> tiny_model_names();
 [[nodiscard]] TinyModel tiny_model(const std::string& name);
-/// Draws weights, tokens and targets anew for a changed job.
+/// A model with weights, tokens and targets drawn for a changed job.
 [[nodiscard]] TinyModel tiny_model(const planner::Job& job);
 
 struct StepResult {
   double loss = 0;  ///< Mean over all tokens.
   double loss_only = 0;
-  double balance_loss = 0;  ///< Mean over micro-batches; with a router_aux_loss_coef.
-  UnitVectors gradients;    ///< Tied head combined.
+  double balance_loss = 0;  ///< Mean over micro-batches; 0 without a router_aux_loss_coef.
+  /// Gradients of all units; a tied head's are included in the embedding's.
+  UnitVectors gradients;
   bool guards_intact = true;
 };
 
-/// Forward, loss, recompute, backward of every micro-batch, in a poisoned workspace of exactly
-/// workspace_bytes and records of exactly the kept and recomputed sizes.
+/// Runs forward, loss, recompute and backward of every micro-batch, in a poisoned workspace of
+/// exactly workspace_bytes and records of exactly the kept and recomputed sizes.
 [[nodiscard]] StepResult run_step(const TinyModel& model, planner::Keep keep);
 
-/// |a - b| / |b| over elements [begin, end).
+/// Relative error |a - b| / |b| of n elements.
 [[nodiscard]] double relative_error(const float* a, const double* b, std::int64_t n);
 
 }  // namespace sluice::engine::testing

@@ -1,4 +1,4 @@
-// What every harness shares: text as a reader takes it, and which way a reader may end.
+// Shared by all fuzz harnesses: input as a reader takes it, and the ways in which a reader may end.
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "planner/buying/advice.hpp"
-#include "planner/buying/buy.hpp"
+#include "planner/buying/report.hpp"
 #include "planner/machines/profile_file.hpp"
 #include "tests/planner/round_machine.hpp"
 #include "tests/planner/step_jobs.hpp"

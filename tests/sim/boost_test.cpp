@@ -52,7 +52,7 @@ TEST(LaneRest, AtTheMostUntilRestIsUsedUp) {
                    1.1 * fast + kWindow + 0.1 * kWindow * (1 - std::exp(-1)));
 }
 
-/// Of `speed` from 0 to `time`, piece by piece.
+/// Integral of `speed` from 0 to `time`, computed numerically.
 template <class Speed>
 double integral(double time, const Speed& speed) {
   constexpr int kPieces = 100'000;
@@ -159,7 +159,7 @@ TEST(Boost, ChainsAreBoundedByTasksAtFullRest) {
 }
 
 TEST(Boost, ATaskOfAShareGainsThatShare) {
-  System system = after_pause(10, 0.011);  // Short enough to run at its most throughout.
+  System system = after_pause(10, 0.011);  // Short enough to run at full boost throughout.
   system.graph.mutable_tasks().back().boosts = 0.5;
   EXPECT_NEAR(gemm_seconds(system), 0.011 / (1 + 0.5 * (kMost - 1)), 2e-9);
   const TaskGraph read = read_graph(write_graph(system.graph), "g.json");

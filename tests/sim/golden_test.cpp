@@ -1,5 +1,5 @@
-// A predicted result committed: a prediction that moves is noticed, and explained in CHANGELOG.md.
-// SLUICE_UPDATE_GOLDEN=1 writes it anew.
+// A committed prediction, so that one that moves is noticed and explained in CHANGELOG.md.
+// SLUICE_UPDATE_GOLDEN=1 rewrites it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

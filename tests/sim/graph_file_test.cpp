@@ -2,9 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "sim/json_object.hpp"
+#include "sim/name_index.hpp"
 #include "sim/nearest_name.hpp"
 #include "tests/sim/random_graph.hpp"
 #include "tests/sim/system.hpp"
@@ -83,8 +82,21 @@ TEST(NearestName, CountsSwapsAndIgnoresCase) {
   EXPECT_EQ(did_you_mean("sqe_len", keys), "; did you mean \"seq_len\"?");
 }
 
+TEST(NameIndex, FindsEachNameAtItsPositionAndNoOther) {
+  std::vector<std::string> names{""};
+  for (int i = 1; i < 20000; ++i) names.push_back("task" + std::to_string(i));
+  NameIndex index(names.size());
+  for (const std::string& name : names) EXPECT_TRUE(index.add(name));
+  for (std::uint32_t i = 0; i < names.size(); ++i) EXPECT_EQ(index.find(names[i]), i);
+  EXPECT_FALSE(index.add("task19999"));
+  EXPECT_FALSE(index.add(""));
+  EXPECT_EQ(index.find("task20000"), std::nullopt);
+  EXPECT_EQ(index.names().size(), names.size());
+  EXPECT_EQ(NameIndex(0).find("a"), std::nullopt);
+}
+
 TEST(JsonObject, RefusesTheWrongType) {
-  const Json json = parse_json(R"({"n": 1.5, "s": "x", "l": [1], "none": null})", "f");
+  const JsonDocument json = parse_json(R"({"n": 1.5, "s": "x", "l": [1], "none": null})", "f");
   const JsonObject object(json, "f");
   EXPECT_EQ(object.number("n"), 1.5);
   EXPECT_FALSE(object.has("none"));

@@ -1,4 +1,4 @@
-// What holds for every graph, on seeded random ones.
+// Properties of every graph, tested on seeded random ones.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,8 +88,8 @@ TEST(Property, NoLinkIsEverUsedBeyondItsCapacity) {
   });
 }
 
-// The rates are max-min fair exactly where every flow is at its cap or has a bottleneck: a full
-// link on which no other flow has a larger rate / weight.
+// Rates are max-min fair if and only if every flow is at its cap or has a bottleneck: a full link
+// on which no other flow has a larger rate / weight.
 TEST(Property, EveryFlowIsAtItsCapOrHasABottleneck) {
   const auto claim = [](const TaskGraph& graph, const FrozenGraph& frozen, const Timeline&) {
     std::vector<RateChange> log;
@@ -163,7 +163,7 @@ TEST(Property, PoolsAreNeverExceededAndPeaksAreReached) {
   for_random_graphs([](const TaskGraph& graph, const FrozenGraph&, const Timeline& timeline) {
     struct Change {
       Instant at;
-      int order;  // Releases come before acquisitions.
+      int order;  // Releases are applied before acquisitions.
       double amount;
     };
     for (std::size_t pool = 0; pool < graph.pools().size(); ++pool) {
@@ -178,7 +178,7 @@ TEST(Property, PoolsAreNeverExceededAndPeaksAreReached) {
           if (index(hold.pool) == pool) released += hold.amount.count();
         }
         const Timeline::Span& span = timeline.spans[i];
-        if (span.start == span.end) {  // Holds only between two rounds of one instant.
+        if (span.start == span.end) {  // Such a task holds its pools only within one instant.
           changes.push_back({span.start, acquired > released ? 1 : 0, acquired - released});
         } else {
           changes.push_back({span.start, 1, acquired});
@@ -216,7 +216,7 @@ TEST(Property, SameInSameOut) {
       });
 }
 
-// Names, and the order in which lanes and links are listed, mean nothing.
+// Names, and the order in which lanes and links are listed, have no effect.
 TEST(Property, RelabellingChangesNoInstant) {
   for_random_graphs([](const TaskGraph& graph, const FrozenGraph&, const Timeline& timeline) {
     TaskGraph other;
@@ -247,7 +247,7 @@ TEST(Property, RelabellingChangesNoInstant) {
 }
 
 // On one lane flows never share, so faster links cannot make anything later. (With several lanes
-// that is no theorem: schedules have anomalies.)
+// this is not a theorem: schedules have anomalies.)
 TEST(Property, OnOneLaneMoreBandwidthIsNeverSlower) {
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     TaskGraph graph = random_graph(seed, {.pools = false});

@@ -28,7 +28,7 @@ class Generator {
       }
     }
     for (std::uint32_t i = 0; options_.boost && i < lanes; ++i) {
-      // Windows like the tasks' times, and some far longer.
+      // Windows about as long as the tasks' times, and some far longer.
       const double window = below(4) == 0 ? 1e-3 : 1e-6 * (1 + below(10));
       const double gain = 0.1 + 0.8 * real(), most = 1 + 0.5 * real();
       const double lasting = below(2) == 0 ? 0.1 * real() : 0;
@@ -41,7 +41,7 @@ class Generator {
  private:
   std::uint32_t below(std::uint32_t limit) { return static_cast<std::uint32_t>(random_() % limit); }
   double real() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-  /// A time: a round number of microseconds half of the time, so that events coincide.
+  /// A random time, half of them whole microseconds, so that events coincide.
   double time(double scale) {
     if (!options_.fractions || below(2) == 0) return scale * (below(5) + 1);
     return scale * 5 * real();
@@ -60,7 +60,7 @@ class Generator {
       task.acquire.push_back({PoolId(0), Amount(1 + below(3))});
       task.release = task.acquire;
     }
-    // A buffer that a later task gives back.
+    // A buffer that a later task releases.
     if (options_.pools && below(5) == 0) {
       task.acquire.push_back({PoolId(1), Amount(1)});
       held_.push_back(TaskId(i));

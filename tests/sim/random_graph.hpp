@@ -1,4 +1,4 @@
-// Random graphs from a seed, with everything a graph can have.
+// Random graphs from a seed, with every feature that a graph can have.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,22 @@
 
 namespace sluice::sim {
 
-/// What may differ from one draw to the next.
+/// Features of random graphs that can be switched.
 struct RandomGraphOptions {
   std::uint32_t tasks = 40;
   bool pools = true;
   bool interference = true;
-  bool boost = false;     ///< Lanes that rest; half of their tasks without links boost.
-  bool fractions = true;  ///< Amounts and latencies off the nanosecond, beside round ones.
+  /// Lanes whose tasks run faster after rest; half of their tasks without links do.
+  bool boost = false;
+  /// Amounts and latencies that are not whole nanoseconds, besides those that are.
+  bool fractions = true;
 };
 
-/// Never a cycle: tasks follow only earlier ones. May deadlock on a pool.
+/// A random graph. It has no cycle, because tasks follow only earlier ones, but may deadlock on a
+/// pool.
 [[nodiscard]] TaskGraph random_graph(std::uint64_t seed, const RandomGraphOptions& options = {});
 
-/// Spans in nanoseconds, or the refusal: comparable in one assertion.
+/// Spans in nanoseconds, or the deadlock: comparable in one assertion.
 struct Outcome {
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
   bool deadlock = false;

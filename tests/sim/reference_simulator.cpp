@@ -14,9 +14,9 @@ enum class State { waiting, latency, running, ended };
 
 struct Item {
   State state = State::waiting;
-  Real begin = 0;      ///< When its latency ends.
-  Real remaining = 0;  ///< Amount, or seconds of a fixed time.
-  Real rate = 0;       ///< A second.
+  Real begin = 0;      ///< End of its latency.
+  Real remaining = 0;  ///< Remaining amount, or seconds of a fixed time.
+  Real rate = 0;       ///< Amount per second.
   Real ends_at = kInfinity;
 };
 
@@ -65,7 +65,7 @@ class Reference {
   }
   static Real round_up(Real ns) { return std::ceil(ns - 1e-6L); }
 
-  /// Ends, then releases, then starts in file order, until nothing more happens at `now_`.
+  /// Handles ends, then releases, then starts in file order, until nothing more happens at `now_`.
   void settle_instant() {
     bool again = true;
     while (again) {
@@ -122,7 +122,8 @@ class Reference {
     return static_cast<std::size_t>(&item - items_.data());
   }
 
-  /// What `ns` at a rate of 1 do: the integral of the speed, of whose gain the task has a share.
+  /// Work done in `ns` at a rate of 1: the integral of the speed, with the task's share of the
+  /// boost.
   Real work_in(std::size_t i, Real ns) const {
     const Task& task = graph_.tasks()[i];
     const Boost* boost = graph_.boost_of(task.lane);
@@ -141,8 +142,8 @@ class Reference {
                (1 - std::exp(-ns / lasting_window));
   }
 
-  /// The time that makes work_in `work`, by bisection: work takes from work / (most + lasting_gain)
-  /// to work.
+  /// The time for which work_in gives `work`, by bisection between work / (most + lasting_gain) and
+  /// work.
   Real time_for(std::size_t i, Real work) const {
     const Task& task = graph_.tasks()[i];
     const Boost* boost = graph_.boost_of(task.lane);
@@ -192,8 +193,8 @@ class Reference {
     return cap;
   }
 
-  /// Raises one level for all flows not yet fixed as far as the links allow, by bisection; then
-  /// fixes those at their cap or on a full link; and again.
+  /// Computes rates: raises one level for all flows not yet fixed as far as the links allow, by
+  /// bisection; then fixes those at their cap or on a full link; and repeats.
   void find_rates() {
     running_.clear();
     for (std::size_t i = 0; i < items_.size(); ++i) {
@@ -262,7 +263,7 @@ class Reference {
   std::vector<std::size_t> running_;
   std::vector<std::pair<std::int64_t, std::int64_t>> spans_;
   std::vector<Real> held_;
-  std::vector<Real> rest_, lasting_;  ///< By lane.
+  std::vector<Real> rest_, lasting_;  ///< Rest of each lane, short-term and lasting.
   Real now_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Every graph that is refused, with the line that says why.
+// Every kind of graph that is refused, with the line that says why.
 #include <gtest/gtest.h>
 
 #include "sim/graph_file.hpp"
@@ -7,7 +7,7 @@
 namespace sluice::sim {
 namespace {
 
-/// The refusal of a file with one lane `a`, link `bus`, pool `slots` and the given tasks.
+/// Refusal of a file with one lane `a`, link `bus`, pool `slots` and the given tasks.
 std::string refused_tasks(const std::string& tasks) {
   const std::string text = R"({"lanes": ["a", "b"], "links": {"bus": 10}, "pools": {"slots": 2},
                                "tasks": [)" +

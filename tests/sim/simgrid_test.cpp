@@ -24,7 +24,8 @@ namespace sg = simgrid::s4u;
 
 constexpr std::size_t kGraphs = 60;
 constexpr std::uint32_t kTasks = 40;
-constexpr double kTolerance = kTasks * 2e-9;  // Seconds: each end here rounds up to 1 ns.
+// Tolerance in seconds: each end here is rounded up to 1 ns.
+constexpr double kTolerance = kTasks * 2e-9;
 
 class CommonGraph {
  public:
@@ -68,7 +69,7 @@ class CommonGraph {
   TaskGraph graph_;
 };
 
-/// One graph as hosts, links and actors: an actor a lane, a route a flow.
+/// One graph as hosts, links and actors: an actor per lane, a route per flow.
 class Model {
  public:
   Model(sg::NetZone* zone, const TaskGraph& graph, const std::string& name)

@@ -1,4 +1,4 @@
-// A graph stated in a line or two of a test, by names.
+// Graphs stated by names in a line or two of a test.
 #pragma once
 
 #include <initializer_list>
@@ -12,7 +12,7 @@ namespace sluice::sim {
 
 using Named = std::initializer_list<std::pair<const char*, double>>;
 
-/// What a test says of a task beyond id and lane; names are resolved against the system.
+/// Flow of a task as a test states it; names are resolved in the system.
 struct FlowSpec {
   double amount = 0;
   std::optional<double> cap = std::nullopt;
@@ -47,7 +47,7 @@ class System {
     }
     return add(id, lane, flow, after, latency);
   }
-  /// For the task added last.
+  /// Makes the task added last acquire `amount` of a pool.
   System& acquire(const char* pool, double amount) {
     graph.mutable_tasks().back().acquire.push_back({*graph.find_pool(pool), Amount(amount)});
     return *this;
@@ -90,7 +90,7 @@ inline std::int64_t end_ns(const System& system, const Timeline& timeline, std::
   return span_ns(system, timeline, id).second;
 }
 
-/// The message with which `action` is refused; empty where it is not.
+/// The message with which `action` is refused; empty if it is not.
 template <class Action>
 std::string refusal(const Action& action) {
   try {

@@ -30,7 +30,7 @@ void check_shape(const AttentionShape& shape) {
                 "a sequence of several documents has no window");
 }
 
-/// A window at least as long as the sequence hides nothing.
+/// The shape without its window, if that is at least as long as the sequence and so hides nothing.
 AttentionShape without_idle_window(AttentionShape shape) {
   if (shape.window && *shape.window >= shape.length) shape.window = std::nullopt;
   return shape;

@@ -21,7 +21,8 @@ namespace {
 constexpr std::int64_t kBf16Bytes = 2;
 constexpr std::int64_t kAddressMultiple = 256;
 
-/// Threads that compile plans, each with a handle of 10 MiB of device memory meanwhile.
+/// Largest number of threads that compile plans; each needs a handle of 10 MiB of device memory
+/// meanwhile.
 constexpr std::size_t kMostCompilers = 12;
 
 Bytes aligned(Bytes bytes) {
@@ -35,8 +36,9 @@ void* at(void* base, std::int64_t bytes) { return static_cast<std::byte*>(base) 
 
 std::uint16_t* bf16(void* memory) { return static_cast<std::uint16_t*>(memory); }
 
-/// cuDNN 9.19 (compute capability 9.0) addresses the keys of the product that makes the queries'
-/// gradients with 32 bits: 524288 tokens of 4608 elements gave NaN in the last queries' on an H200.
+/// Whether a run's keys need packing. cuDNN 9.19 (compute capability 9.0) addresses the keys of the
+/// product that makes the queries' gradients with 32 bits: 524288 tokens of 4608 elements gave NaN
+/// in the last queries' gradients on an H200.
 bool keys_pass_32_bits(const AttentionShape& part) {
   return part.length * part.qkv_row > std::numeric_limits<std::int32_t>::max();
 }
@@ -68,8 +70,8 @@ AttentionBackward::AttentionBackward(const Cudnn& cudnn, const AttentionShape& s
   }
 }
 
-/// A plan takes about a second of one core to compile, and half a million tokens have more than a
-/// hundred: each of a few threads has a handle of its own while it compiles.
+/// Compiles the plans of all blocks on a few threads, each with a handle of its own: a plan takes
+/// about a second of one core, and half a million tokens have more than a hundred.
 std::vector<AttentionBackward::Block> AttentionBackward::blocks_of(
     const std::vector<planner::AttentionBlock>& ranges) const {
   const std::size_t threads =
@@ -82,7 +84,7 @@ std::vector<AttentionBackward::Block> AttentionBackward::blocks_of(
     try {
       if (thread > 0) own.emplace();
     } catch (const EnvironmentError&) {
-      return;  // The device has no memory for one more handle: the others compile its share.
+      return;  // No device memory for another handle: other threads compile this share.
     }
     for (std::size_t i = next++; i < built.size(); i = next++) {
       built[i].emplace(block_of(own ? *own : cudnn_, ranges[i]));
@@ -168,7 +170,8 @@ void AttentionBackward::run(cudaStream_t stream, const AttentionGradients& of,
   if (side_) side_->join(stream);
 }
 
-/// Heads of queries in order, and blocks of each in order: the order of the sums.
+/// Runs the heads of queries in order, and the blocks of each in order, which fixes the order of
+/// sums.
 void AttentionBackward::run_group(cudaStream_t stream, const Origin& origin,
                                   const AttentionGradients& of, void* workspace) const {
   const Sums sums = sums_at(workspace);
@@ -193,7 +196,7 @@ void AttentionBackward::run_group(cudaStream_t stream, const Origin& origin,
   round_into(stream, sums.d_v_total, sums.d_v, at(of.d_v, kv_bytes));
 }
 
-/// One head's keys, from rows of qkv_row.
+/// Copies one head's keys from rows of qkv_row elements to rows without gaps.
 void AttentionBackward::pack_keys(cudaStream_t stream, const void* from, std::uint16_t* to) const {
   const auto width = static_cast<std::size_t>(kBf16Bytes * shape_.head_dim);
   check_cuda(cudaMemcpy2DAsync(
@@ -202,7 +205,7 @@ void AttentionBackward::pack_keys(cudaStream_t stream, const void* from, std::ui
              "a head's keys");
 }
 
-/// One head's gradient as bf16, to rows of qkv_row.
+/// Rounds one head's gradient to bf16, into rows of qkv_row elements.
 void AttentionBackward::round_into(cudaStream_t stream, const float* total, std::uint16_t* scratch,
                                    void* gradient) const {
   cuda::round_to_bf16(stream, total, shape_.length * shape_.head_dim, scratch);

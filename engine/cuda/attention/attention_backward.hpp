@@ -1,5 +1,6 @@
-// Attention's backward pass in runs that fit in a limit of scratch: whole groups of heads, or parts
-// of one group whose gradients of keys and values are added up in fp32; docs/design/attention.md.
+// Attention's backward pass, cut into runs that fit in a given amount of scratch: whole groups of
+// heads, or parts of one group whose gradients of keys and values are added up in fp32
+// (docs/design/attention.md).
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,7 +17,8 @@
 
 namespace sluice::engine {
 
-/// Device memory laid out as CudaAttention states; d_q, d_k, d_v are overwritten.
+/// Operands of the backward pass: device memory laid out as CudaAttention states. d_q, d_k and d_v
+/// are overwritten.
 struct AttentionGradients {
   const void* q;
   const void* k;
@@ -27,39 +29,39 @@ struct AttentionGradients {
   void* d_q;
   void* d_k;
   void* d_v;
-  const std::int32_t* starts = nullptr;  ///< Of documents.
+  const std::int32_t* starts = nullptr;  ///< First position of each token's document, or null.
 };
 
 class AttentionBackward {
  public:
-  /// `cudnn` must outlive it. Throws EnvironmentError where the library takes no such runs on this
-  /// GPU, naming the longest sequence that needs none that it does not take.
+  /// `cudnn` must outlive this object. Throws EnvironmentError if the library does not support such
+  /// runs on this GPU, naming the longest sequence that needs only supported ones.
   AttentionBackward(const Cudnn& cudnn, const AttentionShape& shape, GradientOrder order,
                     planner::AttentionLimits limits);
 
   [[nodiscard]] Bytes workspace() const;
-  /// Engine and knobs, and how sums are cut: what fixes the bits.
+  /// Engine and settings, and how sums are cut: everything that decides the bits.
   [[nodiscard]] std::string engines() const;
-  /// Enqueues all runs, some on a stream of its own that `stream` waits for; all memory must stay
-  /// valid until `stream` has passed them.
+  /// Enqueues all runs, some of them on a second stream that `stream` waits for. All memory must
+  /// stay valid until `stream` has passed them.
   void run(cudaStream_t stream, const AttentionGradients& of, void* workspace) const;
 
  private:
-  /// One block of queries of the part's heads.
+  /// One block of queries, for the heads of one run.
   struct Block {
     planner::AttentionBlock range;
     AttentionScalars scalars;
     CudnnPlan plan;
   };
-  /// Where a run begins.
+  /// Sequence and heads at which a run begins.
   struct Origin {
     std::int64_t sequence = 0, head = 0, kv_head = 0;
   };
-  /// Gradients of one head of keys and values, in the workspace.
+  /// Buffers in the workspace for the gradients of one head of keys and values.
   struct Sums {
-    std::uint16_t *d_k, *d_v;      ///< Of one run, bf16.
-    float *d_k_total, *d_v_total;  ///< Of the runs so far.
-    std::uint16_t* k;              ///< The head's keys [length, head_dim], where they are packed.
+    std::uint16_t *d_k, *d_v;      ///< Gradients of one run, bf16.
+    float *d_k_total, *d_v_total;  ///< Sums of the gradients of the runs so far.
+    std::uint16_t* k;              ///< The head's keys [length, head_dim], if they are packed.
   };
 
   [[nodiscard]] std::vector<Block> blocks_of(
@@ -68,7 +70,7 @@ class AttentionBackward {
   [[nodiscard]] Bytes out_sum_bytes() const;
   [[nodiscard]] Bytes d_q_sum_bytes() const;
   [[nodiscard]] Sums sums_at(void* workspace) const;
-  /// Of one of the runs that are in flight at one time.
+  /// Scratch of one of the runs that are in flight at the same time.
   [[nodiscard]] Bytes run_workspace() const;
   void run_block(cudaStream_t stream, const Block& block, const Origin& origin,
                  const AttentionGradients& of, void* workspace) const;
@@ -80,12 +82,12 @@ class AttentionBackward {
 
   const Cudnn& cudnn_;
   AttentionShape shape_;
-  AttentionShape part_;  ///< What one run covers.
+  AttentionShape part_;  ///< Part of the shape that one run covers.
   GradientOrder order_;
   bool sums_;  ///< Whether several runs add to the same gradients of keys and values.
   bool packs_keys_;
   std::vector<Block> blocks_;
-  std::optional<SideStream> side_;  ///< Where two runs are in flight at one time.
+  std::optional<SideStream> side_;  ///< Second stream, if two runs are in flight at the same time.
 };
 
 }  // namespace sluice::engine

@@ -12,7 +12,7 @@ AttentionScalars::AttentionScalars(const AttentionShape& shape)
       queries_(static_cast<std::int32_t>(shape.queries.value_or(shape.length))),
       windowed_(shape.window.has_value()),
       last_queries_(shape.queries.has_value()) {
-  // Key j is visible to query i of the last ones where j + window > i + keys - queries.
+  // Among the last queries, query i sees key j if j + window > i + keys - queries.
   if (shape.window) window_ = static_cast<float>(*shape.window - (keys_ - queries_));
 }
 

@@ -1,4 +1,4 @@
-// What attention's plans bind: addresses by tensor, and the scalars of one shape.
+// Arguments of attention's cuDNN plans: addresses by tensor, and the scalars of one shape.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace sluice::engine {
 
 class AttentionBindings {
  public:
-  /// cuDNN takes every address as writable, and writes results only.
+  /// Binds a tensor. cuDNN takes every address as writable, but writes only to results.
   void add(AttentionTensor name, const void* address) {
     entries_.at(count_++) = {.id = static_cast<std::int64_t>(name),
                              .address = const_cast<void*>(address)};
@@ -25,11 +25,11 @@ class AttentionBindings {
   std::size_t count_ = 0;
 };
 
-/// The scalars of a plan of `shape`, in host memory.
+/// Scalars of a plan of `shape`, in host memory.
 class AttentionScalars {
  public:
   explicit AttentionScalars(const AttentionShape& shape);
-  /// The scalars must live until the plan has been executed.
+  /// Binds all scalars of the shape. This object must live until the plan has been executed.
   void bind(AttentionBindings& bindings) const;
   void bind_one(AttentionBindings& bindings) const { bindings.add(AttentionTensor::one, &one_); }
 

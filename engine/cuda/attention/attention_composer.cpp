@@ -68,7 +68,7 @@ CudnnTensor AttentionComposer::keep(CudnnTensor x, CudnnTensor minus_infinity,
 }
 
 CudnnTensor AttentionComposer::keep_document(CudnnTensor x, CudnnTensor minus_infinity) {
-  // Several sequences are in a run only where all their queries are.
+  // A run covers several sequences only if it covers all their queries.
   const CudnnTensor starts =
       graph.tensor(static_cast<std::int64_t>(AttentionTensor::starts), CUDNN_DATA_INT32,
                    {shape_.sequences, 1, queries(), 1}, {queries(), queries(), 1, 1});

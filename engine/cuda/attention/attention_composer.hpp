@@ -1,5 +1,5 @@
-// The tensors of attention's operation graphs, by their layout, and what several of these graphs
-// do.
+// Building blocks of attention's operation graphs: its tensors by layout, and operations that
+// several graphs use.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@
 
 namespace sluice::engine {
 
-/// A graph with the tensors of one attention shape. The library recognises these graphs by their
-/// form: the order of the operations, and of the arguments, is its own.
+/// Composes a graph for one attention shape. cuDNN recognises these graphs by their form, so the
+/// order of operations and arguments must be the one it expects.
 class AttentionComposer {
  public:
   AttentionComposer(const Cudnn& cudnn, const AttentionShape& shape, std::string what)
@@ -21,11 +21,12 @@ class AttentionComposer {
   CudnnTensor scalar(AttentionTensor name) {
     return graph.scalar(static_cast<std::int64_t>(name), CUDNN_DATA_FLOAT);
   }
-  /// bf16 [sequences, heads, queries, head_dim], tokens `row` elements apart.
+  /// Tensor over queries, bf16 [sequences, heads, queries, head_dim], with `row` elements from
+  /// token to token.
   CudnnTensor of_queries(AttentionTensor name, std::int64_t row) {
     return tokens(name, CUDNN_DATA_BFLOAT16, shape_.heads, queries(), row);
   }
-  /// Values [sequences, kv_heads, length, head_dim].
+  /// Tensor over keys, bf16 [sequences, kv_heads, length, head_dim].
   CudnnTensor of_keys(AttentionTensor name) {
     return tokens(name, CUDNN_DATA_BFLOAT16, shape_.kv_heads, shape_.length, shape_.qkv_row);
   }
@@ -33,8 +34,8 @@ class AttentionComposer {
     if (gradients == KeyGradients::whole) return of_keys(name);
     return tokens(name, CUDNN_DATA_BFLOAT16, shape_.kv_heads, shape_.length, shape_.head_dim);
   }
-  /// Keys or values [sequences, kv_heads, head_dim, length]: the transpose, in the same memory,
-  /// tokens `row` elements apart.
+  /// Keys or values transposed, [sequences, kv_heads, head_dim, length], in the same memory, with
+  /// `row` elements from token to token.
   CudnnTensor transposed(AttentionTensor name, std::int64_t row);
   CudnnTensor per_query(AttentionTensor name) {
     return graph.tensor(static_cast<std::int64_t>(name), CUDNN_DATA_FLOAT, query_sizes(),
@@ -54,7 +55,7 @@ class AttentionComposer {
     return graph.within(type, score_sizes());
   }
 
-  /// `mode`(x) or `mode`(x, b), of scores.
+  /// Applies `mode` to scores x, or to x and b.
   CudnnTensor score(cudnnPointwiseMode_t mode, CudnnTensor x) {
     const CudnnTensor out = scores();
     graph.pointwise(mode, x, out);
@@ -66,13 +67,14 @@ class AttentionComposer {
     return out;
   }
 
-  /// Scores whose key comes after their query, or before its window, become minus infinity.
+  /// Sets scores to minus infinity if their key comes after their query, or before the query's
+  /// window.
   CudnnTensor mask(CudnnTensor x);
 
-  /// x^T as bf16, for a product over queries.
+  /// x^T as bf16, for a product that sums over queries.
   CudnnTensor transpose(CudnnTensor x);
 
-  /// out = a^T b per head of queries, added up over each group where heads share keys.
+  /// out = a^T b for each head of queries, summed over the heads that share keys.
   void gradient_of_keys(CudnnTensor a, CudnnTensor b, CudnnTensor out);
 
   CudnnGraph graph;
@@ -81,16 +83,19 @@ class AttentionComposer {
   CudnnTensor tokens(AttentionTensor name, cudnnDataType_t type, std::int64_t heads,
                      std::int64_t count, std::int64_t row);
 
-  /// Index of a query among the keys: its own, where it is not one of the last.
+  /// Index of a query among the keys; differs from its own index only in shapes of the last
+  /// queries.
   CudnnTensor position(CudnnTensor query);
   CudnnTensor int_scalar(AttentionTensor name) {
     return graph.scalar(static_cast<std::int64_t>(name), CUDNN_DATA_INT32);
   }
 
-  /// x where query >= key, or, given a window, where key + window > query.
+  /// Keeps x where query >= key, or, given a window, where key + window > query; minus infinity
+  /// elsewhere.
   CudnnTensor keep(CudnnTensor x, CudnnTensor minus_infinity, std::optional<CudnnTensor> window);
 
-  /// x where the key's index is at least that of the first token of the query's document.
+  /// Keeps x where the key's index is at least that of the first token of the query's document;
+  /// minus infinity elsewhere.
   CudnnTensor keep_document(CudnnTensor x, CudnnTensor minus_infinity);
 
   AttentionShape shape_;

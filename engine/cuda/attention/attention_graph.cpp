@@ -64,7 +64,7 @@ CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shap
   const CudnnTensor d_v = composer.key_gradient(AttentionTensor::d_v, gradients);
   const CudnnTensor scale = composer.scalar(AttentionTensor::scale);
 
-  // The sum over d_out * out: what every weight's gradient is measured from.
+  // The sum of d_out * out, which is subtracted from every weight's gradient.
   const CudnnTensor d_out_out = graph.within(kFp32, composer.head_sizes());
   graph.pointwise(CUDNN_POINTWISE_MUL, d_out, out, d_out_out);
   const CudnnTensor unscaled_sum = graph.within(kFp32, composer.query_sizes());
@@ -73,7 +73,7 @@ CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shap
   graph.pointwise(CUDNN_POINTWISE_MUL, unscaled_sum, composer.scalar(AttentionTensor::one),
                   out_sum);
 
-  // Weights again, then d_v = weights^T d_out.
+  // Recompute the weights, then d_v = weights^T d_out.
   const CudnnTensor products = composer.scores();
   graph.matmul(q, k, products);
   const CudnnTensor scaled = composer.score(CUDNN_POINTWISE_MUL, products, scale);

@@ -1,4 +1,5 @@
-// Causal grouped-query attention as operation graphs that cuDNN runs as its fused flash kernels.
+// Causal grouped-query attention as cuDNN operation graphs, which cuDNN runs as its fused flash
+// kernels.
 #pragma once
 
 #include "engine/cuda/attention/cudnn.hpp"
@@ -10,7 +11,7 @@ namespace sluice::engine {
 using planner::AttentionShape;
 using planner::GradientOrder;
 
-/// The tensors that an attention plan binds. Scalars are in host memory.
+/// Tensors bound to an attention plan. Scalars are in host memory.
 enum class AttentionTensor : std::int64_t {
   q = 1,
   k,
@@ -21,37 +22,40 @@ enum class AttentionTensor : std::int64_t {
   d_q,
   d_k,
   d_v,
-  out_sum,  ///< fp32 [sequences, heads, length]: the sum over d_out * out.
-  d_q_sum,  ///< fp32 [sequences, heads, length, head_dim]; with GradientOrder::any only.
+  out_sum,  ///< fp32 [sequences, heads, length]: sum of d_out * out over head_dim.
+  d_q_sum,  ///< fp32 [sequences, heads, length, head_dim]; only with GradientOrder::any.
   scale,    ///< fp32: 1 / sqrt(head_dim).
-  one,      ///< fp32.
+  one,      ///< fp32 one.
   masked,   ///< fp32: minus infinity.
-  window,   ///< fp32; where the shape has a window only. For the last `queries` of `length` only:
-            ///< less length - queries.
-  keys,     ///< int32: length; where the shape has fewer queries than keys only.
-  queries,  ///< int32, likewise.
-  starts,   ///< int32 [sequences, queries]: where a query's document begins in its sequence; where
-            ///< sequences hold documents only.
+  /// fp32, only if the shape has a window: its width; for a shape of the last `queries` of `length`
+  /// tokens, less length - queries.
+  window,
+  keys,     ///< int32: length; only if the shape has fewer queries than keys.
+  queries,  ///< int32: queries; only if the shape has fewer queries than keys.
+  /// int32 [sequences, queries]: first position of each query's document; only if sequences hold
+  /// documents.
+  starts,
 };
 
-/// Whether a run's gradients of keys and values are its own, or parts of sums over runs.
+/// Whether a run's gradients of keys and values are complete, or are to be summed over runs.
 enum class KeyGradients {
-  whole,  ///< bf16, with the strides of keys and values.
-  part,   ///< bf16 [length, head_dim]; of one head only.
+  whole,  ///< Complete: bf16, with the strides of keys and values.
+  part,   ///< To be summed: bf16 [length, head_dim] of one head.
 };
 
-/// Where a run reads its keys.
+/// Layout of the keys that a run reads.
 enum class KeyRows {
-  apart,   ///< qkv_row elements from one to the next, as all else.
-  packed,  ///< [length, head_dim]; of one head only.
+  apart,   ///< Rows qkv_row elements apart, like all other tensors.
+  packed,  ///< Rows without gaps, [length, head_dim] of one head.
 };
 
-/// out = softmax(mask(scale q k^T)) v, and lse. Throws EnvironmentError if no engine takes it.
+/// Plan of the forward pass: out = softmax(mask(scale q k^T)) v, and lse. Throws EnvironmentError
+/// if no engine supports it.
 [[nodiscard]] CudnnPlan attention_forward_plan(const Cudnn& cudnn, const AttentionShape& shape);
 
-/// d_q, d_k, d_v from d_out, out and lse. The shape may have fewer `queries` than keys; then q,
-/// out, d_out, lse and d_q are bound from the first of them on. Throws EnvironmentError if no
-/// engine takes it.
+/// Plan of the backward pass: d_q, d_k, d_v from d_out, out and lse. If the shape has fewer
+/// `queries` than keys, q, out, d_out, lse and d_q are bound at their first query. Throws
+/// EnvironmentError if no engine supports it.
 [[nodiscard]] CudnnPlan attention_backward_plan(const Cudnn& cudnn, const AttentionShape& shape,
                                                 GradientOrder order,
                                                 KeyGradients gradients = KeyGradients::whole,

@@ -9,7 +9,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Scores masked with minus infinity, which the attention graphs use, need 9.10.
+/// Oldest version that supports scores masked with minus infinity, as the attention graphs use.
 constexpr std::size_t kOldestVersion = 91000;
 
 std::string version_text(std::size_t version) {

@@ -1,4 +1,5 @@
-// cuDNN, opened at run time: the program starts, and says what is missing, where there is none.
+// cuDNN, loaded at run time, so that the program starts without it and can report that it is
+// missing.
 #pragma once
 
 #include <cudnn_graph.h>
@@ -25,19 +26,19 @@ struct CudnnCalls {
   decltype(&cudnnBackendExecute) execute = nullptr;
 };
 
-/// A handle of cuDNN on the device that is current when it is made. For one thread at a time; must
-/// outlive the plans built with it. Takes 10 MiB of device memory (cudaMemGetInfo before and after;
-/// H200, cuDNN 9.14 and 9.19, where the CUDA context was there already).
+/// A cuDNN handle on the device that was current when it was created. Only one thread may use it at
+/// a time; it must outlive the plans built with it. Takes 10 MiB of device memory (cudaMemGetInfo
+/// before and after; H200, cuDNN 9.14 and 9.19, with an existing CUDA context).
 class Cudnn {
  public:
-  /// Throws EnvironmentError where the library is absent or older than 9.10, or finds no device.
+  /// Throws EnvironmentError if the library is missing or older than 9.10, or finds no device.
   Cudnn();
 
   [[nodiscard]] const CudnnCalls& calls() const { return calls_; }
   [[nodiscard]] cudnnHandle_t handle() const { return handle_.get(); }
-  /// 91900 is 9.19.0: part of the numerics id.
+  /// Version of the library, part of the numerics id; 91900 means 9.19.0.
   [[nodiscard]] std::size_t version() const { return calls_.version(); }
-  /// Throws EnvironmentError that says `what` failed and why, unless `status` is success.
+  /// Throws EnvironmentError saying that `what` failed and why, unless `status` is success.
   void check(cudnnStatus_t status, const std::string& what) const;
 
  private:
@@ -47,16 +48,18 @@ class Cudnn {
   Handle handle_;
 };
 
-/// A descriptor of cuDNN's graph API: attributes first, then `finalize`, then use.
+/// A descriptor of cuDNN's graph API: attributes are set, then `finalize` is called, then it can be
+/// used.
 class CudnnDescriptor {
  public:
   CudnnDescriptor(const Cudnn& cudnn, cudnnBackendDescriptorType_t type);
 
   [[nodiscard]] cudnnBackendDescriptor_t get() const { return descriptor_.get(); }
-  /// Copies `count` values of `type`; throws EnvironmentError that names `what`.
+  /// Sets an attribute to a copy of `count` values of `type`; throws EnvironmentError that names
+  /// `what`.
   void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
            std::int64_t count, const void* values, const std::string& what);
-  /// One descriptor as an attribute.
+  /// Sets an attribute to one descriptor.
   void set(const Cudnn& cudnn, cudnnBackendAttributeName_t name, cudnnBackendDescriptor_t value,
            const std::string& what);
   void finalize(const Cudnn& cudnn, const std::string& what);

@@ -1,4 +1,4 @@
-// Composes an operation graph of cuDNN: tensors, and the operations between them.
+// Composer of cuDNN operation graphs: tensors, and the operations between them.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace sluice::engine {
 
-/// A tensor of an operation graph, known to it by `id`.
+/// A tensor of an operation graph.
 struct CudnnTensor {
   cudnnBackendDescriptor_t descriptor = nullptr;
   std::array<std::int64_t, 4> sizes{};
@@ -28,25 +28,26 @@ class CudnnGraph {
   /// A tensor in the caller's memory, `strides` in elements.
   CudnnTensor tensor(std::int64_t id, cudnnDataType_t type, const Sizes& sizes,
                      const Sizes& strides);
-  /// One value that `execute` reads from host memory.
+  /// A single value that `execute` reads from host memory.
   CudnnTensor scalar(std::int64_t id, cudnnDataType_t type);
-  /// A tensor that lives only inside the fused kernel.
+  /// A tensor that exists only inside the fused kernel.
   CudnnTensor within(cudnnDataType_t type, const Sizes& sizes, const Sizes& strides);
-  CudnnTensor within(cudnnDataType_t type, const Sizes& sizes);  ///< Row-major.
+  /// A row-major tensor that exists only inside the fused kernel.
+  CudnnTensor within(cudnnDataType_t type, const Sizes& sizes);
 
   /// out = a b over the last two dimensions; heads of b are shared by groups of a's.
   void matmul(CudnnTensor a, CudnnTensor b, CudnnTensor out);
-  /// out = `mode`(x), or of x and b, or x where t, else b.
+  /// Element-wise operations: out = `mode`(x) or `mode`(x, b); select: out = x where t, else b.
   void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor out,
                  cudnnDataType_t math = CUDNN_DATA_FLOAT);
   void pointwise(cudnnPointwiseMode_t mode, CudnnTensor x, CudnnTensor b, CudnnTensor out,
                  cudnnDataType_t math = CUDNN_DATA_FLOAT);
   void select(CudnnTensor x, CudnnTensor b, CudnnTensor t, CudnnTensor out);
-  /// out = each element's index along dimension `axis`.
+  /// out = the index of each element along dimension `axis`.
   void index(CudnnTensor like, std::int64_t axis, CudnnTensor out);
-  /// Reduces the dimensions in which out has fewer elements.
+  /// Reduces x along the dimensions in which out has fewer elements.
   void reduce(cudnnReduceTensorOp_t mode, CudnnTensor x, CudnnTensor out);
-  /// out = the same elements in other dimensions: here, the transpose.
+  /// out = the elements of x in other dimensions; used for transposes.
   void reshape(CudnnTensor x, CudnnTensor out);
 
   [[nodiscard]] CudnnPlan build() const { return {cudnn_, operations_, what_}; }
@@ -61,7 +62,8 @@ class CudnnGraph {
 
   const Cudnn& cudnn_;
   std::string what_;
-  std::int64_t next_id_ = 1000;  ///< Of tensors within the kernel; callers' ids are smaller.
+  /// Id of the next tensor inside the kernel; callers' ids are smaller.
+  std::int64_t next_id_ = 1000;
   std::vector<CudnnDescriptor> tensors_;
   std::vector<CudnnDescriptor> descriptions_;
   std::vector<CudnnDescriptor> operations_;

@@ -8,7 +8,7 @@
 namespace sluice::engine {
 namespace {
 
-/// How many engine configurations a heuristic proposes.
+/// Number of engine configurations that a heuristic proposes.
 std::int64_t proposals(const Cudnn& cudnn, cudnnBackendDescriptor_t heuristic,
                        const std::string& what) {
   std::int64_t count = 0;
@@ -18,7 +18,7 @@ std::int64_t proposals(const Cudnn& cudnn, cudnnBackendDescriptor_t heuristic,
   return count;
 }
 
-/// The descriptors, `at_most` so many, that attribute `name` holds: made empty, filled by the
+/// The descriptors that attribute `name` holds, at most `at_most`: created empty, filled by the
 /// library.
 std::vector<CudnnDescriptor> descriptors_of(const Cudnn& cudnn, cudnnBackendDescriptor_t descriptor,
                                             cudnnBackendAttributeName_t name,
@@ -48,7 +48,7 @@ Value value_of(const Cudnn& cudnn, cudnnBackendDescriptor_t descriptor,
   return value;
 }
 
-/// "6{24=1 14=2}": global index, then knob type = value.
+/// Text of an engine's settings, "6{24=1 14=2}": global index, then knob type = value.
 std::string engine_text(const Cudnn& cudnn, cudnnBackendDescriptor_t engine,
                         cudnnBackendDescriptor_t config) {
   const std::string what = "an engine's name";

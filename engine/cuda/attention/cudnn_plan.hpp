@@ -1,4 +1,4 @@
-// An operation graph of cuDNN that an engine of the library runs as one fused kernel.
+// A cuDNN operation graph compiled for an engine that runs it as one fused kernel.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,28 +15,29 @@
 
 namespace sluice::engine {
 
-/// What a plan's tensor `id` is: device memory, or host memory for a scalar.
+/// Address of a plan's tensor `id`: in device memory, or in host memory for a scalar.
 struct CudnnBinding {
   std::int64_t id = 0;
   void* address = nullptr;
 };
 
-/// The most tensors that a plan binds.
+/// Largest number of tensors that a plan binds.
 inline constexpr std::size_t kMostCudnnBindings = 20;
 
-/// A graph compiled for one engine of the library. Executing it allocates no device memory.
+/// A graph compiled for one of the library's engines. Executing it allocates no device memory.
 class CudnnPlan {
  public:
-  /// The first engine of the library's own order (its heuristic, then its fallbacks) that takes the
-  /// operations. That order is fixed for one library and GPU, so the choice repeats. Throws
-  /// EnvironmentError that names `what` if none does.
+  /// Chooses the first engine, in the library's own order (its heuristic, then its fallbacks), that
+  /// supports the operations. This order is fixed for one library and GPU, so the choice repeats.
+  /// Throws EnvironmentError that names `what` if no engine does.
   CudnnPlan(const Cudnn& cudnn, const std::vector<CudnnDescriptor>& operations,
             const std::string& what);
 
   [[nodiscard]] Bytes workspace() const { return workspace_; }
-  /// Engine and knobs: part of the numerics id.
+  /// Name of the engine with its settings, part of the numerics id.
   [[nodiscard]] const std::string& engine() const { return engine_; }
-  /// Scalars are read before it returns; device memory must stay valid until `stream` has passed.
+  /// Enqueues the kernel. Scalars are read before it returns; device memory must stay valid until
+  /// `stream` has passed.
   void execute(const Cudnn& cudnn, cudaStream_t stream, std::span<const CudnnBinding> bindings,
                void* workspace, const std::string& what) const;
 

@@ -15,8 +15,8 @@ std::unique_ptr<engine::Device> make_device(const planner::Job& job, const Arena
   require_usable_device();
   CudaDeviceSettings settings{
       .arenas = arenas, .capacity = capacity, .threads = threads, .staged = staged, .paced = paced};
-  // Before the arenas: tuning needs device memory of its own for a while. Parts of a sequence have
-  // any number of tokens, so that no table would hold their products.
+  // Tuning comes before the arenas, because it needs device memory of its own. Parts of a sequence
+  // can have any number of tokens, so no table can hold their products.
   if (!job.sequence_chunk) settings.gemm = ensure_gemm_table(job);
   return std::make_unique<CudaDevice>(job, settings);
 }

@@ -1,4 +1,5 @@
-// The cuda backend as the rest of the engine asks for it: there or not, without a CUDA header.
+// Entry points of the cuda backend for the rest of the engine, free of CUDA headers and present in
+// every build.
 #pragma once
 
 #include <memory>
@@ -10,24 +11,26 @@
 
 namespace sluice::engine::cuda {
 
-/// Throws EnvironmentError in a build without CUDA, and unless a GPU of compute capability 8.0 or
-/// newer answers.
+/// Throws EnvironmentError in a build without CUDA, and unless there is a usable GPU of compute
+/// capability 8.0 or newer.
 void require_backend();
 
-/// A CudaDevice; throws as its constructor, and EnvironmentError in a build without CUDA.
+/// Creates a CudaDevice. Throws as its constructor does, and EnvironmentError in a build without
+/// CUDA.
 [[nodiscard]] std::unique_ptr<engine::Device> make_device(const planner::Job& job,
                                                           const ArenaSizes& arenas,
                                                           const ArenaSizes& capacity, int threads,
                                                           bool staged,
                                                           std::optional<BytesPerSecond> paced);
 
-/// While what it returns lives, pinned memory of devices that are gone waits for the next, and
-/// `at_least` from the first on (KeptPinnedMemory). Null in a build without CUDA.
+/// Keeps the pinned memory of destroyed devices for the next ones while the returned object lives,
+/// and `at_least` bytes from the start (see KeptPinnedMemory). Null in a build without CUDA.
 [[nodiscard]] std::shared_ptr<void> keep_pinned_memory(Bytes at_least);
-/// Of it, what waits now.
+/// Bytes of pinned memory that are kept and not in use now.
 [[nodiscard]] Bytes kept_pinned_memory();
 
-/// SHA-256 of backend, architecture, libraries with their engines, and kernel versions.
+/// SHA-256 of everything that decides the bits: backend, architecture, libraries with their
+/// engines, and kernel versions.
 [[nodiscard]] std::string numerics_id(const planner::Job& job);
 
 }  // namespace sluice::engine::cuda

@@ -1,4 +1,4 @@
-// A build without CUDA.
+// Entry points of the cuda backend in a build without CUDA.
 #include "engine/cuda/backend/backend.hpp"
 #include "sim/error.hpp"
 

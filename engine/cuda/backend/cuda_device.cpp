@@ -45,7 +45,7 @@ struct CudaDevice::DeviceMemory {
     void* memory = nullptr;
     check_cuda(cudaMalloc(&memory, std::max<std::size_t>(size, 1)), "the device arena");
     data = static_cast<std::byte*>(memory);
-    // NaN, so that reading what no task has written shows up in the loss.
+    // NaN, so that a read of unwritten memory shows up in the loss.
     check_cuda(cudaMemset(data, 0xFF, size), "the device arena");
     check_cuda(cudaDeviceSynchronize(), "the device arena");
   }
@@ -123,7 +123,7 @@ bool CudaDevice::on_device(const std::byte* address) const {
 
 std::unique_ptr<DeviceQueues> CudaDevice::open_queues(const Program& program) {
   if (to_device_ != nullptr) {
-    // What kernels write for the CPU to read.
+    // Kernels write these for the CPU to read.
     for (const BoundTask& task : program.tasks()) {
       for (const Role role : {Role::loss_sum, Role::norm_sum}) {
         const BoundAccess* sum = task.find(role);
@@ -177,7 +177,8 @@ void CudaDevice::read(const std::byte* source, std::span<std::byte> destination)
     std::memcpy(destination.data(), source, destination.size());
     return;
   }
-  // On a stream of no lane: copies on the default stream would wait for none of ours anyway.
+  // This stream belongs to no lane. The default stream would not do: it does not wait for
+  // non-blocking streams.
   const cudaStream_t own = stream(LaneKind::launch);
   check_cuda(
       cudaMemcpyAsync(destination.data(), source, destination.size(), cudaMemcpyDeviceToHost, own),

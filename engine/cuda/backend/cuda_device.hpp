@@ -1,4 +1,4 @@
-// The cuda backend: one GPU, a stream for each lane that is its, and the CPU optimizer beside it.
+// The cuda backend: one GPU with a stream for each of its lanes, and the optimizer on the CPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -18,28 +18,31 @@
 
 namespace sluice::engine {
 
-/// What is set about a CUDA device: the rest follows from job and layout.
+/// Settings of a CUDA device that do not follow from the job.
 struct CudaDeviceSettings {
-  ArenaSizes arenas;    ///< From the layout.
-  ArenaSizes capacity;  ///< What the machine has, or a run may use.
-  int threads = 1;      ///< Of the optimizer on the cpu lane.
-  /// Ordinary host memory, copied through a pinned ring: for systems that pin little. Also what
-  /// happens, with a line on standard error, where the arena turns out not to be pinnable.
+  ArenaSizes arenas;    ///< Sizes of the arenas, from the layout.
+  ArenaSizes capacity;  ///< Capacity of the machine, or the part of it that a run may use.
+  int threads = 1;      ///< Number of optimizer workers on the cpu lane.
+  /// Whether the host arena is ordinary memory, copied through a pinned ring, for systems that can
+  /// pin only little. If the arena turns out not to be pinnable this happens in any case, with a
+  /// line on standard error.
   bool staged = false;
-  std::optional<BytesPerSecond> paced{};  ///< Copies each way take as long as at this rate.
-  std::optional<GemmTable> gemm{};        ///< None: cuBLASLt's first suggestions.
+  /// Rate to which copies in each direction are slowed down; none for the link's own speed.
+  std::optional<BytesPerSecond> paced{};
+  /// Algorithms of matrix products; none for cuBLASLt's first suggestions.
+  std::optional<GemmTable> gemm{};
 };
 
-/// Throws EnvironmentError unless a GPU of compute capability 8.0 or newer answers.
+/// Throws EnvironmentError unless there is a usable GPU of compute capability 8.0 or newer.
 void require_usable_device();
 
-/// One allocation of HBM and one of pinned host memory, made at construction; nothing allocates
-/// device memory later. `run` enqueues a task on its lane's stream and waits for it; steps run
-/// through the queues (engine/cuda/backend/cuda_queues.hpp), which do not wait.
+/// CUDA backend. Allocates HBM and pinned host memory once, at construction; no device memory is
+/// allocated later. `run` enqueues a task on its lane's stream and waits for it; training steps use
+/// the queues (engine/cuda/backend/cuda_queues.hpp), which do not wait.
 class CudaDevice : public Device {
  public:
-  /// Throws Error(does_not_fit) where an arena is larger than its capacity, EnvironmentError where
-  /// there is no GPU of compute capability 8.0 or newer or no such memory, BadRequest for a job the
+  /// Throws Error(does_not_fit) if an arena is larger than its capacity, EnvironmentError if the
+  /// memory or a GPU of compute capability 8.0 or newer is missing, BadRequest for a job that the
   /// templates do not compute.
   CudaDevice(const planner::Job& job, const CudaDeviceSettings& settings);
   ~CudaDevice() override;
@@ -52,13 +55,14 @@ class CudaDevice : public Device {
   void read(const std::byte* source, std::span<std::byte> destination) override;
   void write(std::span<const std::byte> source, std::byte* destination) override;
   void clear(std::byte* destination, std::size_t bytes) override;
-  /// Pinned, where the host arena is.
+  /// Host memory to read into; pinned if the host arena is.
   [[nodiscard]] std::shared_ptr<std::byte> memory_to_read_into(Bytes bytes) override;
   [[nodiscard]] std::unique_ptr<DeviceQueues> open_queues(const Program& program) override;
 
-  /// Whether a stream runs the lane; staged copies are run by their lanes' threads.
+  /// Whether a stream runs the lane; staged copies are run by their lanes' threads instead.
   [[nodiscard]] bool queues(planner::LaneKind lane) const;
-  /// Enqueues a task of a stream's lane. `update` lies in shared memory.
+  /// Enqueues a task of a lane that a stream runs. `update` must be in memory that the GPU can
+  /// read.
   void enqueue(const BoundTask& task, const AdamWStep* update);
   [[nodiscard]] cudaStream_t stream(planner::LaneKind lane) const;
 
@@ -76,17 +80,20 @@ class CudaDevice : public Device {
 
   planner::Job job_;
   planner::BlockRecord record_;
-  std::vector<std::vector<AdamWSpan>> spans_;  ///< By unit.
+  /// Spans of each unit with and without weight decay.
+  std::vector<std::vector<AdamWSpan>> spans_;
   std::unique_ptr<DeviceMemory> device_;
   PinnedMemory host_;
-  SharedMemory step_;  ///< Constants of an update that is run and waited for.
+  SharedMemory step_;  ///< Optimizer constants of an update that `run` executes and waits for.
   std::array<std::unique_ptr<Stream>, planner::kLaneKinds> streams_;
   CudaTemplates templates_;
-  SequencePart part_;                                  ///< Of graphs of ForwardGoal::next_token.
-  ThreadPool pool_;                                    ///< Of the cpu lane.
-  std::unique_ptr<StagedCopies> to_device_, to_host_;  ///< Where the host arena is not pinned.
+  /// Tokens of the next pass in graphs of ForwardGoal::next_token.
+  SequencePart part_;
+  ThreadPool pool_;  ///< Workers of the cpu lane.
+  /// Copies through pinned rings, used if the host arena is not pinned.
+  std::unique_ptr<StagedCopies> to_device_, to_host_;
   std::array<std::unique_ptr<StreamPacer>, planner::kLaneKinds>
-      pacers_;  ///< Where copies are held.
+      pacers_;  ///< Slow down copies, if a rate is set.
 };
 
 }  // namespace sluice::engine

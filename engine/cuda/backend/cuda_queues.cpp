@@ -15,10 +15,11 @@ std::size_t flag_bytes(std::size_t tasks) {
   return (tasks * sizeof(EndFlag) + kConstantsAlign - 1) / kConstantsAlign * kConstantsAlign;
 }
 
-/// A stream of no lane: nothing is queued there that an event would wait for.
+/// A lane whose stream has no queued work that an event would have to wait for.
 constexpr LaneKind kIdleLane = LaneKind::launch;
 
-/// Elapsed times are floats in milliseconds: beyond this a microsecond would be lost.
+/// Longest time that an origin is used: elapsed times are floats in milliseconds, which beyond it
+/// lose microseconds.
 constexpr std::chrono::seconds kOriginLasts{8};
 
 }  // namespace
@@ -94,7 +95,7 @@ std::chrono::nanoseconds CudaQueues::since_origin(const TimedEvent& event) const
 
 void CudaQueues::set_first_origin() {
   const cudaStream_t idle = device_.stream(kIdleLane);
-  // Once more than needed: the first record on a stream takes longer.
+  // One record more than needed, because the first on a stream takes longer.
   for (int i = 0; i < 2; ++i) {
     check_cuda(cudaEventRecord(origin_.event.get(), idle), "the clock's origin");
     check_cuda(cudaEventSynchronize(origin_.event.get()), "the clock's origin");

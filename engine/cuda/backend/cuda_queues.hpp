@@ -1,4 +1,4 @@
-// Streams as lanes, events as edges: the queues of one program on a CUDA device.
+// Device queues of one program on a CUDA device: lanes are streams, dependencies are events.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -15,7 +15,7 @@
 
 namespace sluice::engine {
 
-/// An event that keeps the time at which a stream got there.
+/// An event that records the time at which a stream reached it.
 class TimedEvent {
  public:
   TimedEvent();
@@ -31,13 +31,13 @@ class TimedEvent {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Takes the lanes compute, h2d and d2h. An edge between queued tasks is an event that the later
-/// one's stream waits for; an edge to the CPU is a flag that a stream writes. An edge from the CPU
-/// is waited for before the task is handed over.
+/// Queues for the lanes compute, h2d and d2h. A queued task waits for another queued task by an
+/// event on its stream; the CPU learns of a queued task's end by a flag that the stream writes.
+/// Tasks of the CPU must have ended before a task that waits for them is enqueued.
 class CudaQueues : public DeviceQueues {
  public:
   CudaQueues(CudaDevice& device, const Program& program);
-  /// Waits for what is still queued.
+  /// Waits for all tasks that are still queued.
   ~CudaQueues() override;
 
   [[nodiscard]] bool takes(planner::LaneKind lane) const override;
@@ -54,7 +54,8 @@ class CudaQueues : public DeviceQueues {
   [[nodiscard]] const Events& events(std::uint32_t task, std::int64_t step) const {
     return events_[task * kStepsQueued + static_cast<std::size_t>(step % kStepsQueued)];
   }
-  /// Ties the device's clock to the CPU's: an event whose time both know.
+  /// An event whose time is known on both clocks, by which the device's clock is converted to the
+  /// CPU's.
   struct Origin {
     TimedEvent event;
     std::chrono::steady_clock::time_point time;
@@ -65,12 +66,12 @@ class CudaQueues : public DeviceQueues {
 
   CudaDevice& device_;
   const Program& program_;
-  SharedMemory memory_;  ///< Flags, then constants.
+  SharedMemory memory_;  ///< Memory of the end flags, followed by the optimizer constants.
   std::span<EndFlag> flags_;
   std::span<AdamWStep> constants_;
   StreamFlags stream_flags_;
-  std::vector<Events> events_;  ///< kStepsQueued of each task.
-  std::mutex clock_mutex_;      ///< Guards origin_; taken only to read a task's times.
+  std::vector<Events> events_;  ///< Events of each task, kStepsQueued steps deep.
+  std::mutex clock_mutex_;      ///< Guards origin_; locked only to read a task's times.
   Origin origin_;
 };
 

@@ -1,4 +1,4 @@
-// What a CUDA device computes: the compute lane's tasks as calls of the templates and kernels.
+// Compute tasks of a CUDA device, as calls of the templates and kernels.
 #include "engine/cuda/backend/cuda_device.hpp"
 #include "engine/cuda/kernels/gradient.hpp"
 #include "engine/cuda/runtime/check.hpp"
@@ -68,7 +68,7 @@ CudaLossArguments CudaDevice::loss_arguments(const BoundTask& task) const {
 void CudaDevice::forward(const BoundTask& task, cudaStream_t lane) {
   const auto* weights = as<const std::uint16_t>(task.access(Role::weights));
   std::byte* output = task.access(Role::next_input).data;
-  // Of a part of a sequence there may be fewer tokens than the graph has room for.
+  // A part of a sequence may have fewer tokens than the graph has room for.
   const std::int64_t count = job_.sequence_chunk ? part_.count : job_.micro_tokens();
   if (count == 0) return;
   if (task.unit == 0) {
@@ -89,7 +89,7 @@ void CudaDevice::forward(const BoundTask& task, cudaStream_t lane) {
 
 void CudaDevice::route(const BoundTask& task, cudaStream_t lane) {
   const BoundAccess& routes = task.access(Role::routes);
-  // Of no tokens: none to any expert.
+  // Without tokens, no routes to any expert.
   if (part_.count == 0) {
     return check_cuda(
         cudaMemsetAsync(routes.data, 0, static_cast<std::size_t>(routes.bytes.count()), lane),
@@ -101,7 +101,7 @@ void CudaDevice::route(const BoundTask& task, cudaStream_t lane) {
       as<std::int32_t>(routes), workspace_of(task));
 }
 
-/// The head: loss and its backward, the loss alone, or the logits of the last token.
+/// Runs the head's tasks: loss and its backward, the loss alone, or the logits of the last token.
 void CudaDevice::finish(const BoundTask& task, cudaStream_t lane) {
   const CudaLossArguments arguments = loss_arguments(task);
   if (const BoundAccess* logits = task.find(Role::logits)) {

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::chrono::seconds kSaidEvery{10};
 
-/// Held until the object is gone: one process at a time tunes, and the next reads what it found.
+/// Lock on a table's file, held while this object lives: one process tunes at a time, and the next
+/// one reads its results.
 class FileLock {
  public:
   explicit FileLock(const std::filesystem::path& file)
@@ -30,7 +31,7 @@ class FileLock {
   }
 
  private:
-  planner::FileDescriptor descriptor_;  ///< Closing it unlocks.
+  planner::FileDescriptor descriptor_;  ///< Closing the file unlocks it.
 };
 
 std::filesystem::path lock_of(std::filesystem::path file) {
@@ -73,7 +74,7 @@ GemmTable ensure_gemm_table(const planner::Job& job, const planner::Store& store
   auto said = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < missing.size(); ++i) {
     table.add(missing[i], race.run(missing[i]));
-    write_gemm_table(table, file);  // Whoever is interrupted goes on from here.
+    write_gemm_table(table, file);  // An interrupted tuning continues from here.
     const auto now = std::chrono::steady_clock::now();
     if (now - said < kSaidEvery) continue;
     said = now;

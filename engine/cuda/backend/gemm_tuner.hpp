@@ -1,4 +1,5 @@
-// Makes sure that a job's matrix products have their algorithms in the user's GEMM table.
+// Tuning of matrix products: ensures that the user's GEMM table holds an algorithm for every
+// product of a job.
 #pragma once
 
 #include <functional>
@@ -10,21 +11,21 @@
 
 namespace sluice::engine {
 
-/// What a table on this computer's first GPU holds for. Throws EnvironmentError where there is no
-/// GPU.
+/// Identity of the hardware and libraries for which a table of this computer's first GPU is valid.
+/// Throws EnvironmentError if there is no GPU.
 [[nodiscard]] GemmTableId gemm_table_id();
 
-/// Receives one line before products are tuned, if any are.
+/// Called with one line of text before products are tuned, if any need it.
 using GemmAnnounce = std::function<void(const std::string&)>;
-/// Writes the line to standard error, after "sluice: ".
+/// Writes the line to standard error after "sluice: ".
 void announce_on_stderr(const std::string& line);
 
-/// The table of `store` with every product of `job`. Products it lacks are tuned now, about ten
-/// seconds for a model of 7 billion parameters, and kept; the others keep their algorithms for
-/// ever. Processes wait for each other here and so agree. Needs device memory for the largest
-/// product (a few GB): call it before arenas are allocated; it gives all of it back. Throws
-/// EnvironmentError where there is no usable GPU, no such memory or no writable store, BadRequest
-/// for a damaged table (naming the file) and for jobs that the templates do not compute.
+/// The GEMM table in `store`, completed for every product of `job`. Missing products are tuned now,
+/// in about ten seconds for a model of 7 billion parameters, and saved; other products keep their
+/// algorithms. A lock makes concurrent processes agree. Needs device memory for the largest product
+/// (a few GB) and frees all of it, so call it before arenas are allocated. Throws EnvironmentError
+/// if the GPU, the memory or a writable store is missing, BadRequest for a damaged table (naming
+/// the file) and for jobs that the templates do not compute.
 [[nodiscard]] GemmTable ensure_gemm_table(const planner::Job& job,
                                           const planner::Store& store = planner::Store::of_user(),
                                           const GemmAnnounce& announce = announce_on_stderr);

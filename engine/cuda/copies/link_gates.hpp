@@ -1,4 +1,4 @@
-// Gates in a stream of copies, opened by a time line: who opens them, apart from any GPU.
+// Gates that hold up a stream of copies until a schedule opens them; independent of any GPU.
 #pragma once
 
 #include <algorithm>
@@ -16,30 +16,33 @@
 
 namespace sluice::engine {
 
-/// A stream counts on one word what it came to (the beginning of each copy, and the gate behind
-/// each piece of it) and passes a gate once another word has its number. Gates open when the
-/// schedule says so, whether or not the stream is there yet: waking is needed once a piece, and one
-/// late wake-up opens every gate that is due by then.
+/// Opens a stream's gates on schedule. The stream counts its progress in one word (the beginning of
+/// each copy, and the gate behind each piece of it) and passes a gate once another word has reached
+/// the gate's number. Gates are opened when due whether or not the stream is there yet: the opening
+/// thread need only wake up once per piece, and a late wake-up opens every gate that is due by
+/// then.
 class LinkGates {
  public:
-  /// Short beside what a layer's copy takes, long enough that gates cost nothing.
+  /// Bytes between gates: short compared with the copy of a layer, long enough that gates cost
+  /// nothing.
   static constexpr std::int64_t kPiece = std::int64_t{16} << 20;
-  /// Pieces that may be caught up with, at the link's own speed.
+  /// Number of pieces by which a stream may lag and still catch up at the link's own speed.
   static constexpr std::int32_t kCaughtUp = 8;
-  /// Between two looks at where the stream is.
+  /// Time between two checks of the stream's progress.
   static constexpr std::chrono::microseconds kLook{20};
-  /// A copy that begins within so many looks of the end of the one before waited for nothing else.
+  /// A copy that begins within so many checks of the previous copy's end is taken to have waited
+  /// for nothing else.
   static constexpr int kFollows = 5;
 
-  /// The words must outlive it.
+  /// Both words must outlive this object.
   LinkGates(BytesPerSecond rate, const EndFlag* reached, EndFlag* opened)
       : schedule_(rate), reached_(reached), opened_(opened) {}
 
   [[nodiscard]] static std::int64_t pieces(Bytes bytes) {
     return (bytes.count() + kPiece - 1) / kPiece;
   }
-  /// Of the stream, before it is given the copy: its number is that of the beginning, and those of
-  /// its gates follow.
+  /// Announces a copy; call it before the copy is enqueued. Returns the number that the stream must
+  /// write at its beginning; those of its gates follow.
   [[nodiscard]] std::int32_t add(Bytes bytes) {
     const std::lock_guard lock(mutex_);
     copies_.push_back(bytes);
@@ -48,7 +51,7 @@ class LinkGates {
     return beginning;
   }
 
-  /// Opens gates until `time.stopped()`. `time` has now() and sleep_until() besides.
+  /// Opens gates until `time.stopped()`. `time` must also have now() and sleep_until().
   template <class Time>
   void open(Time& time) {
     for (std::optional<Instant> before;;) {
@@ -65,10 +68,10 @@ class LinkGates {
   using Instant = LinkSchedule::Instant;
   struct Seen {
     std::int64_t looks = 0;
-    Instant::duration overslept{};  ///< By how much the last look was late.
+    Instant::duration overslept{};  ///< How late the last check was.
   };
-  /// Sleeps until the stream has come to `number`; none once stopped. Yielding instead would hand
-  /// the core to whoever computes there, for a slice of milliseconds.
+  /// Sleeps until the stream has reached `number`; none once stopped. Yielding instead would leave
+  /// the core to computing threads for a time slice of milliseconds.
   template <class Time>
   [[nodiscard]] std::optional<Seen> wait_for(std::int32_t number, Time& time) const {
     for (Seen seen;; ++seen.looks) {
@@ -79,7 +82,8 @@ class LinkGates {
       seen.overslept = time.now() - asked;
     }
   }
-  /// The gates of a copy; when it would have ended if this thread had never been late.
+  /// Opens the gates of one copy. Returns when the copy would have ended if this thread had never
+  /// been late; none once stopped.
   template <class Time>
   [[nodiscard]] std::optional<Instant> open_copy(Bytes left, Time& time) {
     Instant::duration late{};
@@ -91,7 +95,7 @@ class LinkGates {
       const auto seen = wait_for(next_ - kCaughtUp, time);
       if (!seen) return std::nullopt;
       const Instant now = time.now();
-      if (seen->looks > 0) schedule_.begin(now);  // What is beyond is lost.
+      if (seen->looks > 0) schedule_.begin(now);  // A longer lag is not caught up.
       if (is_at(next_)) late = std::max(late, now - due);
       opened_->store(next_, std::memory_order_release);
     }
@@ -110,12 +114,12 @@ class LinkGates {
   }
 
   LinkSchedule schedule_;
-  std::int32_t next_ = 1;  ///< Of the thread that opens.
+  std::int32_t next_ = 1;  ///< Number of the next event to wait for; used by the opening thread.
   const EndFlag* reached_;
   EndFlag* opened_;
   std::mutex mutex_;
-  std::deque<Bytes> copies_;  ///< Not begun yet.
-  std::int32_t added_ = 0;    ///< Of the thread that adds.
+  std::deque<Bytes> copies_;  ///< Sizes of the copies that have not begun yet.
+  std::int32_t added_ = 0;    ///< Last number given out; used by the adding thread.
 };
 
 }  // namespace sluice::engine

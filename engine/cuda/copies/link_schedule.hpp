@@ -1,4 +1,4 @@
-// When the parts of copies are over on a link that is held to a rate: no clock, no threads.
+// End times of copies on a link with a given rate; without clocks or threads.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace sluice::engine {
 
-/// One time line for all copies of a link: each part is due at the end of the one before plus
-/// bytes / rate, so that whoever wakes late for one finds the next ones due where they were. Parts
-/// are never due any closer to each other.
+/// One time line for all copies of a link. Each part is due bytes / rate after the previous one, so
+/// a late wake-up for one part does not shift the next, and parts are never due closer to each
+/// other.
 class LinkSchedule {
  public:
   using Instant = std::chrono::steady_clock::time_point;
@@ -19,9 +19,9 @@ class LinkSchedule {
 
   explicit LinkSchedule(BytesPerSecond rate) : rate_(rate) {}
 
-  /// What comes next does not begin before `start`.
+  /// The next part does not begin before `start`.
   void begin(Instant start) { due_ = std::max(due_, start); }
-  /// When `bytes` more are over.
+  /// Adds a part of `bytes` and returns when it is due to end.
   [[nodiscard]] Instant end_of(Bytes bytes) {
     const std::chrono::duration<double, Time::period> exact = bytes / rate_;
     return due_ += Time(static_cast<Time::rep>(std::ceil(exact.count())));
@@ -29,7 +29,7 @@ class LinkSchedule {
 
  private:
   BytesPerSecond rate_;
-  Instant due_ = Instant::min();  ///< End of all so far.
+  Instant due_ = Instant::min();  ///< End of all parts so far.
 };
 
 }  // namespace sluice::engine

@@ -17,7 +17,7 @@ namespace {
 
 constexpr unsigned kRegister = cudaHostRegisterPortable | cudaHostRegisterMapped;
 
-/// A whole registration that nobody uses.
+/// Memory that was registered as a whole and is not in use.
 struct Range {
   std::byte* data = nullptr;
   std::size_t bytes = 0;
@@ -31,10 +31,11 @@ void unpin(const Range& range) {
 
 struct Keeper {
   std::mutex mutex;
-  int wanted = 0;  ///< Lives of KeptPinnedMemory.
+  int wanted = 0;  ///< Number of living KeptPinnedMemory objects.
   Range range;
 
-  /// What is kept, where `bytes` fit into it; what is too small is given back to the system first.
+  /// Hands out the kept memory if `bytes` fit in it; memory that is too small is first returned to
+  /// the system.
   Range take(std::size_t bytes) {
     const std::lock_guard lock(mutex);
     const Range found = std::exchange(range, {});
@@ -61,7 +62,7 @@ KeptPinnedMemory::KeptPinnedMemory(Bytes at_least) {
     const std::lock_guard lock(keeper().mutex);
     ++keeper().wanted;
   }
-  // Made and given back: it stays.
+  // Memory that is made and released at once is kept.
   if (at_least > held()) const PinnedMemory first(at_least, "host arenas of all plans");
 }
 
@@ -95,8 +96,8 @@ PinnedMemory::PinnedMemory(Bytes bytes, const char* what, Pinning pinning)
   map_and_touch(what, EvenMemory::Order::even);
   pin_whole();
   if (whole_ || !reordered_) return;
-  // Uneven memory that is pinned is quicker than even memory that is not, should a driver refuse
-  // what consists of many mappings.
+  // Pinned memory of uneven speed is faster than unpinned memory of even speed, in case a driver
+  // refuses memory that consists of many mappings.
   munmap(data_, mapped_);
   refusal_.clear();
   map_and_touch(what, EvenMemory::Order::as_found);
@@ -109,7 +110,7 @@ PinnedMemory::PinnedMemory(std::span<std::byte> memory)
 }
 
 void PinnedMemory::pin_whole() {
-  // One registration: a copy that crosses from one into the next is an invalid argument.
+  // One registration for all, because a copy across two registrations is an invalid argument.
   const cudaError_t status = cudaHostRegister(data_, mapped_, kRegister);
   if (status != cudaSuccess) {
     (void)cudaGetLastError();

@@ -1,4 +1,4 @@
-// Host memory that a GPU copies from and to at full speed.
+// Pinned host memory, which a GPU can copy from and to at full speed.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,16 @@ namespace sluice::engine {
 
 enum class Pinning { wanted, none };
 
-/// Anonymous memory of `bytes` (engine/memory/even_memory.hpp), touched by several threads at once
-/// and then registered with the CUDA runtime (quicker than cudaHostAlloc, at the same copy speed).
-/// Where it cannot be registered, or is not to be, it is ordinary memory, but for the ranges that
-/// `pin_part` names.
+/// Anonymous memory of `bytes` (engine/memory/even_memory.hpp), made resident by several threads
+/// and then registered with the CUDA runtime, which is faster than cudaHostAlloc and gives the same
+/// copy speed. If registration fails or is not wanted, it is ordinary memory except for the ranges
+/// pinned by `pin_part`.
 class PinnedMemory {
  public:
-  /// Throws EnvironmentError naming `what` and the size where the system has no such memory.
+  /// Throws EnvironmentError naming `what` and the size if the system lacks the memory.
   PinnedMemory(Bytes bytes, const char* what, Pinning pinning = Pinning::wanted);
-  /// Registers memory that another owns, from a page's start, and unregisters it.
+  /// Registers memory that someone else owns and that begins at a page; unregisters it on
+  /// destruction.
   explicit PinnedMemory(std::span<std::byte> memory);
   ~PinnedMemory();
   PinnedMemory(const PinnedMemory&) = delete;  // Addresses inside are held by bound tasks.
@@ -30,10 +31,10 @@ class PinnedMemory {
 
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
   [[nodiscard]] bool pinned() const { return !registered_.empty() && whole_; }
-  /// Why it is not pinned though it was wanted; empty otherwise.
+  /// Why the memory is not pinned although that was wanted; empty otherwise.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
-  /// Pins the pages of a part of memory that is not pinned. Throws EnvironmentError where even that
-  /// is refused.
+  /// Pins the pages of a part of memory that is not pinned as a whole. Throws EnvironmentError if
+  /// even that is refused.
   void pin_part(std::span<std::byte> part);
 
  private:
@@ -47,23 +48,23 @@ class PinnedMemory {
   bool owned_ = true;
   bool reordered_ = false;
   std::vector<std::byte*> registered_;  ///< Starts of registered ranges.
-  std::set<std::byte*> pages_;          ///< Pinned in parts.
+  std::set<std::byte*> pages_;          ///< Pages that were pinned by `pin_part`.
   std::string refusal_;
 };
 
-/// While one lives, the largest memory that was pinned as a whole and then given back stays pinned,
-/// and the next that fits into it takes it over, zeroed: pinning 100 GiB takes tens of seconds, so
-/// a process that runs many plans pins once. Plans that use the same memory also compare better:
-/// other pages may be slower ones.
+/// Keeps pinned memory for reuse: while such an object lives, the largest memory that was pinned as
+/// a whole stays pinned when it is released, and the next request that fits in it gets it, zeroed.
+/// Pinning 100 GiB takes tens of seconds, so a process that runs many plans pins only once. Plans
+/// that use the same pages are also more comparable, because pages can differ in speed.
 class KeptPinnedMemory {
  public:
-  /// `at_least` is pinned now, if it can be.
+  /// Pins `at_least` bytes at once, if possible.
   explicit KeptPinnedMemory(Bytes at_least = Bytes(0));
   ~KeptPinnedMemory();
   KeptPinnedMemory(const KeptPinnedMemory&) = delete;  // Counts itself.
   KeptPinnedMemory& operator=(const KeptPinnedMemory&) = delete;
 
-  /// Held now, and by nobody in use.
+  /// Bytes that are kept and not in use.
   [[nodiscard]] static Bytes held();
 };
 

@@ -1,6 +1,6 @@
-// Copies between pageable host memory and the device, where the system lets no more than a little
-// be pinned: through a small pinned ring, the CPU filling or emptying one slot while the copy
-// engine works on another.
+// Staged copies between pageable host memory and the device, for systems that can pin only little:
+// through a small pinned ring, of which the CPU fills or empties one slot while the copy engine
+// works on another.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,23 +14,24 @@
 
 namespace sluice::engine {
 
-/// One lane's ring. Calls come from one thread.
+/// The ring of one lane. Calls must come from one thread.
 class StagedCopies {
  public:
-  /// Takes as large slots as can be pinned. Throws EnvironmentError where not even the smallest
-  /// can.
+  /// Pins the largest slots that the system allows. Throws EnvironmentError if not even the
+  /// smallest can be pinned.
   explicit StagedCopies(cudaStream_t stream);
   ~StagedCopies();
   StagedCopies(const StagedCopies&) = delete;  // Owns events.
   StagedCopies& operator=(const StagedCopies&) = delete;
 
-  /// Both return when the copy has ended.
+  /// Copies in either direction; both functions return when the copy has ended.
   void to_device(const std::byte* source, std::byte* destination, std::size_t bytes);
   void to_host(const std::byte* source, std::byte* destination, std::size_t bytes);
 
  private:
   static constexpr std::size_t kSlots = 4;
-  static constexpr int kThreads = 3;  ///< What fills the link on the hosts seen, or nearly.
+  /// Number of copying threads that (nearly) saturates the link.
+  static constexpr int kThreads = 3;
   [[nodiscard]] std::byte* slot(std::size_t piece) const {
     return ring_->data() + piece % kSlots * slot_bytes_;
   }
@@ -39,7 +40,8 @@ class StagedCopies {
   cudaStream_t stream_;
   std::size_t slot_bytes_ = 0;
   std::unique_ptr<SharedMemory> ring_;
-  std::array<cudaEvent_t, kSlots> free_{};  ///< The copy engine is done with the slot.
+  /// Events that tell when the copy engine is done with each slot.
+  std::array<cudaEvent_t, kSlots> free_{};
   ThreadPool pool_{kThreads};
 };
 

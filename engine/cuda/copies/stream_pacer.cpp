@@ -12,7 +12,7 @@
 namespace sluice::engine {
 namespace {
 
-/// The computer's time, until `stop`.
+/// Real time for LinkGates, until `stop`.
 struct ThreadTime {
   std::stop_token stop;
   [[nodiscard]] bool stopped() const { return stop.stop_requested(); }

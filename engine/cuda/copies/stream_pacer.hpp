@@ -1,4 +1,4 @@
-// Copies on a stream that take as long as a slower link would: a smaller machine's PCIe.
+// Copies on a stream slowed down to the rate of a slower link, to imitate a smaller machine's PCIe.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,29 +13,30 @@
 
 namespace sluice::engine {
 
-/// After each piece of a copy the stream reports and waits, by the driver's stream memory
-/// operations, until this object's thread lets it go on at start + bytes so far / rate. Nothing of
-/// it runs on the GPU's multiprocessors. Memory sees the link's own speed in between.
+/// Slows down copies on a stream. After each piece the stream reports its progress and waits, by
+/// the driver's stream memory operations, until this object's thread lets it continue at start +
+/// bytes so far / rate. The GPU's multiprocessors are not involved. Within a piece, memory sees the
+/// link's full speed.
 class StreamPacer {
  public:
-  /// Throws EnvironmentError where the driver has no stream memory operations.
+  /// Throws EnvironmentError if the driver has no stream memory operations.
   StreamPacer(cudaStream_t stream, BytesPerSecond rate);
-  /// The stream must have ended all its work or failed.
+  /// The stream must have finished all its work, or failed, before.
   ~StreamPacer();
   StreamPacer(const StreamPacer&) = delete;  // The stream holds addresses of its words.
   StreamPacer& operator=(const StreamPacer&) = delete;
 
-  /// Enqueues a copy of `bytes` between memory that cudaMemcpyDefault tells apart.
+  /// Enqueues a copy of `bytes`; cudaMemcpyDefault derives the direction from the addresses.
   void copy(std::byte* to, const std::byte* from, std::size_t bytes);
 
  private:
   cudaStream_t stream_;
   SharedMemory memory_;
-  EndFlag* reached_;  ///< Written by the stream: what it came to.
-  EndFlag* opened_;   ///< Read by the stream: gates it may pass.
+  EndFlag* reached_;  ///< Progress of the stream, written by it.
+  EndFlag* opened_;   ///< Number of the last gate that the stream may pass, read by it.
   StreamFlags flags_;
   LinkGates gates_;
-  std::jthread thread_;  ///< Last: uses all of the above.
+  std::jthread thread_;  ///< Declared last, because it uses all members above.
 };
 
 }  // namespace sluice::engine

@@ -12,7 +12,7 @@ namespace sluice::engine::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kFour = 4;                   ///< Elements of a 16-byte access to fp32.
+constexpr int kFour = 4;                   ///< Number of fp32 elements in a 16-byte access.
 constexpr std::int64_t kMaxBlocks = 2048;  ///< Enough to fill any device; threads stride beyond it.
 
 __device__ void read_gradient(const float* gradient, std::int64_t i, float (&out)[kFour]) {

@@ -1,5 +1,5 @@
-// AdamW on a CUDA device: the list of operations of engine/optimizer/adamw.hpp, bit for bit what
-// the host computes.
+// AdamW on a CUDA device: the operations listed in engine/optimizer/adamw.hpp, with the same bits
+// as on the host.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// Updates elements [begin, end) on `stream`; `begin` is a multiple of 4. Every pointer of
-/// `operands` is a device address, 16-byte aligned; `step` is one of mapped host memory, read when
+/// Updates elements [begin, end) on `stream`; `begin` must be a multiple of 4. All pointers of
+/// `operands` are device addresses, 16-byte aligned; `step` is in mapped host memory and read when
 /// the kernel starts. All must stay valid until the stream has passed. Throws EnvironmentError if
 /// the launch is refused.
 void adamw_update(const AdamWOperands& operands, std::int64_t begin, std::int64_t end, bool decays,

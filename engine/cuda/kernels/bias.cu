@@ -8,10 +8,11 @@
 namespace sluice::engine::cuda {
 namespace {
 
-constexpr int kGroups = 8;                       ///< Warps of a block, which share its rows.
-constexpr std::int64_t kTile = kWarp * kVector;  ///< Columns of a block.
+/// Number of warps in a block, which share its rows.
+constexpr int kGroups = 8;
+constexpr std::int64_t kTile = kWarp * kVector;  ///< Number of columns of a block.
 
-/// Block (c, s) adds rows [s * rows_each, (s + 1) * rows_each) of 256 columns.
+/// Block (c, s) adds up rows [s * rows_each, (s + 1) * rows_each) of the c-th 256 columns.
 __global__ void __launch_bounds__(kGroups* kWarp)
     add_columns(const std::uint16_t* d, std::int64_t tokens, std::int64_t columns,
                 std::int64_t stride, std::int64_t rows_each, float* partials) {
@@ -58,7 +59,8 @@ __global__ void __launch_bounds__(kThreads)
   store(y, index, values.packed());
 }
 
-/// Row ranges of the partial sums; it fixes their order, so no device is asked.
+/// Number of row ranges with a partial sum. It fixes the order of sums, so it does not depend on
+/// the device.
 std::int64_t splits(std::int64_t tokens) {
   return std::min<std::int64_t>(ceil_div(tokens, 64), 64);
 }

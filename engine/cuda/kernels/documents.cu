@@ -8,14 +8,14 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
 
-/// A block takes one sequence, kThreads tokens at a time: a running maximum of marked positions.
+/// One block per sequence, kThreads tokens at a time: a running maximum of marked positions.
 __global__ void __launch_bounds__(kThreads)
     find_starts(const std::int32_t* ids, int length, std::int32_t* starts) {
   __shared__ int warp_last[kWarps];
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * length;
-  int before = 0;  // Where the last document of the tiles before begins.
+  int before = 0;  // Start of the last document before this tile.
   for (int begin = 0; begin < length; begin += kThreads) {
     const int token = begin + static_cast<int>(threadIdx.x);
     int start = token < length && ids[row + token] < 0 ? token : 0;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kGatherThreads = 128;
 
-/// Of a token id, or of ~id where a document begins.
+/// Row of a token id, or of ~id where a document begins.
 __device__ std::int32_t row_of(std::int32_t id) { return id < 0 ? ~id : id; }
 
 __global__ void __launch_bounds__(kGatherThreads)

@@ -12,7 +12,7 @@ struct RowProduct {
   std::int64_t terms, columns;
 };
 
-/// Block (tile of rows, tile of columns). `L`: how W_g lies.
+/// Block (x, y) computes tile x of rows and tile y of columns. `L` is the layout of W_g.
 template <Layout L, class Out>
 __global__ void __launch_bounds__(kProductThreads) rows_by_matrix(RowProduct product, Out* y) {
   std::int64_t group = 0;
@@ -53,7 +53,7 @@ struct OuterProduct {
   Into into;
 };
 
-/// Block (tile of out, tile of in, group).
+/// Block (x, y, z) computes tile x of out and tile y of in for group z.
 __global__ void __launch_bounds__(kProductThreads) sum_of_outer(OuterProduct product) {
   const std::int64_t group = blockIdx.z;
   std::int64_t begin = 0, end = product.groups.rows;
@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(kProductThreads) sum_of_outer(OuterProduct pro
       a, b, ResultTile<float>{gradient + out * product.in + in, product.in, product.into});
 }
 
-/// `row`: elements from one row of y, or of its gradient, to the next.
+/// Checks sizes. `row`: number of elements from one row of y, or of its gradient, to the next.
 void check_sizes(const RowGroups& groups, std::int64_t in, std::int64_t out, std::int64_t row) {
   check(groups.rows > 0 && groups.groups > 0 && groups.groups <= 65535 && in > 0 && out > 0 &&
             in % kVector == 0 && row % kVector == 0 && row >= out,

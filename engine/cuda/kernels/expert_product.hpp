@@ -1,7 +1,7 @@
-// Matrix products of experts with the rows of their tokens, in one launch for all of them: how many
-// rows an expert has is read on the device. bf16 operands, fp32 accumulation in one sequence of
-// sums. The rules of engine/cuda/kernels/norm.hpp hold; docs/design/moe.md says why these are our
-// own.
+// Matrix products of experts with the rows of their tokens, in one launch for all experts; the
+// number of rows of each is read on the device. bf16 operands, fp32 accumulation in one sequence of
+// sums. The rules of engine/cuda/kernels/norm.hpp hold; docs/design/moe.md says why these kernels
+// are our own.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,23 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// bf16 rows `stride` elements apart: row r lies at index[r], or at r where `index` is null.
+/// bf16 rows: row r is at element index[r] * stride, or r * stride if `index` is null.
 struct IndexedRows {
   const std::uint16_t* data = nullptr;
   const std::int32_t* index = nullptr;
   std::int64_t stride = 0;
 };
 
-/// Groups of rows as `route` numbers them; of one group, `begin` and `tiles` are null.
+/// Groups of rows as `route` numbers them; for a single group, `begin` and `tiles` are null.
 struct RowGroups {
-  const std::int32_t* begin = nullptr;  ///< [groups + 1]
-  const std::int32_t* tiles = nullptr;  ///< [route_tiles(rows, groups)] pairs.
+  const std::int32_t* begin =
+      nullptr;  ///< First row of each group, and the number of rows: [groups + 1].
+  const std::int32_t* tiles = nullptr;  ///< Pairs [route_tiles(rows, groups)].
   std::int64_t groups = 1;
-  std::int64_t rows = 0;  ///< Of all groups.
+  std::int64_t rows = 0;  ///< Number of rows of all groups.
 };
 
-/// Matrices of the groups, `stride` elements apart, row-major without gaps.
+/// One row-major matrix without gaps for each group, `stride` elements apart.
 template <class T>
 struct GroupMatrices {
   T* data = nullptr;
@@ -35,7 +36,7 @@ struct GroupMatrices {
 };
 
 /// y[r] = x[r] W_g' for every row r of group g: W_g bf16 [out, in], y [rows, out] without gaps,
-/// bf16 or fp32. in is a multiple of 8, and so is out where y is bf16.
+/// bf16 or fp32. in is a multiple of 8, and so is out if y is bf16.
 void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& groups,
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                    std::int64_t out, std::uint16_t* y);
@@ -43,14 +44,14 @@ void multiply_rows(CUstream_st* stream, const IndexedRows& x, const RowGroups& g
                    const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                    std::int64_t out, float* y);
 
-/// d_x[r] = d_y[r] W_g: bf16 [rows, in]. in and the stride of d_y are multiples of 8; where out is
-/// none, rows of d_y go on with zeros.
+/// d_x[r] = d_y[r] W_g for every row r of group g: d_x bf16 [rows, in]. in and the stride of d_y
+/// are multiples of 8; if out is not, rows of d_y are padded with zeros.
 void multiply_rows_transposed(CUstream_st* stream, const IndexedRows& d_y, const RowGroups& groups,
                               const GroupMatrices<const std::uint16_t>& weights, std::int64_t in,
                               std::int64_t out, std::uint16_t* d_x);
 
-/// d_W_g (+)= sum over rows r of g of d_y[r]' x[r]: fp32 [out, in]; of a group without rows, zeros
-/// or what was there. in and the strides of d_y and x are multiples of 8.
+/// d_W_g (+)= sum over rows r of g of d_y[r]' x[r]: fp32 [out, in]. A group without rows adds
+/// nothing (overwrite: becomes zero). in and the strides of d_y and x are multiples of 8.
 void accumulate_rows(CUstream_st* stream, const IndexedRows& d_y, const IndexedRows& x,
                      const RowGroups& groups, const GroupMatrices<float>& gradients,
                      std::int64_t in, std::int64_t out, Into into);

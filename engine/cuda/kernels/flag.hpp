@@ -1,4 +1,4 @@
-// A word of mapped host memory, written when a stream gets there.
+// Flag in mapped host memory that a stream writes.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// *flag = value, after everything before it on the stream is visible to the CPU.
+/// *flag = value, written once everything before it on the stream is visible to the CPU.
 void write_flag(CUstream_st* stream, void* flag, std::int32_t value);
 
 }  // namespace sluice::engine::cuda

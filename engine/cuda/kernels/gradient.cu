@@ -8,7 +8,7 @@ namespace sluice::engine::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kQuads = 4;  ///< 16-byte loads a thread has in flight.
+constexpr int kQuads = 4;  ///< Number of 16-byte loads that a thread has in flight.
 constexpr std::int64_t kNormBlock = std::int64_t{kThreads} * kQuads * 4;
 static_assert(kNormBlock == 4096);
 
@@ -89,10 +89,10 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 constexpr int kRoundThreads = 1024;
-/// Elements that one block reads before it writes any.
+/// Number of elements that one block reads before it writes any.
 constexpr std::int64_t kRoundBlock = std::int64_t{kRoundThreads} * kVector;
 
-/// Elements [begin, end). One block alone may write over what it reads.
+/// Rounds elements [begin, end). Only a single block may overwrite what it reads.
 __global__ void __launch_bounds__(kRoundThreads)
     round_range(const float* gradient, std::int64_t begin, std::int64_t end, std::uint16_t* wire) {
   const std::int64_t index = begin + blockIdx.x * kRoundBlock + threadIdx.x * kVector;

@@ -5,8 +5,8 @@
 
 namespace sluice::engine::cuda {
 
-/// `accumulate` adds to the destination: for an fp32 gradient that is the running sum of the
-/// micro-batches before this one.
+/// Whether a result replaces its destination or is added to it; an fp32 gradient accumulates the
+/// sum over micro-batches.
 enum class Into : std::uint8_t { overwrite, accumulate };
 
 }  // namespace sluice::engine::cuda

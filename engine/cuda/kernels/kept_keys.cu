@@ -9,9 +9,10 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
-constexpr int kKeysAhead = 4;  ///< Keys of one warp whose loads are in flight at one time.
+/// Number of keys of one warp whose loads are in flight at one time.
+constexpr int kKeysAhead = 4;
 
-/// A lane holds elements 2 * (lane + 32 i) and the next, i < kPairs.
+/// Elements of a head in a warp: a lane holds elements 2 * (lane + 32 i) and the next, i < kPairs.
 template <int kPairs>
 struct LaneVector {
   float value[2 * kPairs];
@@ -43,7 +44,8 @@ struct KeptSizes {
   float scale;
 };
 
-/// Weighted sum of values, its weights' sum, and the largest score so far.
+/// State of a running softmax: weighted sum of values, sum of weights, and the largest score so
+/// far.
 template <int kPairs>
 struct Running {
   LaneVector<kPairs> sum{};
@@ -82,7 +84,7 @@ __global__ void __launch_bounds__(kThreads)
     float scores[kKeysAhead];
 #pragma unroll
     for (int i = 0; i < kKeysAhead; ++i) {
-      // Lanes stay together: a key beyond the query's own is read as that one and then left out.
+      // Lanes stay together: for a key beyond the query's own, that one is read and left out.
       const std::int64_t key = min(begin + i, query);
       const auto row =
           LaneVector<kPairs>::load(keys + key * sizes.kv_stride + column, lane, sizes.head_dim);
@@ -134,7 +136,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A warp a row of weights.
+/// One warp per row of weights.
 __global__ void __launch_bounds__(kThreads)
     multiply_row(const std::uint16_t* weights, const std::uint16_t* x, std::int64_t vocab,
                  int hidden, float* logits) {

@@ -1,5 +1,5 @@
 // Attention of a sequence's next tokens over its kept keys and values, and the logits of its last
-// one. The rules of engine/cuda/kernels/norm.hpp hold.
+// token. The rules of engine/cuda/kernels/norm.hpp hold.
 #pragma once
 
 #include <cstdint>
@@ -10,17 +10,18 @@ struct CUstream_st;
 namespace sluice::engine::cuda {
 
 struct KeptKeysShape {
-  std::int64_t first = 0;  ///< Tokens before the first query.
-  std::int64_t count = 0;  ///< Queries: tokens [first, first + count).
+  std::int64_t first = 0;  ///< Number of tokens before the first query.
+  std::int64_t count = 0;  ///< Number of queries, which are tokens [first, first + count).
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
-  std::int64_t head_dim = 0;                          ///< Even, at most 512.
-  std::optional<std::int64_t> window = std::nullopt;  ///< Keys visible to a query, itself included.
+  std::int64_t head_dim = 0;  ///< Size of a head; even, at most 512.
+  /// Number of keys visible to a query, itself included; none for all.
+  std::optional<std::int64_t> window = std::nullopt;
 };
 
 /// out[i] = softmax(q[i] keys^T / sqrt(head_dim)) values over the keys up to token first + i, by a
-/// running softmax in fp32: q bf16 rows of `q_stride` elements, keys and values bf16
-/// [first + count, kv_heads * head_dim], out bf16 [count, heads * head_dim].
+/// running softmax in fp32. q: bf16 rows of `q_stride` elements; keys and values: bf16 [first +
+/// count, kv_heads * head_dim]; out: bf16 [count, heads * head_dim].
 void attend_kept(CUstream_st* stream, const KeptKeysShape& shape, const std::uint16_t* q,
                  std::int64_t q_stride, const std::uint16_t* keys, const std::uint16_t* values,
                  std::uint16_t* out);

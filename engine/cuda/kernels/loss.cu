@@ -9,12 +9,13 @@ namespace sluice::engine::cuda {
 namespace {
 
 constexpr int kMaxThreads = 512;
-constexpr int kResident = 2;  ///< Blocks of a multiprocessor: one reads while the other computes.
-constexpr int kAhead = 4;     ///< 16-byte loads a thread has in flight.
+/// Number of blocks on a multiprocessor: one reads while the other computes.
+constexpr int kResident = 2;
+constexpr int kAhead = 4;  ///< Number of 16-byte loads that a thread has in flight.
 constexpr float kLog2E = 1.4426950408889634f;
 constexpr std::uint32_t kTwoMinusInfinities = 0xff80ff80u;
 
-/// exp(x) within 2^-21 for -20 < x <= 0; zero where it would be denormal.
+/// exp(x) with an error below 2^-21 for -20 < x <= 0; zero where it would be denormal.
 __device__ float exponential(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x * kLog2E));
@@ -45,7 +46,8 @@ __device__ void include(Softmax& softmax, const uint4 (&packed)[kAhead]) {
   softmax = {top, total};
 }
 
-/// Over the block, in every thread: warps by a butterfly, then in order.
+/// Combines the threads' values over the block, in every thread: warps by a butterfly, then in
+/// order.
 __device__ Softmax combined(Softmax mine, float* warp_tops, float* warp_totals) {
   float top = mine.top;
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
@@ -58,7 +60,7 @@ __device__ Softmax combined(Softmax mine, float* warp_tops, float* warp_totals) 
   return {top, block_sum(mine.total * exponential(mine.top - top), warp_totals)};
 }
 
-/// Reads a row once: its first `cached` vectors stay in shared memory.
+/// Reads a row once; its first `cached` vectors stay in shared memory.
 __device__ Softmax statistics(const std::uint16_t* row, int vectors, int cached, uint4* cache) {
   Softmax softmax;
   const int threads = static_cast<int>(blockDim.x);
@@ -102,7 +104,8 @@ __device__ void write_vector(std::uint16_t* row, int v, uint4 packed, const Grad
   store(row, v * kVector, x.packed());
 }
 
-/// What is not in shared memory is read again, last vectors first: they are still in the L2 cache.
+/// Writes the gradient. Vectors that are not in shared memory are reloaded, last ones first,
+/// because those are still in the L2 cache.
 __device__ void write_gradient(std::uint16_t* row, int vectors, int cached, const uint4* cache,
                                const Gradient& gradient) {
   const float factor = gradient.scale / gradient.softmax.total;
@@ -127,7 +130,7 @@ __device__ void write_gradient(std::uint16_t* row, int vectors, int cached, cons
   }
 }
 
-/// One block a row; without `Writes` the logits stay.
+/// One block per row; without `Writes` the logits stay.
 template <bool Writes>
 __global__ void __launch_bounds__(kMaxThreads, kResident)
     cross_entropy_row(std::uint16_t* logits, const std::int32_t* targets, int vocab, int cached,
@@ -163,8 +166,8 @@ unsigned threads_for(std::int64_t vocab) {
       std::min<std::int64_t>(ceil_div(vocab / kVector, kWarp) * kWarp, kMaxThreads));
 }
 
-/// Dynamic shared memory of a block, such that kResident blocks fit; how much it is changes no bit
-/// of any result.
+/// Size of a block's dynamic shared memory, so that kResident blocks fit; it affects no bit of any
+/// result.
 std::int64_t cache_bytes() {
   int device = 0, bytes = 48 * 1024;
   if (cudaGetDevice(&device) == cudaSuccess) {

@@ -15,12 +15,13 @@ namespace sluice::engine::cuda {
 void cross_entropy(CUstream_st* stream, std::uint16_t* logits, const std::int32_t* targets,
                    std::int64_t tokens, std::int64_t vocab, float scale, float* loss);
 
-/// The same losses, bit for bit, and nothing else.
+/// The losses that cross_entropy computes, bit for bit; the logits stay.
 void cross_entropy_loss(CUstream_st* stream, const std::uint16_t* logits,
                         const std::int32_t* targets, std::int64_t tokens, std::int64_t vocab,
                         float* loss);
 
-/// *sum = sum of loss[0 .. tokens), in double, in a fixed order. `sum` may be mapped host memory.
+/// *sum = sum of loss[0 .. tokens), in double and in a fixed order. `sum` may be mapped host
+/// memory.
 void sum_losses(CUstream_st* stream, const float* loss, std::int64_t tokens, double* sum);
 
 }  // namespace sluice::engine::cuda

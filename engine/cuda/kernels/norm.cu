@@ -8,7 +8,7 @@
 namespace sluice::engine::cuda {
 namespace {
 
-/// One block a row, which stays in registers: vector i of the row belongs to thread i % blockDim.
+/// One block per row, which stays in registers: vector i of the row belongs to thread i % blockDim.
 template <int Vectors>
 __global__ void __launch_bounds__(512)
     normalize(const std::uint16_t* x, const std::uint16_t* weight, float eps, int hidden,
@@ -76,8 +76,8 @@ __device__ Row<Vectors> load_row(const BackwardOperands& in, int token) {
   return row;
 }
 
-/// Block b takes rows b, b + gridDim, ...: it loads the next row while it works on one, where
-/// registers allow, and leaves its sum for the weight's gradient in partials[b].
+/// Block b takes rows b, b + gridDim, ...: it loads the next row while it works on one, if there
+/// are registers for it, and leaves its sum for the weight's gradient in partials[b].
 template <int Vectors, bool Adds>
 __global__ void __launch_bounds__(512) normalize_backward(BackwardOperands in, float* partials) {
   __shared__ float warp_sums[2][kWarp];
@@ -148,8 +148,9 @@ unsigned threads_for(std::int64_t hidden, int vectors) {
   return static_cast<unsigned>(ceil_div(ceil_div(hidden / kVector, vectors), kWarp) * kWarp);
 }
 
-/// Two for each multiprocessor of the largest device so far: few partial sums, and loads enough in
-/// flight. It fixes the order of the sums, so no device is asked.
+/// Number of blocks: two for each multiprocessor of the largest device so far, which gives few
+/// partial sums and enough loads in flight. It fixes the order of sums, so it does not depend on
+/// the device.
 std::int64_t backward_blocks(std::int64_t tokens) { return std::min<std::int64_t>(tokens, 264); }
 
 template <int Vectors>

@@ -16,7 +16,7 @@ struct CUstream_st;
 
 namespace sluice::engine::cuda {
 
-/// Columns of a row, which the threads of one block hold in registers.
+/// Largest width of a row, which the threads of one block hold in registers.
 inline constexpr std::int64_t kMostNormWidth = 32768;
 
 /// rstd[t] = 1 / sqrt(mean(x[t]^2) + eps), out[t] = x[t] * rstd[t] * weight: x and out bf16
@@ -25,11 +25,11 @@ inline constexpr std::int64_t kMostNormWidth = 32768;
 void rms_norm(CUstream_st* stream, const std::uint16_t* x, const std::uint16_t* weight, float eps,
               std::int64_t tokens, std::int64_t hidden, std::uint16_t* out, float* rstd);
 
-/// Where the backward pass of a norm writes.
+/// Destinations of the backward pass of a norm.
 struct NormGradients {
   std::uint16_t* d_x = nullptr;  ///< bf16 [tokens, hidden]; may be the incoming d_out.
   Into d_x_into = Into::accumulate;
-  float* d_weight = nullptr;  ///< [hidden]
+  float* d_weight = nullptr;  ///< Gradient of the norm's weight, fp32 [hidden].
   Into d_weight_into = Into::accumulate;
 };
 

@@ -4,7 +4,7 @@
 namespace sluice::engine::cuda {
 namespace {
 
-constexpr int kGroups = 16;  ///< Warps of a block; warp g adds rows g, g + 16, ...
+constexpr int kGroups = 16;  ///< Number of warps in a block; warp g adds rows g, g + 16, ...
 
 __global__ void __launch_bounds__(kGroups* kWarp)
     add_rows(const float* partials, std::int64_t parts, std::int64_t columns, float* sums,

@@ -1,4 +1,4 @@
-// The second half of every column reduction: partial sums of blocks become one row.
+// Last stage of column reductions: partial sums of blocks are added up to one row.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// A tile of a matrix product on tensor cores: a block of 8 warps makes a tile of 128 x 128 results,
-// 32 terms at a time: operands come into shared memory by asynchronous copies, the next pair while
-// the last one is multiplied. What lies outside the group, or outside the matrix, is zero there.
+// Matrix product of one tile on tensor cores: a block of 8 warps computes 128 x 128 results, 32
+// terms at a time. Operands are copied to shared memory asynchronously, the next pair while the
+// previous one is multiplied. Elements outside the group or the matrix are taken as zero.
 #pragma once
 
 #include <cuda_pipeline_primitives.h>
@@ -17,25 +17,31 @@ namespace wmma = nvcuda::wmma;
 inline constexpr int kProductThreads = 256;
 inline constexpr int kTile = static_cast<int>(planner::kExpertTile);
 inline constexpr int kDepth = 32;
-inline constexpr int kGap = 8;  ///< Elements between rows of a tile, so that fewer banks collide.
+/// Unused elements between rows of a tile, which reduce bank conflicts.
+inline constexpr int kGap = 8;
 inline constexpr int kVectors = kTile * kDepth / static_cast<int>(kVector) / kProductThreads;
-inline constexpr int kOperand = kTile * (kDepth + kGap);  ///< The larger of both layouts.
+/// Elements of a tile in shared memory; the larger of both layouts.
+inline constexpr int kOperand = kTile * (kDepth + kGap);
 inline constexpr int kFragment = 16;
 inline constexpr int kWarpRows = 64, kWarpColumns = 32;
-inline constexpr int kStaging = kFragment * (kFragment + 4);  ///< fp32, a warp's.
+/// fp32 elements of a warp's staging buffer.
+inline constexpr int kStaging = kFragment * (kFragment + 4);
 static_assert(kTile == 128 && kDepth * (kTile + kGap) <= kOperand);
 static_assert(kProductThreads / kWarp * kStaging * 4 <= 4 * kOperand * 2);
 
-/// How an operand lies in memory: its terms one behind the other, or its results.
+/// Layout of an operand in memory: the terms of a sum are contiguous (terms_in_row), or its results
+/// are (terms_in_column).
 enum class Layout { terms_in_row, terms_in_column };
 
-/// One tile of an operand: up to 128 results from `first`, of which `results` are real.
+/// One tile of an operand: up to 128 results from `first_row` or `first_column`, of which `results`
+/// exist.
 struct OperandTile {
   const std::uint16_t* data;
-  const std::int32_t* index;  ///< Of rows; null: as they come.
+  const std::int32_t* index;  ///< Row numbers; null for consecutive rows.
   std::int64_t stride;
-  std::int64_t first_row;     ///< terms_in_row: of the results; terms_in_column: of the terms.
-  std::int64_t first_column;  ///< Of the results, where the terms lie in a column.
+  /// First row of the results (terms_in_row) or of the terms (terms_in_column).
+  std::int64_t first_row;
+  std::int64_t first_column;  ///< First column of the results, if terms_in_column.
   std::int64_t results, terms;
 
   [[nodiscard]] __device__ const std::uint16_t* row(std::int64_t number) const {
@@ -85,7 +91,7 @@ struct FragmentLayouts<Layout::terms_in_column> {
 inline constexpr int kAcross = kWarpRows / kFragment, kAlong = kWarpColumns / kFragment;
 using Sums = wmma::fragment<wmma::accumulator, kFragment, kFragment, kFragment, float>;
 
-/// Where this warp's results lie in the block's tile.
+/// Position of this warp's results within the block's tile.
 __device__ inline int warp_row() {
   return static_cast<int>(threadIdx.x) / kWarp / (kTile / kWarpColumns) * kWarpRows;
 }
@@ -124,7 +130,7 @@ __device__ void multiply_tiles(const std::uint16_t* a, const std::uint16_t* b,
   }
 }
 
-/// Results of a row: eight, or in the last columns of a fp32 matrix `count`.
+/// Writes results of one row: eight, or `count` in the last columns of an fp32 matrix.
 __device__ inline void put(std::uint16_t* out, const float* values, int, Into) {
   Eight eight;
 #pragma unroll
@@ -151,7 +157,7 @@ __device__ inline void put(float* out, const float* values, int count, Into into
   }
 }
 
-/// Results [results of a, results of b] into rows `stride` apart.
+/// Destination of a tile's results [results of a, results of b], in rows `stride` elements apart.
 template <class Out>
 struct ResultTile {
   Out* data;

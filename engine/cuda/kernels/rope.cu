@@ -8,7 +8,7 @@
 namespace sluice::engine::cuda {
 namespace {
 
-/// x / sqrt(mean(x^2) + eps) * weight, rounded; `scale` becomes the reciprocal root.
+/// RMSNorm x / sqrt(mean(x^2) + eps) * weight, rounded; `scale` becomes the reciprocal root.
 __device__ Pair normed(const Pair& x, const Pair& weight, float eps, int parts, float& scale) {
   float squares = 0;
 #pragma unroll
@@ -27,7 +27,7 @@ __device__ Pair normed(const Pair& x, const Pair& weight, float eps, int parts, 
   return y;
 }
 
-/// One item: the part of one head of q or k of one token.
+/// The part of one head of q or k of one token that a thread works on.
 struct Item {
   unsigned token, head, part;
   bool of_q;
@@ -102,7 +102,7 @@ unsigned flat_blocks(const RopeSizes& sizes) {
   return static_cast<unsigned>(ceil_div(sizes.items, kRopeThreads));
 }
 
-/// It fixes the order of the sums, so no device is asked.
+/// Number of blocks, which fixes the order of sums and so does not depend on the device.
 std::int64_t backward_blocks(const RopeShape& shape) {
   const std::int64_t slots = kRopeThreads / (shape.head_dim / kPart);
   return std::min<std::int64_t>(ceil_div(shape.tokens * shape.heads, slots), 512);

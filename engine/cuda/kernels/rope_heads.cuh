@@ -1,5 +1,5 @@
-// Heads of queries and keys as rotation's kernels hold them: a thread has two runs of eight
-// elements that rotate against each other, neighbouring lanes have one head.
+// Heads of queries and keys in the registers of the rotation kernels: each thread holds two runs of
+// eight elements that are rotated against each other; neighbouring lanes share a head.
 #pragma once
 
 #include "engine/cuda/kernels/rope.hpp"
@@ -10,8 +10,8 @@ namespace sluice::engine::cuda {
 inline constexpr int kRopeThreads = 256;
 inline constexpr int kPart = 2 * kVector;  ///< Elements of a head that one thread holds.
 
-/// What one thread holds of a head: elements [begin, begin + 8) and those half a head later, which
-/// rotate against each other.
+/// Part of a head held by one thread: elements [begin, begin + 8) and those half a head later,
+/// against which they are rotated.
 struct Pair {
   Eight low, high;
 };
@@ -30,7 +30,7 @@ __device__ inline Eight load_floats(const float* data) {
   return {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
 }
 
-/// Rotates by the angles at `angle` of the tables; `sign` -1 rotates back.
+/// Rotates by the angles at index `angle` of the tables; `sign` -1 rotates back.
 __device__ inline Pair rotate(const Pair& in, const RopeTables& tables, std::int64_t angle,
                               float sign) {
   const Eight cos = load_floats(tables.cos + angle);
@@ -45,7 +45,7 @@ __device__ inline Pair rotate(const Pair& in, const RopeTables& tables, std::int
   return out;
 }
 
-/// Sum over the `parts` (a power of 2) neighbouring lanes that hold one head.
+/// Sum over the `parts` neighbouring lanes (a power of 2) that share a head.
 __device__ inline float head_sum(float value, int parts) {
   for (int distance = parts / 2; distance > 0; distance /= 2) {
     value += __shfl_xor_sync(kAllLanes, value, distance);
@@ -53,21 +53,21 @@ __device__ inline float head_sum(float value, int parts) {
   return value;
 }
 
-/// Sizes as the kernels want them.
+/// Sizes of a rotation in the types that the kernels use.
 struct RopeSizes {
   unsigned seq_len, heads, kv_heads, parts, items;
   int half;
   const std::int32_t* starts;
 };
 
-/// Where a token's angles begin in the tables.
+/// Index of a token's first angle in the tables.
 __device__ inline std::int64_t angles_of(const RopeSizes& sizes, unsigned token) {
   unsigned position = token % sizes.seq_len;
   if (sizes.starts != nullptr) position -= static_cast<unsigned>(sizes.starts[token]);
   return static_cast<std::int64_t>(position) * sizes.half;
 }
 
-/// q or k of all tokens, and what the backward pass of its norm needs.
+/// Heads of q or k of all tokens, with the operands of the backward pass of their norm.
 struct NormedHeads {
   const std::uint16_t* projected;
   std::uint16_t* gradient;
@@ -78,8 +78,8 @@ struct NormedHeads {
   unsigned heads, rows;  ///< rows = tokens * heads
 };
 
-/// Gradients of q's and k's rotation and norms, in place; partial sums over `blocks` blocks of the
-/// norms' weights.
+/// Backward pass of q's and k's rotation and norms, in place; the gradients of the norms' weights
+/// are left as partial sums over `blocks` blocks.
 void rope_norms_backward(CUstream_st* stream, const RopeSizes& sizes, const RopeTables& tables,
                          const NormedHeads& q, const NormedHeads& k, std::int64_t blocks);
 

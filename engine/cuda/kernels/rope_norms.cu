@@ -1,10 +1,10 @@
-// Backward pass of rotation behind the norms of heads.
+// Backward pass of the rotation together with the norms of heads.
 #include "engine/cuda/kernels/rope_heads.cuh"
 
 namespace sluice::engine::cuda {
 namespace {
 
-/// One head of one token, rotated back and taken through its norm. `row` may lie beyond the end.
+/// Backward pass of one head of one token: rotation, then norm. `row` may lie beyond the end.
 __device__ void head_backward(const RopeSizes& sizes, const RopeTables& tables,
                               const NormedHeads& heads, unsigned row, int begin, const Pair& weight,
                               Pair& d_weight) {
@@ -41,8 +41,8 @@ __device__ void head_backward(const RopeSizes& sizes, const RopeTables& tables,
   store_pair(gradient, begin, sizes.half, d_x);
 }
 
-/// Block b takes heads b * slots + i, then gridDim * slots further on, ...; q where blockIdx.y is
-/// 0.
+/// Block b takes heads b * slots + i, then those gridDim * slots further on, and so forth; q if
+/// blockIdx.y is 0, else k.
 __global__ void __launch_bounds__(kRopeThreads)
     normed_backward(RopeSizes sizes, RopeTables tables, NormedHeads q, NormedHeads k) {
   __shared__ float sums[kRopeThreads * kPart];  // [slots, head_dim]

@@ -7,11 +7,11 @@ namespace {
 
 constexpr int kThreads = 256;
 constexpr int kWarps = kThreads / kWarp;
-/// Parts in which probabilities are summed, at most.
+/// Largest number of partial sums of probabilities.
 constexpr std::int64_t kSums = 128;
 static_assert(kSums <= planner::kRouteChunks);
 
-/// A block takes `chunk` tokens, a warp each kWarps-th of them: sums [gridDim.x, experts].
+/// A block takes `chunk` tokens, each warp every kWarps-th of them: sums [gridDim.x, experts].
 __global__ void __launch_bounds__(kThreads)
     sum_probabilities(const float* logits, std::int64_t tokens, int experts, std::int64_t chunk,
                       float* sums) {
@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A thread takes an expert.
+/// Adds a block's sums to those carried on; one thread per expert.
 __global__ void __launch_bounds__(kThreads)
     add_block(const std::int32_t* begin, const float* sums, int chunks, int experts,
               const float* before, float* after) {
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
   after[experts + expert] = before[experts + expert] + static_cast<float>(total);
 }
 
-/// One warp.
+/// Computes balance_loss with one warp.
 __global__ void multiply_sums(const float* carried, int experts, double scale, double* loss) {
   double sum = 0;
   for (int expert = static_cast<int>(threadIdx.x); expert < experts; expert += kWarp) {

@@ -8,10 +8,10 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kWarps = kThreads / kWarp;
 
-/// 1 / (1 + exp(-x)) within 2^-21; the results are rounded to 2^-9.
+/// 1 / (1 + exp(-x)) with an error below 2^-21, while results are rounded to 2^-9.
 __device__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
-/// A block takes a token.
+/// One block per token.
 __global__ void __launch_bounds__(kThreads)
     combine(const std::uint16_t* rows, const std::int32_t* row, int active,
             const std::uint16_t* base, std::int64_t width, std::uint16_t* out) {
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A block takes a row.
+/// One block per row.
 __global__ void __launch_bounds__(kThreads)
     weigh_forward(const std::uint16_t* gate_up, const float* share, std::int64_t width,
                   std::uint16_t* activation) {
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A block takes a row.
+/// One block per row.
 __global__ void __launch_bounds__(kThreads)
     weigh_backward(const std::uint16_t* gate_up, const float* share, std::int64_t width,
                    std::uint16_t* d_activation, std::uint16_t* d_gate_up, float* d_share) {

@@ -1,4 +1,4 @@
-// The router's logits of a token, held by a warp.
+// A token's router logits in the registers of a warp.
 #pragma once
 
 #include "engine/cuda/kernels/routes.hpp"
@@ -8,7 +8,7 @@ namespace sluice::engine::cuda {
 
 inline constexpr int kPerLane = static_cast<int>(kMostExperts) / kWarp;
 
-/// A token's logits over a warp: lane l has experts l, l + 32, ...
+/// A token's logits spread over a warp: lane l holds experts l, l + 32, ...
 struct Logits {
   float value[kPerLane];
 
@@ -21,7 +21,7 @@ struct Logits {
     }
     return mine;
   }
-  /// The largest, and the sum of the exponentials over it.
+  /// The largest logit, and the sum over experts of exp(logit - largest).
   __device__ float2 softmax_scale() const {
     float top = value[0];
 #pragma unroll

@@ -17,17 +17,18 @@ struct Candidate {
   int expert;
 };
 
-/// Of equal values, and of NaNs, the first; whoever is taken is kNobody and loses to all.
+/// The candidate that is chosen before the other: the larger value, and the first among equal ones
+/// and NaNs. A taken candidate is kNobody and loses to all.
 __device__ Candidate better(Candidate a, Candidate b) {
   if (a.value > b.value) return a;
   if (b.value > a.value) return b;
   return a.expert < b.expert ? a : b;
 }
 
-/// Lane i < active gets the expert of the i-th largest logit.
+/// Chooses a token's experts: lane i < active gets the expert of the i-th largest logit.
 __device__ int choose(Logits& logits, const RouteShape& shape, int lane) {
   int mine = kNobody;
-  unsigned taken = 0;  // By position in this lane.
+  unsigned taken = 0;  // Bits of the experts already taken, by position in this lane.
   for (int i = 0; i < shape.active; ++i) {
     Candidate best{-INFINITY, kNobody};
 #pragma unroll
@@ -48,7 +49,7 @@ __device__ int choose(Logits& logits, const RouteShape& shape, int lane) {
   return mine;
 }
 
-/// A warp takes a token. Shares lie by [token, choice] in d_share until rows are numbered.
+/// One warp per token. Shares lie at [token, choice] in d_share until rows are numbered.
 __global__ void __launch_bounds__(kThreads)
     choose_experts(const float* logits, RouteShape shape, RouteArrays routes) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(kThreads)
 
 constexpr int kScanThreads = static_cast<int>(kMostExperts);
 
-/// What came before, over the block's threads, of `value`.
+/// Sum of `value` over the block's threads before this one.
 __device__ int sum_before(int value, int* scratch) {
   const int thread = static_cast<int>(threadIdx.x);
   __syncthreads();
@@ -114,7 +115,7 @@ __device__ int sum_before(int value, int* scratch) {
   return scratch[thread] - value;
 }
 
-/// One block, a thread an expert: counts of chunks become the first rows of theirs.
+/// One block with a thread per expert: turns counts of chunks into their first rows.
 __global__ void __launch_bounds__(kScanThreads)
     place_groups(RouteArrays routes, int chunks, int experts, std::int64_t most_tiles) {
   __shared__ int scratch[kScanThreads];
@@ -164,7 +165,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// A warp takes a token: d logit = p (dp - sum of dp p), and zeros behind the last expert.
+/// One warp per token: d logit = p (dp - sum of dp p), and zeros behind the last expert.
 __global__ void __launch_bounds__(kThreads)
     logits_gradient(const float* logits, RouteShape shape, RouteArrays routes, float balance,
                     const float* counts, std::uint16_t* d_logits) {

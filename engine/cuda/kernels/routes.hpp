@@ -1,5 +1,5 @@
-// Which tokens go to which experts, decided and numbered on the device: nothing is asked of the
-// host. The rules of engine/cuda/kernels/norm.hpp hold; docs/design/moe.md has the equations.
+// Routing of tokens to experts, decided and numbered on the device without asking the host. The
+// rules of engine/cuda/kernels/norm.hpp hold; docs/design/moe.md has the equations.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace sluice::engine::cuda {
 inline constexpr std::int64_t kMostExperts = 512;
 inline constexpr std::int64_t kMostActive = 32;
 
-/// T tokens, E = `experts` at most kMostExperts, k = `active` at most kMostActive; R = k T routes,
-/// in rows by expert and, within an expert, by token.
+/// Sizes of a routing: T tokens, E = `experts` up to kMostExperts, k = `active` up to kMostActive;
+/// R = k T routes are rows ordered by expert and, within an expert, by token.
 struct RouteShape {
   std::int64_t tokens = 0, experts = 0, active = 0;
-  bool normalized = true;  ///< Shares of a token add up to 1.
+  bool normalized = true;  ///< Whether the shares of a token add up to 1.
 };
 
 struct RouteArrays {
@@ -23,52 +23,54 @@ struct RouteArrays {
   std::int32_t* row = nullptr;     ///< [T, k] the row of that route.
   std::int32_t* token = nullptr;   ///< [R] a row's token.
   float* share = nullptr;          ///< [R] a row's weight in its token's sum.
-  float* d_share = nullptr;        ///< [R]; scratch of `route`.
+  float* d_share = nullptr;        ///< Gradient of each share [R]; scratch of `route`.
   std::int32_t* begin = nullptr;   ///< [E + 1] first row of each expert.
-  /// [route_tiles] pairs of an expert and a row of its: where each tile of kExpertTile rows begins;
-  /// an expert of -1 behind the last one.
+  /// Tiles of kExpertTile rows, [route_tiles] pairs of an expert and the tile's first row of that
+  /// expert; expert -1 after the last tile.
   std::int32_t* tiles = nullptr;
-  std::int32_t* counts = nullptr;  ///< Scratch: [kRouteChunks, E] of 4 bytes.
+  std::int32_t* counts = nullptr;  ///< Scratch: [kRouteChunks, E] elements of 4 bytes.
 };
 
-/// From logits fp32 [T, E]: softmax, each token's k experts of the largest logits (of equal ones
-/// the first) and all of RouteArrays but d_share. Whatever the logits are, a token's experts
-/// differ.
+/// Routes tokens from logits, fp32 [T, E]: softmax, each token's k experts of largest logits (the
+/// first among equals), and all of RouteArrays except d_share. A token's experts differ whatever
+/// the logits are.
 void route(CUstream_st* stream, const float* logits, const RouteShape& shape,
            const RouteArrays& routes);
 
-/// What blocks carry on to balance experts, fp32 [2, E]: after = before + routes to each expert,
-/// and + the sum of its probability over tokens, in a fixed order. Behind `route` of the same
-/// logits, whose scratch it takes.
+/// Adds a micro-batch to the sums that blocks pass on for load balancing, fp32 [2, E]: after =
+/// before + the number of routes to each expert, and + the expert's probability summed over tokens
+/// in a fixed order. Must follow `route` of the same logits, whose scratch it uses.
 void add_balance(CUstream_st* stream, const float* logits, const RouteShape& shape,
                  const RouteArrays& routes, const float* before, float* after);
 
-/// *loss = scale * sum over experts of what is carried of both kinds, in double, in a fixed order.
-/// `loss` may be mapped host memory.
+/// *loss = scale * sum over experts of the product of the two sums in `carried`, in double and in a
+/// fixed order. `loss` may be mapped host memory.
 void balance_loss(CUstream_st* stream, const float* carried, std::int64_t experts, double scale,
                   double* loss);
 
-/// d_logits bf16 [T, router_row(E)] from d_share, with balance * counts[e] added to the gradient of
-/// every probability of e, and zeros behind them; `counts` fp32 [E] is read only where balance is
-/// not 0.
+/// d_logits, bf16 [T, router_row(E)], from d_share, with balance * counts[e] added to the gradient
+/// of every probability of e, and zeros in the padding; `counts`, fp32 [E], is read only if balance
+/// is not 0.
 void route_backward(CUstream_st* stream, const float* logits, const RouteShape& shape,
                     const RouteArrays& routes, float balance, const float* counts,
                     std::uint16_t* d_logits);
 
 /// out[t] = base[t] + sum over a token's routes of rows[row]: bf16 [T, width], rows bf16 [R,
-/// width], width a multiple of 8; added in fp32 from the lowest expert on, rounded once. `out` may
-/// be `base`.
+/// width], width a multiple of 8. Sums are in fp32 from the lowest expert on, rounded once. `out`
+/// may be `base`.
 void combine_rows(CUstream_st* stream, const std::uint16_t* rows, const RouteShape& shape,
                   const RouteArrays& routes, const std::uint16_t* base, std::int64_t width,
                   std::uint16_t* out);
 
 /// activation[r] = share[r] silu(gate[r]) up[r]: packed rows [gate up] bf16 [R, 2 width] to bf16
-/// [R, width], rounded before the share and after; width a multiple of 8.
+/// [R, width], rounded both before and after the multiplication by the share; width a multiple of
+/// 8.
 void weighted_swiglu(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
                      std::int64_t rows, std::int64_t width, std::uint16_t* activation);
 
-/// From d = d_activation[r]: d_share[r] = sum of d silu(gate) up, packed d_gate_up from share[r] d
-/// as swiglu_backward has it, and the activation again in place of its gradient, the same bits.
+/// Backward pass of weighted_swiglu with d = d_activation[r]: d_share[r] = sum of d silu(gate) up;
+/// packed d_gate_up is computed from share[r] d as in swiglu_backward; d_activation is overwritten
+/// with the activation, bit for bit.
 void weighted_swiglu_backward(CUstream_st* stream, const std::uint16_t* gate_up, const float* share,
                               std::int64_t rows, std::int64_t width, std::uint16_t* d_activation,
                               std::uint16_t* d_gate_up, float* d_share);

@@ -7,10 +7,10 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// 1 / (1 + exp(-x)) within 2^-21; the results are rounded to 2^-9.
+/// 1 / (1 + exp(-x)) with an error below 2^-21, while results are rounded to 2^-9.
 __device__ float sigmoid(float x) { return __fdividef(1.0f, 1.0f + __expf(-x)); }
 
-/// Where a thread works: one vector of columns in `Rows` rows.
+/// Work of a thread: one vector of columns in `Rows` rows.
 struct Place {
   std::int64_t row;
   std::int64_t column;

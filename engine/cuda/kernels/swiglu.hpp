@@ -21,13 +21,14 @@ struct GateUp {
 void swiglu(CUstream_st* stream, const GateUp& in, std::int64_t tokens, std::int64_t width,
             std::uint16_t* activation);
 
-/// Where the backward pass writes. d_gate and d_up may be gate and up; `activation` may be
+/// Destinations of swiglu's backward pass. d_gate and d_up may be gate and up; `activation` may be
 /// d_activation.
 struct SwigluGradients {
   std::uint16_t* d_gate = nullptr;  ///< Rows `stride` apart, as in GateUp.
   std::uint16_t* d_up = nullptr;
   std::int64_t stride = 0;
-  std::uint16_t* activation = nullptr;  ///< swiglu's result again, the same bits; null: unwanted.
+  /// swiglu's result, recomputed bit for bit; null if not wanted.
+  std::uint16_t* activation = nullptr;
 };
 
 /// With s = 1 / (1 + exp(-gate)) and d = d_activation[t] (bf16 [tokens, width]):

@@ -1,5 +1,5 @@
-// Backward of a block: the MLP half, then the attention half, each from the stream's gradient back
-// into it.
+// Backward pass of a block: the MLP half, then the attention half, each reading and updating the
+// stream's gradient.
 #include "engine/cuda/kernels/rope.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/layers/views.hpp"

@@ -1,4 +1,4 @@
-// Forward of tokens that continue a sequence, over its kept keys and values.
+// Forward pass of tokens that continue a sequence, over its kept keys and values.
 #include "engine/cuda/kernels/kept_keys.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/layers/views.hpp"
@@ -8,7 +8,7 @@
 namespace sluice::engine {
 namespace {
 
-/// Rows of `width` bf16 elements, `from_row` elements apart, behind one another.
+/// Copies rows of `width` bf16 elements, which lie `from_row` elements apart, to rows without gaps.
 void pack_rows(cudaStream_t stream, const std::uint16_t* from, std::int64_t from_row,
                std::int64_t width, std::int64_t rows, std::uint16_t* to) {
   const auto bytes = 2 * static_cast<std::size_t>(width);

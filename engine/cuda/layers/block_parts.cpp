@@ -1,4 +1,4 @@
-// What both halves of a block repeat: a norm of the residual stream and the gradient of a bias.
+// Parts that both halves of a block use: a norm of the residual stream and the gradient of a bias.
 #include "engine/cuda/kernels/bias.hpp"
 #include "engine/cuda/kernels/norm.hpp"
 #include "engine/cuda/layers/templates.hpp"

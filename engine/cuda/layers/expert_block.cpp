@@ -1,5 +1,5 @@
-// A block's feed-forward half where it is a mixture of experts. Which rows an expert gets is known
-// on the device alone: kernels read it there, and launches have the size of the worst case.
+// A block's feed-forward half as a mixture of experts. Which rows an expert gets is known only on
+// the device: kernels read it there, and launches have the size of the worst case.
 #include "engine/cuda/kernels/expert_product.hpp"
 #include "engine/cuda/kernels/launch.hpp"
 #include "engine/cuda/kernels/routes.hpp"
@@ -55,7 +55,7 @@ void CudaTemplates::require_computable_experts(const planner::ModelShape& shape)
   }
 }
 
-/// norm, router: writes the record's logits.
+/// Norm and router: writes the router's logits to the record.
 void CudaTemplates::project_router(cudaStream_t stream, const std::uint16_t* weights,
                                    const CudaRecord& record, Span span,
                                    std::byte* workspace) const {
@@ -66,7 +66,8 @@ void CudaTemplates::project_router(cudaStream_t stream, const std::uint16_t* wei
                       job_.model.experts->count, fp32(record.at(layout_.router)));
 }
 
-/// Routes, gate and up, behind project_router in its workspace: writes the record from gate on.
+/// Routes, gate and up; follows project_router with the same workspace. Writes the record from gate
+/// on.
 void CudaTemplates::expand_experts(cudaStream_t stream, const std::uint16_t* weights,
                                    const CudaRecord& record, Span span, std::byte* workspace) {
   const ExpertSlots& slots = slots_.experts;
@@ -80,7 +81,7 @@ void CudaTemplates::expand_experts(cudaStream_t stream, const std::uint16_t* wei
                       bf16(record.at(layout_.gate)));
 }
 
-/// SwiGLU, down projections, sums over experts and residual: behind expand_experts, in its
+/// SwiGLU, down projections, sums over experts and residual; follows expand_experts with the same
 /// workspace.
 void CudaTemplates::contract_experts(cudaStream_t stream, const std::uint16_t* weights,
                                      const CudaRecord& record, Span span, std::byte* next_input,
@@ -114,15 +115,15 @@ void CudaTemplates::block_route(cudaStream_t stream, const std::uint16_t* weight
              "routes to experts");
 }
 
-// The router's product again, for its input is the experts' too: the same bits, so the same
-// experts.
+// Computes the router's product once more, because its input is the experts' input, too; the bits
+// are the same, and so are the experts.
 void CudaTemplates::block_experts(cudaStream_t stream, const std::uint16_t* weights,
                                   const CudaRecord& record, std::int64_t count,
                                   std::byte* next_input, std::byte* workspace) {
   feed_forward(stream, weights, record, {0, count}, next_input, workspace);
 }
 
-/// Adds the micro-batch's routes and probabilities to those of the blocks before, behind the
+/// Adds the micro-batch's routes and probabilities to the sums of earlier blocks, behind the
 /// residual stream.
 void CudaTemplates::add_balance(cudaStream_t stream, const CudaRecord& record,
                                 std::byte* next_input, std::byte* workspace) const {

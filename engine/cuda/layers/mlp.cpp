@@ -28,7 +28,7 @@ void CudaTemplates::for_mlp_chunks(const CudaRecord& record, std::int64_t tokens
   }
 }
 
-/// Norm, gate and up.
+/// Norm, gate and up of a chunk.
 void CudaTemplates::expand(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                            std::byte* workspace) {
   normalize(stream, post_norm(weights, chunk.residual, chunk.rows.count), workspace);
@@ -38,7 +38,7 @@ void CudaTemplates::expand(cudaStream_t stream, const std::uint16_t* weights, co
                 workspace + space_.gemm.count());
 }
 
-/// SwiGLU, down projection and residual.
+/// SwiGLU, down projection and residual of a chunk.
 void CudaTemplates::contract(cudaStream_t stream, const std::uint16_t* weights,
                              const MlpChunk& chunk, std::byte* next_input, std::byte* workspace) {
   std::byte* activation = workspace + space_.activation.count();
@@ -70,7 +70,7 @@ void CudaTemplates::rebuild_mlp(cudaStream_t stream, const std::uint16_t* weight
     project_router(stream, weights, record, all_tokens(), workspace);
     return expand_experts(stream, weights, record, all_tokens(), workspace);
   }
-  if (job_.chunks_mlp()) return;  // The backward pass does, chunk by chunk.
+  if (job_.chunks_mlp()) return;  // The backward pass rebuilds it chunk by chunk.
   expand(stream, weights, mlp_chunk(record, all_tokens(), workspace), workspace);
 }
 

@@ -169,7 +169,7 @@ void CudaTemplates::rotate(cudaStream_t stream, const std::uint16_t* weights,
              "values beside rotated queries and keys");
 }
 
-/// norm, q k v.
+/// Norm and projection to q, k, v.
 void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
   normalize(stream, {bf16(record.input), weights + slots_.input_norm.offset, span.count},
@@ -179,7 +179,7 @@ void CudaTemplates::project_qkv(cudaStream_t stream, const std::uint16_t* weight
                 record.at(layout_.q), workspace + space_.gemm.count());
 }
 
-/// norm, q k v, RoPE, attention: writes the record from q to lse.
+/// Norm, q, k, v, RoPE and attention: writes the record from q to lse.
 void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
                            const CudaRecord& record, std::byte* workspace) {
   std::byte* rotated = workspace + space_.rotated.count();
@@ -191,7 +191,7 @@ void CudaTemplates::attend(cudaStream_t stream, const std::uint16_t* weights,
                       workspace + space_.attention.count(), starts);
 }
 
-/// o projection onto the residual stream.
+/// Adds the o projection to the residual stream.
 void CudaTemplates::project_out(cudaStream_t stream, const std::uint16_t* weights,
                                 const CudaRecord& record, Span span, std::byte* workspace) {
   gemm_.forward(stream, {span.count, query_, hidden_}, record.at(layout_.attention),

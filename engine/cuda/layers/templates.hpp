@@ -1,5 +1,5 @@
-// The layer templates of the cuda backend: one unit's computation bound to raw device memory, as
-// engine/host/templates.hpp, in bf16 with fp32 accumulation. Kernels are enqueued on a stream.
+// Layer templates of the cuda backend: the computation of one unit, bound to raw device memory as
+// in engine/host/templates.hpp, in bf16 with fp32 accumulation. Kernels are enqueued on a stream.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,15 +21,16 @@
 
 namespace sluice::engine {
 
-/// A block's record on the device. Between q and k_rstd lie packed rows [q k v] of raw projections,
-/// between gate and the end packed rows [gate up]. The parts beyond `kept` lie at `full`; x lies at
+/// A block's activation record on the device. Rows [q k v] of raw projections are packed from q on
+/// up to k_rstd, rows [gate up] from gate on to the end. Parts beyond `kept` are at `full`; x is at
 /// `input`.
 struct CudaRecord {
   std::byte* input = nullptr;
-  std::byte* record = nullptr;  ///< Address of the record's byte 0, whether or not x lies there.
+  std::byte* record = nullptr;  ///< Address of the record's byte 0, even if x is elsewhere.
   std::byte* full = nullptr;
   Bytes kept{0};
-  /// int32 [T] inputs, which say where documents begin: where attention stays inside them only.
+  /// Inputs, int32 [T], that mark where documents begin; null unless attention stays within
+  /// documents.
   const std::int32_t* documents = nullptr;
   [[nodiscard]] std::byte* at(Bytes offset) const {
     if (offset == Bytes(0)) return input;
@@ -37,56 +38,58 @@ struct CudaRecord {
   }
 };
 
-/// A block's keys and values of a sequence that comes in parts, in device memory.
+/// Keys and values of one sequence, kept for one block in device memory.
 struct CudaKeptKeys {
   std::uint16_t* data;  ///< Rotated keys, then values: [seq_len, kv_heads * head_dim] each.
-  std::int64_t first;   ///< Tokens whose keys are kept.
-  std::int64_t count;   ///< Tokens of the call, at least one.
+  std::int64_t first;   ///< Number of tokens whose keys are kept already.
+  std::int64_t count;   ///< Number of tokens in this call, at least one.
 };
 
-/// One micro-batch at the head; fields as LossArguments of the host templates.
+/// Arguments of the head for one micro-batch; fields as in LossArguments of the host templates.
 struct CudaLossArguments {
   const std::uint16_t* head;
-  const std::uint16_t* lm_head;  ///< [vocab, hidden]: of the head, or the embedding's when tied.
+  /// Output matrix [vocab, hidden]: the head's, or the embedding when tied.
+  const std::uint16_t* lm_head;
   const std::byte* input;
   const std::int32_t* targets;
   float scale;
-  float* gradient;          ///< Head unit's fp32 vector.
-  float* lm_head_gradient;  ///< fp32 [vocab, hidden]
+  float* gradient;          ///< Gradient of the head unit, fp32.
+  float* lm_head_gradient;  ///< Gradient of the output matrix, fp32 [vocab, hidden].
   cuda::Into into;
   std::byte* stream_gradient;
   double* loss_sum;
 };
 
-/// Sizes, tables and chosen algorithms of one job. T = job.micro_tokens(). Every call enqueues on
-/// `stream` and returns; all memory must stay valid until the stream has passed. Calls of one
-/// object must not overlap.
+/// All computations of one job, with its sizes, tables and chosen algorithms. T =
+/// job.micro_tokens(). Every call enqueues on `stream` and returns; all memory must stay valid
+/// until the stream has passed. Calls on one object must not overlap.
 class CudaTemplates {
  public:
   /// Throws BadRequest for what the backend does not compute (fp32 compute, documents under a
-  /// window, sizes that are not multiples of 32), EnvironmentError where a library fails. `gemm`:
-  /// the algorithms of the job's matrix products (ensure_gemm_table); without it they are the
-  /// library's first suggestions.
+  /// window, sizes that are not multiples of 32), EnvironmentError if a library fails. `gemm`:
+  /// algorithms of the job's matrix products (ensure_gemm_table); the library's first suggestions
+  /// without it.
   explicit CudaTemplates(const planner::Job& job, std::optional<GemmTable> gemm = std::nullopt);
   ~CudaTemplates();
-  /// Throws the constructor's BadRequest; asks no GPU.
+  /// Throws the BadRequest that the constructor would; needs no GPU.
   static void require_computable(const planner::Job& job);
   static void require_computable_experts(const planner::ModelShape& shape);
 
-  /// Of `count` tokens.
+  /// output [count, hidden] = rows of the embedding for `count` tokens.
   void embed_forward(cudaStream_t stream, const std::uint16_t* weights, const std::int32_t* tokens,
                      std::int64_t count, std::byte* output) const;
   void block_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                      std::byte* next_input, std::byte* workspace);
-  /// block_forward for tokens that continue a sequence: adds their keys and values to `kept` and
-  /// attends over all of them. Of jobs with a sequence_chunk.
+  /// Forward pass of a block for tokens that continue a sequence: adds their keys and values to
+  /// `kept` and attends over all of them. Only for jobs with a sequence_chunk.
   void block_extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                     const CudaKeptKeys& kept, std::byte* next_input, std::byte* workspace);
-  /// block_extend up to its router, of a mixture of experts: `begins`, int32 [experts + 1] on the
-  /// device, are the routes to the experts before each, and their number.
+  /// First part of block_extend for a mixture of experts, up to the router: `begins`, int32
+  /// [experts + 1] on the device, receives the number of routes before each expert's, and of all.
   void block_route(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    const CudaKeptKeys& kept, std::int32_t* begins, std::byte* workspace);
-  /// The rest of it, of `count` tokens; reads those experts alone that tokens go to.
+  /// Second part of block_extend for a mixture of experts: computes `count` tokens, reading only
+  /// those experts that tokens are routed to.
   void block_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                      std::int64_t count, std::byte* next_input, std::byte* workspace);
   void block_recompute(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -95,39 +98,39 @@ class CudaTemplates {
                       cuda::Into into, const CudaRecord& record, std::byte* stream_gradient,
                       std::byte* workspace);
   void loss(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
-  /// Writes loss_sum only.
+  /// Computes only loss_sum, bit for bit as `loss` does.
   void loss_only(cudaStream_t stream, const CudaLossArguments& arguments, std::byte* workspace);
-  /// The loss that balances the experts of a micro-batch, times its coefficient, from the head's
+  /// Load-balancing loss of a micro-batch's experts times its coefficient, computed from the head's
   /// input. `loss` may be mapped host memory.
   void balance_loss(cudaStream_t stream, const std::byte* input, double* loss) const;
-  /// fp32 [vocab] logits of one row of `input`, to host memory.
+  /// Logits of one row of `input`, fp32 [vocab], written to host memory.
   void logits(cudaStream_t stream, const std::uint16_t* head, const std::uint16_t* lm_head,
               const std::byte* input, float* logits, std::byte* workspace);
   void embed_backward(cudaStream_t stream, const std::int32_t* tokens,
                       const std::byte* stream_gradient, float* gradient, cuda::Into into) const;
 
   [[nodiscard]] const EndSlots& ends() const { return ends_; }
-  /// Libraries, GEMM algorithms, engines and kernel versions: part of the numerics id.
+  /// Libraries, GEMM algorithms, engines and kernel versions, part of the numerics id.
   [[nodiscard]] std::string numerics() const;
 
  private:
   struct Tables;
-  /// Tokens of a call, the first of which is at position `first` of its sequence.
+  /// Tokens of a call; the first is at position `first` of its sequence.
   struct Span {
     std::int64_t first, count;
   };
   [[nodiscard]] Span all_tokens() const { return {0, tokens_}; }
   [[nodiscard]] cuda::RopeShape rope_shape(Span span, const std::int32_t* starts) const;
   [[nodiscard]] cuda::RopeTables rope_tables(std::int64_t first) const;
-  /// Where each token's document begins, or null.
+  /// First position of each token's document, or null.
   const std::int32_t* find_documents(cudaStream_t stream, const CudaRecord& record,
                                      std::byte* workspace) const;
-  /// Up to the residual stream behind attention, over kept keys.
+  /// First half of block_extend: everything up to the residual stream behind attention.
   void extend(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               const CudaKeptKeys& kept, std::byte* workspace);
 
-  // engine/cuda/layers/block_parts.cpp
-  /// Rows of the residual stream, and the weight of the RMSNorm that reads them.
+  // Defined in engine/cuda/layers/block_parts.cpp.
+  /// Input of an RMSNorm: rows of the residual stream, and the norm's weight.
   struct NormInput {
     const std::uint16_t* x;
     const std::uint16_t* weight;
@@ -137,17 +140,17 @@ class CudaTemplates {
                                     std::int64_t rows) const {
     return {residual, weights + slots_.post_norm.offset, rows};
   }
-  /// Into the workspace's `normed` and `rstd`.
+  /// Computes a norm into the workspace's `normed` and `rstd`.
   void normalize(cudaStream_t stream, const NormInput& norm, std::byte* workspace) const;
-  /// From the workspace's `d_normed` and `rstd`.
+  /// Backward pass of a norm, from the workspace's `d_normed` and `rstd`.
   void normalize_backward(cudaStream_t stream, const NormInput& norm,
                           const cuda::NormGradients& gradients, std::byte* workspace) const;
-  /// Adds what comes back through a norm of the residual stream to the stream's gradient;
-  /// `weight`: the norm's, in the block's vector `gradient`.
+  /// Backward pass of a norm of the residual stream, added to the stream's gradient. `weight`: the
+  /// norm's place in the block's vector `gradient`.
   void add_norm_backward(cudaStream_t stream, const NormInput& norm, const Slot& weight,
                          float* gradient, cuda::Into into, std::uint16_t* d_stream,
                          std::byte* workspace) const;
-  /// Sums the columns of d [tokens, columns] over tokens, where the projection has a bias.
+  /// Gradient of a projection's bias, if it has one: the sum of d [tokens, columns] over tokens.
   void bias_gradient(cudaStream_t stream, const Slot& bias, const std::uint16_t* d,
                      std::int64_t tokens, std::int64_t columns, float* gradient, cuda::Into into,
                      std::byte* workspace) const;
@@ -158,7 +161,7 @@ class CudaTemplates {
               std::byte* workspace);
   void project_out(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                    Span span, std::byte* workspace);
-  /// Of mixtures of experts (expert_block.cpp).
+  /// Parts for mixtures of experts; defined in engine/cuda/layers/expert_block.cpp.
   void project_router(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                       Span span, std::byte* workspace) const;
   void expand_experts(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -170,16 +173,16 @@ class CudaTemplates {
   void backward_experts(cudaStream_t stream, const std::uint16_t* weights, float* gradient,
                         cuda::Into into, const CudaRecord& record, std::uint16_t* d_stream,
                         std::byte* workspace);
-  /// Where experts are balanced, fp32 [experts]: what the residual stream carries of each of two
-  /// kinds behind its tokens, routes and probabilities.
+  /// Size of one of the two sums, fp32 [experts], that the residual stream carries behind its
+  /// tokens for load balancing: numbers of routes, and probabilities.
   [[nodiscard]] std::size_t counts_bytes() const;
   void rotate(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
               Span span, const std::int32_t* starts, std::byte* rotated) const;
 
-  // engine/cuda/layers/mlp.cpp
-  /// Tokens in the MLP at one time.
+  // Defined in engine/cuda/layers/mlp.cpp.
+  /// Tokens that the MLP processes at one time.
   struct MlpChunk {
-    Span rows;  ///< Of the micro-batch, or of the call's tokens.
+    Span rows;  ///< Range of these tokens in the micro-batch or in the call's tokens.
     const std::uint16_t* residual;
     std::uint16_t* gate_up;
   };
@@ -191,7 +194,7 @@ class CudaTemplates {
               std::byte* workspace);
   void contract(cudaStream_t stream, const std::uint16_t* weights, const MlpChunk& chunk,
                 std::byte* next_input, std::byte* workspace);
-  /// Residual stream to next_input, by the MLP or by experts.
+  /// Computes next_input from the residual stream, by the MLP or by experts.
   void feed_forward(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
                     Span span, std::byte* next_input, std::byte* workspace);
   void rebuild_mlp(cudaStream_t stream, const std::uint16_t* weights, const CudaRecord& record,
@@ -214,7 +217,8 @@ class CudaTemplates {
   std::int64_t tokens_, hidden_, query_, key_, qkv_, intermediate_;
   CudaGemm gemm_;
   Cudnn cudnn_;
-  std::optional<CudaAttention> attention_;  ///< Of whole sequences.
+  /// Attention of whole sequences; none for jobs with a sequence_chunk.
+  std::optional<CudaAttention> attention_;
   std::unique_ptr<Tables> tables_;
 };
 

@@ -1,4 +1,4 @@
-// Addresses of the record and the workspace as what kernels take.
+// Typed addresses in the record and the workspace, as kernels take them.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ inline const std::uint16_t* bf16(const std::byte* memory) {
 inline float* fp32(std::byte* memory) { return reinterpret_cast<float*>(memory); }
 inline const float* fp32(const std::byte* memory) { return reinterpret_cast<const float*>(memory); }
 
-/// A vector's address, or null where the family has none.
+/// Address of a vector, or null if this model family lacks it.
 inline const std::uint16_t* vector_of(const std::uint16_t* weights, const Slot& slot) {
   return slot.exists() ? weights + slot.offset : nullptr;
 }

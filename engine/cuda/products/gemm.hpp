@@ -1,4 +1,4 @@
-// Matrix products of a linear layer through cuBLASLt: bf16 operands, fp32 accumulation.
+// Matrix products of linear layers through cuBLASLt, with bf16 operands and fp32 accumulation.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,14 +16,14 @@
 namespace sluice::engine {
 
 /// The three products of y = x W^T (+ bias) with x [T, in], W [out, in], y [T, out], row-major
-/// bf16. Algorithms are those of a table (ensure_gemm_table makes it). Without a table each is the
-/// library's first admissible suggestion, which is the same every time for one GPU and library, and
-/// not the fastest: for tests and measurements. One object for one stream at a time; products of a
-/// new size allocate host memory once. All pointers are device memory at multiples of 64 bytes and
-/// must stay valid until the stream has passed the call.
+/// bf16. Algorithms come from a table (made by ensure_gemm_table). Without a table each is the
+/// library's first admissible suggestion, which is always the same for one GPU and library but not
+/// the fastest; this is for tests and measurements. An object serves one stream at a time; the
+/// first product of each size allocates host memory. All pointers are device memory at multiples of
+/// 64 bytes and must stay valid until the stream has passed the call.
 class CudaGemm {
  public:
-  /// Throws EnvironmentError where cuBLASLt cannot start.
+  /// Throws EnvironmentError if cuBLASLt cannot start.
   explicit CudaGemm(std::optional<GemmTable> table = std::nullopt);
   ~CudaGemm();
   CudaGemm(const CudaGemm&) = delete;  // Owns the library's handle.
@@ -42,13 +42,13 @@ class CudaGemm {
   void weight_gradient(cudaStream_t stream, Size size, const void* d_y, const void* x,
                        float* d_weight, bool first, void* workspace);
 
-  /// Version of the library and what chose the algorithms of `keys`: part of the numerics id.
+  /// Version of the library and whatever decided the algorithms of `keys`, part of the numerics id.
   [[nodiscard]] std::string numerics(std::span<const GemmKey> keys) const;
   [[nodiscard]] static std::size_t library_version();
 
  private:
   struct Plan;
-  /// Throws std::logic_error for a product that the table lacks.
+  /// The prepared product of `key`. Throws std::logic_error if the table lacks it.
   Plan& plan_for(const GemmKey& key);
 
   struct Handle;

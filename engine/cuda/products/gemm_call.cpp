@@ -12,8 +12,8 @@ namespace {
 static_assert(sizeof(cublasLtMatmulAlgo_t) == sizeof(GemmAlgorithm));
 static_assert(CUBLASLT_REDUCTION_SCHEME_NONE == GemmConfiguration{}.reduction);
 
-/// Bytes that every operand's address is a multiple of: tensors lie at multiples of kTensorAlign
-/// elements of bf16.
+/// Alignment of every operand's address in bytes: tensors lie at multiples of kTensorAlign bf16
+/// elements.
 constexpr std::uint32_t kOperandAlignment = 2 * planner::kTensorAlign;
 
 template <class Value>
@@ -41,7 +41,8 @@ BlasHandle::BlasHandle() {
 }
 BlasHandle::~BlasHandle() { cublasLtDestroy(value_); }
 
-/// Column-major [rows, cols] without padding: what cuBLAS sees of a row-major [cols, rows].
+/// Layout of a column-major [rows, cols] without padding, which is what cuBLAS sees of a row-major
+/// [cols, rows].
 GemmCall::Layout GemmCall::make_layout(cudaDataType_t type, std::int64_t rows, std::int64_t cols) {
   cublasLtMatrixLayout_t layout = nullptr;
   check_blas(cublasLtMatrixLayoutCreate(&layout, type, static_cast<std::uint64_t>(rows),

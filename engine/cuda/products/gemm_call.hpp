@@ -1,4 +1,5 @@
-// One matrix product as cuBLASLt takes it: description, layouts, and the algorithms it suggests.
+// One matrix product in cuBLASLt's terms: description, layouts, and the algorithms that the library
+// suggests.
 #pragma once
 
 #include <cublasLt.h>
@@ -18,7 +19,7 @@ namespace sluice::engine {
 
 using planner::kGemmWorkspace;
 
-/// Suggestions asked for at one time.
+/// Number of suggestions asked for.
 inline constexpr int kGemmSuggestions = 24;
 
 /// Throws EnvironmentError naming `what` unless `status` is success.
@@ -26,7 +27,7 @@ void check_blas(cublasStatus_t status, const std::string& what);
 
 class BlasHandle {
  public:
-  BlasHandle();  ///< Throws EnvironmentError where cuBLASLt cannot start.
+  BlasHandle();  ///< Throws EnvironmentError if cuBLASLt cannot start.
   ~BlasHandle();
   BlasHandle(const BlasHandle&) = delete;  // Owns the handle.
   BlasHandle& operator=(const BlasHandle&) = delete;
@@ -36,27 +37,27 @@ class BlasHandle {
   cublasLtHandle_t value_ = nullptr;
 };
 
-/// Device memory of one product, by the roles of elements_of. `addend` may be `d`.
+/// Device memory of one product; the names are those of elements_of. `addend` may be `d`.
 struct GemmOperands {
   const void* a = nullptr;
   const void* b = nullptr;
-  const void* bias = nullptr;    ///< Where the key has one.
-  const void* addend = nullptr;  ///< Where the key adds.
+  const void* bias = nullptr;    ///< Null unless the key has a bias.
+  const void* addend = nullptr;  ///< Null unless the key adds.
   void* d = nullptr;
 };
 
-/// Column-major, as cuBLAS sees row-major matrices: D [m, n] = op(A) op(B) (+ bias) (+ addend).
-/// One object for one stream at a time.
+/// A matrix product D [m, n] = op(A) op(B) (+ bias) (+ addend), column-major, as cuBLAS sees
+/// row-major matrices. An object serves one stream at a time.
 class GemmCall {
  public:
   explicit GemmCall(const GemmKey& key);
 
-  /// The admissible among the library's suggestions, its favourite first: the same every time for
-  /// one GPU and library. Throws EnvironmentError where there is none.
+  /// The library's admissible suggestions, its favourite first; always the same for one GPU and
+  /// library. Throws EnvironmentError if there is none.
   [[nodiscard]] std::vector<GemmAlgorithm> suggestions(const BlasHandle& handle) const;
 
-  /// Enqueues the product; its memory must stay valid until the stream has passed. `workspace`:
-  /// kGemmWorkspace.
+  /// Enqueues the product; its memory must stay valid until the stream has passed. `workspace` has
+  /// kGemmWorkspace bytes.
   [[nodiscard]] cublasStatus_t enqueue(const BlasHandle& handle, cudaStream_t stream,
                                        const GemmAlgorithm& algorithm, const GemmOperands& operands,
                                        void* workspace) const;
@@ -84,7 +85,7 @@ class GemmCall {
   Layout a_, b_, d_;
 };
 
-/// What cuBLASLt tells of `algorithm`; what it does not tell keeps its default.
+/// Settings of `algorithm` as far as cuBLASLt reveals them; others keep their defaults.
 [[nodiscard]] GemmConfiguration configuration_of(const GemmAlgorithm& algorithm);
 
 }  // namespace sluice::engine

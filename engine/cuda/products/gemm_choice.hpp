@@ -1,4 +1,4 @@
-// Which of a library's algorithms may compute a product, and which of the measured ones does.
+// Which of a library's algorithms may compute a product, and which of the measured ones is chosen.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace sluice::engine {
 
-/// What cuBLASLt tells of an algorithm (CUBLASLT_ALGO_CONFIG_*), in its own numbering.
+/// Settings of a cuBLASLt algorithm (CUBLASLT_ALGO_CONFIG_*), in the library's numbering.
 struct GemmConfiguration {
   std::int32_t id = 0;
   std::uint32_t tile = 0;
   std::uint32_t stages = 0;
   std::int32_t split_k = 1;
-  std::uint32_t reduction = 0;  ///< Scheme by which split sums meet; 0: none are split.
+  std::uint32_t reduction = 0;  ///< How partial sums are combined; 0 if sums are not split.
   std::uint32_t swizzle = 0;
   std::uint32_t custom = 0;
   std::uint16_t inner_shape = 0;
@@ -25,25 +25,26 @@ struct GemmConfiguration {
 };
 [[nodiscard]] std::string to_string(const GemmConfiguration& configuration);
 
-/// Every sum is made in one sequence: the same bits every time, partial sums in fp32 only. Splits
-/// of the sum are refused, also those reduced in fixed order: docs/design/gemm-table.md says why.
+/// Whether an algorithm computes every sum in one sequence, with partial sums in fp32 only, and so
+/// gives the same bits every time. Split sums are refused even if combined in a fixed order
+/// (docs/design/gemm-table.md).
 [[nodiscard]] bool admissible(const GemmConfiguration& configuration);
 
-/// Times this near the best count as equal to it.
+/// Times within this factor of the best count as equal to it.
 inline constexpr double kGemmTie = 1.01;
-/// Times after one look this far from the best are not looked at again.
+/// Times beyond this factor of the best after one measurement are not measured again.
 inline constexpr double kGemmHopeless = 1.10;
 
-/// Index of the first of `times` within kGemmTie of the least: of equals the library's favourite.
-/// `times` is not empty; an infinite time is an algorithm that failed. Throws EnvironmentError
-/// where all are.
+/// Index of the first of `times` within kGemmTie of the least, so that the library's preference
+/// decides between equals. `times` must not be empty; infinite times stand for failed algorithms.
+/// Throws EnvironmentError if all failed.
 [[nodiscard]] std::size_t choose(std::span<const Seconds> times);
 
-/// Ascending indices of the `times` worth measuring again: within kGemmHopeless of the least, and
-/// the first, to compare with, unless it failed.
+/// Ascending indices of the `times` worth measuring again: those within kGemmHopeless of the least,
+/// and the first as a reference unless it failed.
 [[nodiscard]] std::vector<std::size_t> finalists(std::span<const Seconds> times);
 
-/// Middle value; the mean of the middle two. `samples` is not empty.
+/// The middle sample, or the mean of the middle two. `samples` must not be empty.
 [[nodiscard]] Seconds median(std::vector<Seconds> samples);
 
 }  // namespace sluice::engine

@@ -10,7 +10,8 @@ namespace {
 
 struct Linear {
   std::int64_t tokens, in, out;
-  bool bias, adds;  ///< Of the forward product.
+  /// Whether the forward product has a bias, and whether it is added onto a matrix.
+  bool bias, adds;
 };
 
 void add_products(const Linear& linear, std::set<GemmKey>& keys) {
@@ -25,7 +26,7 @@ void add_products(const Linear& linear, std::set<GemmKey>& keys) {
   keys.insert(key);
 }
 
-/// Of tokens that come `chunk` at a time; the last chunk may be shorter.
+/// Sizes of the chunks that `tokens` tokens are processed in: `chunk` each, and the remainder.
 std::vector<std::int64_t> chunk_sizes(std::int64_t tokens, std::int64_t chunk) {
   std::vector<std::int64_t> sizes = {chunk};
   if (tokens % chunk > 0) sizes.push_back(tokens % chunk);
@@ -76,9 +77,8 @@ std::vector<GemmKey> gemm_keys(const planner::Job& job) {
   const std::int64_t query = shape.heads * shape.head_dim;
   const std::int64_t qkv = query + 2 * shape.kv_heads * shape.head_dim;
   std::set<GemmKey> keys;
-  // A block's products: q k v together, o onto the residual stream, gate and up together, down
-  // onto the residual stream. Those of experts are no products of the library's
-  // (docs/design/moe.md).
+  // A block's products: q k v together, o onto the residual stream, gate and up together, down onto
+  // the residual stream. Products of experts do not use the library (docs/design/moe.md).
   add_products({tokens, hidden, qkv, slots.q.bias.exists(), false}, keys);
   add_products({tokens, query, hidden, slots.o.bias.exists(), true}, keys);
   if (!shape.experts) {
@@ -87,7 +87,7 @@ std::vector<GemmKey> gemm_keys(const planner::Job& job) {
       add_products({count, shape.intermediate, hidden, slots.down.bias.exists(), true}, keys);
     }
   }
-  // The head's.
+  // The head's products.
   for (const std::int64_t count : chunk_sizes(tokens, std::min(job.loss_chunk, tokens))) {
     add_products({count, hidden, shape.vocab, false, false}, keys);
   }

@@ -1,4 +1,5 @@
-// The matrix products of a job, by what decides how one is computed: the keys of the GEMM table.
+// The matrix products of a job, described by what decides their algorithm: the keys of the GEMM
+// table.
 #pragma once
 
 #include <compare>
@@ -11,15 +12,17 @@
 
 namespace sluice::engine {
 
-/// Of y = x W^T (+ bias) (+ addend) with x [T, in], W [out, in], y [T, out], row-major bf16.
+/// The three products of a layer y = x W^T (+ bias) (+ addend), where x [T, in], W [out, in] and y
+/// [T, out] are row-major bf16.
 enum class GemmProduct {
-  forward,         ///< y
+  forward,         ///< y = x W^T (+ bias) (+ addend)
   input_gradient,  ///< d_x [T, in] = d_y W
   weight_gradient  ///< d_W [out, in] fp32 = d_y^T x (+ addend)
 };
 [[nodiscard]] const char* to_string(GemmProduct product);
 
-/// Types, transposes and strides follow from the product; rows are packed.
+/// Identity of a matrix product. Types, transposes and strides follow from `product`; rows are
+/// packed.
 struct GemmKey {
   GemmProduct product = GemmProduct::forward;
   std::int64_t tokens = 0, in = 0, out = 0;
@@ -32,19 +35,18 @@ struct GemmKey {
                  static_cast<double>(out));
   }
 };
-/// "forward 4096 x 3584 x 4608 with bias": tokens x in x out, for messages and hashes.
+/// Text for messages and hashes, tokens x in x out: "forward 4096 x 3584 x 4608 with bias".
 [[nodiscard]] std::string to_string(const GemmKey& key);
 
-/// Elements of a product's matrices, in the order in which cuBLAS takes them: D = op(A) op(B).
+/// Numbers of elements of a product's matrices in cuBLAS's order, D = op(A) op(B).
 struct GemmElements {
   std::int64_t a, b, d;
 };
 [[nodiscard]] GemmElements elements_of(const GemmKey& key);
 [[nodiscard]] Bytes output_element(GemmProduct product);
 
-/// Every product that a step of `job` makes on a CUDA device, each once, in ascending order. Both
-/// ways to write a weight's gradient (onto nothing, onto the running sum) are there whatever the
-/// number of micro-batches.
+/// Every product that a step of `job` makes on a CUDA device, each once, in ascending order. Weight
+/// gradients appear both overwriting and accumulating, whatever the number of micro-batches.
 [[nodiscard]] std::vector<GemmKey> gemm_keys(const planner::Job& job);
 
 }  // namespace sluice::engine

@@ -13,19 +13,21 @@ namespace sluice::engine {
 namespace {
 
 constexpr Seconds kNever{std::numeric_limits<double>::infinity()};
-constexpr Seconds kWarmUp{0.3};         ///< Until clocks are those of work.
-constexpr Seconds kTimedAtLeast{2e-3};  ///< Of GPU time in one sample.
+constexpr Seconds kWarmUp{0.3};         ///< Time after which clocks have settled under load.
+constexpr Seconds kTimedAtLeast{2e-3};  ///< Shortest GPU time of one sample.
 constexpr int kMostRepeats = 50;
-constexpr int kRounds = 7;
-constexpr Seconds kLong{20e-3};  ///< Products from here on: launches and clocks are little of them,
-constexpr int kRoundsOfLong = 3;  ///< and their rounds would take minutes.
+constexpr int kRepetitions = 7;
+/// Products that take at least this long get fewer repetitions; launches and clocks matter little.
+constexpr Seconds kLong{20e-3};
+constexpr int kRepetitionsOfLong = 3;  ///< Repetitions of long products.
 constexpr std::int64_t kSampledBytes = std::int64_t{4} << 20;
-/// Numbers that are drawn; odd, so that rows of a matrix made of their repetition differ.
+/// Number of values that are drawn; odd, so that the rows of a matrix filled with repetitions of
+/// them differ.
 constexpr std::size_t kDrawn = (std::size_t{4} << 20) + 13;
 
 std::int64_t rounded_up(std::int64_t elements) { return (elements + 127) / 128 * 128; }
 
-/// Elements of bf16 that a product reads: A, B, bias, addend, one after the other.
+/// Offsets of the bf16 operands of a product: A, B, bias, addend, one after the other.
 struct Places {
   std::int64_t b, bias, addend, end;
 };
@@ -77,7 +79,7 @@ struct GemmRace::Buffer {
   std::size_t size;
 };
 
-/// A stream and the two events between which it is timed.
+/// A stream and the two events that delimit a timing.
 struct GemmRace::Stream {
   Stream() {
     check_cuda(cudaStreamCreateWithFlags(&value, cudaStreamNonBlocking), "a stream");
@@ -188,16 +190,17 @@ GemmEntry GemmRace::run(const GemmKey& key) {
     entrants.push_back({key, call, algorithm, operands});
   }
   warm_up(entrants.front(), repeats_of(entrants.front()));
-  // One look at each, then rounds of those that may win, in turn, so that a drifting clock meets
-  // all alike.
+  // One measurement of each, then repetitions of those that may win, in turn, so that a drifting
+  // clock affects all alike.
   const int repeats = repeats_of(entrants.front());
   std::vector<Seconds> times;
   times.reserve(entrants.size());
   for (const Entrant& entrant : entrants) times.push_back(time(entrant, repeats));
   const std::vector<std::size_t> remaining = finalists(times);
   std::vector<std::vector<Seconds>> samples(times.size());
-  const int rounds = *std::ranges::min_element(times) < kLong ? kRounds : kRoundsOfLong;
-  for (int round = 0; round < rounds; ++round) {
+  const int repetitions =
+      *std::ranges::min_element(times) < kLong ? kRepetitions : kRepetitionsOfLong;
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
     for (const std::size_t i : remaining) {
       samples[i].push_back(time(entrants[i], repeats, repeats > 1 ? 1 : 0));
     }

@@ -1,4 +1,4 @@
-// Times the suggested algorithms of matrix products on the GPU and says which is the fastest.
+// Timing of the suggested algorithms of matrix products on the GPU, to find the fastest.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,19 +11,20 @@
 
 namespace sluice::engine {
 
-/// Operands are normally distributed bf16 numbers, for zeros would let the GPU clock higher than
-/// training does. Holds device memory for the largest of its products while it lives.
+/// Measures algorithms. Operands are normally distributed bf16 numbers, because zeros would let the
+/// GPU clock higher than in training. Holds device memory for the largest of its products while it
+/// lives.
 class GemmRace {
  public:
-  /// Throws EnvironmentError where the memory is not free.
+  /// Throws EnvironmentError if the memory is not free.
   explicit GemmRace(std::span<const GemmKey> keys);
   ~GemmRace();
   GemmRace(const GemmRace&) = delete;  // Owns device memory.
   GemmRace& operator=(const GemmRace&) = delete;
 
-  /// `key` is one of the constructor's. Takes some tens of milliseconds to a second, for products
-  /// of a tenth of a second some seconds. Throws
-  /// EnvironmentError where no suggestion both runs and gives the same bits twice.
+  /// The fastest algorithm for `key`, which must be one of the constructor's. Takes tens of
+  /// milliseconds to a second, and some seconds for products of a tenth of a second. Throws
+  /// EnvironmentError if no suggestion both runs and gives the same bits twice.
   [[nodiscard]] GemmEntry run(const GemmKey& key);
 
  private:
@@ -31,14 +32,14 @@ class GemmRace {
   struct Stream;
   struct Entrant;
 
-  /// Mean time of a product in a row of `repeats`, behind `ahead` that are not timed: they load its
-  /// kernel and keep the GPU busy while the others are enqueued. Infinite where the library or the
-  /// GPU refuses the algorithm.
+  /// Mean time of a product over `repeats` in sequence, after `ahead` untimed ones, which load its
+  /// kernel and keep the GPU busy while the others are enqueued. Infinite if the library or the GPU
+  /// refuses the algorithm.
   Seconds time(const Entrant& entrant, int repeats, int ahead = 1) const;
-  /// What two runs of one product leave in a part of its output is the same.
+  /// Whether two runs of one product give the same bits in a part of its output.
   bool repeats_its_bits(const Entrant& entrant) const;
   std::vector<std::byte> part_of_output(const Entrant& entrant) const;
-  /// How many in a row take long enough to be timed.
+  /// How many repeats in sequence take long enough to be timed.
   [[nodiscard]] int repeats_of(const Entrant& entrant) const;
   void warm_up(const Entrant& entrant, int repeats);
 

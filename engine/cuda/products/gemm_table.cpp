@@ -98,7 +98,7 @@ void read_entry(const JsonObject& json, GemmTable& table) {
 }
 
 GemmTable read(const std::string& text, const std::string& where, const GemmTableId& id) {
-  const Json parsed = sim::parse_json(text, where);
+  const sim::JsonDocument parsed = sim::parse_json(text, where);
   const JsonObject json(parsed, where);
   if (json.text("schema") != kSchema) {
     json.fail("schema", std::string("must be \"") + kSchema + "\"");
@@ -175,7 +175,7 @@ std::filesystem::path gemm_table_file(const std::filesystem::path& root, const G
     const bool plain = std::isalnum(static_cast<unsigned char>(letter)) != 0;
     if (plain || (!name.empty() && name.back() != '-')) name += plain ? letter : '-';
   }
-  // The rest of the id, and the format, in few letters.
+  // A short hash of the rest of the id and of the format.
   const std::string rest = planner::sha256_hex(kSchema + to_json(id).dump()).substr(0, 8);
   return root / "gemm" / (name + "-cublaslt" + std::to_string(id.cublaslt) + "-" + rest + ".json");
 }

@@ -1,5 +1,5 @@
-// The algorithm of every matrix product that was ever tuned on one GPU with one library, as a file
-// of the user's store. Needs no CUDA.
+// GEMM table: the algorithm of every matrix product tuned so far on one GPU with one library,
+// stored as a file in the user's store. Needs no CUDA.
 #pragma once
 
 #include <array>
@@ -16,29 +16,30 @@
 
 namespace sluice::engine {
 
-/// cublasLtMatmulAlgo_t: opaque, and valid for one version of the library.
+/// Contents of a cublasLtMatmulAlgo_t, which are opaque and valid for one version of the library.
 struct GemmAlgorithm {
   std::array<std::uint64_t, 8> words{};
   friend bool operator==(const GemmAlgorithm&, const GemmAlgorithm&) = default;
 };
 
-/// What was measured when the algorithm was chosen.
+/// A chosen algorithm and the measurements behind the choice.
 struct GemmEntry {
   GemmAlgorithm algorithm{};
-  std::string configuration;    ///< For readers.
-  Seconds time{0};              ///< Of the product, alone on the GPU.
-  Seconds first_time{0};        ///< With the library's first suggestion.
-  std::int64_t suggestion = 0;  ///< Which the chosen one was; 0 is the first.
+  std::string configuration;  ///< Settings of the algorithm, for readers.
+  Seconds time{0};            ///< Time of the product, alone on the GPU.
+  Seconds first_time{0};      ///< Time with the library's first suggestion.
+  /// Index of the chosen algorithm among the library's suggestions; 0 is the first.
+  std::int64_t suggestion = 0;
   std::int64_t suggestions = 1;
 };
 
-/// What a table's algorithms hold for.
+/// GPU and library that a table's algorithms are valid for.
 struct GemmTableId {
-  std::string gpu;                 ///< "NVIDIA H200"
-  std::string compute_capability;  ///< "9.0"
+  std::string gpu;                 ///< Name of the GPU, such as "NVIDIA H200".
+  std::string compute_capability;  ///< Compute capability, such as "9.0".
   std::int64_t multiprocessors = 0;
-  std::int64_t cublaslt = 0;  ///< cublasLtGetVersion()
-  Bytes workspace{0};         ///< That an algorithm may use.
+  std::int64_t cublaslt = 0;  ///< Version of cuBLASLt (cublasLtGetVersion()).
+  Bytes workspace{0};         ///< Scratch that an algorithm may use.
   friend bool operator==(const GemmTableId&, const GemmTableId&) = default;
 };
 
@@ -48,16 +49,17 @@ class GemmTable {
 
   [[nodiscard]] const GemmTableId& id() const { return id_; }
   [[nodiscard]] const std::map<GemmKey, GemmEntry>& entries() const { return entries_; }
-  /// Null where the product was never tuned.
+  /// Entry of a product; null if it was never tuned.
   [[nodiscard]] const GemmEntry* find(const GemmKey& key) const;
   [[nodiscard]] std::vector<GemmKey> missing(std::span<const GemmKey> keys) const;
-  /// What is there already stays, whatever was measured since: equal tables give equal bits.
+  /// Adds an entry unless the key has one already: existing entries never change, so that bits stay
+  /// the same.
   void add(const GemmKey& key, const GemmEntry& entry) { entries_.try_emplace(key, entry); }
 
-  /// Hash of the algorithms of `keys`, which are all there: part of the numerics id. Measured times
-  /// are no part of it.
+  /// Hash of the algorithms of `keys`, which must all be present; part of the numerics id. Measured
+  /// times are left out.
   [[nodiscard]] std::string algorithms_hash(std::span<const GemmKey> keys) const;
-  [[nodiscard]] std::string algorithms_hash() const;  ///< Of all entries.
+  [[nodiscard]] std::string algorithms_hash() const;  ///< Hash of the algorithms of all entries.
 
  private:
   GemmTableId id_;
@@ -65,16 +67,17 @@ class GemmTable {
 };
 
 [[nodiscard]] std::string to_json_text(const GemmTable& table);
-/// Throws BadRequest naming `where`, the field and the fix: a damaged table, or one of another id.
+/// Parses a table. Throws BadRequest naming `where`, the field and advice if the table is damaged
+/// or has another id.
 [[nodiscard]] GemmTable gemm_table_from_json(const std::string& text, const std::string& where,
                                              const GemmTableId& id);
 
-/// ROOT/gemm/NAME.json with a name of its own for each id.
+/// File of a table: ROOT/gemm/NAME.json, with a different name for each id.
 [[nodiscard]] std::filesystem::path gemm_table_file(const std::filesystem::path& root,
                                                     const GemmTableId& id);
-/// An empty table where there is no file; throws as gemm_table_from_json.
+/// Reads a table; empty if there is no file. Throws as gemm_table_from_json does.
 [[nodiscard]] GemmTable read_gemm_table(const std::filesystem::path& file, const GemmTableId& id);
-/// Whole or not at all. Throws EnvironmentError naming the file.
+/// Writes a table completely or not at all. Throws EnvironmentError naming the file.
 void write_gemm_table(const GemmTable& table, const std::filesystem::path& file);
 
 }  // namespace sluice::engine

@@ -1,4 +1,4 @@
-// Statuses of the CUDA runtime as exceptions.
+// Converts error statuses of the CUDA runtime to exceptions.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -5,7 +5,7 @@
 namespace sluice::engine::cuda {
 namespace {
 
-/// CUDA states versions as 1000 * major + 10 * minor.
+/// Decodes CUDA's version numbers, which are 1000 * major + 10 * minor.
 Version version_of(int number) { return {number / 1000, number % 1000 / 10}; }
 
 std::optional<Device> describe(int ordinal) {

@@ -1,5 +1,5 @@
-// What CUDA devices this machine has, asked of the CUDA runtime. Works, and answers "none", in a
-// build without CUDA and on a machine without a GPU or a driver.
+// Query for this machine's CUDA devices. It also works in a build without CUDA and on a machine
+// without a GPU or a driver, where it finds none.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace sluice::engine::cuda {
 
-/// `major.minor` of a CUDA runtime or driver.
+/// Version `major.minor` of a CUDA runtime or driver, or a compute capability.
 struct Version {
   int major = 0;
   int minor = 0;
@@ -20,20 +20,22 @@ struct Version {
 
 struct Device {
   std::string name;
-  Version compute_capability;  ///< 9.0 is sm_90.
+  Version compute_capability;  ///< Compute capability; 9.0 is sm_90.
   Bytes memory;
   int multiprocessors = 0;
   std::string pci_bus_id;
 };
 
 struct DeviceQuery {
-  std::optional<Version> runtime;  ///< Of the build; none in a build without CUDA.
-  std::optional<Version> driver;   ///< Highest CUDA version the driver supports; none without one.
+  /// Version of the CUDA runtime in this build; none in a build without CUDA.
+  std::optional<Version> runtime;
+  /// Highest CUDA version that the driver supports; none without a driver.
+  std::optional<Version> driver;
   std::vector<Device> devices;
-  std::optional<std::string> reason;  ///< Why `devices` is empty, where it is.
+  std::optional<std::string> reason;  ///< Why `devices` is empty; none if it is not.
 };
 
-/// Asks the runtime; never throws for want of a driver or a device.
+/// Queries the CUDA runtime. Does not throw if driver or devices are missing.
 [[nodiscard]] DeviceQuery query_devices();
 
 }  // namespace sluice::engine::cuda

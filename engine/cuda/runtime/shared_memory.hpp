@@ -1,4 +1,4 @@
-// A little host memory that kernels and copy engines read and write in place.
+// Small pinned host memory that kernels and copy engines read and write in place.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@ namespace sluice::engine {
 
 class SharedMemory {
  public:
-  /// Zeroed. Throws EnvironmentError where not even this much can be pinned.
+  /// Allocates zeroed memory. Throws EnvironmentError if not even this much can be pinned.
   explicit SharedMemory(std::size_t bytes);
   ~SharedMemory();
   SharedMemory(const SharedMemory&) = delete;  // Devices hold its address.

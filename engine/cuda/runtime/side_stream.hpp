@@ -9,16 +9,17 @@
 
 namespace sluice::engine {
 
-/// Created on the current device. Deleted once its kernels are done: the caller waits for those.
+/// A stream on the device that was current at construction. The caller must wait for its kernels
+/// before destroying it.
 class SideStream {
  public:
-  /// Throws EnvironmentError.
+  /// Throws EnvironmentError if the stream cannot be created.
   SideStream();
 
   [[nodiscard]] cudaStream_t get() const { return stream_.get(); }
-  /// What is enqueued here from now on starts after what `main` holds now.
+  /// Makes work enqueued here from now on start after the work that `main` holds now.
   void follow(cudaStream_t main) const;
-  /// What is enqueued on `main` from now on starts after what is here now.
+  /// Makes work enqueued on `main` from now on start after the work that is here now.
   void join(cudaStream_t main) const;
 
  private:

@@ -43,7 +43,7 @@ StreamFlags::StreamFlags(CUstream_st* stream) {
   write_ = function;
   void* const wait = driver_function("cuStreamWaitValue32");
   if (wait == nullptr) return;
-  // The word is there already: an operation that works ends at once.
+  // The flag has this value already, so an operation that works ends at once.
   const CUresult waits =
       reinterpret_cast<WaitValue>(wait)(stream, address_of(flag), 1, CU_STREAM_WAIT_VALUE_GEQ);
   check_cuda(cudaStreamSynchronize(stream), "a stream's wait for a flag");

@@ -1,5 +1,5 @@
-// Why a machine's GPU cannot be used, in one line that says what to do. Pure functions of what the
-// CUDA runtime answered, so that they are tested without a GPU.
+// Reasons why a machine's GPU cannot be used, each in one line with advice. These are pure
+// functions of the CUDA runtime's answers, so that they can be tested without a GPU.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,13 @@
 
 namespace sluice::engine::cuda {
 
-/// None where the first device can run the cuda backend: a driver that supports the build's CUDA
-/// version (equal major version: minor ones are compatible), a device of compute capability 8.0
-/// (bf16 matrix products) or newer.
+/// None if the first device can run the cuda backend, which needs a driver that supports the
+/// build's CUDA version (minor versions are compatible) and a device of compute capability 8.0 or
+/// newer (bf16 matrix products).
 [[nodiscard]] std::optional<std::string> why_unusable(const DeviceQuery& query);
 
-/// None where `needed` bytes are free on a device of `total` bytes. What others hold is named.
+/// None if `needed` bytes are free on a device of `total` bytes; otherwise the reason, which
+/// includes how much others hold.
 [[nodiscard]] std::optional<std::string> why_no_memory(Bytes needed, Bytes free, Bytes total);
 
 }  // namespace sluice::engine::cuda

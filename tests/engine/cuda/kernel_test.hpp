@@ -1,4 +1,4 @@
-// What the tests of the memory-bound kernels share: guarded device arrays, random bf16 values, and
+// Shared parts of the tests of memory-bound kernels: guarded device arrays, random bf16 values, and
 // comparison with a reference in double.
 #pragma once
 
@@ -52,7 +52,7 @@ class DeviceArray {
     succeed(cudaMemcpy(copy.data(), data(), bytes(), cudaMemcpyDeviceToHost), "cudaMemcpy");
     return copy;
   }
-  /// Nothing was written outside the array.
+  /// Whether the guard bytes are unchanged.
   [[nodiscard]] bool intact() const {
     std::vector<unsigned char> all(bytes() + 2 * kGuard);
     succeed(cudaMemcpy(all.data(), memory_, all.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -62,7 +62,8 @@ class DeviceArray {
   }
 
  private:
-  /// Tests run on non-blocking streams, which wait for no copy from pageable memory.
+  /// Waits for the device, because tests run on non-blocking streams, which do not wait for copies
+  /// from pageable memory.
   static void settle() { succeed(cudaDeviceSynchronize(), "cudaDeviceSynchronize"); }
 
   static constexpr std::size_t kGuard = 256;
@@ -77,7 +78,7 @@ using Halves = std::vector<std::uint16_t>;  ///< bf16
 inline float value_of(std::uint16_t bf16) { return bf16_to_float(bf16); }
 inline float value_of(float value) { return value; }
 
-/// To nearest even.
+/// Rounds to the nearest bf16, ties to even.
 inline std::uint16_t to_bf16(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -104,7 +105,7 @@ class RandomValues {
   }
 
  private:
-  /// Sum of uniform numbers: quick, and close to normal.
+  /// Nearly normal random number, as a sum of uniform ones, which is fast.
   float normal() {
     const std::uint32_t bits = static_cast<std::uint32_t>(engine_());
     const auto a = static_cast<float>(bits & 0xffff) + static_cast<float>(bits >> 16);
@@ -113,11 +114,12 @@ class RandomValues {
   std::minstd_rand engine_;
 };
 
-/// One rounding to bf16 is 2^-8 of the value; a little more for the fp32 arithmetic before it.
+/// Relative error of one rounding to bf16, 2^-8, with a little more for the fp32 arithmetic before
+/// it.
 inline constexpr double kOneRounding = 1.01 / 256;
 
-/// |actual - expected| <= tolerance * (|expected| + magnitude), element by element. `magnitude`:
-/// the size of the terms that were added, where their sum may cancel.
+/// Expects |actual - expected| <= tolerance * (|expected| + magnitude) for each element.
+/// `magnitude`: size of the terms that were added, where their sum may cancel.
 template <class T>
 void expect_close(const std::vector<T>& actual, const std::vector<double>& expected,
                   double tolerance, double magnitude, const char* name) {

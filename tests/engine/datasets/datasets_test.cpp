@@ -8,8 +8,8 @@
 
 #include "engine/datasets/dataset_info.hpp"
 #include "engine/datasets/document_cache.hpp"
+#include "engine/datasets/example_file.hpp"
 #include "engine/datasets/packing.hpp"
-#include "engine/datasets/record_file.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 
@@ -24,7 +24,7 @@ std::filesystem::path write_file(const ScratchFolder& folder, const std::string&
   return folder.path() / name;
 }
 
-/// The message of the BadRequest that `call` throws, behind the folder's path.
+/// Message of the BadRequest that `call` throws, without the folder's path.
 std::string refused_with(const std::function<void()>& call) {
   try {
     call();
@@ -34,11 +34,11 @@ std::string refused_with(const std::function<void()>& call) {
   return "nothing was refused";
 }
 
-/// "NAME:LINE" and text of each record.
-std::vector<std::string> records_of(const std::filesystem::path& file) {
+/// "NAME:LINE" and text of each example.
+std::vector<std::string> examples_of(const std::filesystem::path& file) {
   std::vector<std::string> found;
-  read_records(file, [&](const nlohmann::json& record, const std::string& where) {
-    found.push_back(where.substr(where.rfind('/') + 1) + " " + record.dump());
+  read_examples(file, [&](const nlohmann::json& object, const std::string& where) {
+    found.push_back(where.substr(where.rfind('/') + 1) + " " + object.dump());
     return Reading::goes_on;
   });
   return found;
@@ -46,32 +46,32 @@ std::vector<std::string> records_of(const std::filesystem::path& file) {
 
 TEST(RecordFile, LinesAndElementsOfAnArrayAreRecordsWithTheLineTheyBeginAt) {
   const ScratchFolder folder;
-  EXPECT_EQ(records_of(write_file(folder, "a", "{\"x\":1}\n\n  \r\n{\"x\":\"]}\\\"\"}")),
+  EXPECT_EQ(examples_of(write_file(folder, "a", "{\"x\":1}\n\n  \r\n{\"x\":\"]}\\\"\"}")),
             (std::vector<std::string>{"a:1 {\"x\":1}", "a:4 {\"x\":\"]}\\\"\"}"}));
-  EXPECT_EQ(records_of(write_file(folder, "b",
-                                  "\xef\xbb\xbf [\n{\"x\":[1,\n2]},\n\n{\"x\":\"}\\\\\"} ]\n")),
+  EXPECT_EQ(examples_of(write_file(folder, "b",
+                                   "\xef\xbb\xbf [\n{\"x\":[1,\n2]},\n\n{\"x\":\"}\\\\\"} ]\n")),
             (std::vector<std::string>{"b:2 {\"x\":[1,2]}", "b:5 {\"x\":\"}\\\\\"}"}));
-  EXPECT_TRUE(records_of(write_file(folder, "c", "")).empty());
-  EXPECT_TRUE(records_of(write_file(folder, "d", " [ ] ")).empty());
+  EXPECT_TRUE(examples_of(write_file(folder, "c", "")).empty());
+  EXPECT_TRUE(examples_of(write_file(folder, "d", " [ ] ")).empty());
 }
 
 TEST(RecordFile, WhatIsNoRecordIsRefusedByFileAndLine) {
   const ScratchFolder folder;
   for (const auto& [text, reason] : std::vector<std::pair<std::string, std::string>>{
            {"{}\n{\"x\":}\n", "bad:2: "},
-           {"{}\n[1]\n", "bad:2: a record must be an object"},
-           {"[{},\n{\"x\":1}\n{}]", "bad:3: after a record there must be a comma"},
-           {"[{},\n7]", "bad:2: a record must be an object"},
-           {"[\n{\"x\":\"}", "bad:2: the record is not closed"},
-           {"[{}", "bad:1: after a record"}}) {
+           {"{}\n[1]\n", "bad:2: an example must be an object"},
+           {"[{},\n{\"x\":1}\n{}]", "bad:3: after an example there must be a comma"},
+           {"[{},\n7]", "bad:2: an example must be an object"},
+           {"[\n{\"x\":\"}", "bad:2: the example is not closed"},
+           {"[{}", "bad:1: after an example"}}) {
     const auto file = write_file(folder, "bad", text);
-    EXPECT_NE(refused_with([&] { (void)records_of(file); }).find(reason), std::string::npos)
-        << text << ": " << refused_with([&] { (void)records_of(file); });
+    EXPECT_NE(refused_with([&] { (void)examples_of(file); }).find(reason), std::string::npos)
+        << text << ": " << refused_with([&] { (void)examples_of(file); });
   }
 }
 
-Conversation conversation_of(const std::string& record, const RecordFormat& format) {
-  return std::get<Conversation>(read_example(nlohmann::json::parse(record), format, "f:1"));
+Conversation conversation_of(const std::string& object, const ExampleFormat& format) {
+  return std::get<Conversation>(read_example(nlohmann::json::parse(object), format, "f:1"));
 }
 
 std::string written(const Conversation& conversation) {
@@ -82,8 +82,8 @@ std::string written(const Conversation& conversation) {
   return out;
 }
 
-TEST(RecordFormat, AlpacaIsASystemMessageTheHistoryAndTheInstructionWithItsInput) {
-  const RecordFormat alpaca = record_format(DataFormat::alpaca);
+TEST(ExampleFormat, AlpacaIsASystemMessageTheHistoryAndTheInstructionWithItsInput) {
+  const ExampleFormat alpaca = example_format(DataFormat::alpaca);
   EXPECT_EQ(written(conversation_of(R"({"instruction":"I","input":"","output":"O"})", alpaca)),
             "user(I)assistant(O)");
   EXPECT_EQ(written(conversation_of(R"({"instruction":"I","input":"N","output":"O","system":"S",
@@ -92,23 +92,23 @@ TEST(RecordFormat, AlpacaIsASystemMessageTheHistoryAndTheInstructionWithItsInput
             "system(S)user(a)assistant(b)user(I\nN)assistant(O)");
 }
 
-TEST(RecordFormat, ShareGptAndMessagesAreTheSameConversation) {
+TEST(ExampleFormat, ShareGptAndMessagesAreTheSameConversation) {
   const char* expected = "system(S)user(U)assistant(A)";
   EXPECT_EQ(written(conversation_of(R"({"conversations":[{"from":"human","value":"U"},
                                         {"from":"gpt","value":"A"}],"system":"S"})",
-                                    record_format(DataFormat::sharegpt))),
+                                    example_format(DataFormat::sharegpt))),
             expected);
   EXPECT_EQ(written(conversation_of(R"({"messages":[{"role":"system","content":"S"},
                                         {"role":"user","content":"U"},
                                         {"role":"assistant","content":"A"}]})",
-                                    record_format(DataFormat::messages))),
+                                    example_format(DataFormat::messages))),
             expected);
 }
 
-TEST(RecordFormat, ABadRecordIsRefusedByPlaceAndField) {
-  const auto refused = [](DataFormat kind, const std::string& record) {
+TEST(ExampleFormat, ABadExampleIsRefusedByPlaceAndField) {
+  const auto refused = [](DataFormat kind, const std::string& object) {
     return refused_with(
-        [&] { (void)read_example(nlohmann::json::parse(record), record_format(kind), "f:7"); });
+        [&] { (void)read_example(nlohmann::json::parse(object), example_format(kind), "f:7"); });
   };
   EXPECT_EQ(refused(DataFormat::jsonl, R"({"txt":"x"})"), "f:7: text: is missing");
   EXPECT_EQ(refused(DataFormat::jsonl, R"({"text":3})"), "f:7: text: must be text");
@@ -117,13 +117,13 @@ TEST(RecordFormat, ABadRecordIsRefusedByPlaceAndField) {
             "f:7: history[0]: must be a [question, answer] pair of texts");
   EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"tool","content":"x"}]})"),
             "f:7: messages[0].role: \"tool\": calls of tools and what they returned are not "
-            "supported: leave the record out");
+            "supported: leave the example out");
   EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"judge","content":"x"}]})"),
             "f:7: messages[0].role: \"judge\" is not one of user, assistant, system");
   EXPECT_EQ(refused(DataFormat::messages,
                     R"({"messages":[{"role":"assistant","content":"","tool_calls":[{}]}]})"),
             "f:7: messages[0].tool_calls: calls of tools and what they returned are not "
-            "supported: leave the record out");
+            "supported: leave the example out");
   EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"user","content":[]}]})"),
             "f:7: messages[0].content: must be text");
   EXPECT_EQ(refused(DataFormat::messages, R"({"messages":[{"role":"user","content":"x"}]})"),

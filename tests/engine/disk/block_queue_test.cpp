@@ -1,4 +1,5 @@
-// Blocks between memory and a file: every one visited once, in time, whatever is in flight.
+// Transfers of blocks between memory and a file: each block is visited once, at the right time,
+// whatever is in flight.
 #include "engine/disk/block_queue.hpp"
 
 #include <fcntl.h>
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::int64_t kBlock = 4096;
 constexpr std::int64_t kBlocks = 37;
-constexpr std::int64_t kBytes = kBlocks * kBlock - 512;  // The last is shorter.
+constexpr std::int64_t kBytes = kBlocks * kBlock - 512;  // The last block is shorter.
 
 class Scratch {
  public:
@@ -34,8 +35,8 @@ class Scratch {
   int descriptor_;
 };
 
-/// Adds one to every byte of a block that it sees, so that whoever sees a block early, late, twice
-/// or never is found out.
+/// Adds one to every byte of a block that it visits, so that a visit too early, too late, twice or
+/// never is detected.
 class AddOne : public BlockWork {
  public:
   void visit(std::int64_t number, std::span<std::byte> block) override {
@@ -86,13 +87,14 @@ class BlockQueueTest : public testing::TestWithParam<Kind> {
   BlockQueueTest()
       : queue_(open_block_queue(GetParam().io, file_.descriptor(), {}, GetParam().depth)) {}
 
-  void move(Way way, std::vector<std::byte>& memory, BlockWork& work) {
-    queue_->move(way, {.offset = kBlock, .memory = memory.data(), .bytes = kBytes, .block = kBlock},
+  void move(Direction direction, std::vector<std::byte>& memory, BlockWork& work) {
+    queue_->move(direction,
+                 {.offset = kBlock, .memory = memory.data(), .bytes = kBytes, .block = kBlock},
                  work);
   }
   [[nodiscard]] std::vector<std::byte> on_disk() const {
     std::vector<std::byte> bytes(kBytes);
-    move_whole(Way::read, file_.descriptor(), kBlock, bytes);
+    move_whole(Direction::read, file_.descriptor(), kBlock, bytes);
     return bytes;
   }
 
@@ -103,30 +105,30 @@ class BlockQueueTest : public testing::TestWithParam<Kind> {
 TEST_P(BlockQueueTest, WritesBlocksAsTheyAreOnceVisited) {
   std::vector<std::byte> memory = pattern(0);
   AddOne work;
-  move(Way::write, memory, work);
+  move(Direction::write, memory, work);
   EXPECT_EQ(work.in_order(), all_blocks());
   EXPECT_EQ(on_disk(), pattern(1));
 }
 
 TEST_P(BlockQueueTest, VisitsBlocksOnceTheyAreRead) {
   std::vector<std::byte> memory = pattern(5);
-  move_whole(Way::write, file_.descriptor(), kBlock, memory);
+  move_whole(Direction::write, file_.descriptor(), kBlock, memory);
   std::ranges::fill(memory, std::byte{0});
   AddOne work;
-  move(Way::read, memory, work);
+  move(Direction::read, memory, work);
   EXPECT_EQ(work.in_order(), all_blocks());
   EXPECT_EQ(memory, pattern(6));
 }
 
 TEST_P(BlockQueueTest, GoesOnAfterAMoveThatFailed) {
-  for (const Way way : {Way::write, Way::read}) {
+  for (const Direction direction : {Direction::write, Direction::read}) {
     std::vector<std::byte> memory = pattern(0);
     AddOne stops;
     stops.fails_at = 11;
-    EXPECT_THROW(move(way, memory, stops), EnvironmentError);
+    EXPECT_THROW(move(direction, memory, stops), EnvironmentError);
     memory = pattern(0);
     AddOne work;
-    move(Way::write, memory, work);
+    move(Direction::write, memory, work);
     EXPECT_EQ(work.in_order(), all_blocks());
     EXPECT_EQ(on_disk(), pattern(1));
   }
@@ -135,7 +137,7 @@ TEST_P(BlockQueueTest, GoesOnAfterAMoveThatFailed) {
 TEST_P(BlockQueueTest, WhatTheFileDoesNotHoldIsSaid) {
   std::vector<std::byte> memory = pattern(0);
   AddOne work;
-  EXPECT_THROW(move(Way::read, memory, work), EnvironmentError);
+  EXPECT_THROW(move(Direction::read, memory, work), EnvironmentError);
 }
 
 INSTANTIATE_TEST_SUITE_P(Queues, BlockQueueTest,

@@ -1,4 +1,4 @@
-// What a disk may do wrong is noticed before it counts, and what it does not take is not lost.
+// Errors of a disk are noticed before they have effects, and what it refuses to write is not lost.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -23,7 +23,7 @@ using test::pieced_job;
 
 constexpr std::int64_t kManySteps = 12;
 
-/// The file that `session` keeps, for whoever would damage it.
+/// Access to the file of `session`, to damage it.
 class Tampered {
  public:
   explicit Tampered(const Session& session)
@@ -62,7 +62,7 @@ TEST_P(DiskDamage, AFlippedBitEndsTheRunNamingUnitAndBlock) {
   const DiskSession session(job, disk_plan(job, 1), place());
   session->run_to(2);
   const Tampered file(*session);
-  // The second block of the first unit that is there.
+  // The second block of the first unit on the disk.
   file.flip_bit(planner::kDiskBlock.count() + 12345);
   const std::string said = failure_of(*session, 4);
   EXPECT_NE(said.find("L0, block 1: comes back otherwise than step 2 wrote it"), said.npos) << said;
@@ -99,7 +99,7 @@ TEST_P(DiskDamage, AFileCutShortEndsTheRun) {
   EXPECT_NE(said.find("cannot be read: the file ends before it"), said.npos) << said;
 }
 
-/// While it lives, no file of the process may be written to behind `bytes`.
+/// While it lives, no file of the process can be written beyond `bytes`.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(Bytes bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -155,7 +155,7 @@ TEST_P(DiskDamage, DamageIsNoticedWhenAStateIsSaved) {
   EXPECT_THROW(snapshot.take(session->state()), EnvironmentError);
 }
 
-INSTANTIATE_TEST_SUITE_P(Io, DiskDamage, test::disk_ways(), test::disk_way_name);
+INSTANTIATE_TEST_SUITE_P(Io, DiskDamage, test::disk_kinds(), test::disk_kind_name);
 
 TEST(DiskStore, AFullDiskIsRefusedBeforeTheFirstStepAndLeavesNothing) {
   const planner::Job job = pieced_job();

@@ -1,4 +1,4 @@
-// State, gradients and weights on the disk: the same bits as in memory.
+// State, gradients and weights on the disk give the same bits as in memory.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -28,7 +28,7 @@ TEST_P(DiskState, AnyShareGivesTheBitsOfNone) {
       EXPECT_EQ(test::run_plan(job, disk_plan(job, first), kDiskSteps, place()), none)
           << name << ", from unit " << first;
     }
-    // A tied head's gradient waits where the embedding's does.
+    // A tied head's gradient waits in the same place as the embedding's.
     for (const std::size_t first : {job.model.tied_head ? 0 : units / 2, std::size_t{0}}) {
       for (const std::int64_t rounds : {std::int64_t{1}, std::int64_t{2}, job.micro_batches()}) {
         const planner::Plan plan = disk_plan(job, first, Tier::disk, rounds);
@@ -81,7 +81,7 @@ TEST_P(DiskState, PiecesAndBuffersChangeNoBit) {
         << buffers << " buffers, gradients there";
     plan = disk_plan(job, 0, Tier::disk, 2, Tier::disk);
     plan.disk_buffers = buffers;
-    plan.copy_chunk = Bytes(100'000);  // Does not divide a piece.
+    plan.copy_chunk = Bytes(100'000);  // This size does not divide a piece.
     EXPECT_EQ(test::run_plan(job, plan, kDiskSteps, place()), none)
         << buffers << " buffers, weights there";
   }
@@ -111,7 +111,7 @@ TEST_P(DiskState, ARunGoesOnUnderAnotherShare) {
   EXPECT_EQ(back->state().state_sha256(), whole->state().state_sha256());
 }
 
-INSTANTIATE_TEST_SUITE_P(Io, DiskState, test::disk_ways(), test::disk_way_name);
+INSTANTIATE_TEST_SUITE_P(Io, DiskState, test::disk_kinds(), test::disk_kind_name);
 
 }  // namespace
 }  // namespace sluice::engine

@@ -1,4 +1,5 @@
-// Nothing is allocated while steps run. A program of its own, for it replaces malloc and mmap.
+// Nothing is allocated while steps run. This is a separate program because it replaces malloc and
+// mmap.
 #include <gtest/gtest.h>
 #include <link.h>
 #include <sys/mman.h>
@@ -19,7 +20,8 @@ namespace {
 std::atomic<bool> counting{false};
 std::atomic<int> allocations{0};
 
-/// Where OpenBLAS's code lies: on AVX-512 its kernels of small products take a buffer from malloc.
+/// Address range of OpenBLAS's code: on AVX-512 its kernels of small products take a buffer from
+/// malloc.
 struct Library {
   std::uintptr_t begin = 0, end = 0;
 };
@@ -51,7 +53,7 @@ void count(const void* caller) {
 
 }  // namespace
 
-// The C library's own entry points, behind the names that everything else links to.
+// The C library's own entry points, under the names that everything else links to.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t number, std::size_t bytes);
@@ -93,7 +95,7 @@ void* mmap(void* at, std::size_t bytes, int protection, int flags, int file, off
 namespace sluice::engine::test {
 namespace {
 
-/// Counts from the first task of the first step on.
+/// Counts allocations from the first task of the first step on.
 class CountingTokens : public TokenSource {
  public:
   explicit CountingTokens(std::int64_t vocab) : tokens_(vocab, 3) {}

@@ -14,7 +14,8 @@
 namespace sluice::engine::test {
 namespace {
 
-/// compute: forward, grads; h2d: load; cpu: update. The next step's load waits for the update.
+/// A step with compute: forward, grads; h2d: load; cpu: update. The next step's load waits for the
+/// update.
 const std::vector<FakeTask> kStep = {
     {LaneKind::h2d, TaskKind::load_weights, {}, {3}},
     {LaneKind::compute, TaskKind::forward, {0}},
@@ -22,7 +23,7 @@ const std::vector<FakeTask> kStep = {
     {LaneKind::cpu, TaskKind::update, {2}},
 };
 
-/// Runs `action`, if any, and keeps the order in which tasks ended.
+/// Runs `action`, if any, and records the order in which tasks ended.
 class Script : public TaskRunner {
  public:
   void enter_lane(LaneKind) override { lanes_entered.fetch_add(1); }
@@ -39,7 +40,7 @@ class Script : public TaskRunner {
   std::mutex mutex_;
 };
 
-/// Keeps the events of the first eight steps.
+/// Records the events of the first eight steps.
 class Events : public Observer {
  public:
   explicit Events(std::size_t tasks) : seen_(tasks * 8) {}
@@ -69,7 +70,8 @@ struct Fixture {
 };
 
 TEST(Executor, AChainRunsInOrderAcrossSteps) {
-  // Every task waits for the one before, the first for the last of the step before: one order.
+  // Every task waits for the one before, the first for the last of the previous step, so there is
+  // only one order.
   Fixture run(kStep);
   EXPECT_EQ(run.executor.run(1, 5), 5);
   std::vector<std::pair<std::int64_t, std::uint32_t>> expected;
@@ -101,8 +103,8 @@ TEST(Executor, EventsStartAfterWhatTheyWaitForHasEnded) {
 }
 
 TEST(Executor, StepsOverlapWhereNoEdgeForbidsIt) {
-  // The update of step 1 holds until the forward of step 2 has begun: without overlap it would
-  // wait for ever.
+  // The update of step 1 lasts until the forward of step 2 has begun: without overlap it would
+  // never end.
   const std::vector<FakeTask> step = {{LaneKind::compute, TaskKind::forward},
                                       {LaneKind::compute, TaskKind::grads, {0}},
                                       {LaneKind::cpu, TaskKind::update, {1}}};
@@ -126,8 +128,8 @@ TEST(Executor, StepDoneIsCalledOnceAStepInOrder) {
 }
 
 TEST(Executor, AStopEndsEveryLaneAtTheSameStep) {
-  // The stop is asked for while the forward of step 4 runs, and that forward holds until it was:
-  // step 4 has begun, and no lane has begun step 6.
+  // The stop is requested while the forward of step 4 runs, which lasts until then: step 4 has
+  // begun, and no lane has begun step 6.
   Fixture run(kStep);
   std::atomic<int> fourth_forward{0};
   std::atomic<int> stopped{0};
@@ -181,7 +183,7 @@ TEST(Executor, WaitingLanesTakeNoProcessorTime) {
   run.script.action = [](std::uint32_t task, std::int64_t) {
     if (task == 0) std::this_thread::sleep_for(milliseconds(100));
   };
-  const std::clock_t before = std::clock();  // Of the whole process.
+  const std::clock_t before = std::clock();  // CPU time of the whole process.
   run.executor.run(1, 2);
   const double used = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
   EXPECT_LT(used, 0.1);  // Four waiting lanes that spun for 0.2 s would have used 0.8 s.

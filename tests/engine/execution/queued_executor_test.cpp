@@ -1,5 +1,5 @@
-// The executor with a device that takes lanes: threads of its own that start tasks when their turn
-// has come, as streams do.
+// The executor with a device that runs lanes itself: threads of its own start tasks when their
+// predecessors have ended, as streams do.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,26 +19,26 @@
 namespace sluice::engine::test {
 namespace {
 
-using Turn = std::pair<std::int64_t, std::uint32_t>;  ///< step, task
+using Instance = std::pair<std::int64_t, std::uint32_t>;  ///< Pairs of step and task.
 
-/// What ended, in order, of CPU and device alike.
+/// Tasks of CPU and device that have ended, in order.
 class Log {
  public:
   void add(std::uint32_t task, std::int64_t step) {
     const std::lock_guard lock(mutex_);
-    turns_.emplace_back(step, task);
+    ended_.emplace_back(step, task);
   }
-  [[nodiscard]] std::vector<Turn> turns() const {
+  [[nodiscard]] std::vector<Instance> instances() const {
     const std::lock_guard lock(mutex_);
-    return turns_;
+    return ended_;
   }
 
  private:
   mutable std::mutex mutex_;
-  std::vector<Turn> turns_;
+  std::vector<Instance> ended_;
 };
 
-/// A thread a lane, working off what was handed over.
+/// Queues with one thread per lane, which runs enqueued tasks in order.
 class ThreadQueues : public DeviceQueues {
  public:
   ThreadQueues(const Program& program, Log& log)
@@ -82,7 +82,7 @@ class ThreadQueues : public DeviceQueues {
   std::function<bool(std::uint32_t, std::int64_t)> refuse;
   std::function<void(std::uint32_t, std::int64_t)> action;
   std::atomic<std::size_t> most_ahead{
-      0};  ///< Of one lane; lanes are handed over by threads of their own.
+      0};  ///< Tasks enqueued on one lane; each lane's are enqueued by a thread of its own.
 
  private:
   struct Item {
@@ -126,7 +126,7 @@ class ThreadQueues : public DeviceQueues {
   std::array<AdamWStep, kStepsQueued> constants_{};
   std::array<Lane, planner::kLaneKinds> lanes_;
   std::mutex times_mutex_;
-  std::map<Turn, QueueSpan> times_;
+  std::map<Instance, QueueSpan> times_;
 };
 
 class CpuTasks : public TaskRunner {
@@ -147,9 +147,9 @@ class Spans : public Observer {
  public:
   void task_ran(const TaskEvent& event) override {
     const std::lock_guard lock(mutex_);
-    EXPECT_TRUE(seen.emplace(Turn{event.step, event.task}, event).second);
+    EXPECT_TRUE(seen.emplace(Instance{event.step, event.task}, event).second);
   }
-  std::map<Turn, TaskEvent> seen;
+  std::map<Instance, TaskEvent> seen;
 
  private:
   std::mutex mutex_;
@@ -170,16 +170,17 @@ struct QueuedRun {
   Executor executor;
 };
 
-/// Every task after its predecessors, and after the one before it on its lane.
-void expect_in_order(const Program& program, const std::vector<Turn>& turns, std::int64_t steps) {
-  std::map<Turn, std::size_t> place;
-  for (std::size_t i = 0; i < turns.size(); ++i) {
-    EXPECT_TRUE(place.emplace(turns[i], i).second) << "a task ran twice";
+/// Expects every task after its predecessors, and after the previous one on its lane.
+void expect_in_order(const Program& program, const std::vector<Instance>& instances,
+                     std::int64_t steps) {
+  std::map<Instance, std::size_t> place;
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    EXPECT_TRUE(place.emplace(instances[i], i).second) << "a task ran twice";
   }
-  ASSERT_EQ(turns.size(), program.size() * static_cast<std::size_t>(steps));
-  for (const auto& [turn, at] : place) {
-    for (const Dependency& dependency : program.after(turn.second)) {
-      const std::int64_t step = turn.first - dependency.distance;
+  ASSERT_EQ(instances.size(), program.size() * static_cast<std::size_t>(steps));
+  for (const auto& [instance, at] : place) {
+    for (const Dependency& dependency : program.after(instance.second)) {
+      const std::int64_t step = instance.first - dependency.distance;
       if (step >= 1) {
         EXPECT_LT(place.at({step, dependency.task}), at);
       }
@@ -196,8 +197,9 @@ void expect_in_order(const Program& program, const std::vector<Turn>& turns, std
   }
 }
 
-/// load -> forward -> grads (on the compute lane, run by the CPU) -> update; the next load waits
-/// for the update, and a GPU update follows the meeting on its own lane without an edge.
+/// A step load -> forward -> grads (on the compute lane, run by the CPU) -> update. The next load
+/// waits for the update, and a GPU update follows the synchronization on its own lane without an
+/// edge.
 const std::vector<FakeTask> kQueuedStep = {
     {LaneKind::h2d, TaskKind::load_weights, {}, {4}}, {LaneKind::compute, TaskKind::forward, {0}},
     {LaneKind::compute, TaskKind::grads, {}},         {LaneKind::compute, TaskKind::update, {}},
@@ -208,7 +210,7 @@ TEST(QueuedExecutor, TasksOfCpuAndDeviceKeepEdgesAndLaneOrder) {
   QueuedRun run(kQueuedStep);
   EXPECT_EQ(run.executor.run(1, 40), 40);
   EXPECT_EQ(run.executor.run(41, 50), 50);
-  expect_in_order(run.program, run.log.turns(), 50);
+  expect_in_order(run.program, run.log.instances(), 50);
   EXPECT_EQ(run.spans.seen.size(), 50 * kQueuedStep.size());
 }
 
@@ -224,7 +226,7 @@ TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
     for (std::uint32_t i = 0; i < tasks; ++i) {
       FakeTask task{.lane = static_cast<LaneKind>(pick(planner::kLaneKinds))};
       if (i == grads) task = {LaneKind::compute, TaskKind::grads};
-      // At most one predecessor of a lane, as step graphs have.
+      // At most one predecessor per lane, as in step graphs.
       std::map<LaneKind, std::uint32_t> before;
       for (std::uint32_t n = 0; i > 0 && n < pick(4); ++n) {
         const std::uint32_t other = pick(i);
@@ -239,19 +241,19 @@ TEST(QueuedExecutor, RandomProgramsKeepEdgesAndLaneOrder) {
     if (step.front().lane != step[later].lane) step.front().after_previous.push_back(later);
     QueuedRun run(step);
     EXPECT_EQ(run.executor.run(1, 20), 20);
-    expect_in_order(run.program, run.log.turns(), 20);
+    expect_in_order(run.program, run.log.instances(), 20);
   }
 }
 
-/// Knows, by thread, for which task the device is being asked.
+/// Records, by thread, for which task the device is called.
 class Callers : public Observer {
  public:
   void task_ran(const TaskEvent&) override {}
   void calls_begin(std::uint32_t task, std::int64_t step) override { now() = {step, task}; }
   void calls_end() override { now() = {0, 0}; }
-  static Turn& now() {
-    thread_local Turn turn{0, 0};
-    return turn;
+  static Instance& now() {
+    thread_local Instance instance{0, 0};
+    return instance;
   }
 };
 
@@ -261,12 +263,12 @@ TEST(QueuedExecutor, WhatAThreadAsksOfTheDeviceIsForTheTaskTheObserverWasToldOf)
   run.executor.observe(&callers);
   std::atomic<std::size_t> told{0};
   run.queues.refuse = [&](std::uint32_t task, std::int64_t step) {
-    EXPECT_EQ(Callers::now(), Turn(step, task));
+    EXPECT_EQ(Callers::now(), Instance(step, task));
     ++told;
     return false;
   };
   run.cpu.action = [&](std::uint32_t task, std::int64_t step) {
-    EXPECT_EQ(Callers::now(), Turn(step, task));
+    EXPECT_EQ(Callers::now(), Instance(step, task));
     ++told;
   };
   run.executor.run(1, 5);
@@ -274,7 +276,7 @@ TEST(QueuedExecutor, WhatAThreadAsksOfTheDeviceIsForTheTaskTheObserverWasToldOf)
 }
 
 TEST(QueuedExecutor, TasksAreHandedOverBeforeWhatTheyWaitForHasEnded) {
-  // The load holds until the backward pass has been handed over, which waits for it.
+  // The load lasts until the backward pass, which waits for it, has been enqueued.
   const std::vector<FakeTask> step = {{LaneKind::h2d, TaskKind::load_weights},
                                       {LaneKind::compute, TaskKind::forward, {0}},
                                       {LaneKind::compute, TaskKind::backward},
@@ -292,8 +294,8 @@ TEST(QueuedExecutor, TasksAreHandedOverBeforeWhatTheyWaitForHasEnded) {
   EXPECT_TRUE(handed);
 }
 
-/// Of a hundred such tasks a step, the most that a queue has before it. The first of them waits
-/// until that many were handed over.
+/// Largest number of tasks enqueued on one lane, in a step of a hundred tasks like `task`, the
+/// first of which lasts until `expected` were enqueued.
 std::size_t most_ahead(const FakeTask& task, std::size_t expected) {
   std::vector<FakeTask> step(100, task);
   step.push_back({LaneKind::compute, TaskKind::grads});
@@ -302,7 +304,7 @@ std::size_t most_ahead(const FakeTask& task, std::size_t expected) {
     if (index == 0 && number == 1) poll([&] { return run.queues.most_ahead + 1 >= expected; });
   };
   EXPECT_EQ(run.executor.run(1, 3), 3);
-  expect_in_order(run.program, run.log.turns(), 3);
+  expect_in_order(run.program, run.log.instances(), 3);
   return run.queues.most_ahead;
 }
 
@@ -342,8 +344,8 @@ TEST(QueuedExecutor, AStopEndsEveryLaneAtTheSameStep) {
     if (step == 9) run.executor.request_stop();
   });
   EXPECT_GE(last, 9);
-  EXPECT_LE(last, 9 + kStepsQueued + 1);  // Begun while the ninth was being reported.
-  expect_in_order(run.program, run.log.turns(), last);
+  EXPECT_LE(last, 9 + kStepsQueued + 1);  // This step began while the ninth was being reported.
+  expect_in_order(run.program, run.log.instances(), last);
   EXPECT_EQ(run.executor.run(last + 1, last + 3), last + 3);
 }
 

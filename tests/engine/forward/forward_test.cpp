@@ -1,4 +1,4 @@
-// Forward passes alone: their graph, what they are of, and how tokens are chosen and printed.
+// Forward passes: their graph, their windows, and how tokens are chosen and printed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -72,13 +72,13 @@ TEST(TokenSampler, TopKAndTopPLeaveOutTheUnlikely) {
   EXPECT_EQ(drawn({.temperature = 1, .top_p = 0.4}), (std::set<std::int32_t>{0}));
 }
 
-/// Each token is a byte.
+/// Generated text in which each token is a byte.
 GeneratedText bytes_of(std::vector<std::string> stops) {
   return GeneratedText(
       [](std::span<const std::int32_t> tokens) {
         std::string text;
         for (const std::int32_t token : tokens) text.push_back(static_cast<char>(token));
-        // As a tokenizer does: an unfinished character at the end is U+FFFD.
+        // Like a tokenizer, shows an unfinished character at the end as U+FFFD.
         if (!text.empty() && text.back() == '\xC3')
           text.replace(text.size() - 1, 1, "\xEF\xBF\xBD");
         return text;

@@ -1,4 +1,4 @@
-// Several documents in a sequence are computed as if each had a sequence of its own.
+// Several documents in one sequence are computed as if each had its own sequence.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ TinyModel packed_model(const std::string& name) {
   return model;
 }
 
-/// The same documents and weights, a sequence each; what is left of it is padding.
+/// The same documents and weights with one sequence each; the rest of each sequence is padding.
 TinyModel apart_model(const TinyModel& packed) {
   TinyModel apart = packed;
   apart.job.attention = planner::AttentionSpan::sequence;
@@ -53,7 +53,8 @@ TinyModel apart_model(const TinyModel& packed) {
 
 class Documents : public ::testing::TestWithParam<std::string> {};
 
-/// Experts are balanced over a micro-batch: over other ones where documents are sequences.
+/// Models for these tests. Experts are balanced over a micro-batch, which differs if documents are
+/// sequences, so balanced models are left out.
 std::vector<std::string> models_of_documents() {
   std::vector<std::string> names = tiny_model_names();
   std::erase(names, "mixtral_balanced");

@@ -26,7 +26,7 @@ Floats random_floats(std::int64_t n, std::uint32_t seed, float scale = 2) {
   return values;
 }
 
-/// Values in the compute type's memory form.
+/// Values as the compute type stores them.
 struct Stored {
   ComputeType compute;
   Floats fp32;
@@ -44,7 +44,7 @@ struct Stored {
   [[nodiscard]] void* data() {
     return compute == ComputeType::fp32 ? static_cast<void*>(fp32.data()) : bf16.data();
   }
-  /// What was stored, as fp32.
+  /// The stored values as fp32.
   [[nodiscard]] Floats values() const {
     if (compute == ComputeType::fp32) return fp32;
     Floats result;
@@ -57,7 +57,7 @@ const Elementwise& table(const ElementwisePath& path, ComputeType compute) {
   return compute == ComputeType::fp32 ? *path.fp32 : *path.bf16;
 }
 
-/// A relative error that one rounding of an operand may make, and a few of fp32.
+/// Relative error that one rounding of an operand, and a few of fp32, may make.
 double tolerance(ComputeType compute) { return compute == ComputeType::fp32 ? 2e-6 : 4.5e-3; }
 
 void expect_near(const Floats& actual, const std::vector<double>& expected, double relative) {
@@ -70,7 +70,7 @@ void expect_near(const Floats& actual, const std::vector<double>& expected, doub
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// Everything every kernel writes for inputs of `n` columns, as bits.
+/// Bits of everything that every kernel writes for inputs of `n` columns.
 std::vector<std::uint32_t> all_outputs(const ElementwisePath& path, ComputeType compute,
                                        std::int64_t n) {
   const Elementwise& kernels = table(path, compute);

@@ -39,7 +39,8 @@ struct Matrices {
   }
 };
 
-/// Products of numbers below 1: the error of k fp32 additions stays below k 2^-24 times their sum.
+/// Error bound for products of numbers below 1: the error of k fp32 additions stays below k 2^-24
+/// times their sum.
 double bound(std::int64_t k) {
   return static_cast<double>(k) * 6e-8 * std::sqrt(static_cast<double>(k)) + 1e-6;
 }

@@ -1,5 +1,5 @@
-// Long sequences in chunks of tokens: MLPs, and the loss, against what is computed at once, and
-// against a forward pass that takes the sequence in pieces.
+// Long sequences in chunks of tokens, for MLPs and the loss, against the same computation without
+// chunks and against a forward pass that takes the sequence in pieces.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ bool same_bits(const UnitVectors& a, const UnitVectors& b) {
   return true;
 }
 
-/// One sequence of `length` tokens.
+/// A model with one sequence of `length` tokens.
 TinyModel long_model(const std::string& name, std::int64_t length) {
   planner::Job job = tiny_model(name).job;
   job.seq_len = length;
@@ -91,8 +91,8 @@ TEST(LongSequenceTiles, ChunksOfWholeTilesGiveTheBitsOfTheWhole) {
   EXPECT_TRUE(same_bits(chunks.gradients, whole.gradients));
 }
 
-/// Summed loss of a sequence that passes the blocks in pieces, each over the keys and values of
-/// those before it.
+/// Loss, summed over a sequence that passes the blocks in pieces, each over the keys and values of
+/// earlier pieces.
 class PieceByPiece {
  public:
   PieceByPiece(const TinyModel& model, std::int64_t piece)

@@ -21,7 +21,8 @@ TEST(PacedCopy, TakesLatencyPlusBytesOverBandwidthAndCopiesEverything) {
   paced_copy(source, destination, pace);
   const Seconds took = SteadyClock::now() - start;
   EXPECT_EQ(source, destination);
-  EXPECT_GE(took.count(), 1.0 / 64 + 2e-3);  // Never early; how late depends on the load.
+  // The copy never ends early; how late it ends depends on the load.
+  EXPECT_GE(took.count(), 1.0 / 64 + 2e-3);
 }
 
 TEST(PacedCopy, OfNothingTakesItsLatency) {

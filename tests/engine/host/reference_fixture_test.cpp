@@ -19,7 +19,7 @@
 namespace sluice::engine::testing {
 namespace {
 
-/// Fixture files of the folder that this run is about; empty if there is none.
+/// Fixture files of this run's folder; empty if there is none.
 std::vector<std::string> fixture_files() {
   const char* live = std::getenv("SLUICE_LIVE_FIXTURES");
   const std::filesystem::path folder =
@@ -78,13 +78,13 @@ void check_model(const std::string& path) {
           << tensor.name;
     }
   }
-  // Every gradient the fixture has was compared.
+  // Checks that every gradient of the fixture was compared.
   std::size_t given = 0;
   for (const auto& [name, tensor] : fixture.tensors) given += name.starts_with("grad/") ? 1 : 0;
   EXPECT_EQ(compared, given);
 }
 
-/// 100 steps of both tensors, the global norm and its clipping included.
+/// Compares 100 steps of both tensors, with the global norm and its clipping.
 void check_adamw(const std::string& path) {
   const Fixture fixture = read_fixture(path);
   const auto json = nlohmann::json::parse(fixture.metadata.at("settings"));

@@ -17,7 +17,7 @@ planner::ModelShape rotated(std::int64_t head_dim, double theta, const RopeScali
   return shape;
 }
 
-/// What ROPE_INIT_FUNCTIONS of transformers 5.17 return, in fp32.
+/// Expects the frequencies that ROPE_INIT_FUNCTIONS of transformers 5.17 return, in fp32.
 void expect_frequencies(const planner::ModelShape& shape, const std::vector<double>& expected) {
   const std::vector<double> found = rope_frequencies(shape);
   ASSERT_EQ(found.size(), expected.size());

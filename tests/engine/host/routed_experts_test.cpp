@@ -1,4 +1,4 @@
-// Passes of few tokens through mixtures of experts, with experts loaded behind their router.
+// Passes of few tokens through mixtures of experts whose experts are loaded after routing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ planner::Job routed_job(ComputeType compute) {
   return job;
 }
 
-/// Any values do, if elements differ.
+/// Weights of arbitrary values that differ between elements.
 class WavyWeights : public StateSource {
  public:
   void read(StatePart, std::size_t unit, const planner::TensorSpec& tensor, std::int64_t first,
@@ -45,7 +45,7 @@ class WavyWeights : public StateSource {
   }
 };
 
-/// Passes of `counts` tokens; keeps the logits of each.
+/// Passes of `counts` tokens; records the logits of each.
 class Passes : public PassWork {
  public:
   explicit Passes(std::vector<std::int64_t> counts) : counts_(std::move(counts)) {}
@@ -71,7 +71,7 @@ class Passes : public PassWork {
   std::int64_t first_ = 0;
 };
 
-/// A host device that counts what each unit's experts move to it.
+/// A host device that counts the bytes of experts loaded for each unit.
 class CountingDevice : public HostDevice {
  public:
   using HostDevice::HostDevice;
@@ -81,11 +81,11 @@ class CountingDevice : public HostDevice {
     }
     HostDevice::run(task, update, pace);
   }
-  std::map<int, Bytes> loaded;  ///< By one lane's thread.
+  std::map<int, Bytes> loaded;  ///< Bytes by unit; written by one lane's thread.
 };
 
-/// Runs the passes with all units in `tier`, in a poisoned device arena; what was loaded of each
-/// unit's experts.
+/// Runs the passes with all units in `tier`, in a poisoned device arena; returns the bytes of
+/// experts loaded for each unit.
 std::map<int, Bytes> run_passes(const planner::Job& job, Tier tier, Passes& passes) {
   planner::ForwardPlan plan;
   plan.weights.assign(planner::unit_count(job.model), tier);

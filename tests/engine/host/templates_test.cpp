@@ -77,7 +77,7 @@ TEST_P(Families, TasksStayWithinTheirWorkspaceAndRecords) {
       model.job.compute = compute;
       const StepResult step = run_step(model, keep);
       EXPECT_TRUE(step.guards_intact);
-      // The workspace and the records start as NaNs: none may reach a result.
+      // The workspace and the records start as NaN, which must not reach a result.
       EXPECT_TRUE(std::isfinite(step.loss));
       for (const auto& unit : step.gradients) {
         for (const float value : unit) EXPECT_TRUE(std::isfinite(value));
@@ -92,10 +92,10 @@ TEST_P(Families, ForwardOnlyLossIsTheTrainingLoss) {
 }
 
 // bf16 has 8 significant bits: each rounding is off by at most 2^-9 = 0.2 %, and a gradient of this
-// two-layer model passes about fifty of them (fourteen a layer in forward, as many in backward).
-// All one way they add to 50 x 2^-9 = 9.8 %, the limit of one tensor. Over many tensors they do not
-// go one way: sqrt(50) x 2^-9 = 1.4 % is usual, and 4 % is three times that. Seen: 2.1 % of the
-// whole gradient's norm, 5.9 % of one tensor's (8 elements, sums that cancel).
+// two-layer model passes about fifty of them (fourteen per layer in forward, as many in backward).
+// If all had one sign they would add up to 50 x 2^-9 = 9.8 %, the limit for one tensor. Over many
+// tensors signs vary: sqrt(50) x 2^-9 = 1.4 % is usual, and the limit of 4 % is about three times
+// that.
 TEST_P(Families, Bf16StaysNearDoubleWithTheSameWeights) {
   TinyModel model = tiny_model(GetParam());
   model.job.compute = ComputeType::bf16;

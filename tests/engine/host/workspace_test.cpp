@@ -1,5 +1,5 @@
-// Records and workspaces as the planner sizes them; that kernels stay within them is tested with
-// the templates.
+// Sizes of records and workspaces as the planner computes them; the tests of the templates check
+// that kernels stay within them.
 #include "planner/scratch/workspace.hpp"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(BlockRecord, OfAnMlpInChunksHoldsNothingOfIt) {
   job.model.intermediate = 1000;
   const planner::BlockRecord whole = planner::block_record(job);
   const Bytes whole_scratch = planner::block_workspace(job).total;
-  job.mlp_chunk = 2048;  // One chunk is no chunk.
+  job.mlp_chunk = 2048;  // A single chunk counts as none.
   EXPECT_EQ(planner::block_record(job).all_bytes, whole.all_bytes);
   job.mlp_chunk = 1024;
   const planner::BlockRecord chunked = planner::block_record(job);
@@ -71,7 +71,7 @@ TEST(Workspace, HeadHoldsAPanelTheChunkAndItsLogits) {
   EXPECT_EQ(planner::panel_rows(job.model.vocab, 64), 1 << 14);
   const std::int64_t floats = (1 << 20) + 64 + 128 + 2 * 128 * 64 + 128 * (1 << 15);
   EXPECT_EQ(planner::head_workspace(job).total, Bytes(4 * floats));
-  job.compute = planner::ComputeType::bf16;  // And the chunk's input in fp32.
+  job.compute = planner::ComputeType::bf16;  // Also the chunk's input in fp32.
   EXPECT_EQ(planner::head_workspace(job).total, Bytes(4 * (floats + 128 * 64)));
 }
 

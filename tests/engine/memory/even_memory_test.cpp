@@ -77,7 +77,8 @@ TEST(EvenMemory, IsZeroAndHasItsSize) {
   EXPECT_TRUE(std::ranges::all_of(memory.bytes(), [](std::byte b) { return b == std::byte{0}; }));
 }
 
-/// A piece's number is written where its latency is asked for; the last half of the pieces is slow.
+/// Each piece's number is written to it when its latency is measured; the second half of the pieces
+/// is slow.
 TEST(EvenMemory, SlowPiecesAreSpread) {
   constexpr std::size_t kPieces = 20, kTail = 3 * kMiB;
   constexpr std::size_t kPiece = 16 * kMiB;
@@ -102,7 +103,7 @@ TEST(EvenMemory, SlowPiecesAreSpread) {
     EXPECT_EQ(first, last);
     found.push_back(first);
   }
-  // One of each two, each kind in its order.
+  // Every two pieces are one of each kind, and each kind keeps its order.
   for (std::size_t place = 0; place + 1 < kPieces; place += 2) {
     EXPECT_NE(found[place] > kPieces / 2, found[place + 1] > kPieces / 2);
   }
@@ -110,7 +111,7 @@ TEST(EvenMemory, SlowPiecesAreSpread) {
   std::vector<std::size_t> all(kPieces);
   std::iota(all.begin(), all.end(), 1);
   EXPECT_EQ(found, all);
-  std::memset(memory.bytes().data(), 1, memory.bytes().size());  // The tail is there, too.
+  std::memset(memory.bytes().data(), 1, memory.bytes().size());  // The tail is present, too.
   memory.keep(5 * kPiece + 1);
   EXPECT_LT(memory.bytes().size(), 6 * kPiece);
   std::memset(memory.bytes().data(), 2, memory.bytes().size());

@@ -1,4 +1,4 @@
-// What a run touches is what its plan said, to the byte, task by task.
+// A run touches exactly the memory that its plan states, to the byte, task by task.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::byte kPoison{0xFF};
 
-/// A host device whose sizes are the plan's.
+/// A host device with the plan's sizes.
 HostDevice make_device(const planner::Job& job, const planner::StepGraph& graph) {
   const ArenaSizes sizes{graph.layout.device_bytes, graph.layout.host_bytes};
   const LinkPace fast{BytesPerSecond(1e10), Seconds(0)};
@@ -55,8 +55,9 @@ TEST(ArenaPeak, AnArenaLargerThanItsCapacityIsRefused) {
   }
 }
 
-/// Runs tasks one at a time in an arena where everything a task does not declare, and everything it
-/// declares to write without reading, is NaN; then puts the undeclared bytes back.
+/// Runs tasks one at a time in an arena where everything that a task does not declare, and
+/// everything that it declares to write without reading, is NaN; then restores the undeclared
+/// bytes.
 class SuspiciousRunner {
  public:
   SuspiciousRunner(Device& device, const Program& program, StepRunner& runner)
@@ -126,8 +127,8 @@ class SuspiciousRunner {
 };
 
 TEST(Accesses, AreAllThatATaskReadsAndWrites) {
-  // Each plan runs serially with everything undeclared poisoned; what comes out must be what the
-  // ordinary run gives.
+  // Each plan runs serially with everything undeclared poisoned; its results must equal those of
+  // the ordinary run.
   for (const NamedJob& each : small_jobs()) {
     for (std::uint64_t seed = 20; seed < 22; ++seed) {
       const planner::Plan plan = planner::random_plan(each.job, seed);

@@ -1,4 +1,4 @@
-// Numbers in files: exact on the way in, to nearest even on the way out.
+// Numbers in files: read exactly, written rounded to nearest even.
 #include "engine/model_files/element_type.hpp"
 
 #include <gtest/gtest.h>

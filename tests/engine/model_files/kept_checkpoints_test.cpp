@@ -37,7 +37,7 @@ TEST(KeptCheckpoints, TheNewestAndTheBestStay) {
   make(scratch.path(), 10, 3.0);
   make(scratch.path(), 20, 2.0);
   make(scratch.path(), 30, 2.5);
-  make(scratch.path(), 40);  // Not evaluated.
+  make(scratch.path(), 40);  // This one was not evaluated.
   make(scratch.path(), 100, 2.2);
   drop_checkpoints(scratch.path(), {.last = 2, .best = true}, 100);
   EXPECT_EQ(checkpoint_steps(scratch.path()), (Steps{100, 40, 20}));

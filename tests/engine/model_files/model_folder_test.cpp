@@ -1,4 +1,5 @@
-// Models made by transformers, through a model folder: the loss that transformers had.
+// Models made by transformers, read through a model folder, give the loss that transformers
+// computed.
 #include "engine/model_files/model_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@
 namespace sluice::engine::testing {
 namespace {
 
-/// The weights of a fixture; its moments are the weights plus 1 and plus 2.
+/// Weights of a fixture; its moments are the weights plus 1 and plus 2.
 class FixtureState : public StateSource {
  public:
   explicit FixtureState(const Fixture& fixture) : fixture_(fixture) {}

@@ -1,4 +1,5 @@
-// Headers of safetensors files: what the format allows, and one clear line for everything else.
+// Headers of safetensors files: everything that the format allows is read, and everything else
+// refused in one clear line.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Where an update begins and ends, and how its arrays lie in memory, changes no bit: whole cache
-// lines are streamed, the rest is not.
+// Begin and end of an update, and alignment of its arrays, change no bit: whole cache lines are
+// streamed, the rest is not.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ constexpr std::int64_t kCount = 200;
 
 struct Placement {
   std::string name;
-  std::size_t high, low, m, v, gradient;  ///< Bytes past the start of a line.
+  std::size_t high, low, m, v, gradient;  ///< Offsets in bytes from the start of a line.
 };
 
 const std::vector<Placement>& placements() {
@@ -42,8 +42,8 @@ struct alignas(64) Line {
   }
 };
 
-/// One array `past` bytes behind the start of a line, with at least a line of guard on both sides.
-/// Copies lie alike.
+/// An array that begins `past` bytes after the start of a line, with at least a line of guard bytes
+/// on both sides. Copies have the same alignment.
 class Array {
  public:
   Array(std::size_t bytes, std::size_t past) : past_(past), lines_((past + bytes) / 64 + 3) {
@@ -53,7 +53,7 @@ class Array {
   T* as() {
     return reinterpret_cast<T*>(lines_[1].bytes + past_);
   }
-  friend bool operator==(const Array&, const Array&) = default;  ///< Guards included.
+  friend bool operator==(const Array&, const Array&) = default;  ///< Guard bytes are compared, too.
 
  private:
   std::size_t past_;
@@ -73,7 +73,7 @@ struct State {
     std::mt19937 random(3);
     std::normal_distribution<float> normal(0, 1);
     std::uniform_int_distribution<int> exponent(-140, 20);
-    // Over the whole range of fp32, denormals included.
+    // Magnitudes over the whole range of fp32, denormals included.
     const auto wild = [&] { return std::ldexp(normal(random), exponent(random)); };
     for (std::int64_t i = 0; i < kCount; ++i) {
       const SplitMaster halves = split_master(wild());
@@ -127,7 +127,7 @@ TEST(AdamWLines, EveryBeginEndAndPlacementGivesThePortableBitsAndWritesNothingEl
 }
 
 TEST(AdamWLines, ManyLinesAreUpdatedOnceEach) {
-  // Longer than the distance of prefetching, so that its end is met.
+  // Longer than the prefetch distance, so that the end of prefetching is tested.
   const std::int64_t n = 5000;
   const AdamWStep step = adamw_step({}, 1e-2, 1, 1.0f);
   for (const AdamWPath& path : adamw_paths()) {

@@ -33,7 +33,7 @@ struct AdamWState {
   }
 };
 
-/// Magnitudes over the whole range of fp32, denormals and zeros included.
+/// State of magnitudes over the whole range of fp32, denormals and zeros included.
 AdamWState wild_state(std::int64_t n) {
   AdamWState state;
   std::mt19937 random(11);
@@ -58,7 +58,7 @@ planner::AdamWSettings settings() {
   return result;
 }
 
-/// One span in two that decays, with a gap as padding leaves.
+/// A span with decay and one without, with a gap between them as padding leaves.
 std::vector<AdamWSpan> spans_of(std::int64_t n) {
   return {{0, n / 3, true}, {n / 3 + 5, n, false}};
 }
@@ -190,7 +190,7 @@ TEST(AdamW, ClipScaleBringsTheNormToTheClip) {
 TEST(AdamW, SpansFollowTheTensorsAndLeavePaddingOut) {
   planner::UnitTensors unit;
   unit.tensors = {{"a.weight", 4, 8, 0, true},
-                  {"b.weight", 4, 8, 32, true},   // Adjacent and alike: one span.
+                  {"b.weight", 4, 8, 32, true},   // Adjacent tensors with the same decay: one span.
                   {"c.weight", 1, 8, 64, false},  // Padding follows.
                   {"d.weight", 2, 16, 96, true}};
   unit.padded_size = 128;

@@ -12,7 +12,8 @@ namespace {
 
 float from_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// The specification: distance to the two bf16 neighbours of the magnitude, ties to the larger.
+/// Specification of the rounding: the nearer of the two bf16 neighbours of the magnitude, the
+/// larger in a tie.
 std::uint16_t nearest_ties_away(std::uint32_t bits) {
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   const std::uint32_t below = magnitude >> 16;

@@ -21,7 +21,7 @@ std::string bytes_of_only_file(const std::filesystem::path& folder) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Data of one TFRecord at `at`, which moves behind it; its checksums are checked.
+/// Data of the TFRecord at `at`, which is advanced behind it; its checksums are verified.
 std::string next_record(const std::string& file, std::size_t& at) {
   const auto number = [&file](std::size_t from, int bytes) {
     std::uint64_t value = 0;
@@ -72,7 +72,7 @@ TEST(TrainingStops, AreTheMultiplesOfBothAndTheEnd) {
   EXPECT_TRUE(stops.evaluates_at(12) && stops.saves_at(12));
   EXPECT_TRUE(stops.saves_at(4) && !stops.evaluates_at(4));
   EXPECT_TRUE(stops.evaluates_at(20));
-  EXPECT_FALSE(stops.saves_at(20));  // The end's save is another.
+  EXPECT_FALSE(stops.saves_at(20));  // The save at the end is not among these.
   const TrainingStops best = {
       .steps = 20, .evaluate_every = 0, .save_every = 4, .evaluate_saves = true};
   EXPECT_TRUE(best.evaluates_at(4));

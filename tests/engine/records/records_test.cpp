@@ -1,4 +1,4 @@
-// What a run writes down: lines, metrics, ledger.
+// Records of a run: line files, metrics, ledger.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

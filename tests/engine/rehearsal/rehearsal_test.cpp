@@ -30,7 +30,7 @@ std::unique_ptr<Device> windowed_device(const planner::Job& job, const planner::
                                                          .threads = static_cast<int>(threads)});
 }
 
-/// Bytes of a part as elements.
+/// The bytes of a part as elements.
 template <class Element>
 std::vector<Element> elements(const HostWindow& window, const std::vector<std::byte>& host,
                               WindowUse use) {
@@ -137,7 +137,7 @@ TEST(Rehearsal, AFaultNamesWhereAndHowMany) {
   RehearsalValues values;
   values.window.values = values.device.values = 5000;
   EXPECT_EQ(values.fault(), std::nullopt);
-  values.gradients.zero = 7;  // Rows of tokens that did not occur.
+  values.gradients.zero = 7;  // Rows of tokens that did not occur are zero.
   EXPECT_EQ(values.fault(), std::nullopt);
   values.device.denormal = 5;
   EXPECT_EQ(values.fault(), std::nullopt);

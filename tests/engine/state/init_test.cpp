@@ -25,7 +25,7 @@ std::vector<double> values_of(const InitialUnit& planes, const planner::TensorSp
   return values;
 }
 
-/// Norms are one, biases zero, matrices normal.
+/// Expects ones in norms, zeros in biases, and normal values in matrices.
 void expect_initial(const planner::TensorSpec& tensor, const std::vector<double>& values,
                     double init_std) {
   double sum = 0;
@@ -40,7 +40,7 @@ void expect_initial(const planner::TensorSpec& tensor, const std::vector<double>
   } else if (tensor.name.ends_with("bias")) {
     EXPECT_EQ(squares, 0) << tensor.name;
   } else {
-    // Mean within 4.5 standard errors, deviation within 4.5 of its own.
+    // Mean within 4.5 standard errors, deviation within 4.5 of its standard errors.
     EXPECT_NEAR(sum / n, 0, 4.5 * init_std / std::sqrt(n)) << tensor.name;
     EXPECT_NEAR(std::sqrt(squares / n) / init_std, 1, 4.5 / std::sqrt(2 * n)) << tensor.name;
   }
@@ -72,7 +72,7 @@ TEST(Init, AnElementDependsOnSeedTensorAndIndexAlone) {
   EXPECT_NE(normal_at(5, "a", 0), normal_at(5, "a", 1));
 }
 
-/// The state of a session before its first step, on a device whose memory holds something else.
+/// State of a session before its first step, on a device whose memory was filled with other values.
 struct StartedState {
   explicit StartedState(const InitialWeights& weights)
       : plan(planner::random_plan(job, 3)),
@@ -98,7 +98,8 @@ struct StartedState {
   std::unique_ptr<Session> session;
 
  private:
-  /// Its embedding is longer than a piece that is written at a time, and its units have padding.
+  /// A job whose embedding is longer than a piece that is written at a time, and whose units have
+  /// padding.
   static planner::Job job_of_several_pieces() {
     planner::Job job = tiny_model("llama").job;
     job.model.vocab = 150'001;
@@ -129,7 +130,8 @@ TEST(Init, RepeatedValuesAreInitialOnesAndFillEveryMatrix) {
     std::vector<bool> padding(planes.high.size(), true);
     for (const auto& tensor : planner::unit_tensors(shape, unit).tensors) {
       std::fill_n(padding.begin() + tensor.offset, tensor.size(), false);
-      // What repeats deviates more than as many draws would: by the first ones' own deviation.
+      // Repeated values deviate more than as many independent draws would: by the deviation of the
+      // first ones.
       std::vector<double> values = values_of(planes, tensor);
       values.resize(std::min<std::size_t>(values.size(), 1 << 20));
       expect_initial(tensor, values, shape.init_std);

@@ -1,4 +1,4 @@
-// The hashes of a trained state, against docs/numerics.md taken at its word.
+// Hashes of a trained state against a literal implementation of docs/numerics.md.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,14 +12,15 @@
 namespace sluice::engine {
 namespace {
 
-/// Its embedding's planes are larger than what is read at a time, and end inside such a part.
+/// A job whose embedding's planes are larger than what is read at a time, and end inside such a
+/// part.
 planner::Job wide_job() {
   planner::Job job = test::small_jobs().front().job;
   job.model.vocab = 150'001;
   return job;
 }
 
-/// `planes` of every tensor, units and tensors in order, read whole and hashed in pieces.
+/// Hash of `planes` of every tensor, units and tensors in order, read whole and hashed in pieces.
 std::string hash_of(const planner::ModelShape& model, const TrainingState& state,
                     const std::vector<Plane>& planes) {
   planner::Sha256 sha;

@@ -1,4 +1,4 @@
-// Plans never change results. SLUICE_PLAN_SEED chooses other plans.
+// Plans never change results. SLUICE_PLAN_SEED selects other plans.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -12,7 +12,7 @@ namespace sluice::engine::test {
 namespace {
 
 constexpr std::int64_t kSteps = 3;
-constexpr std::uint64_t kPlansOfAJob = 9;  // Times eight jobs: 72.
+constexpr std::uint64_t kPlansOfAJob = 9;  // With eight jobs this makes 72 plans.
 
 std::uint64_t first_seed() {
   const char* text = std::getenv("SLUICE_PLAN_SEED");
@@ -46,7 +46,7 @@ TEST_P(PlanInvariance, RandomPlansGiveTheBitsOfThePlainPlan) {
 
 TEST_P(PlanInvariance, StateThatLiesWhereRecordsWereGivesTheBitsOfThePlainPlan) {
   planner::Job longer = job();
-  longer.seq_len = 512;  // Records outweigh state.
+  longer.seq_len = 512;  // Records take more memory than state.
   const Outcome expected = run_plan(longer, plain_plan(longer), kSteps);
   for (const planner::Tier weights : {planner::Tier::hbm, planner::Tier::host}) {
     planner::Plan plan = planner::uniform_plan(longer,
@@ -62,7 +62,7 @@ TEST_P(PlanInvariance, StateThatLiesWhereRecordsWereGivesTheBitsOfThePlainPlan) 
     plan.state_buffers = 0;
     EXPECT_LT(graph_of(longer, plan).layout.device_bytes, apart);
     EXPECT_EQ(run_plan(longer, plan, kSteps), expected) << describe(plan);
-    // Every other unit on the CPU, so that both executors' traffic is under way at once.
+    // Every other unit is updated on the CPU, so that both executors' traffic is in flight at once.
     for (std::size_t unit = 1; unit + 1 < plan.units.size(); unit += 2) {
       plan.units[unit] = {.keep = planner::Keep::all};
     }
@@ -80,7 +80,7 @@ TEST_P(PlanInvariance, GradientsThatWaitNowhereGiveTheBitsOfThePlainPlan) {
     plan.gradient_buffers = buffers;
     EXPECT_EQ(run_plan(unclipped, plan, kSteps), expected) << describe(plan);
   }
-  // Others are resident, and wait.
+  // Other units are resident, and wait.
   for (std::size_t unit = 1; unit + 1 < plan.units.size(); ++unit) {
     if (unit % 3 == 0) {
       plan.units[unit].when = planner::When::forward;
@@ -159,7 +159,7 @@ TEST(RunPlan, ThePlansOfThisSuiteCoverEveryValueOfEveryUnitField) {
 }
 
 TEST(Session, TrainingLowersTheLossOnTokensItHasSeen) {
-  // One batch again and again: the loss must fall far below that of guessing, log 64 = 4.16.
+  // Repeats one batch: the loss must fall far below that of guessing, log 64 = 4.16.
   class OneBatch : public TokenSource {
    public:
     void read(std::int64_t, std::span<std::int32_t> inputs,

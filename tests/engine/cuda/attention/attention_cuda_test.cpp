@@ -1,5 +1,5 @@
-// cuDNN's attention against a double-precision reference, with error bounds from the roundings to
-// bf16 it makes; bits repeated run after run. Runs where a CUDA device answers.
+// cuDNN's attention against a double-precision reference, with error bounds derived from its
+// roundings to bf16, and its bits from run to run. Needs a CUDA device.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -42,7 +42,7 @@ TEST_P(CudaAttentionTest, WorkspaceStaysWithinItsBound) {
   }
 }
 
-/// Scratch of one run over `heads` heads, that share `kv_heads`, of one sequence.
+/// Scratch of one run over `heads` heads of one sequence that share `kv_heads`.
 Bytes run_bound(AttentionShape shape, std::int64_t heads, std::int64_t kv_heads,
                 std::optional<std::int64_t> queries = std::nullopt) {
   shape.sequences = 1;
@@ -62,8 +62,8 @@ TEST_P(CudaAttentionTest, WholeGroupsOfHeadsGiveTheBitsOfTheWhole) {
   EXPECT_TRUE(run(parts, shape, inputs) == run(CudaAttention(*cudnn_, shape), shape, inputs));
 }
 
-/// In runs of `limit`, the backward pass stays exact, repeats its bits and stays in its workspace;
-/// the forward pass is the same.
+/// Expects that the backward pass, in runs of at most `limit`, is exact, repeats its bits and stays
+/// in its workspace, and that the forward pass does not change.
 void expect_parts_agree(const Cudnn& cudnn, const AttentionShape& shape, Bytes limit) {
   const AttentionInputs inputs(shape);
   const CudaAttention parts(cudnn, shape, {.limits = {.run = limit}});

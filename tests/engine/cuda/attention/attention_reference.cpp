@@ -42,11 +42,12 @@ double dot(const double* a, const double* b, std::int64_t count) {
   return sum;
 }
 
-/// Forward and backward of query i. With u = 2^-8 the largest relative error of rounding to bf16:
-/// weights are rounded before they multiply v, and out after: |error of out| <= u (sum_j p_ij |v_j|
-/// + |out|), which sets the error e_i = sum_c |d_out_c| * magnitude_c of sum_c d_out_c out_c in
-/// units of u. d_scores s_ij = p_ij (d_out_i v_j - d_out_i out_i) scale are then wrong by u (|s_ij|
-/// + p_ij e_i scale), and rounded themselves before they multiply q and k.
+/// Forward and backward of query i. Error bounds, with u = 2^-8 the largest relative error of
+/// rounding to bf16: weights are rounded before they multiply v, and out after that, so |error of
+/// out| <= u (sum_j p_ij |v_j| + |out|), which gives the error e_i = sum_c |d_out_c| * magnitude_c
+/// of sum_c d_out_c out_c in units of u. d_scores s_ij = p_ij (d_out_i v_j - d_out_i out_i) scale
+/// are then wrong by u (|s_ij| + p_ij e_i scale), and are rounded themselves before they multiply q
+/// and k.
 void Head::run_query(std::int64_t i, AttentionReference& result) {
   const std::int64_t d = shape.head_dim;
   const double* qkv = operands.qkv.data();

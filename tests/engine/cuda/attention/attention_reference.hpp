@@ -1,4 +1,4 @@
-// Causal grouped-query attention in double precision, query by query, with what bounds the error of
+// Causal grouped-query attention in double precision, query by query, with bounds for the error of
 // a bf16 implementation.
 #pragma once
 
@@ -11,15 +11,17 @@ namespace sluice::engine {
 
 using planner::AttentionShape;
 
-/// Operands by shape, rows as AttentionShape states them: qkv [tokens, qkv_row] holds heads of
-/// query, key and value from columns 0, heads * head_dim and (heads + kv_heads) * head_dim on.
+/// Operands of one shape, with rows as AttentionShape states them: qkv [tokens, qkv_row] holds the
+/// heads of query, key and value from columns 0, heads * head_dim and (heads + kv_heads) * head_dim
+/// on.
 struct AttentionOperands {
-  std::vector<double> qkv;             ///< [tokens, qkv_row]
-  std::vector<double> d_out;           ///< [tokens, out_row]
-  std::vector<std::int32_t> starts{};  ///< [sequences, length], of documents; empty: none.
+  std::vector<double> qkv;    ///< [tokens, qkv_row]
+  std::vector<double> d_out;  ///< [tokens, out_row]
+  /// First position of each token's document, [sequences, length]; empty without documents.
+  std::vector<std::int32_t> starts{};
 };
 
-/// A result and, element by element, the sum of the magnitudes whose rounding makes its error.
+/// A result and, for each element, the sum of the magnitudes whose rounding causes its error.
 struct Bounded {
   std::vector<double> value;
   std::vector<double> magnitude;

@@ -39,7 +39,7 @@ struct FreeDevice {
   void operator()(void* memory) const { cudaFree(memory); }
 };
 
-/// Device memory that starts as NaN, so that what is read before it is written shows.
+/// Device memory that starts as NaN, so that reads of unwritten memory show.
 class DeviceBuffer {
  public:
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
@@ -73,18 +73,18 @@ class DeviceBuffer {
 
 std::size_t size_of(Bytes bytes) { return static_cast<std::size_t>(bytes.count()); }
 
-/// Elements [begin, begin + count) of every row of `row` elements.
+/// Columns [begin, begin + count) of rows of `row` elements.
 struct Columns {
   const char* name;
   std::int64_t row, begin, count;
-  /// Roundings to bf16 on the way: the bound of an element's error in units of 2^-8 times its
-  /// magnitude.
+  /// Number of roundings to bf16 on the way to a result: the bound of an element's error in units
+  /// of 2^-8 times its magnitude.
   double roundings;
 };
 
-/// No element errs by more than its roundings can explain. And they are independent: one changes a
-/// value by 0.4 * 2^-8 of it (root mean square), so four of them change the result's norm by
-/// 0.8 * 2^-8 of it; 2 * 2^-8 is refused.
+/// Expects that no element errs by more than its roundings can explain, and that the norm of the
+/// error is small: roundings are independent, each changes a value by 0.4 * 2^-8 of it (root mean
+/// square), so four of them change the result's norm by 0.8 * 2^-8 of it; 2 * 2^-8 is refused.
 void expect_close(const std::vector<Bf16>& values, const Bounded& expected,
                   const Columns& columns) {
   constexpr double kUnit = 1.0 / 256;
@@ -113,7 +113,7 @@ void expect_close(const std::vector<Bf16>& values, const Bounded& expected,
   EXPECT_LE(relative, 2 * kUnit) << columns.name;
 }
 
-/// Rows `padding` elements longer than the heads need.
+/// The shape with rows `padding` elements longer than the heads need.
 AttentionShape rows(AttentionShape shape, std::int64_t padding = 0) {
   shape.qkv_row = (shape.heads + 2 * shape.kv_heads) * shape.head_dim + padding;
   shape.out_row = shape.heads * shape.head_dim + padding;
@@ -212,7 +212,7 @@ void CudaAttentionTest::SetUp() {
   if (query.devices.front().compute_capability < cuda::Version{8, 0}) {
     GTEST_SKIP() << "needs compute capability 8.0";
   }
-  cudnn_ = std::make_unique<Cudnn>();  // Where there is a GPU, a library that fails is a failure.
+  cudnn_ = std::make_unique<Cudnn>();  // With a GPU present, a library that fails is a failure.
 }
 
 std::vector<AttentionShape> attention_shapes() {

@@ -1,5 +1,5 @@
-// Runs attention on the device with random operands, and holds its results against the reference in
-// double precision, with error bounds from the roundings to bf16 it makes.
+// Runs attention on the device with random operands, and compares its results with the reference in
+// double precision, within error bounds derived from its roundings to bf16.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,20 +26,22 @@ struct AttentionResults {
   }
 };
 
-/// Standard normal, the same for the same shape.
+/// Standard normal operands, equal for equal shapes.
 struct AttentionInputs {
   explicit AttentionInputs(const AttentionShape& shape);
   std::vector<Bf16> qkv, d_out;
-  std::vector<std::int32_t> starts;  ///< Of documents of random lengths; empty without documents.
+  /// Starts of documents of random lengths; empty without documents.
+  std::vector<std::int32_t> starts;
 };
 
-/// Forward and backward. Results and workspaces start as NaN: what is not written reads 0xFFFF.
+/// Runs both passes. Results and workspaces are filled with 0xFF (NaN) first, so that what is not
+/// written shows.
 [[nodiscard]] AttentionResults run(const CudaAttention& attention, const AttentionShape& shape,
                                    const AttentionInputs& inputs);
 
 void expect_agreement(const AttentionResults& results, const AttentionShape& shape,
                       const AttentionInputs& inputs);
-/// Columns past the heads belong to somebody else.
+/// Expects that columns beyond `used` of each row were not written.
 void expect_untouched(const std::vector<Bf16>& values, std::int64_t row, std::int64_t used);
 
 class CudaAttentionTest : public testing::TestWithParam<AttentionShape> {
@@ -48,8 +50,8 @@ class CudaAttentionTest : public testing::TestWithParam<AttentionShape> {
   std::unique_ptr<Cudnn> cudnn_;
 };
 
-/// Heads that share keys and heads that do not, padded rows, lengths that are no multiple of a
-/// tile, windows, documents.
+/// Shapes with and without shared heads, padded rows, lengths that are no multiple of a tile,
+/// windows, documents.
 [[nodiscard]] std::vector<AttentionShape> attention_shapes();
 [[nodiscard]] std::string attention_shape_name(const testing::TestParamInfo<AttentionShape>& shape);
 

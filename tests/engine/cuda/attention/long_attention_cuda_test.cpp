@@ -46,7 +46,7 @@ Heads random_heads(std::int64_t count, unsigned seed) {
   return {count, RandomValues(seed).halves(kLength * count * kHeadDim)};
 }
 
-/// Between rows on the device and packed ones on the host.
+/// Copies between rows on the device and packed rows on the host.
 void copy_heads(void* to, std::int64_t to_row, const void* from, std::int64_t from_row,
                 std::int64_t heads) {
   const auto bytes = [](std::int64_t elements) { return 2 * static_cast<std::size_t>(elements); };
@@ -62,7 +62,7 @@ Heads read_heads(const std::uint16_t* from, std::int64_t row, std::int64_t heads
 }
 
 double dot(std::span<const std::uint16_t> a, std::span<const std::uint16_t> b) {
-  float sums[8] = {};  // Enough for a tolerance of a hundredth, and quick.
+  float sums[8] = {};  // Accurate enough for a tolerance of a hundredth, and fast.
   for (std::size_t i = 0; i < a.size(); ++i) sums[i % 8] += value_of(a[i]) * value_of(b[i]);
   double sum = 0;
   for (const float part : sums) sum += static_cast<double>(part);
@@ -106,7 +106,7 @@ struct LongAttention {
 
 class LongAttentionTest : public cuda::testing::KernelTest {
  protected:
-  /// Forward and backward on the device.
+  /// Runs forward and backward on the device.
   LongAttention run() {
     LongAttention all{.q = random_heads(kHeads, 1),
                       .k = random_heads(1, 2),
@@ -148,8 +148,8 @@ class LongAttentionTest : public cuda::testing::KernelTest {
   }
 };
 
-/// Rounding to bf16 in the kernels moves a row by less than a hundredth of its norm; a block that
-/// is missed, or read at a wrong address, by most of it.
+/// Roundings to bf16 in the kernels move a row by less than a hundredth of its norm; a block that
+/// is missed, or read at a wrong address, moves it by most of its norm.
 constexpr double kTolerance = 0.02;
 
 void expect_query(const LongAttention& all, std::int64_t query, std::int64_t head) {
@@ -183,11 +183,11 @@ TEST_F(LongAttentionTest, HalfAMillionTokensAgreeWithDoublePrecision) {
   succeed(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
   if (free < std::size_t{32} << 30) GTEST_SKIP() << "needs 32 GiB of free device memory";
   const LongAttention all = run();
-  expect_query(all, 4095, 0);            // The last of the first block.
-  expect_query(all, 4096, 1);            // The first of the second.
-  expect_query(all, kLength - 1, 1);     // Of all keys, past element 2^31.
-  expect_key(all, 7);                    // Of nearly all queries.
-  expect_key(all, kLength - 4096 - 64);  // Of two blocks.
+  expect_query(all, 4095, 0);            // The last query of the first block.
+  expect_query(all, 4096, 1);            // The first query of the second block.
+  expect_query(all, kLength - 1, 1);     // This query sees all keys, past element 2^31.
+  expect_key(all, 7);                    // Nearly all queries see this key.
+  expect_key(all, kLength - 4096 - 64);  // Queries of two blocks see this key.
 }
 
 }  // namespace

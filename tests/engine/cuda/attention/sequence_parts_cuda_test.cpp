@@ -6,7 +6,7 @@ namespace {
 
 class CudaSequencePartsTest : public TemplatesTest, public EveryFamily {};
 
-/// One of them is a single token.
+/// The parts include a single token.
 TEST_P(CudaSequencePartsTest, AgreeWithTheWhole) {
   planner::Job whole = small_job(GetParam(), planner::ComputeType::bf16);
   whole.batch_size = whole.micro_batch = 1;
@@ -51,7 +51,7 @@ TEST_P(CudaSequencePartsTest, AgreeWithTheWhole) {
   }
   finish();
   EXPECT_TRUE(full.intact() && workspace.intact() && kept.intact() && extended.intact());
-  // The same roundings, but for weights of attention, which are not rounded here.
+  // The same roundings, except for attention weights, which are not rounded here.
   EXPECT_LT(relative_error(doubles(extended.values()), doubles(next.values())), 0.005);
 }
 

@@ -82,7 +82,7 @@ Outcome train_on_host(const planner::Job& job, const planner::Plan& plan, std::i
   });
 }
 
-/// Two of so many experts, balanced.
+/// A job with two active experts out of `experts`, balanced.
 planner::Job routed_job(std::int64_t experts) {
   planner::Job job = training_job();
   job.model.family = planner::Family::qwen3_moe;
@@ -103,7 +103,7 @@ void expect_bits(const Outcome& outcome, const Outcome& expected, const std::str
   EXPECT_EQ(outcome.state, expected.state) << where;
 }
 
-/// Random plans of `job`, one a seed, against its plain plan.
+/// Compares random plans of `job`, one per seed, with its plain plan.
 void expect_plans_give_equal_bits(const planner::Job& job, std::uint64_t seeds,
                                   bool staged = false) {
   const Outcome expected =
@@ -156,7 +156,7 @@ TEST_F(CudaTraining, TheLossOfAMixtureOfExpertsFollowsTheHostBackends) {
 
 TEST_F(CudaTraining, PlansGiveTheSameBitsToAnMlpInChunks) {
   planner::Job job = training_job();
-  job.mlp_chunk = 24;  // Of 64 tokens: 24, 24 and 16.
+  job.mlp_chunk = 24;  // 64 tokens make chunks of 24, 24 and 16.
   expect_plans_give_equal_bits(job, 6);
 }
 

@@ -1,4 +1,5 @@
-// Gates of copies on a link that is held to a rate: a simulated stream, threads that wake late.
+// Gates of copies on a link that is held to a rate, with a simulated stream and threads that wake
+// late.
 #include "engine/cuda/copies/link_gates.hpp"
 
 #include <gtest/gtest.h>
@@ -23,20 +24,21 @@ constexpr std::int64_t kPiece = LinkGates::kPiece;
 constexpr double kLimit = 26e9, kLink = 55e9;
 constexpr Bytes kLayer{466'000'000};
 
-/// Over so many pieces the limit is kept but for what is caught up with, and a piece at each end.
+/// Number of pieces over which the limit is kept, except for what is caught up with and a piece at
+/// each end.
 constexpr std::size_t kWindow = 40;
 constexpr double kKept = 1.0 * kWindow / (kWindow - LinkGates::kCaughtUp - 2);
 
-/// Seconds at the limit.
+/// Time in seconds that `bytes` take at the limit.
 double limited(Bytes bytes) { return static_cast<double>(bytes.count()) / kLimit; }
 
-/// A copy that the stream may begin at `ready` and not before the one ahead of it has ended.
+/// A copy that the stream may begin at `ready`, but not before the previous one has ended.
 struct TestCopy {
   Bytes bytes;
   Instant ready{};
 };
 
-/// Time of a thread that wakes late, and the stream that goes on meanwhile.
+/// Simulated time of a thread that wakes late, and of the stream that goes on meanwhile.
 class TestStream {
  public:
   struct Moved {
@@ -50,19 +52,19 @@ class TestStream {
     for (const TestCopy& copy : copies_) numbers_.push_back(gates_.add(copy.bytes));
   }
 
-  /// Bytes a second of the link itself, from an instant on.
+  /// Rate of the link itself from an instant on, in bytes per second.
   std::function<double(Instant)> link = [](Instant) { return kLink; };
 
   void run() { gates_.open(*this); }
   [[nodiscard]] const std::vector<Moved>& pieces() const { return pieces_; }
-  /// Of copy i: from its first byte to the gate behind its last.
+  /// Duration of copy i, from its first byte to the gate behind its last.
   [[nodiscard]] double seconds(std::size_t i) const {
     return std::chrono::duration<double>(ends_.at(i) - begins_.at(i)).count();
   }
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(ends_.back() - begins_.front()).count();
   }
-  /// The rate, in limits, of those successive pieces that were moved fastest.
+  /// Rate, in units of the limit, of the fastest `pieces` successive pieces.
   [[nodiscard]] double fastest(std::size_t pieces) const {
     double most = 0;
     for (std::size_t i = 0; i + pieces <= pieces_.size(); ++i) {
@@ -75,7 +77,7 @@ class TestStream {
   }
   [[nodiscard]] int wakes() const { return wakes_; }
 
-  // As LinkGates asks for it.
+  // Interface that LinkGates needs.
   [[nodiscard]] bool stopped() const { return copy_ == copies_.size(); }
   [[nodiscard]] Instant now() const { return now_; }
   void sleep_until(Instant instant) {
@@ -87,7 +89,7 @@ class TestStream {
   }
 
  private:
-  /// Everything that the stream does up to now.
+  /// Does everything that the stream would have done until now.
   void advance() {
     while (copy_ < copies_.size()) {
       const TestCopy& copy = copies_[copy_];
@@ -127,11 +129,12 @@ class TestStream {
   std::function<Nanoseconds()> late_;
   EndFlag reached_{0}, opened_{0};
   LinkGates gates_{BytesPerSecond(kLimit), &reached_, &opened_};
-  std::vector<std::int32_t> numbers_;  ///< Of the copies' beginnings.
-  std::vector<Instant> opened_at_;     ///< By number; beginnings with the gate behind them.
+  std::vector<std::int32_t> numbers_;  ///< Numbers of the copies' beginnings.
+  /// Time at which each number was reached; beginnings count with the gate behind them.
+  std::vector<Instant> opened_at_;
   Instant now_{}, at_{};
   std::size_t copy_ = 0;
-  std::int64_t gate_ = 0;  ///< The next one of the copy; 0: it has not begun.
+  std::int64_t gate_ = 0;  ///< Next gate of the current copy; 0 if it has not begun.
   bool moving_ = false;
   int wakes_ = 0;
   std::vector<Moved> pieces_;
@@ -140,7 +143,7 @@ class TestStream {
 
 std::vector<TestCopy> layers(int count) { return std::vector<TestCopy>(count, {kLayer, {}}); }
 Nanoseconds never() { return 0ns; }
-/// Where all cores are taken: every third sleep ends up to 3 ms late.
+/// Wake-up delays on busy cores: every third sleep ends up to 3 ms late.
 std::function<Nanoseconds()> on_busy_cores() {
   return [random = std::mt19937_64(1)]() mutable {
     return random() % 3 == 0 ? Nanoseconds(static_cast<std::int64_t>(random() % 3'000'000)) : 0ns;
@@ -152,7 +155,7 @@ TEST(LinkGates, ACopyTakesItsBytesOverTheRate) {
   stream.run();
   EXPECT_GE(stream.seconds(), limited(kLayer));
   EXPECT_LE(stream.seconds(),
-            limited(kLayer) + 21e-6);  // Seen to begin within a look; ns are rounded up.
+            limited(kLayer) + 21e-6);  // The beginning is seen within one check; ns are rounded up.
 }
 
 TEST(LinkGates, CopiesThatFollowEachOtherTakeTheRateTogether) {
@@ -194,7 +197,7 @@ TEST(LinkGates, AfterIdleTimeACopyHasNothingToCatchUpWith) {
 TEST(LinkGates, WhatASlowerLinkLostIsCaughtUpWithForSomePiecesOnly) {
   const Bytes all(128 * kPiece);
   TestStream stream({{all}}, never);
-  // 20 ms at less than the limit: 25 pieces' time is lost.
+  // For 20 ms the link is slower than the limit: the time of 25 pieces is lost.
   stream.link = [](Instant at) {
     const auto since = at.time_since_epoch();
     return since > 20ms && since < 40ms ? 5e9 : kLink;

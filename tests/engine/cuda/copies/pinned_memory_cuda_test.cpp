@@ -1,4 +1,4 @@
-// Pinned memory: what is kept between devices, memory of many mappings, and copies at a set pace.
+// Pinned memory: what is kept between devices, memory of many mappings, and copies at a given rate.
 #include <chrono>
 #include <numeric>
 
@@ -35,7 +35,7 @@ TEST_F(PinnedMemoryOnGpu, WhatIsKeptIsTakenOverZeroed) {
   const PinnedMemory again(bytes_of(64 * kMiB), "test");
   EXPECT_EQ(again.bytes().data(), first);
   EXPECT_TRUE(std::ranges::all_of(again.bytes(), [](std::byte b) { return b == std::byte{0}; }));
-  const PinnedMemory other(bytes_of(kMiB), "test");  // Nothing is held: memory of its own.
+  const PinnedMemory other(bytes_of(kMiB), "test");  // Nothing is kept now, so this is new memory.
   EXPECT_TRUE(other.pinned());
   EXPECT_NE(other.bytes().data(), first);
 }
@@ -45,7 +45,8 @@ TEST_F(PinnedMemoryOnGpu, NothingIsKeptWithoutAKeeper) {
   EXPECT_EQ(KeptPinnedMemory::held(), Bytes(0));
 }
 
-/// Every second piece was moved: the driver pins many mappings as one range, and copies cross them.
+/// Every second piece has been moved: the driver pins many mappings as one range, and copies cross
+/// them.
 TEST_F(PinnedMemoryOnGpu, MemoryOfManyMappingsIsPinnedAsOne) {
   int piece = 0;
   const EvenMemory even(24 * 16 * kMiB, "test", [&piece](std::span<const std::byte>) {
@@ -82,7 +83,7 @@ TEST_F(PinnedMemoryOnGpu, APacedCopyArrivesAndTakesNoLessThanItsPace) {
     pacer.copy(device.data(), memory.bytes().data(), memory.bytes().size());
     succeed(cudaStreamSynchronize(stream), "the stream");
     const Seconds took(std::chrono::steady_clock::now() - start);
-    // A pace is a promise from below; how late a thread wakes is the system's.
+    // A copy never ends early; how late a thread wakes up depends on the system.
     EXPECT_GE(took.count(), static_cast<double>(memory.bytes().size()) / rate * 0.999);
   }
   succeed(cudaStreamDestroy(stream), "the stream");

@@ -1,4 +1,4 @@
-// The device's AdamW against the host's, bit for bit. Runs where a CUDA device answers.
+// The device's AdamW against the host's, bit for bit. Needs a CUDA device.
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct FreeDevice {
 template <class T>
 using OnDevice = std::unique_ptr<T[], FreeDevice>;
 
-/// A copy of `values` in device memory; null where the device refuses.
+/// A copy of `values` in device memory; null if the device refuses.
 template <class T>
 OnDevice<T> on_device(const std::vector<T>& values) {
   void* memory = nullptr;

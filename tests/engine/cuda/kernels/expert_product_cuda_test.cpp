@@ -9,13 +9,13 @@ namespace {
 constexpr std::int64_t kTile = planner::kExpertTile;
 
 struct Case {
-  std::vector<std::int64_t> rows;  ///< Of each group.
+  std::vector<std::int64_t> rows;  ///< Number of rows of each group.
   std::int64_t in, out;
-  /// Elements of a row of d_y.
+  /// Number of elements in a row of d_y.
   [[nodiscard]] std::int64_t row() const { return planner::router_row(out); }
 };
 
-/// d_y [rows, each.row()], zeros behind `out`.
+/// Random d_y [rows, each.row()], with zeros behind `out`.
 Halves gradients_of(const Case& each, std::int64_t rows, RandomValues& random) {
   Halves d_y = random.halves(rows * each.row());
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -37,7 +37,7 @@ std::vector<Case> cases() {
           {{0, 0, 0, 1}, 136, 264}};
 }
 
-/// Groups of a case, every row of which takes its operand from some token.
+/// Operands of a case; every row is read from some token.
 class Operands {
  public:
   explicit Operands(const Case& each) : each_(each), begin_{0} {

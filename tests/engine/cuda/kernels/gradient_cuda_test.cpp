@@ -1,4 +1,4 @@
-// What is done to whole gradient vectors, against plain loops.
+// Operations on whole gradient vectors, against plain loops.
 #include "engine/cuda/kernels/gradient.hpp"
 #include "tests/engine/cuda/kernel_test.hpp"
 

@@ -55,7 +55,7 @@ TEST_P(RopeKernel, ForwardRotatesPackedRowsInPlace) {
       before = rows.values();
       EXPECT_TRUE(rows.intact() && q_rstd.intact() && k_rstd.intact());
     }
-    // A normed value on the edge between two bf16 values may go the other way: 2^-8 of it.
+    // A normed value on the edge between two bf16 values may be rounded the other way: 2^-8 of it.
     expect_close(before, expected, kOneRounding, GetParam() ? 8.0 : 1e-3, "rotated");
     if (GetParam()) {
       expect_close(q_rstd.values(), q_scales, 1e-6, 0, "q_rstd");
@@ -64,7 +64,7 @@ TEST_P(RopeKernel, ForwardRotatesPackedRowsInPlace) {
   }
 }
 
-/// Positions that count from the start of a document turn its rows as those of a sequence.
+/// Positions that count from the start of a document rotate its rows like those of a sequence.
 TEST_P(RopeKernel, DocumentsTurnAsSequences) {
   constexpr std::int64_t kFirst = 20, kSecond = 13;
   RopeShape packed{

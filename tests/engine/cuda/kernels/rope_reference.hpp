@@ -11,23 +11,23 @@ namespace sluice::engine::cuda::testing {
 
 inline constexpr float kRopeEps = 1e-6F;
 
-/// Tables of a shape, [seq_len, head_dim / 2].
+/// Tables of cos and sin of a shape, [seq_len, head_dim / 2].
 struct Angles {
   std::vector<float> cos, sin;
   explicit Angles(const RopeShape& shape);
 };
 
-/// q or k, at `offset` in packed rows of `stride` elements.
+/// Heads of q or k, which begin at `offset` in packed rows of `stride` elements.
 struct RopePart {
   std::int64_t heads, offset, stride;
-  const Halves* norm;  ///< Null: none.
+  const Halves* norm;  ///< Null if there is no norm.
 };
 
-/// Rotated (and normed) heads in place of the projected ones.
+/// Replaces projected heads by rotated (and normed) ones.
 void rotate(const RopeShape& shape, const Angles& angles, const RopePart& part,
             const Halves& packed, std::vector<double>& out, std::vector<double>& scales);
 
-/// Gradient of `rotate` in place of the incoming one, and of the norm's weight.
+/// Gradient of `rotate`, in place of the incoming one, and gradient of the norm's weight.
 void rotate_back(const RopeShape& shape, const Angles& angles, const RopePart& part,
                  const Halves& packed, const Halves& d, std::vector<double>& out,
                  std::vector<double>& d_norm);

@@ -43,7 +43,7 @@ struct DeviceRoutes {
   DeviceArray<float> share, d_share;
 };
 
-/// The host's routes of the same logits, in memory of their own.
+/// The host's routes for the same logits, in memory of their own.
 struct HostRoutes {
   HostRoutes(const RouteShape& shape, const std::vector<float>& logits)
       : job(job_of(shape)),
@@ -180,7 +180,8 @@ TEST_F(RouteKernels, GradientsOfLogitsAreThoseOfTheHost) {
   }
 }
 
-// Sums of probabilities repeat bit for bit; the loss is the sum of products of what is carried.
+// Sums of probabilities repeat bit for bit; the loss is the sum of products of the two sums
+// carried.
 TEST_F(RouteKernels, AddRoutesAndProbabilitiesToThoseBefore) {
   for (const RouteShape& shape : kRouteShapes) {
     RandomValues random(static_cast<unsigned>(shape.experts + shape.tokens));

@@ -55,8 +55,8 @@ TEST_F(SwigluKernel, BothPassesAgreeWithDoubleAndShareTheActivation) {
   }
 }
 
-/// gate and up of 2^31 elements and more: rows on both sides of element 2^31 must hold what a row
-/// alone gives.
+/// Arrays gate and up of 2^31 elements and more: rows on both sides of element 2^31 must hold what
+/// a row alone gives.
 TEST_F(SwigluKernel, RowsBeyondElement2To31AreComputedLikeOthers) {
   constexpr std::int64_t kWidth = 18944, kTokens = (std::int64_t{1} << 31) / (2 * kWidth) + 3;
   static_assert(kTokens * 2 * kWidth > (std::int64_t{1} << 31));
@@ -87,7 +87,7 @@ TEST_F(SwigluKernel, RowsBeyondElement2To31AreComputedLikeOthers) {
         {.d_gate = out, .d_up = out + kWidth, .stride = 2 * kWidth, .activation = activation});
   };
   backward(one_in, one_d.data(), 1, one_out.data(), one_act.data());
-  // In place of what is read: half the memory.
+  // Results overwrite operands, which halves the memory.
   backward(in, d_act.data(), kTokens, in.data(), d_act.data());
   finish();
   const auto row_of = [](const std::uint16_t* from, std::int64_t t, std::int64_t width) {
@@ -159,7 +159,7 @@ TEST_F(DocumentsKernel, FindsWhereEachTokensDocumentBegins) {
       std::int32_t start = 0;
       for (std::int64_t t = 0; t < length; ++t) {
         const std::int64_t at = s * length + t;
-        // A sequence may begin without a mark, and the third has none but in its middle.
+        // A sequence may begin without a mark, and the third has one only in its middle.
         if (s == 2 ? t == length / 2 : turns[at] == 0) {
           ids[at] = ~ids[at];
           start = static_cast<std::int32_t>(t);
@@ -180,7 +180,7 @@ TEST_F(EmbeddingKernel, BackwardAddsInTokenOrderToTheBit) {
     std::int64_t tokens, hidden;
     int vocab;
   };
-  // A small vocabulary makes long lists of occurrences; 4104 columns take two turns.
+  // A small vocabulary makes long lists of occurrences; 4104 columns take two passes.
   for (const auto [tokens, hidden, vocab] :
        {Size{1, 8, 5}, Size{777, 64, 3}, Size{3000, 136, 256}, Size{600, 4104, 40}}) {
     RandomValues random(2);

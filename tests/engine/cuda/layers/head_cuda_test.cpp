@@ -35,7 +35,7 @@ TEST_F(CudaHeadTest, LogitsOfARowAgreeWithDouble) {
                    workspace.data());
   finish();
   EXPECT_TRUE(workspace.intact());
-  // A normed value on the edge between two bf16 values may go the other way.
+  // A normed value on the edge between two bf16 values may be rounded the other way.
   cuda::testing::expect_close(logits, expected, cuda::testing::kOneRounding, 0.1, "logits");
 }
 

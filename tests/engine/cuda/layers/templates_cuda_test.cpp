@@ -12,12 +12,12 @@ namespace {
 
 class CudaTemplatesTest : public TemplatesTest, public EveryFamily {
  protected:
-  /// Forward, recomputation and backward of a block against the host.
+  /// Compares forward, recomputation and backward of a block with the host.
   void expect_agreement(planner::AttentionSpan span, std::int64_t mlp_chunk = planner::kMlpChunk,
                         std::int64_t experts = 8);
 };
 
-/// Families whose blocks are mixtures.
+/// Tests for families whose blocks are mixtures of experts.
 class CudaMixtures : public CudaTemplatesTest {};
 
 /// Documents of 30, 1 and 97 tokens in the first sequence; the second is one.
@@ -27,7 +27,7 @@ std::vector<std::int32_t> marked_tokens(const planner::Job& job) {
   return ids;
 }
 
-/// What the host computes in fp32 on the same values.
+/// Results that the host computes in fp32 from the same values.
 struct Expected {
   std::vector<float> next, stream_gradient, gradient;
 };
@@ -120,11 +120,11 @@ void CudaTemplatesTest::expect_agreement(planner::AttentionSpan span, std::int64
         return doubles(std::vector<float>(all.begin() + tensor.offset,
                                           all.begin() + tensor.offset + tensor.size()));
       };
-      // A key bias moves every score of a query alike: its gradient is nothing but rounding.
+      // A key bias moves all scores of a query equally, so its gradient is nothing but rounding.
       if (tensor.name.ends_with("k_proj.bias")) continue;
       const double error = relative_error(slice(gradient.values()), slice(expected.gradient));
       RecordProperty(tensor.name, std::to_string(error));
-      // The router's is made of differences between experts' outputs.
+      // The router's gradient consists of differences between experts' outputs.
       const bool router = tensor.name.ends_with(planner::expert_names(GetParam()).router);
       EXPECT_LT(error, router ? 0.06 : 0.03) << tensor.name;
     }
@@ -140,7 +140,7 @@ TEST_P(CudaTemplatesTest, ABlocksForwardAndBackwardAgreeWithTheHost) {
 }
 
 TEST_P(CudaTemplatesTest, AnMlpInChunksAgreesWithTheHost) {
-  // Of 256 tokens: 96, 96 and 64.
+  // 256 tokens make chunks of 96, 96 and 64.
   expect_agreement(planner::AttentionSpan::sequence, 96);
 }
 

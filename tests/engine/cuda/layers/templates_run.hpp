@@ -1,4 +1,4 @@
-// Jobs, weights and comparisons that tests of the cuda backend's layer templates share: the same
+// Jobs, weights and comparisons shared by tests of the cuda backend's layer templates: the same
 // bf16 values on the device and, in fp32, on the host.
 #pragma once
 
@@ -61,7 +61,7 @@ std::vector<double> doubles(const std::vector<T>& values) {
 
 class TemplatesTest : public cuda::testing::KernelTest {
  protected:
-  /// bf16 weights of a unit; the low halves are zero, so fp32 computes with the same values.
+  /// bf16 weights of a unit. The low halves are zero, so that fp32 computes with the same values.
   Halves weights(const planner::Job& job, std::size_t unit) {
     Halves high = testing::InitialUnit(job.model, unit, 7).high;
     for (const planner::TensorSpec& tensor : planner::unit_tensors(job.model, unit).tensors) {
@@ -75,14 +75,14 @@ class TemplatesTest : public cuda::testing::KernelTest {
   }
 };
 
-/// Every family's templates.
+/// Base of tests that run once for each model family.
 using EveryFamily = ::testing::WithParamInterface<planner::Family>;
 inline auto every_family() {
   return ::testing::Values(planner::Family::llama, planner::Family::qwen2, planner::Family::qwen3,
                            planner::Family::qwen3_moe, planner::Family::mixtral);
 }
 
-/// Memory for a host template's scratch, aligned as it wants it.
+/// Memory for a host template's scratch, aligned as required.
 class HostScratch {
  public:
   explicit HostScratch(const planner::Job& job)
@@ -98,8 +98,9 @@ class HostScratch {
   std::vector<std::byte> memory_;
 };
 
-/// Of a mixture of experts: each expert's logit is the sum of one in eight elements, and two of
-/// these sums stand out in every token, so that no rounding changes a choice.
+/// Makes the routing of a mixture of experts unambiguous: each expert's logit becomes the sum of
+/// one in eight elements, and two of these sums stand out in every token, so that no rounding
+/// changes a choice.
 inline void make_choices_plain(const planner::Job& job, Halves& weights, Halves& x) {
   if (!job.model.experts) return;
   const std::int64_t hidden = job.model.hidden, experts = job.model.experts->count;

@@ -1,5 +1,5 @@
 // Tuned matrix products on a CUDA device: against plain loops, bit for bit between objects and
-// processes, and refused where the table lacks them.
+// processes, and refused if the table lacks them.
 #include "engine/cuda/backend/gemm_tuner.hpp"
 #include "engine/cuda/layers/templates.hpp"
 #include "engine/cuda/products/gemm.hpp"
@@ -33,11 +33,11 @@ planner::Job product_job() {
   return job;
 }
 
-/// What one product reads and what it must give.
+/// Operands of one product and its expected result.
 struct Case {
   Halves x, weight, d_y, bias, addend;
-  std::vector<float> sum;        ///< That a weight gradient is added to.
-  std::vector<double> expected;  ///< In double.
+  std::vector<float> sum;        ///< Sum that a weight gradient is added to.
+  std::vector<double> expected;  ///< Expected result in double.
 };
 
 Case make_case(const GemmKey& key) {
@@ -98,7 +98,7 @@ class CudaGemmTest : public cuda::testing::KernelTest {
                              [this](const std::string& line) { announced_.push_back(line); });
   }
 
-  /// The product's output as the array that it is: bf16, or fp32 for a weight's gradient.
+  /// The product's output as an array of bf16, or of fp32 for a weight's gradient.
   struct Output {
     Halves halves;
     std::vector<float> floats;
@@ -183,7 +183,7 @@ TEST_F(CudaGemmTest, ProductsAreTunedOnceAndKept) {
   EXPECT_EQ(to_json_text(tuned(job)), to_json_text(table)) << "read, not tuned again";
   EXPECT_EQ(announced_.size(), 1U);
 
-  job.loss_chunk = 64;  // The chunks' products are new, the blocks' are there.
+  job.loss_chunk = 64;  // Products of these chunks are new, those of the blocks are present.
   const GemmTable more = tuned(job);
   EXPECT_EQ(announced_.size(), 2U);
   EXPECT_GT(more.entries().size(), table.entries().size());

@@ -1,4 +1,4 @@
-// One clear line for each way in which a GPU cannot be used.
+// One clear line for each reason why a GPU cannot be used.
 #include "engine/cuda/runtime/usable.hpp"
 
 #include <gtest/gtest.h>
