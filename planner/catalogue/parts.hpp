@@ -42,7 +42,7 @@ struct GpuPart {
 struct CpuPart {
   std::string name;
   std::int64_t cores = 0;
-  int pcie = 0;            ///< PCIe generation.
+  int pcie = 0;            ///< PCIe generation of CPU and board.
   std::int64_t lanes = 0;  ///< PCIe lanes for GPU and SSDs.
   std::string memory;      ///< Kind of memory module, such as "DDR5".
   std::int64_t channels = 0, slots = 0;

@@ -105,7 +105,7 @@ struct TaskCost {
   /// without products.
   double boosts = 0;
   Evidence evidence = Evidence::datasheet;
-  double relative_deviation = 0;  ///< Standard deviation over value.
+  double relative_deviation = 0;  ///< Standard deviation of the time over its value.
   /// The error of this cost is independent of others: it was measured, or scaled from measured
   /// passes. Other costs err together with all that rest on the same facts.
   bool errs_alone = false;

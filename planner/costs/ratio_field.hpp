@@ -46,9 +46,9 @@ class RatioField {
   double scale_ = 1;  ///< Factor of the prior standard deviations.
   double mean_ = 0;   ///< Mean of the logarithms of ratios.
   std::optional<Cholesky> covariance_;
-  std::vector<double> weights_;  ///< Covariance^-1 (logarithms - mean).
-  std::vector<double> ones_;     ///< Covariance^-1 1.
-  double ones_total_ = 1;        ///< 1^T Covariance^-1 1.
+  std::vector<double> weights_;  ///< Inverse covariance times (logarithms - mean).
+  std::vector<double> ones_;     ///< Inverse covariance times a vector of ones.
+  double ones_total_ = 1;        ///< Sum of `ones_`.
 };
 
 }  // namespace sluice::planner

@@ -95,8 +95,8 @@ enum class Role : std::uint8_t {
   /// int32 [experts + 1]: number of routes to the experts before each, then of all routes.
   routes,
   logits,       ///< fp32 [vocab]: logits of a pass's last token, in place of `loss_sum`.
-  source,       ///< Source of a copy.
-  destination,  ///< Destination of a copy.
+  source,       ///< The range that a copy reads.
+  destination,  ///< The range that a copy writes.
 };
 
 enum class Mode : std::uint8_t { read, write, update };

@@ -16,8 +16,12 @@ enum class Family { llama, mistral, qwen2, qwen3, qwen3_moe, mixtral, gpt_oss };
 struct RopeScaling {
   enum class Kind { none, linear, llama3, yarn } kind = Kind::none;
   double factor = 1;
-  double low_freq_factor = 1;   ///< Used by llama3.
-  double high_freq_factor = 4;  ///< Used by llama3.
+  /// Used by llama3: pairs that rotate less often than this over the original positions have their
+  /// frequency divided by `factor`.
+  double low_freq_factor = 1;
+  /// Used by llama3: pairs that rotate more often than this over the original positions keep their
+  /// frequency.
+  double high_freq_factor = 4;
   /// Positions that the model was trained with before scaling; used by llama3 and yarn.
   std::int64_t original_max_positions = 0;
   /// Used by yarn: pairs that rotate more than `beta_fast` times over the original positions keep

@@ -15,7 +15,7 @@ namespace sluice::planner {
 
 /// Address of a tensor, and the tasks from which to which it holds its value.
 struct LayoutRow {
-  std::string arena;   ///< "device", "host" or "disk".
+  std::string arena;   ///< Arena of the tensor: "device", "host" or "disk".
   std::string tensor;  ///< The tensor's name.
   Bytes offset;
   Bytes bytes;

@@ -19,7 +19,7 @@ struct MlDataflowColumns {
   std::optional<std::int64_t> num_inp_only_saved, num_inp_attn_saved, num_full_saved;
   /// Numbers of block slots and of gradient slots, which are not in the tables.
   std::optional<std::int64_t> dev_blocks, grad_blocks;
-  std::optional<double> host_mem_gb, dev_mem_gb;  ///< Caps in GiB.
+  std::optional<double> host_mem_gb, dev_mem_gb;  ///< Limits of host and device memory in GiB.
 };
 
 /// The columns in a policy's settings. Throws BadRequest naming the nearest column.

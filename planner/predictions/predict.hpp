@@ -29,7 +29,7 @@ struct EvidenceShares {
 struct Prediction {
   std::int64_t parameters = 0;
   bool fits = true;
-  Duration step{0};  ///< The steady period, exact.
+  Duration step{0};  ///< Predicted step time: the steady period, exact.
   Seconds step_low{0}, step_high{0};
   double tokens_per_s = 0;
   FlopsPerSecond model_flops{0};

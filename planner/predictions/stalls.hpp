@@ -19,8 +19,8 @@ enum class Stall : std::uint8_t {
   /// An update on the CPU, whose weights are needed or are still to be copied, or state on its way
   /// to the device's update and back.
   optimizer,
-  launch,  ///< The launcher.
-  tokens,  ///< The step's tokens.
+  launch,  ///< The launcher, which has not enqueued the task yet.
+  tokens,  ///< The step's tokens, which are not on the device yet.
 };
 inline constexpr std::size_t kStalls = 6;
 const char* to_string(Stall stall);

@@ -76,7 +76,7 @@ struct RunConfig {
   Limits limits;
   Residency residency = Residency::automatic;
   std::optional<std::filesystem::path> plan;  ///< A plan file to use unchanged.
-  std::optional<std::filesystem::path> out;   ///< Run folder.
+  std::optional<std::filesystem::path> out;   ///< Folder that the run writes to.
   /// Folder on the drive for what a plan keeps on the disk; none for the run folder.
   std::optional<std::filesystem::path> disk_path;
   std::int64_t save_every = 0;            ///< Steps between checkpoints; 0 for one at the end.

@@ -70,7 +70,7 @@ struct CellResult {
 /// one machine.
 struct CellProfile {
   std::string machine, hash;
-  std::vector<std::size_t> cells;  ///< Indices of the cells.
+  std::vector<std::size_t> cells;  ///< Indices of the cells that use the profile.
 };
 
 /// Profiles of all cells, in the order of the first cell that uses each.

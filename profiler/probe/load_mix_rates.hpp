@@ -24,8 +24,8 @@ struct LoadMix {
 /// Rates of one load mix, with a sample from each repetition; empty for what did not run.
 struct LoadMixSamples {
   LoadMix mix;
-  Samples update, h2d, d2h;  ///< Parameters/s, bytes/s and bytes/s.
-  Samples products;          ///< FLOP/s.
+  Samples update, h2d, d2h;  ///< Parameters/s of the optimizer; bytes/s of copies.
+  Samples products;          ///< FLOP/s of matrix products.
 };
 
 /// How often load mixes are measured: all of them `least` times, then those whose rates are not yet

@@ -20,7 +20,7 @@ class ProductBench {
 
   struct Product {
     engine::GemmKey key;
-    planner::Fact rate;  ///< FLOP/s.
+    planner::Fact rate;  ///< FLOP/s of the product.
   };
   /// Measures all products, after the largest has run until clocks settled (at most `settle`).
   [[nodiscard]] std::vector<Product> sustained(Seconds budget_each, Seconds settle);

@@ -26,7 +26,7 @@ using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
 using DeviceMemory = std::unique_ptr<void, FreeDeviceMemory>;
 
 enum class EventUse {
-  timing,  ///< For elapsed().
+  timing,  ///< An event for elapsed().
   /// A thread that waits for it sleeps, and so takes no core from the optimizer.
   waiting,
 };
