@@ -15,19 +15,19 @@ namespace sluice::planner {
 namespace {
 
 /// A folder of its own for each test.
-class ScratchFolder : public testing::Test {
+class DatasetFolder : public testing::Test {
  protected:
-  ScratchFolder() {
+  DatasetFolder() {
     path_ = std::filesystem::path(testing::TempDir()) /
             ("sluice_" + std::to_string(getpid()) + "_" +
              testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::remove_all(path_);
   }
-  ~ScratchFolder() override { std::filesystem::remove_all(path_); }
+  ~DatasetFolder() override { std::filesystem::remove_all(path_); }
   std::filesystem::path path_;
 };
-using Calibrations = ScratchFolder;
-using Stores = ScratchFolder;
+using Calibrations = DatasetFolder;
+using Stores = DatasetFolder;
 
 TEST(Profile, EveryCatalogueMachineReadsBackWhatItWrites) {
   EXPECT_GE(catalogue_machines().size(), 10u);
