@@ -14,7 +14,9 @@ namespace sluice::planner {
 
 /// Bounds on the peaks of device and host memory.
 struct MemoryRange {
-  Bytes hbm_at_least{0};  ///< Bytes certainly live at one time.
+  /// Bytes live at one time, and the workspace: it counts where the norm is known, too, when no
+  /// pass uses it, so that this may exceed the peak by at most the workspace.
+  Bytes hbm_at_least{0};
   /// Bytes with every tensor at its own address, except that staged state and waiting gradients may
   /// use what backward has freed of records.
   Bytes hbm_at_most{0};
