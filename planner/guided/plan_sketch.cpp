@@ -205,8 +205,9 @@ PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                      const RelaxedPlan& relaxed, const Plan& usual) {
   PlanSketch sketch;
   sketch.from = node;
-  for (const Limit limit : {Limit::cpu, Limit::dram, Limit::turn_updates, Limit::turn_dram}) {
-    sketch.updates_bind |= relaxed.prices[row_index(limit)] > 0;
+  for (const Limit limit :
+       {Limit::cpu, Limit::dram, Limit::update_span_updates, Limit::update_span_dram}) {
+    sketch.updates_bind |= relaxed.prices[constraint_index(limit)] > 0;
   }
   sketch.rest = usual;
   sketch.record_bytes = relaxation.record_bytes();
