@@ -38,8 +38,8 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
   } else if (kind == 1) {
     use_of(use, Use::block_chain) =
         forward + (update + copy(1)) / static_cast<double>(job.model.layers);
-    const double ends = std::min(store(0), store(1)) + std::min(copy(0), copy(1));
-    use_of(use, Use::between) = (update + ends) / static_cast<double>(job.model.layers);
+    const double transfers = std::min(store(0), store(1)) + std::min(copy(0), copy(1));
+    use_of(use, Use::between) = (update + transfers) / static_cast<double>(job.model.layers);
     use_of(use, Use::block_passes) = block_passes(rounds);
   } else {  // The head is the last to be updated, or another unit is.
     use_of(use, Use::last_copy) =

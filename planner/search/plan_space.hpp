@@ -1,4 +1,4 @@
-// The plans that a search considers: structure first, then the buffers of a structure.
+// Plans that the search adds to those of the guided search: variations of one, and the leanest.
 #pragma once
 
 #include <vector>
@@ -9,21 +9,13 @@
 
 namespace sluice::planner {
 
-/// Every combination of rounds, what blocks keep and where, residency, and gradients' tier, with
-/// usual buffers: uniform keep levels in HBM and on the host, mixtures that keep more for as many
-/// of the last blocks as memory allows, weights or all state of as many blocks as fit in HBM, state
-/// of embed, head and the first blocks staged. Only plans that are valid with the pins in, once
-/// each.
-[[nodiscard]] std::vector<Candidate> structures(const PlanEstimator& estimator,
-                                                const Predictor& predictor, const Pins& pins);
-
 /// Variations of `base` in buffer counts, prefetch depth, copy chunk, threads, time of updates and
 /// staged units.
 [[nodiscard]] std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimator,
                                                 const Predictor& predictor, const Pins& pins);
 
-/// The plan of these that takes the least of a tier: one buffer of each kind, one micro-batch a
-/// round, only inputs kept. On the host tier's behalf records stay in HBM.
+/// Plans of which one takes about the least of a tier: one buffer of each kind, one micro-batch a
+/// round, only inputs kept.
 [[nodiscard]] std::vector<Candidate> leanest(const PlanEstimator& estimator,
                                              const Predictor& predictor, const Pins& pins);
 
