@@ -160,6 +160,12 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   if (is_over()) return;
   sketch_outer_units();
   play();
+  if (is_over()) return;
+  sketch_slower({0.9});
+  play();
+  if (is_over()) return;
+  sketch_slots();
+  play();
 }
 
 /// Whether a number of rounds may be enough better than the best plan to be sketched.

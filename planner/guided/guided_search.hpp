@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -82,7 +83,8 @@ class GuidedSearch {
   [[nodiscard]] Plan with_buffers_of(const Plan& plan) const;
   void sketch_outer_units();
   void sketch_again();
-  void sketch_slower();
+  void sketch_slower(std::initializer_list<double> paces);
+  void sketch_slots();
 
   // planner/guided/moves.cpp: small changes that make a sketch better.
   void climb();

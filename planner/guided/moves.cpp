@@ -65,7 +65,7 @@ void GuidedSearch::climb() {
   }
   climb_from_best();
   if (is_over()) return;
-  sketch_slower();
+  sketch_slower({0.95, 0.88, 0.8});
   ranking_.play(Follow::all);
   repair();
   climb_from_best();

@@ -79,14 +79,30 @@ void GuidedSearch::sketch_again() {
   }
 }
 
+/// Adds sketches of the best plan's number of rounds for each number of slots for records: few are
+/// waited for, many take memory.
+void GuidedSearch::sketch_slots() {
+  const GuidedPlan best = ranking_.ranked().front();
+  const std::int64_t per_round = best.plan.micro_batches_per_round;
+  for (std::int64_t slots = 2; slots <= per_round; slots += (slots + 1) / 2) {
+    Plan usual = usual_plan();
+    usual.activation_buffers = slots;
+    RelaxedNode node;
+    node.rounds = best.plan.rounds;
+    node.record_slots = {.least = slots, .most = slots};
+    for (const double slack : {0.4, 0.8, 1.3, 2.2})
+      add_near(relaxation_, node, usual, slack, Bytes(0));
+  }
+}
+
 /// Adds sketches of slower links and CPU updates, each and together, for no schedule keeps them as
 /// busy as the relaxation does.
-void GuidedSearch::sketch_slower() {
+void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
   const GuidedPlan best = ranking_.ranked().front();
   const Plan usual = with_buffers_of(best.plan);
   RelaxedNode node;
   node.rounds = best.plan.rounds;
-  for (const double pace : {0.95, 0.88, 0.8}) {
+  for (const double pace : paces) {
     for (const PlanRelaxation::Pace& each :
          {PlanRelaxation::Pace{pace, 1, 1}, PlanRelaxation::Pace{1, pace, 1},
           PlanRelaxation::Pace{1, 1, pace}, PlanRelaxation::Pace{pace, pace, 1},

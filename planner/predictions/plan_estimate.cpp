@@ -105,11 +105,11 @@ PlanEstimator::Amounts PlanEstimator::amounts(const Plan& plan) const {
   sum.compute += sum.forward + sum.backward;
   sum.h2d += sum.offloaded;
   sum.d2h += sum.offloaded;
-  // The ring still holds up to weight_buffers blocks at each turn between passes.
-  const double turns = static_cast<double>(
+  // The ring still holds up to weight_buffers blocks at each reversal of passes.
+  const double reversals = static_cast<double>(
       std::min<std::int64_t>(plan.weight_buffers, static_cast<std::int64_t>(streamed)));
   const double block_bytes = weight * static_cast<double>(parameters_[1]);
-  const double loads = std::max(streamed, rounds * 2 * (streamed - turns) + turns);
+  const double loads = std::max(streamed, rounds * 2 * (streamed - reversals) + reversals);
   sum.h2d += loads * block_bytes;
   sum.copies += static_cast<std::int64_t>(loads) * copies_of(block_bytes);
   return sum;

@@ -16,7 +16,7 @@ struct PlanEstimate {
   Bytes hbm_at_most{0};   ///< Every tensor at its own address, but staged state and waiting
                           ///< gradients where backward has left records.
   Bytes host_at_least{0};
-  std::int64_t tasks = 0;  ///< Of the three steps, about: what building and simulating costs.
+  std::int64_t tasks = 0;  ///< About the tasks of three steps, which building and simulating costs.
 };
 
 /// Sizes and times that all plans of a predictor share, taken once.

@@ -144,8 +144,8 @@ TEST(SearchOfTheCatalogue, GivesGradientsOfManyRoundsAThirdSlot) {
   EXPECT_LT(found.optimality_gap, 0.01);
 }
 
-/// Sketches whose records leave in bursts, which layouts pack badly, end near 0.892 s; a search that
-/// starts from few slots ends near 0.871.
+/// Sketches whose records leave in bursts, which layouts pack badly, end near 0.892 s; a search
+/// that starts from few slots ends near 0.871.
 TEST(SearchOfTheCatalogue, RecordsLeaveEvenly) {
   RunConfig config = run_of("qwen2.5-3b", "h200", 2048, 8);
   config.micro_batch = 2;
