@@ -22,6 +22,8 @@ constexpr std::size_t kTriedLarge = 4, kTried = 10;
 constexpr double kGuidedPart = 0.8;
 /// Tasks above which a graph is large.
 constexpr std::int64_t kLarge = 30'000;
+/// Number of structures whose buffers are varied.
+constexpr std::size_t kRefined = 3;
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
 /// Rates how grave it is that `share` of what a plan needs of a tier is not there. Host memory can
@@ -80,6 +82,14 @@ Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans,
   return least.value().first;
 }
 
+std::vector<Candidate> least_memory(std::vector<Candidate> plans, std::size_t count) {
+  std::stable_sort(plans.begin(), plans.end(), [](const Candidate& a, const Candidate& b) {
+    return a.estimate.hbm_at_most < b.estimate.hbm_at_most;
+  });
+  if (plans.size() > count) plans.resize(count);
+  return plans;
+}
+
 /// The tournament's best plan, and how far from the best possible it can be.
 Planned concluded(const Predictor& predictor, const Tournament& tournament, Seconds bound,
                   Seconds relaxed) {
@@ -94,48 +104,6 @@ Planned concluded(const Predictor& predictor, const Tournament& tournament, Seco
                   relaxed};
   planned.optimality_gap = (step - planned.bound) / step;
   return planned;
-}
-
-/// Where the guided search found no plan that fits: the tournament gets plans of little memory that
-/// do, and variations of them. Returns what lacks where none fits either.
-std::optional<Infeasible> try_little_memory(const Predictor& predictor,
-                                            const SearchSettings& settings, bool may_fit,
-                                            Tournament& tournament) {
-  const PlanEstimator estimator(predictor);
-  const std::vector<Candidate> lean = leanest(estimator, predictor, settings.pins);
-  if (lean.empty()) {
-    Plan plan = uniform_plan(predictor.job(), {}, 1);
-    if (settings.pins) settings.pins(plan);
-    validate(plan, predictor.job());  // Says which field.
-    throw BadRequest("plan: no plan of this job has the fields that were set; set fewer");
-  }
-  const FittingPlans sketches(predictor, settings);
-  if (!may_fit) {
-    Infeasible least = shortage(predictor, lean, sketches);
-    if (least.short_by.count() > 0) return least;
-    tournament.run(lean, kUnlimited);  // A constraint of the relaxation refused what fits.
-  }
-  std::vector<FittingPlan> fitting = sketches.lean_ones();
-  if (auto usual = sketches.usual_one()) fitting.push_back(std::move(*usual));
-  for (const FittingPlan& each : fitting) {
-    tournament.try_fitting({each.plan, estimator.estimate(each.plan)});
-  }
-  if (tournament.ranked().empty()) return shortage(predictor, lean, sketches);
-  const std::int64_t effort =
-      std::max(settings.effort > 0 ? settings.effort : kUsualEffort, kQuickEffort);
-  // Twice, for the best value of one field depends on the others.
-  for (int pass = 0; pass < 2; ++pass) {
-    std::vector<Candidate> refined;
-    const std::size_t bases = std::max<std::size_t>(1, fitting.size());
-    for (std::size_t i = 0; i < std::min(bases, tournament.ranked().size()); ++i) {
-      const Plan& base = tournament.ranked()[i].candidate.plan;
-      for (Candidate& each : variations(base, estimator, predictor, settings.pins)) {
-        refined.push_back(std::move(each));
-      }
-    }
-    tournament.run(std::move(refined), effort);
-  }
-  return std::nullopt;
 }
 
 }  // namespace
@@ -173,9 +141,68 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
       !rest.is_late()) {
     try_best(GuidedSearch(predictor, rest, StartFrom::few_slots).run());
   }
+  // Where graphs are large the enumeration could afford too few plans to be of use.
+  const bool large =
+      !tournament.ranked().empty() && tournament.ranked().front().candidate.estimate.tasks > kLarge;
+  const bool late = !tournament.ranked().empty() && settings.is_late();
+  if (near(kNearEnough) || large || late) return concluded(predictor, tournament, bound, bound);
+
+  const PlanEstimator estimator(predictor);
+  const std::vector<Candidate> lean = leanest(estimator, predictor, settings.pins);
+  if (!guided.bound() && !lean.empty()) {
+    // Should a constraint of the relaxation refuse what fits, enumeration finds it.
+    Infeasible least = shortage(predictor, lean, FittingPlans(predictor, settings));
+    if (least.short_by.count() > 0) return least;
+  }
+  std::vector<Candidate> all = structures(estimator, predictor, settings.pins);
+  if (all.empty() && lean.empty() && tournament.ranked().empty()) {
+    Plan plan = uniform_plan(predictor.job(), {}, 1);
+    if (settings.pins) settings.pins(plan);
+    validate(plan, predictor.job());  // Says which field.
+    throw BadRequest("plan: no plan of this job has the fields that were set; set fewer");
+  }
+  const std::vector<Candidate> structural = all;
+  tournament.run(std::move(all), std::max<std::int64_t>(1, effort / 4));
   if (tournament.ranked().empty()) {
-    const bool may_fit = guided.bound().has_value();
-    if (auto lacking = try_little_memory(predictor, settings, may_fit, tournament)) return *lacking;
+    // Nothing fits with the usual buffers, so plans of least memory and then fewer buffers are
+    // tried.
+    tournament.run(lean, kUnlimited);
+    std::vector<Candidate> small;
+    for (const Candidate& each : least_memory(structural, 12)) {
+      for (Candidate& variation : variations(each.plan, estimator, predictor, settings.pins)) {
+        if (variation.plan.weight_buffers <= 2 && variation.plan.gradient_buffers <= 2) {
+          small.push_back(std::move(variation));
+        }
+      }
+    }
+    tournament.run(std::move(small), std::max<std::int64_t>(1, effort / 4));
+  }
+  std::size_t bases = kRefined;
+  std::int64_t share = effort / 8;
+  if (tournament.ranked().empty()) {
+    const FittingPlans sketches(predictor, settings);
+    std::vector<FittingPlan> fitting = sketches.lean_ones();
+    if (auto usual = sketches.usual_one()) fitting.push_back(std::move(*usual));
+    for (const FittingPlan& each : fitting) {
+      tournament.try_fitting({each.plan, estimator.estimate(each.plan)});
+    }
+    if (fitting.empty()) {
+      return shortage(predictor, lean.empty() ? least_memory(structural, 4) : lean, sketches);
+    }
+    // It is not known which of them has room for what makes it faster.
+    bases = fitting.size();
+    share = std::max(effort, kQuickEffort);
+  }
+  // Twice, for the best value of one field depends on the others.
+  for (int pass = 0; pass < 2; ++pass) {
+    std::vector<Candidate> refined;
+    for (std::size_t i = 0; i < std::min(bases, tournament.ranked().size()); ++i) {
+      const Plan& base = tournament.ranked()[i].candidate.plan;
+      for (Candidate& each : variations(base, estimator, predictor, settings.pins)) {
+        refined.push_back(std::move(each));
+      }
+    }
+    tournament.run(std::move(refined), share);
   }
   return concluded(predictor, tournament, bound, bound);
 }

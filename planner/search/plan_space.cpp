@@ -2,12 +2,30 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "planner/guided/usual_values.hpp"
 #include "planner/search/candidate_set.hpp"
 
 namespace sluice::planner {
 namespace {
+
+/// What blocks keep: `more` for the last `count` blocks, `less` for the others.
+struct KeepChoice {
+  Keep less = Keep::input, more = Keep::input;
+  Tier less_tier = Tier::hbm, more_tier = Tier::hbm;
+  std::int64_t count = 0;
+};
+
+/// Where state is: of the last `count` blocks (staged: of the first), and of embedding and head
+/// with `outer_units`.
+struct ResidencyChoice {
+  enum class What { none, weights, state, staged } what = What::none;
+  std::int64_t count = 0;
+  bool outer_units = false;
+  Tier copies = Tier::host;        ///< Where all units' weights are, if staged.
+  std::int64_t state_buffers = 0;  ///< State buffers, if staged.
+};
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
   std::vector<std::int64_t> all;
@@ -17,56 +35,193 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
   return all;
 }
 
-/// All units as `unit`, blocks' inputs alone kept in `keep_tier`, one buffer of each kind.
-Plan lean_plan(const Predictor& predictor, std::int64_t rounds, const UnitPlan& unit,
-               Tier keep_tier) {
-  Plan plan = uniform_plan(predictor.job(), unit, rounds);
-  for (std::size_t block = 1; block + 1 < plan.units.size(); ++block) {
-    plan.units[block].keep_tier = keep_tier;
+Plan structure(const Predictor& predictor, std::int64_t rounds, const KeepChoice& keep,
+               const ResidencyChoice& residency, Tier gradients) {
+  const Job& job = predictor.job();
+  UnitPlan unit;
+  unit.gradients = gradients;
+  Plan plan = uniform_plan(job, unit, rounds);
+  const std::int64_t layers = job.model.layers;
+  for (std::int64_t layer = 0; layer < layers; ++layer) {
+    UnitPlan& block = plan.units[static_cast<std::size_t>(layer) + 1];
+    const bool more = layer >= layers - keep.count;
+    block.keep = more ? keep.more : keep.less;
+    block.keep_tier = more ? keep.more_tier : keep.less_tier;
   }
-  plan.weight_buffers = plan.gradient_buffers = plan.activation_buffers = 1;
-  plan.prefetch_depth = 0;
+  const bool staged = residency.what == ResidencyChoice::What::staged;
+  const auto reside = [&](UnitPlan& at) {
+    if (staged) return stage_state(at);
+    at.weights = Tier::hbm;
+    if (residency.what != ResidencyChoice::What::state) return;
+    at.state = at.gradients = Tier::hbm;
+    at.executor = Executor::gpu;
+    at.when = When::after;
+  };
+  for (UnitPlan& at : plan.units) {
+    if (staged) at.weights = residency.copies;
+  }
+  for (std::int64_t i = 0; i < residency.count; ++i) {
+    reside(plan.units[static_cast<std::size_t>(staged ? 1 + i : layers - i)]);
+  }
+  if (residency.outer_units) {
+    reside(plan.units.front());
+    reside(plan.units.back());
+  }
+  if (job.model.tied_head && plan.units.front().gradients != plan.units.back().gradients) {
+    plan.units.front().gradients = plan.units.back().gradients = Tier::hbm;
+  }
+  plan.weight_buffers = std::min<std::int64_t>(3, layers);
+  plan.prefetch_depth = plan.weight_buffers - 1;
+  plan.gradient_buffers = 2;
+  plan.activation_buffers = 2;
+  plan.state_buffers = residency.state_buffers;
   plan.threads = usual_threads(predictor);
   plan.copy_chunk = usual_chunk(predictor);
   return plan;
 }
 
-UnitPlan all_in_hbm() {
-  UnitPlan unit;
-  unit.weights = unit.gradients = unit.state = Tier::hbm;
-  unit.executor = Executor::gpu;
-  unit.when = When::after;
-  return unit;
+/// The largest n <= most for which `make(n)` surely fits in HBM, by estimate; 0 where none does.
+template <class Make>
+std::int64_t most_that_fit(std::int64_t most, Bytes capacity, Bytes PlanEstimate::*size,
+                           const PlanEstimator& estimator, Make make) {
+  std::int64_t low = 0, high = most;
+  while (low < high) {
+    const std::int64_t middle = (low + high + 1) / 2;
+    if (estimator.estimate(make(middle)).*size <= capacity) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+/// Between the count that fits with every tensor at its own address and the count beyond which not
+/// even the live bytes fit.
+std::vector<std::int64_t> counts_between(std::int64_t surely, std::int64_t possibly) {
+  std::set<std::int64_t> counts{surely, possibly, (surely + possibly) / 2,
+                                (3 * surely + possibly) / 4, (surely + 3 * possibly) / 4};
+  counts.erase(0);
+  return {counts.begin(), counts.end()};
+}
+
+std::vector<ResidencyChoice> residencies(const PlanEstimator& estimator, const Predictor& predictor,
+                                         std::int64_t rounds) {
+  using What = ResidencyChoice::What;
+  std::vector<ResidencyChoice> all{{}};
+  const std::int64_t layers = predictor.job().model.layers;
+  const Bytes capacity = predictor.machine().hbm;
+  for (const What what : {What::weights, What::state}) {
+    if (what == What::state && predictor.residency() == Residency::host) continue;
+    const auto make = [&](std::int64_t count) {
+      return structure(predictor, rounds, {}, {what, count, false}, Tier::host);
+    };
+    const auto surely =
+        most_that_fit(layers, capacity, &PlanEstimate::hbm_at_most, estimator, make);
+    for (const std::int64_t count : {surely / 2, surely}) {
+      if (count > 0) all.push_back({what, count, false});
+    }
+    all.push_back({what, layers, true});
+  }
+  // The first blocks staged, so that the CPU has their forward pass for the rest.
+  for (const std::int64_t count :
+       std::set<std::int64_t>{layers / 4, layers / 2, layers * 5 / 8, layers * 3 / 4, layers}) {
+    if (count == 0) continue;
+    for (const std::int64_t apart : {count / 2 + 1, count + 2}) {
+      all.push_back({What::staged, count, true, Tier::hbm, apart});
+    }
+    all.push_back({What::staged, count, true, Tier::host, count / 2 + 1});
+  }
+  return all;
+}
+
+std::vector<KeepChoice> keeps(const PlanEstimator& estimator, const Predictor& predictor,
+                              std::int64_t rounds, const ResidencyChoice& residency,
+                              Tier gradients) {
+  const std::int64_t layers = predictor.job().model.layers;
+  const Bytes capacity = predictor.machine().hbm;
+  std::vector<KeepChoice> all;
+  for (const Tier tier : {Tier::hbm, Tier::host}) {
+    for (const Keep keep : {Keep::input, Keep::selective, Keep::all}) {
+      all.push_back({keep, keep, tier, tier, 0});
+    }
+  }
+  const KeepChoice mixtures[] = {{Keep::input, Keep::selective, Tier::hbm, Tier::hbm, 0},
+                                 {Keep::input, Keep::all, Tier::hbm, Tier::hbm, 0},
+                                 {Keep::selective, Keep::all, Tier::hbm, Tier::hbm, 0},
+                                 {Keep::input, Keep::all, Tier::host, Tier::hbm, 0},
+                                 {Keep::all, Keep::all, Tier::host, Tier::hbm, 0},
+                                 {Keep::input, Keep::input, Tier::host, Tier::hbm, 0}};
+  for (KeepChoice mixture : mixtures) {
+    const auto make = [&](std::int64_t count) {
+      KeepChoice keep = mixture;
+      keep.count = count;
+      return structure(predictor, rounds, keep, residency, gradients);
+    };
+    const auto surely =
+        most_that_fit(layers - 1, capacity, &PlanEstimate::hbm_at_most, estimator, make);
+    const auto possibly =
+        most_that_fit(layers - 1, capacity, &PlanEstimate::hbm_at_least, estimator, make);
+    for (const std::int64_t count : counts_between(surely, possibly)) {
+      mixture.count = count;
+      all.push_back(mixture);
+    }
+  }
+  return all;
 }
 
 }  // namespace
+
+std::vector<Candidate> structures(const PlanEstimator& estimator, const Predictor& predictor,
+                                  const Pins& pins) {
+  CandidateSet found(estimator, predictor, pins);
+  for (const std::int64_t rounds : divisors(predictor.job().micro_batches())) {
+    for (const ResidencyChoice& residency : residencies(estimator, predictor, rounds)) {
+      for (const Tier gradients : {Tier::host, Tier::hbm}) {
+        if (gradients == Tier::hbm && rounds == 1) continue;  // It would only delay the stores.
+        for (const KeepChoice& keep : keeps(estimator, predictor, rounds, residency, gradients)) {
+          found.add(structure(predictor, rounds, keep, residency, gradients));
+        }
+      }
+    }
+  }
+  return found.take();
+}
 
 std::vector<Candidate> leanest(const PlanEstimator& estimator, const Predictor& predictor,
                                const Pins& pins) {
   CandidateSet found(estimator, predictor, pins);
   const Job& job = predictor.job();
   for (const Tier keep_tier : {Tier::hbm, Tier::host}) {
-    for (const UnitPlan& unit : {UnitPlan{}, all_in_hbm()}) {
-      Plan plan = lean_plan(predictor, job.micro_batches(), unit, keep_tier);
+    for (const ResidencyChoice::What what :
+         {ResidencyChoice::What::none, ResidencyChoice::What::state}) {
+      const bool all = what == ResidencyChoice::What::state;
+      Plan plan = structure(predictor, job.micro_batches(),
+                            {Keep::input, Keep::input, keep_tier, keep_tier, 0},
+                            {what, all ? job.model.layers : 0, all}, Tier::host);
+      plan.weight_buffers = plan.gradient_buffers = plan.activation_buffers = 1;
+      plan.prefetch_depth = 0;
       plan.copy_chunk = Bytes(0);
-      found.add(std::move(plan));
+      found.add(plan);
     }
   }
-  // Gradients wait nowhere.
+  // Gradients that wait nowhere.
   if (!job.optimizer.clip) {
-    UnitPlan passing;
-    passing.gradients = Tier::hbm;
-    passing.when = When::backward;
     for (const Tier keep_tier : {Tier::hbm, Tier::host}) {
-      found.add(lean_plan(predictor, 1, passing, keep_tier));
+      Plan passing = structure(predictor, 1, {Keep::input, Keep::input, keep_tier, keep_tier, 0},
+                               {}, Tier::hbm);
+      for (UnitPlan& unit : passing.units) unit.when = When::backward;
+      passing.weight_buffers = passing.gradient_buffers = passing.activation_buffers = 1;
+      passing.prefetch_depth = 0;
+      found.add(passing);
     }
   }
-  // Gradients do not wait on the host.
-  UnitPlan staged;
-  stage_state(staged);
-  Plan plan = lean_plan(predictor, job.micro_batches(), staged, Tier::hbm);
-  plan.gradient_buffers = plan.activation_buffers = 2;
-  found.add(std::move(plan));
+  // Gradients that do not wait on the host.
+  Plan staged = structure(predictor, job.micro_batches(), {},
+                          {ResidencyChoice::What::staged, job.model.layers, true}, Tier::hbm);
+  staged.weight_buffers = 1;
+  staged.prefetch_depth = 0;
+  found.add(staged);
   return found.take();
 }
 

@@ -1,4 +1,4 @@
-// Plans that the search adds to those of the guided search: variations of one, and the leanest.
+// Plans that the search adds to those of the guided search: structures, variations, the leanest.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,14 @@
 #include "planner/search/candidate.hpp"
 
 namespace sluice::planner {
+
+/// Every combination of rounds, what blocks keep and where, residency, and gradients' tier, with
+/// usual buffers: uniform keep levels in HBM and on the host, mixtures that keep more for as many
+/// of the last blocks as memory allows, weights or all state of as many blocks as fit in HBM, state
+/// of embed, head and the first blocks staged. Only plans that are valid with the pins in, once
+/// each.
+[[nodiscard]] std::vector<Candidate> structures(const PlanEstimator& estimator,
+                                                const Predictor& predictor, const Pins& pins);
 
 /// Variations of `base` in buffer counts, prefetch depth, copy chunk, threads, time of updates and
 /// staged units.
