@@ -12,22 +12,22 @@
 namespace sluice::planner {
 namespace {
 
-/// How little is no improvement.
+/// Smallest relative gain that counts as an improvement.
 constexpr double kLeastGain = 2e-4;
-/// So near the bound a plan is as good as the best.
+/// Relative distance to the bound at which a plan is as good as the best.
 constexpr double kNear = 1e-3;
-/// How much slower than one that fits plans are that are not looked at again.
+/// Ratio to the step of a plan that fits above which its kind is not sketched again.
 constexpr double kSlow = 1.05;
-/// Plans that are kept, and a few more.
+/// Ranked plans that are kept, beside the best of each number of rounds.
 constexpr std::size_t kMostRanked = 128;
-/// Plans that are simulated before the best so far prunes again.
+/// Plans simulated at one time, before the best so far prunes again.
 constexpr std::size_t kBatch = 8;
 
 bool is_more_promising(const GuidedPlan& a, const GuidedPlan& b) {
   return a.estimate.expected < b.estimate.expected;
 }
 
-bool has_fixed_ends(const RelaxedNode& node) { return node.embed || node.head; }
+bool has_fixed_outer_units(const RelaxedNode& node) { return node.embed || node.head; }
 
 bool is_faster(const GuidedPlan& a, const GuidedPlan& b) { return a.coarse < b.coarse; }
 
@@ -46,7 +46,7 @@ bool CoarseRanking::allow(std::int64_t tasks) {
 }
 
 bool CoarseRanking::is_spent() const {
-  return left() <= floor_ || (!ranked_.empty() && until_.is_late());
+  return left() <= floor_ || (!ranked_.empty() && settings_.is_late());
 }
 
 bool CoarseRanking::is_better(Duration now, Duration before) {
@@ -137,15 +137,15 @@ std::vector<GuidedPlan> CoarseRanking::take_misses(Tier tier, std::int64_t round
   return misses;
 }
 
-bool CoarseRanking::fixed_ends_are_slow(std::int64_t rounds) const {
-  const auto least = least_of_fixed_ends_.find(rounds);
+bool CoarseRanking::fixed_outer_units_are_slow(std::int64_t rounds) const {
+  const auto least = least_of_fixed_outer_units_.find(rounds);
   const GuidedPlan* fits = best(rounds);
-  return fits != nullptr && least != least_of_fixed_ends_.end() &&
+  return fits != nullptr && least != least_of_fixed_outer_units_.end() &&
          to_seconds(least->second) > kSlow * to_seconds(fits->coarse);
 }
 
 CoarseRanking::SketchKind CoarseRanking::kind_of(const RelaxedNode& node) {
-  return {node.rounds, has_fixed_ends(node), node.gradients_apart};
+  return {node.rounds, has_fixed_outer_units(node), node.gradients_apart};
 }
 
 Bytes CoarseRanking::more_of_host(std::int64_t rounds) const {
@@ -164,7 +164,7 @@ void CoarseRanking::forget_misses() {
   least_over_.reset();
 }
 
-/// Plans far from the best are neither improved nor tried.
+/// Step time above which plans are not ranked.
 Duration CoarseRanking::slowest() const {
   return ranked_.empty() ? Duration::max() : ranked_.front().coarse + ranked_.front().coarse / 16;
 }
@@ -184,46 +184,17 @@ bool CoarseRanking::play(Follow follow, std::int64_t rounds) {
       const double least = ranked_.empty() ? std::numeric_limits<double>::infinity()
                                            : to_seconds(ranked_.front().coarse).count();
       if (plans[next].estimate.bound.count() >= least) continue;
-      // The last plan may take more than is left: else plans of many tasks would never be tried.
+      // The last plan may take more than is left, or plans of many tasks would never be tried.
       if (affordable <= 0) break;
       affordable -= tasks_of(plans[next]);
       batch.push_back(&plans[next]);
     }
     simulate(batch);
-    // Moves that help are followed at once.
+    // A move that helps is followed at once.
     if (follow == Follow::first && is_better()) break;
     if (is_near()) break;
   }
   return is_better();
-}
-
-std::vector<GuidedPlan> CoarseRanking::try_all(std::vector<PlanSketch> sketches) {
-  for (PlanSketch& sketch : sketches) add(std::move(sketch));
-  std::vector<GuidedPlan> plans = take_waiting();
-  std::int64_t affordable = left() - floor_;
-  std::vector<GuidedPlan*> batch;
-  for (GuidedPlan& each : plans) {
-    if (affordable <= 0) break;
-    affordable -= tasks_of(each);
-    batch.push_back(&each);
-  }
-  simulate(batch);
-  plans.resize(batch.size());
-  std::erase_if(plans, [this](const GuidedPlan& each) {
-    return each.hbm == Bytes(0) || share_over(each) > 0;  // No layout: it was far too slow.
-  });
-  std::stable_sort(plans.begin(), plans.end(), is_faster);
-  return plans;
-}
-
-bool CoarseRanking::would_fit(const PlanSketch& sketch, const GuidedPlan& known) const {
-  Plan plan = to_plan(sketch);
-  if (settings_.pins) settings_.pins(plan);
-  if (!is_valid(plan, predictor_.job()) || seen_.contains(plan_hash(plan))) return false;
-  const PlanEstimate estimate = estimator_.estimate(plan);
-  const Bytes more = std::max(estimate.hbm_at_least - known.estimate.hbm_at_least,
-                              estimate.hbm_at_most - known.estimate.hbm_at_most);
-  return may_fit(estimate) && known.hbm + more <= predictor_.machine().hbm;
 }
 
 void CoarseRanking::simulate(const std::vector<GuidedPlan*>& batch) {
@@ -242,7 +213,8 @@ void CoarseRanking::simulate(const std::vector<GuidedPlan*>& batch) {
       if (!first) least->second = std::min(least->second, each->coarse);
     };
     note(least_by_rounds_);
-    if (each->sketch.from && has_fixed_ends(*each->sketch.from)) note(least_of_fixed_ends_);
+    if (each->sketch.from && has_fixed_outer_units(*each->sketch.from))
+      note(least_of_fixed_outer_units_);
     if (each->coarse < limit) rank(*each);
   }
 }
@@ -287,7 +259,7 @@ void CoarseRanking::rank(const GuidedPlan& plan) {
     return;
   }
   ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), plan, is_faster), plan);
-  // The slowest are of no use but where they are the best of their rounds.
+  // The slowest plan goes unless it is the best of its number of rounds.
   if (ranked_.size() > kMostRanked && best(ranked_.back().plan.rounds) != &ranked_.back()) {
     ranked_.pop_back();
   }

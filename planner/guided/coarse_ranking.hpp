@@ -1,5 +1,4 @@
-// Plans by about how long their steps take: gathered, simulated coarsely, ranked, and how much of
-// that a search may do.
+// Queue and ranking of candidate plans, timed by the coarse simulator within a task budget.
 #pragma once
 
 #include <map>
@@ -16,38 +15,38 @@
 
 namespace sluice::planner {
 
-/// A plan and about how long its step takes.
+/// A candidate plan with its coarse step time and memory.
 struct GuidedPlan {
   PlanSketch sketch;
-  Plan plan;  ///< With the pins.
+  Plan plan;  ///< The sketch's plan with the pins.
   PlanEstimate estimate;
   Duration coarse{0};
-  Bytes hbm{0}, host{0};  ///< Peaks, about.
+  Bytes hbm{0}, host{0};  ///< Peaks by the coarse layout.
 };
 
-/// The same plans and order of calls give the same ranking.
+/// Gathers plans, simulates them coarsely and ranks them. The same plans in the same order give the
+/// same ranking.
 class CoarseRanking {
  public:
   /// `settings` must outlive it.
   CoarseRanking(const Predictor& predictor, const SearchSettings& settings);
 
-  /// No plan is faster.
+  /// States that no plan is faster, so that a plan near this ends the search.
   void set_bound(Seconds bound) { bound_ = bound; }
-  /// Lets `tasks` be simulated in all, at most as many as the search may; true where those are
-  /// more.
+  /// Lets `tasks` be simulated in all, at most the search's effort; true where the effort is more.
   bool allow(std::int64_t tasks);
   /// Tasks that may still be simulated of those allowed.
   [[nodiscard]] std::int64_t left() const { return effort_ - later_; }
   /// Tasks that may still be simulated in all.
   [[nodiscard]] std::int64_t unspent() const { return effort_; }
-  /// Of what is left, `tasks` are for later.
+  /// Keeps `tasks` of what is left for later.
   void reserve(std::int64_t tasks) { floor_ = tasks; }
-  /// Effort or time is over.
+  /// Whether effort or time is over.
   [[nodiscard]] bool is_spent() const;
-  /// Nothing much better can be found.
+  /// Whether the best plan is so near the bound that nothing much better exists.
   [[nodiscard]] bool is_near() const;
 
-  /// Gathers the sketch's plan where it is valid, may fit, may be the best and was not gathered.
+  /// Gathers the sketch's plan if it is new and valid, may fit and may be the best.
   void add(PlanSketch sketch);
   [[nodiscard]] bool is_waiting() const { return !waiting_.empty(); }
   /// Lets gathered plans of more than so many tasks go, which may come again.
@@ -59,50 +58,45 @@ class CoarseRanking {
   [[nodiscard]] std::vector<GuidedPlan> take_waiting();
   void wait(std::vector<GuidedPlan> plans) { waiting_ = std::move(plans); }
 
-  /// Which of the gathered plans to simulate: all, or until the best became better.
+  /// How many of the gathered plans a round simulates: all, or those until the best became better.
   enum class Follow { all, first };
   /// True where the best of these rounds (0: of all) became better. Nothing is gathered after it.
   bool play(Follow follow, std::int64_t rounds = 0);
 
-  /// Simulates what may be worth it of these, and ranks them: those that fit, fastest first.
-  [[nodiscard]] std::vector<GuidedPlan> try_all(std::vector<PlanSketch> sketches);
-  /// Whether by estimates this plan fits, by what another that was simulated took.
-  [[nodiscard]] bool would_fit(const PlanSketch& sketch, const GuidedPlan& known) const;
-  /// From now on time is over when this part of what is left of it is, where it ever is.
-  void use_part_of_time(double part) { until_ = settings_.until.part(part); }
-  /// Than `before`, by more than coarse times can tell.
+  /// Whether `now` is shorter than `before` by more than coarse times can tell.
   [[nodiscard]] static bool is_better(Duration now, Duration before);
 
-  /// Those that fit, fastest first.
+  /// Plans that fit, fastest first.
   [[nodiscard]] const std::vector<GuidedPlan>& ranked() const { return ranked_; }
   /// The fastest that fits of a number of rounds, or 0: of all. Null where none does.
   [[nodiscard]] const GuidedPlan* best(std::int64_t rounds = 0) const;
-  /// The least coarse step of a number of rounds, fitting or not; the longest there is where none
-  /// was simulated.
+  /// The least coarse step of a number of rounds, fitting or not; Duration::max() where none was
+  /// simulated.
   [[nodiscard]] Duration least(std::int64_t rounds) const;
   /// Whether sketches of that number of rounds whose embedding or head was fixed were all much
   /// slower than a plan of it that fits.
-  [[nodiscard]] bool fixed_ends_are_slow(std::int64_t rounds) const;
+  [[nodiscard]] bool fixed_outer_units_are_slow(std::int64_t rounds) const;
   /// Plans that exceeded the device's memory since they were forgotten, or the host's alone; of
   /// those that are faster than all that fit of `rounds` (0: of all) the `most` fastest.
   [[nodiscard]] std::vector<GuidedPlan> take_misses(Tier tier, std::int64_t rounds,
                                                     std::size_t most);
-  /// What the one that exceeded it least lacked.
+  /// Device memory that the plan which exceeded it least lacked.
   [[nodiscard]] const std::optional<Bytes>& least_over() const { return least_over_; }
-  void forget_misses();  ///< Of the device's memory.
-  /// Of all plans of a number of rounds that exceeded either memory, the one that did least as a
-  /// share of it; null where none did.
+  /// Forgets plans that exceeded the device's memory.
+  void forget_misses();
+  /// The plan of a number of rounds that exceeded either memory by the least share; null where none
+  /// did.
   [[nodiscard]] const GuidedPlan* nearest_miss(std::int64_t rounds) const;
   /// Memory to set aside for a sketch of the node's kind so that its plan may fit, by the one so
   /// far that exceeded the device's least; nothing where a plan of its rounds fits or none was
   /// simulated.
   [[nodiscard]] Bytes reserve_to_fit(const RelaxedNode& node) const;
-  /// How much more of the host than estimated plans took that exceeded it.
+  /// The least by which plans that exceeded the host took more of it than estimated.
   [[nodiscard]] Bytes more_of_host(std::int64_t rounds) const;
   [[nodiscard]] const PlanEstimator& estimator() const { return estimator_; }
 
  private:
-  /// That the coarse simulation of a plan has.
+  /// Tasks of the plan's coarse simulation.
   [[nodiscard]] std::int64_t tasks_of(const GuidedPlan& plan) const;
   [[nodiscard]] bool may_fit(const PlanEstimate& estimate) const;
   void simulate(const std::vector<GuidedPlan*>& batch);
@@ -114,18 +108,17 @@ class CoarseRanking {
   const Predictor& predictor_;
   const SearchSettings& settings_;
   std::int64_t effort_, later_ = 0, floor_ = 0;
-  Deadline until_ = settings_.until;
   Seconds bound_{0};
   PlanEstimator estimator_;
   CoarseSteps steps_;
   std::vector<GuidedPlan> waiting_, ranked_, misses_, host_misses_;
   std::set<std::string> seen_;
-  std::map<std::int64_t, Duration> least_by_rounds_, least_of_fixed_ends_;
+  std::map<std::int64_t, Duration> least_by_rounds_, least_of_fixed_outer_units_;
   std::optional<Bytes> least_over_;
   struct NearMiss {
     Bytes over, reserve;
   };
-  /// Of sketches: rounds, whether their ends were fixed and gradients apart from records.
+  /// Kind of a sketch: rounds, whether embedding or head were fixed, gradients apart from records.
   using SketchKind = std::tuple<std::int64_t, bool, bool>;
   [[nodiscard]] static SketchKind kind_of(const RelaxedNode& node);
   std::map<SketchKind, NearMiss> nearest_misses_;

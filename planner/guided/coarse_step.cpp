@@ -15,12 +15,13 @@
 namespace sluice::planner {
 namespace {
 
-/// Micro-batches that stay apart, so that copies still overlap with parts of a block's pass.
+/// Micro-batches that stay apart, so that copies still overlap with parts of a block's pass; more
+/// where records are copied.
 constexpr std::int64_t kApart = 2, kApartWithCopies = 4;
-/// Of blocks over all micro-batches.
+/// Passes of blocks over all micro-batches below which copies are cut finer.
 constexpr std::int64_t kFewPasses = 256;
-/// Slots for records with which they go together, and those that larger ones have at least. Of
-/// fewer slots passes wait for their stores, and larger ones would not.
+/// Slots for records from which micro-batches go together, and the fewest of the coarse plan. With
+/// fewer slots passes wait for stores, and would wait for the larger ones of joined micro-batches.
 constexpr std::int64_t kManySlots = 4, kFewestSlots = 2;
 
 /// Costs of a job whose micro-batches go together: passes take as long as all their parts.
@@ -90,7 +91,7 @@ std::int64_t CoarseSteps::together(const Plan& plan) const {
   const std::int64_t all = plan.micro_batches_per_round;
   const std::int64_t apart = offloads(plan) ? kApartWithCopies : kApart;
   std::int64_t most = 1;
-  if (predictor_->job().sequence_chunk) return 1;  // Each is as long as its place says.
+  if (predictor_->job().sequence_chunk) return 1;  // Chunks of a sequence take unequal times.
   const std::int64_t most_together =
       offloads(plan) && plan.activation_buffers < kManySlots ? 1 : all;
   for (std::int64_t each = 1; each <= std::min(all, most_together); ++each) {
@@ -139,7 +140,7 @@ CoarseStep CoarseSteps::step(const Plan& plan, Duration limit) const {
   return {.step = period, .hbm = device, .host = layout.host_bytes + process_bytes(profile.device)};
 }
 
-/// What larger micro-batches add to scratch, of which there is one, and to slots.
+/// Bytes that larger micro-batches add to scratch and to slots.
 Bytes CoarseSteps::enlarged(const Plan& plan, const Plan& coarse, const Job& together) const {
   const Job& parts = predictor_->job();
   const BlockRecord record = block_record(parts), larger = block_record(together);

@@ -1,5 +1,5 @@
-// About how long a step takes, many times faster than a prediction: the same graph of fewer, larger
-// tasks. A search orders plans by it; what it finds is then predicted exactly.
+// Coarse simulation of a step: the same graph of fewer, larger tasks, many times faster than a
+// prediction. A search orders plans by it and predicts the best exactly.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,15 @@
 
 namespace sluice::planner {
 
+/// What a coarse simulation says of a plan.
 struct CoarseStep {
   Duration step{0};
-  /// Peaks, about: where the larger tasks would take more on the device, that is left out. Zero for
-  /// a plan slower than asked for.
+  /// Approximate peaks, without what the larger tasks would take more. Zero for a plan slower than
+  /// asked for.
   Bytes hbm{0}, host{0};
 };
 
+/// Coarse simulations of plans of one job on one machine.
 class CoarseSteps {
  public:
   explicit CoarseSteps(const Predictor& predictor);
@@ -25,9 +27,9 @@ class CoarseSteps {
   [[nodiscard]] CoarseStep step(const Plan& plan, Duration limit = Duration::max()) const;
   /// How many micro-batches go together.
   [[nodiscard]] std::int64_t together(const Plan& plan) const;
-  /// How many times fewer tasks that leaves, about: copies of weights and gradients stay as many.
+  /// About how many times fewer tasks that leaves; copies of weights and gradients stay as many.
   [[nodiscard]] std::int64_t times_fewer(const Plan& plan) const;
-  /// Largest copy.
+  /// Size of the largest copy.
   [[nodiscard]] Bytes chunk(const Plan& plan) const;
 
  private:

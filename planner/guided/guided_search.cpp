@@ -10,24 +10,24 @@
 namespace sluice::planner {
 namespace {
 
-/// A plan may turn out the best whose coarse time is at most so much of the best one's.
+/// Ratio to the best coarse time up to which a plan may turn out the best.
 constexpr double kPerhapsBest = 1.02;
-/// Tasks simulated before a search begins anew from what it found, and how many times more then.
+/// Tasks before a search first begins anew from what it found, and the factor of each next time.
 constexpr std::int64_t kFirstTasks = 300'000, kTimesMore = 4;
-/// Beyond so many a search is ended by the clock or has nothing left to try.
+/// Tasks beyond which a search does not begin anew.
 constexpr std::int64_t kMostTasks = 1'000'000'000'000;
-/// Solved to say how fast any plan can be: at first, and with all effort.
+/// Relaxations solved for the bound at first, and with all effort.
 constexpr int kRelaxations = 150, kMostRelaxations = 2400;
-/// Memory set aside at the first look at a number of rounds, in sizes of its rings.
+/// Sizes of the rings that are set aside at the first look at a number of rounds.
 constexpr double kFirstSlack = 1.3;
 
 }  // namespace
 
 GuidedSearch::GuidedSearch(const Predictor& predictor, const SearchSettings& settings,
-                           GuidedWay way)
+                           StartFrom start)
     : predictor_(predictor),
       pins_(settings.pins),
-      way_(way),
+      start_(start),
       relaxation_(predictor, settings.pins),
       ranking_(predictor, settings) {
   relax();
@@ -77,7 +77,7 @@ Plan GuidedSearch::usual_plan() const {
   return plan;
 }
 
-/// The best plan with the same records of all blocks.
+/// Adds the best plan with the same records of all blocks, for mixtures make passes wait.
 void GuidedSearch::add_uniform() {
   if (ranking_.ranked().empty()) return;
   const std::int64_t layers = predictor_.job().model.layers;
@@ -90,7 +90,7 @@ void GuidedSearch::add_uniform() {
   }
 }
 
-/// The best plan with every core for CPU updates.
+/// Adds the best plan with every core for CPU updates.
 void GuidedSearch::add_threads() {
   if (ranking_.ranked().empty()) return;
   PlanSketch sketch = ranking_.ranked().front().sketch;
@@ -98,7 +98,7 @@ void GuidedSearch::add_threads() {
   ranking_.add(std::move(sketch));
 }
 
-/// The best plan's blocks in every other order.
+/// Adds the best plan with its blocks in every other order.
 void GuidedSearch::add_orders() {
   if (!ranking_.ranked().empty()) add_orders_of(ranking_.ranked().front().sketch);
 }
@@ -116,8 +116,8 @@ void GuidedSearch::add_orders_of(const PlanSketch& from) {
   }
 }
 
-/// A plan or two of each number of rounds that may be worth while and that leaves effort for more:
-/// which of them to look into first is better known from these than from their bounds.
+/// Tries a plan or two of each number of rounds that may be worth while, and orders the numbers by
+/// these: they say more than the bounds.
 void GuidedSearch::look_at_nodes() {
   const std::int64_t affordable = ranking_.left() / 4;
   for (const Node& node : nodes_) {
@@ -133,7 +133,6 @@ void GuidedSearch::look_at_nodes() {
   });
 }
 
-/// Once begun anew also as if links and CPU were slower.
 void GuidedSearch::sketch_nodes(bool begun_anew) {
   look_at_nodes();
   add_threads();
@@ -141,7 +140,7 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   for (const Node& node : nodes_) {
     if (ranking_.is_near()) break;
     if (!is_worthwhile(node)) continue;
-    // The first numbers of rounds leave effort for those behind them.
+    // Each number of rounds leaves half of the effort for those behind it.
     ranking_.reserve(ranking_.left() / 2);
     sketch_node(node);
     ranking_.reserve(0);
@@ -158,10 +157,7 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   sketch_again();
   play();
   if (is_over()) return;
-  sketch_ends();
-  play();
-  if (is_over()) return;
-  sketch_rings();
+  sketch_outer_units();
   play();
   if (is_over()) return;
   sketch_slower({0.9});
@@ -169,17 +165,9 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   if (is_over()) return;
   sketch_slots();
   play();
-  if (is_over()) return;
-  sketch_smaller_rings();
-  play();
 }
 
-bool GuidedSearch::is_near_enough() const {
-  return !ranking_.ranked().empty() &&
-         (1 - kNearEnough) * to_seconds(ranking_.ranked().front().coarse) <= *bound_;
-}
-
-/// A number of rounds that cannot be much better than what there is needs no plan of its own.
+/// Whether a number of rounds may be enough better than the best plan to be sketched.
 bool GuidedSearch::is_worthwhile(const Node& node) const {
   if (ranking_.ranked().empty()) return true;
   return node.relaxed.bound <= kWorthwhile * to_seconds(ranking_.ranked().front().coarse) &&
@@ -189,8 +177,7 @@ bool GuidedSearch::is_worthwhile(const Node& node) const {
 std::vector<GuidedPlan> GuidedSearch::run() {
   if (nodes_.empty()) return {};
   std::string sketched;
-  // With little effort first, then with more as long as there is: so more effort starts from what
-  // less of it finds.
+  // Little effort first, then more as long as there is: more effort starts from what less found.
   bool more = true;
   int relaxations = kRelaxations;
   for (std::int64_t tasks = kFirstTasks; more; tasks *= kTimesMore) {
@@ -209,17 +196,10 @@ std::vector<GuidedPlan> GuidedSearch::run() {
     if (!ranking_.ranked().empty()) climb();
     if (ranking_.left() == left) break;  // Nothing is left to try.
   }
-  // The other way has its part of what is left.
-  ranking_.allow(std::numeric_limits<std::int64_t>::max());
-  if (way_ == GuidedWay::usual) {
-    ranking_.reserve(ranking_.unspent() / 2);
-    ranking_.use_part_of_time(0.5);
-  }
-  hop();
   if (ranking_.ranked().empty()) return {};
   std::vector<GuidedPlan> plans = ranking_.ranked();
-  // Coarse times are near, not exact: what all moves came from is tried beside what became of it,
-  // and the best of every other number of rounds.
+  // Coarse times are not exact: the plan that all moves came from is tried beside what became of
+  // it, and so is the best of every other number of rounds.
   std::size_t place = 1;
   const auto bring_forward = [&](const auto& is_it) {
     const auto found = std::find_if(plans.begin(), plans.end(), is_it);

@@ -1,4 +1,4 @@
-// Plans made better by small changes: blocks from one choice to another, their order, buffers.
+// Moves: plans made better by small changes, of blocks from one choice to another, orders, buffers.
 #include <algorithm>
 
 #include "planner/graph/record.hpp"
@@ -8,16 +8,16 @@
 namespace sluice::planner {
 namespace {
 
-/// Plans that are improved in the end.
+/// Ranked plans whose moves are tried.
 constexpr std::size_t kImproved = 2;
-/// Numbers of rounds whose best plan is improved by itself, and how much slower it may be.
+/// Numbers of rounds whose best plan is improved by itself, and its ratio to the best step at most.
 constexpr std::size_t kHills = 2;
 constexpr double kHigh = 1.1;
-/// Plans that lack memory of which some that fit are made, and of each how many by moves.
+/// Plans lacking memory that are repaired, and how many moves of each are tried for that.
 constexpr std::size_t kRepaired = 2, kSmaller = 8;
 
-/// Embedding and head that are tied have their one gradient in one place: `other` makes the choice
-/// nearest to its own whose gradient waits where `moved`'s does.
+/// Lets `other`, tied to `moved`, make the choice nearest to its own whose gradient waits where
+/// `moved`'s does, for they share one gradient.
 void follow(UnitPlan& other, const UnitPlan& moved, const std::vector<UnitChoice>& choices) {
   if (other.gradients == moved.gradients) return;
   const UnitPlan before = other;
@@ -34,7 +34,7 @@ void follow(UnitPlan& other, const UnitPlan& moved, const std::vector<UnitChoice
   }
 }
 
-/// Bytes of the device.
+/// Bytes that the choice holds of the device at the norm.
 double held_at_norm(const UnitChoice& choice) {
   return choice.use[static_cast<std::size_t>(Use::resident)] +
          choice.use[static_cast<std::size_t>(Use::waiting)];
@@ -42,8 +42,8 @@ double held_at_norm(const UnitChoice& choice) {
 
 }  // namespace
 
-/// The best plan of each of the best numbers of rounds is made better by itself, for which of them
-/// is the best in the end is not known before; then the best of all.
+/// Improves the best plan of each of the best numbers of rounds by itself, for which of them ends
+/// the best is not known before; then the best of all.
 void GuidedSearch::climb() {
   const std::vector<GuidedPlan>& ranked = ranking_.ranked();
   std::vector<std::int64_t> hills;
@@ -80,7 +80,7 @@ void GuidedSearch::climb_from_best() {
 bool GuidedSearch::improve(std::size_t rank, std::int64_t rounds) {
   const GuidedPlan from = ranking_.ranked()[rank];
   for (PlanSketch& moved : moves(from.sketch, from.plan.rounds)) ranking_.add(std::move(moved));
-  // What would need more memory than there is comes last, for it is of use only repaired.
+  // Moves that would need more memory than there is come last, for they are of use only repaired.
   std::vector<GuidedPlan> larger = ranking_.take_larger(from);
   const auto try_waiting = [&] {
     const bool better = ranking_.play(Follow::first, rounds);
@@ -91,8 +91,8 @@ bool GuidedSearch::improve(std::size_t rank, std::int64_t rounds) {
   return try_waiting();
 }
 
-/// Of plans that would be the best but for a little memory, some that need so much less. True where
-/// the best became better.
+/// Tries plans that need so much less memory than those that would be the best but for a little of
+/// it. True where the best became better.
 bool GuidedSearch::repair(std::int64_t rounds) {
   for (const GuidedPlan& miss : ranking_.take_misses(Tier::host, rounds, kRepaired)) {
     if (auto lighter = lighter_on_host(miss)) ranking_.add(std::move(*lighter));
@@ -110,8 +110,7 @@ bool GuidedSearch::repair(std::int64_t rounds) {
   return better;
 }
 
-/// With so many records a level down that what the host lacked is free; none where that is not
-/// enough.
+/// The plan with so many records a level down that it fits the host; none where that is not enough.
 std::optional<PlanSketch> GuidedSearch::lighter_on_host(const GuidedPlan& miss) const {
   const auto records = [this, &miss](const PlanSketch& sketch) {
     const BlockRecord record = block_record(predictor_.job());
@@ -131,7 +130,7 @@ std::optional<PlanSketch> GuidedSearch::lighter_on_host(const GuidedPlan& miss) 
   return sketch;
 }
 
-/// Sketched again with what was lacking set aside, and with moves that need so much less.
+/// Sketches of the plan with what it lacked set aside, and moves that need so much less.
 std::vector<GuidedPlan> GuidedSearch::smaller(const GuidedPlan& miss) {
   const Bytes over = miss.hbm - predictor_.machine().hbm;
   if (miss.sketch.from) {
@@ -171,7 +170,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
       });
     }
   };
-  // Blocks from one choice to another.
+  // Moves of blocks from one choice to another.
   const std::int64_t layers = predictor_.job().model.layers;
   const std::int64_t far = std::max<std::int64_t>(2, layers / 12);
   const auto shift = [&](std::vector<BlockCount> PlanSketch::*counts,
@@ -190,7 +189,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   };
   shift(&PlanSketch::records, relaxation_.record_choices(rounds));
   shift(&PlanSketch::residencies, relaxation_.residency_choices(1, rounds));
-  if (way_ == GuidedWay::other) {
+  if (start_ == StartFrom::few_slots) {
     for (PlanSketch& exchanged : exchanges(sketch, rounds)) all.push_back(std::move(exchanged));
   }
   using Order = PlanSketch::Order;
@@ -199,7 +198,7 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
       moved.record_order = order;
       return order != sketch.record_order;
     });
-    if (order == Order::level) continue;  // It is about what leaves.
+    if (order == Order::level) continue;  // An order of records alone.
     with([&](PlanSketch& moved) {
       moved.residency_order = order;
       return order != sketch.residency_order;
@@ -242,8 +241,8 @@ std::vector<PlanSketch> GuidedSearch::moves(const PlanSketch& sketch, std::int64
   return all;
 }
 
-/// All blocks of one choice to two others, one that keeps less on the device and one that keeps
-/// more, as many as leave what it holds at the norm as it is: each of the two moves alone may be no
+/// Moves of all blocks of one choice to two others, one that keeps less on the device and one that
+/// keeps more, in shares that leave what it holds at the norm as it is. Each move alone may be no
 /// better, or not fit.
 std::vector<PlanSketch> GuidedSearch::exchanges(const PlanSketch& sketch,
                                                 std::int64_t rounds) const {

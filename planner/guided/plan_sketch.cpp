@@ -9,7 +9,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Whole numbers of the same sum: rounded down, then up where most was lost.
+/// Rounds values to whole numbers of the same sum: down, then up where most was lost.
 std::vector<std::int64_t> whole_counts(const std::vector<double>& values) {
   std::vector<std::int64_t> counts;
   counts.reserve(values.size());
@@ -94,7 +94,7 @@ std::vector<UnitPlan> leveled(const std::vector<BlockCount>& counts,
   std::vector<std::int64_t> left(counts.size());
   std::ranges::transform(counts, left.begin(), &BlockCount::blocks);
   std::vector<UnitPlan> order;
-  std::int64_t left_bytes = 0;  // That left with blocks placed so far.
+  std::int64_t left_bytes = 0;  // Bytes that leave with blocks placed so far.
   for (std::int64_t i = 0; i < blocks; ++i) {
     const double due =
         static_cast<double>(bytes) * (static_cast<double>(i) + 1) / static_cast<double>(blocks);
@@ -103,7 +103,7 @@ std::vector<UnitPlan> leveled(const std::vector<BlockCount>& counts,
     for (std::size_t g = 0; g < counts.size(); ++g) {
       if (left[g] == 0) continue;
       const auto off = std::abs(static_cast<double>(left_bytes + leaves(counts[g].choice)) - due);
-      // Of those that leave as much, what has most of its blocks to come.
+      // Among equals, the choice with most of its blocks to come.
       const std::pair now(off,
                           -static_cast<double>(left[g]) / static_cast<double>(counts[g].blocks));
       if (next && now >= least) continue;
@@ -128,9 +128,10 @@ void place(UnitPlan& unit, const UnitPlan& choice) {
   unit.keep_tier = kept.keep_tier;
 }
 
-/// What embedding and head choose most, of a tied head together: their gradients wait in one place.
-void place_ends(Plan& plan, const PlanRelaxation& relaxation, const RelaxedNode& node,
-                const RelaxedPlan& relaxed) {
+/// Places embedding and head by the choice with the largest share; a tied pair by the largest share
+/// together, for their one gradient waits in one place.
+void place_outer_units(Plan& plan, const PlanRelaxation& relaxation, const RelaxedNode& node,
+                       const RelaxedPlan& relaxed) {
   const auto embeds = relaxation.residency_choices(0, node.rounds);
   const auto heads = relaxation.residency_choices(plan.units.size() - 1, node.rounds);
   std::size_t embed = node.embed ? *node.embed : largest(relaxed.embeds);
@@ -205,8 +206,9 @@ PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                      const RelaxedPlan& relaxed, const Plan& usual) {
   PlanSketch sketch;
   sketch.from = node;
-  for (const Limit limit : {Limit::cpu, Limit::dram, Limit::turn_updates, Limit::turn_dram}) {
-    sketch.updates_bind |= relaxed.prices[row_index(limit)] > 0;
+  for (const Limit limit :
+       {Limit::cpu, Limit::dram, Limit::update_span_updates, Limit::update_span_dram}) {
+    sketch.updates_bind |= relaxed.prices[constraint_index(limit)] > 0;
   }
   sketch.rest = usual;
   sketch.record_bytes = relaxation.record_bytes();
@@ -230,7 +232,7 @@ PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                      };
                      return key(a) < key(b);
                    });
-  place_ends(sketch.rest, relaxation, node, relaxed);
+  place_outer_units(sketch.rest, relaxation, node, relaxed);
   return sketch;
 }
 

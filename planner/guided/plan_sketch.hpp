@@ -1,5 +1,5 @@
-// A plan by counts: how many blocks make each choice and in which order, for equal blocks need no
-// more. What a relaxation finds becomes a plan here.
+// Sketches of plans: how many blocks make each choice and in which order. A relaxation's counts
+// become a plan here.
 #pragma once
 
 #include <array>
@@ -10,50 +10,51 @@
 
 namespace sluice::planner {
 
-/// Blocks that make one choice.
+/// How many blocks make one choice.
 struct BlockCount {
   UnitPlan choice;
   std::int64_t blocks = 0;
 };
 
+/// A plan by counts of blocks.
 struct PlanSketch {
   /// How blocks of several choices follow each other.
   enum class Order {
     grouped,   ///< In the order of the list.
-    reversed,  ///< In the other.
+    reversed,  ///< In the reverse order of the list.
     spread,    ///< As evenly as they go, so that no link has all its work at once.
-    /// Of records: the device's, then the others' as evenly as they go. Of one round those of the
-    /// host then go before most gradients come, where the last of these wait on the device.
+    /// Records on the device first, then the others, each spread. With one round those on the host
+    /// then leave before most gradients come.
     device_first,
-    /// Of records: as evenly as they go by the bytes that leave the device, so that no block's
-    /// stores follow another's more closely than they must.
+    /// Records spread by the bytes that leave the device, so that stores of blocks do not follow
+    /// each other more closely than they must.
     level
   };
-  std::vector<BlockCount> records;      ///< keep and keep_tier count.
-  std::vector<BlockCount> residencies;  ///< The other fields.
+  std::vector<BlockCount> records;      ///< Counts by keep and keep_tier.
+  std::vector<BlockCount> residencies;  ///< Counts by the other fields.
   Order record_order = Order::level, residency_order = Order::grouped;
-  /// What a micro-batch's record holds, by `Keep`.
+  /// Bytes of a micro-batch's record, by `Keep`.
   std::array<Bytes, 3> record_bytes{};
-  /// Where no block has moved since: what it was sketched from.
+  /// The node that it was sketched from; none once a block has moved.
   std::optional<RelaxedNode> from;
-  bool updates_bind = false;  ///< CPU updates have a price in what it was sketched from.
-  Plan rest;                  ///< Embedding, head, rounds and everything that is not by unit.
+  bool updates_bind = false;  ///< Whether CPU updates had a price in that node's program.
+  Plan rest;                  ///< Embedding, head, rounds and all fields that are not by unit.
 };
 
 [[nodiscard]] bool offloads_records(const PlanSketch& sketch);
-/// Whose state visits the device.
+/// Counts blocks whose state visits the device.
 [[nodiscard]] std::int64_t staged_blocks(const PlanSketch& sketch);
-/// `blocks` that make the choice `from` make `to` instead; false where they are fewer.
+/// Lets `blocks` with the choice `from` make `to` instead; false where there are fewer.
 [[nodiscard]] bool move_blocks(std::vector<BlockCount>& counts, const UnitPlan& from,
                                const UnitPlan& to, std::int64_t blocks);
 
-/// Where no record is offloaded with the fewest stream buffers, for more do nothing.
+/// The sketch's plan. Where no record is offloaded it has the fewest stream buffers, for more do
+/// nothing.
 [[nodiscard]] Plan to_plan(const PlanSketch& sketch);
 
-/// Whole counts near a relaxed solution. Records: what leaves the device first, what keeps most
-/// last. Residencies: what the GPU updates first, so that the CPU has its forward pass for the
-/// rest; then what keeps its gradient on the device, which so comes when records there have gone.
-/// `rest` starts from `usual`.
+/// Whole counts near a relaxed solution; `rest` starts from `usual`. Records that leave the device
+/// come first, those that keep most last. Residencies that the GPU updates come first, so that the
+/// CPU has their forward passes for the rest; then those whose gradients stay on the device.
 [[nodiscard]] PlanSketch sketch_of(const PlanRelaxation& relaxation, const RelaxedNode& node,
                                    const RelaxedPlan& relaxed, const Plan& usual);
 

@@ -1,4 +1,4 @@
-// Plans by counts near a relaxation's optimum, with memory set aside for what it does not see.
+// Plans near the relaxation's optimum, with memory set aside for what it does not see.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,12 +8,12 @@
 namespace sluice::planner {
 namespace {
 
-/// Times that more memory is set aside for a number of rounds of which no plan fitted.
+/// Attempts to fit a number of rounds of which no plan fitted, each with more memory set aside.
 constexpr int kLeanAttempts = 5;
-/// Times that a sketch which exceeds the host is made anew with so much set aside there.
+/// Attempts to make a sketch fit the host, each with what it lacked set aside there.
 constexpr int kLessOnHost = 2;
 
-/// The first choice that leaves nothing on the device, where one does.
+/// The first choice that keeps neither weights nor gradients on the device.
 std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choices) {
   const auto found = std::find_if(choices.begin(), choices.end(), [](const UnitChoice& choice) {
     return choice.unit.weights == Tier::host && choice.unit.gradients == Tier::host;
@@ -24,8 +24,8 @@ std::optional<std::size_t> streamed_choice(const std::vector<UnitChoice>& choice
 
 std::int64_t parameters_of_block(const Job& job) { return unit_padded_size(job.model, 1); }
 
-/// Page tables of masters, m, v and gradients, were all of them on the host, where they take much
-/// of the device: rings want it first, which the relaxation does not know.
+/// Bytes of page tables, were all state and gradients on the host, where that is much of the
+/// device; else 0. Rings want this memory first, which the relaxation does not know.
 Bytes large_page_tables(const Job& job, const ResolvedMachine& machine) {
   constexpr double kMuch = 0.05;
   const Bytes everything = (Bytes(12) + job.gradient_wire_element()) * parameter_count(job.model);
@@ -37,8 +37,8 @@ Bytes large_page_tables(const Job& job, const ResolvedMachine& machine) {
 
 }  // namespace
 
-/// One block's record less on the host: of those that hold most there, to the level below. False
-/// where every record there is the least.
+/// Takes one of the largest records on the host to the level below. False where every record there
+/// is the least.
 bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
   const BlockRecord record = block_record(predictor_.job());
   const auto held = [&record](const UnitPlan& unit) {
@@ -70,8 +70,8 @@ bool GuidedSearch::lighten_host(PlanSketch& sketch) const {
   return true;
 }
 
-/// The least that a record holds, of as many blocks on the device as have their gradients there: of
-/// one round the others' go from the host as gradients come.
+/// The sketch with the smallest records, on the device for as many blocks as have their gradients
+/// there: in one round the others' leave the host as gradients come. None where that is no change.
 std::optional<PlanSketch> GuidedSearch::lean_records(const PlanSketch& sketch) const {
   if (sketch.rest.rounds > 1) return std::nullopt;
   std::int64_t waiting = 0;
@@ -92,8 +92,8 @@ std::optional<PlanSketch> GuidedSearch::lean_records(const PlanSketch& sketch) c
   return lean;
 }
 
-/// Records come and go in bursts beside whole blocks of weights: room for a pass of a block, or for
-/// what a sixteenth of the memory holds.
+/// Slots for the records of a block's pass, or as many as a sixteenth of the device holds: they
+/// come and go in bursts beside whole blocks of weights.
 std::int64_t GuidedSearch::few_records(const Node& node) const {
   const Job& job = predictor_.job();
   const std::int64_t per_round = job.micro_batches() / node.node.rounds;
@@ -111,8 +111,8 @@ void GuidedSearch::sketch_node(const Node& node) {
   }
   ranking_.play(Follow::all);
   repair();
-  // Where memory is scarce none of these may fit: other orders of what lacked least, then two
-  // slots, and what was lacking set aside.
+  // Where memory is scarce none of these may fit. Other orders of the plan that lacked least are
+  // tried, then two slots with what was lacking set aside.
   const auto fits = [&] { return ranking_.best(node.node.rounds) != nullptr; };
   if (!fits() && !ranking_.is_spent()) {
     if (const GuidedPlan* nearest = ranking_.nearest_miss(node.node.rounds)) {
@@ -136,9 +136,9 @@ void GuidedSearch::sketch_node(const Node& node) {
   }
 }
 
-// The bound lets records and gradients of one round share the host, but a layout may not bring them
-// so near; and it lets embedding and head stay where rings of more slots would be worth more:
-// sketched both ways.
+/// Sketches a number of rounds, also with gradients apart from records, for a layout may not let
+/// them share the host as the relaxation does; and also with embedding and head streamed, for rings
+/// may be worth more than their memory.
 void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t activation_buffers,
                                Bytes extra) {
   const auto sketch = [&](RelaxedNode reserved) {
@@ -148,7 +148,7 @@ void GuidedSearch::sketch_with(const Node& node, double slack, std::int64_t acti
     sketch_relaxed(reserved, slack, activation_buffers, extra);
   };
   sketch(node.node);
-  if (ranking_.fixed_ends_are_slow(node.node.rounds)) return;
+  if (ranking_.fixed_outer_units_are_slow(node.node.rounds)) return;
   const std::size_t head = unit_count(predictor_.job().model) - 1;
   RelaxedNode streamed = node.node;
   streamed.embed = streamed_choice(relaxation_.residency_choices(0, node.node.rounds));
@@ -160,14 +160,14 @@ void GuidedSearch::sketch_relaxed(RelaxedNode reserved, double slack,
                                   std::int64_t activation_buffers, Bytes extra) {
   Plan usual = usual_plan();
   usual.activation_buffers = activation_buffers;
-  if (way_ == GuidedWay::other) {
+  if (start_ == StartFrom::few_slots) {
     reserved.record_slots = {.least = activation_buffers, .most = activation_buffers};
   }
   add_near(relaxation_, reserved, usual, slack, extra);
 }
 
-/// Memory of the slots for records beyond what the relaxation counts: of any number of slots it
-/// counts none, else those of mean size.
+/// Memory of the slots for records beyond what the relaxation counts, which is slots of mean size
+/// where the node states their number, and else none.
 Bytes GuidedSearch::slots_beyond(const PlanSketch& sketch, const RelaxedNode& node,
                                  std::int64_t slots) const {
   const BlockRecord record = block_record(predictor_.job());
@@ -205,7 +205,7 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
     RelaxedNode counted = reserved;
     counted.record_slots = {.least = usual.activation_buffers, .most = usual.activation_buffers};
     with_slots(reserved);
-    // Where slots for whole records are too many, what leaves by so few slots.
+    // Where slots for whole records take too much, the program counts their number.
     if (!sketch && ranking_.best(reserved.rounds) == nullptr) {
       sketch = sketch_near(relaxation, counted, usual);
       if (sketch && offloads_records(*sketch)) with_slots(counted);
@@ -217,7 +217,7 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
     reserved.reserve = to_fit;
     if (auto smaller = sketch_near(relaxation, reserved, usual)) sketch = std::move(smaller);
   }
-  if (way_ == GuidedWay::other) {
+  if (start_ == StartFrom::few_slots) {
     PlanSketch apart = *sketch;
     apart.rest.state_buffers = staged_blocks(apart);
     ranking_.add(std::move(apart));
@@ -226,11 +226,10 @@ void GuidedSearch::add_near(const PlanRelaxation& relaxation, RelaxedNode reserv
   ranking_.add(std::move(*sketch));  // Other orders follow for the best one.
 }
 
-/// Without clipping the relaxation knows no order of updates: whether one comes under backward or
-/// forward passes is the same to it. Under backward alone those of the first blocks come last, and
-/// the next step begins with them. With as many under forward passes as these take of a step,
-/// spread over all blocks, every block's update is over when its pass comes. None where nothing
-/// changes.
+/// The sketch with some CPU updates under forward passes, without clipping. The relaxation has no
+/// order of updates; under backward passes alone those of the first blocks come last, and the next
+/// step begins with them. With as many under forward passes as these take of a step, spread over
+/// all blocks, every block's update is over when its pass comes. None where nothing changes.
 std::optional<PlanSketch> GuidedSearch::some_later(const PlanSketch& sketch) const {
   if (predictor_.job().optimizer.clip || !sketch.updates_bind) return std::nullopt;
   const PassTimes& pass = predictor_.pass_times();
@@ -250,15 +249,16 @@ std::optional<PlanSketch> GuidedSearch::some_later(const PlanSketch& sketch) con
   return later;
 }
 
-/// None where no plan has that much memory left.
+/// The sketch of a node, with the host's memory set aside until it fits. None where no plan has
+/// that much memory left.
 std::optional<PlanSketch> GuidedSearch::sketch_near(const PlanRelaxation& relaxation,
                                                     const RelaxedNode& node,
                                                     const Plan& usual) const {
   RelaxedPlan relaxed = relaxation.solve(node);
   if (!relaxed.feasible) return std::nullopt;
   PlanSketch sketch = sketch_of(relaxation, node, relaxed, usual);
-  // Whole counts may need a little more of the host than the relaxed ones, slots for gradients and
-  // layouts more than both.
+  // Whole counts may need a little more of the host than relaxed ones; slots for gradients and
+  // layouts need more than both.
   const Bytes more = ranking_.more_of_host(node.rounds);
   const auto over_host = [&] {
     Plan plan = to_plan(sketch);

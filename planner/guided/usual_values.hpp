@@ -1,20 +1,22 @@
-// Plan fields as they are usually good, from the machine alone: where a search starts.
+// Usual values of plan fields, from the machine alone: where a search starts.
 #pragma once
 
 #include "planner/predictions/predict.hpp"
 
 namespace sluice::planner {
 
-/// Stream buffers of plans that store records: with one more than a pass reads and writes, blocks
-/// whose stores take longer than their passes may follow each other.
+/// Usual stream buffers of plans that store records: one more than a pass reads and writes, so that
+/// blocks whose stores outlast their passes may follow each other.
 inline constexpr std::int64_t kUsualStreams = 3;
 
+/// Cores of the machine, at least one.
 [[nodiscard]] std::int64_t cores_of(const Predictor& predictor);
 
-/// Threads of the optimizer that leave the other lanes their cores.
+/// Usual optimizer threads, which leave the other lanes their cores.
 [[nodiscard]] std::int64_t usual_threads(const Predictor& predictor);
 
-/// A chunk small against one block's copy, so that urgent copies do not wait long, yet few enough.
+/// Usual chunk of copies: small against a block's copy, so that urgent ones do not wait long, yet
+/// not many to a block.
 [[nodiscard]] Bytes usual_chunk(const Predictor& predictor);
 
 }  // namespace sluice::planner

@@ -1,5 +1,4 @@
-// Once plans are known: sketches elsewhere than near the relaxation's optimum, with the best plan's
-// buffers.
+// Sketches elsewhere than near the relaxation's optimum, with the best plan's buffers.
 #include <algorithm>
 
 #include "planner/guided/guided_search.hpp"
@@ -8,14 +7,10 @@
 namespace sluice::planner {
 namespace {
 
-/// Of a model's parameters, what makes an embedding or a head worth sketches of its own.
-constexpr double kLargeEnd = 0.02;
-/// Of the device's memory, what makes a slot for a block's gradient a large one.
-constexpr double kLargeSlot = 0.05;
-/// For gradients of blocks, of several rounds.
+/// Share of a model's parameters that makes an embedding or a head worth sketches of its own.
+constexpr double kLargeOuterUnit = 0.02;
+/// Slots for blocks' gradients with several rounds.
 constexpr std::int64_t kSlotsOfRounds = 3;
-/// Numbers of rounds that are sketched with other rings.
-constexpr int kRingNodes = 2;
 
 }  // namespace
 
@@ -30,13 +25,12 @@ Plan GuidedSearch::with_buffers_of(const Plan& plan) const {
   return usual;
 }
 
-/// An embedding or a head elsewhere than the best plan's takes the memory of some blocks, which
-/// then have to go: a sketch, no move. Those that the relaxation does not rule out, of units whose
-/// memory matters.
-void GuidedSearch::sketch_ends() {
+/// Adds sketches with each other place of a large embedding or head that the relaxation does not
+/// rule out. They take the memory of whole blocks, for which no single move makes room.
+void GuidedSearch::sketch_outer_units() {
   const GuidedPlan best = ranking_.ranked().front();
   Plan usual = with_buffers_of(best.plan);
-  // What they free may be worth more as a slot for gradients, which come and go once a round.
+  // Memory that they free may be worth more as a slot for gradients, which come once a round.
   if (best.plan.rounds > 1 && usual.gradient_buffers < kSlotsOfRounds) {
     usual.gradient_buffers = kSlotsOfRounds;
   }
@@ -55,7 +49,8 @@ void GuidedSearch::sketch_ends() {
       .rounds = best.plan.rounds, .embed = choice_of(0), .head = choice_of(last)};
   for (const std::size_t unit : {std::size_t{0}, last}) {
     const auto size = static_cast<double>(unit_padded_size(predictor_.job().model, unit));
-    if (size < kLargeEnd * static_cast<double>(parameter_count(predictor_.job().model))) continue;
+    if (size < kLargeOuterUnit * static_cast<double>(parameter_count(predictor_.job().model)))
+      continue;
     const auto& own = unit == 0 ? here.embed : here.head;
     const std::size_t count = relaxation_.residency_choices(unit, best.plan.rounds).size();
     for (std::size_t choice = 0; choice < count; ++choice) {
@@ -71,32 +66,8 @@ void GuidedSearch::sketch_ends() {
   }
 }
 
-/// Of many rounds, each block's gradient comes and goes once a round: a third slot may be worth the
-/// memory of blocks that would be kept. The first numbers of rounds that may be worth while, where
-/// a slot is no small part of the device's memory.
-void GuidedSearch::sketch_rings() {
-  const double slot = 4.0 * static_cast<double>(unit_padded_size(predictor_.job().model, 1));
-  if (slot < kLargeSlot * static_cast<double>(predictor_.machine().hbm.count())) return;
-  int sketched = 0;
-  for (const Node& node : nodes_) {
-    if (node.node.rounds == 1 || !is_worthwhile(node)) continue;
-    const std::int64_t per_round = predictor_.job().micro_batches() / node.node.rounds;
-    Plan usual = with_buffers_of(ranking_.ranked().front().plan);
-    set_weight_buffers(usual, std::min<std::int64_t>(2, predictor_.job().model.layers));
-    usual.gradient_buffers = kSlotsOfRounds;
-    for (const std::int64_t records : {few_records(node), std::min<std::int64_t>(6, per_round)}) {
-      usual.activation_buffers = records;
-      for (const double slack : {0.4, 1.0, 1.6}) {
-        add_near(relaxation_, node.node, usual, slack, Bytes(0));
-      }
-    }
-    if (++sketched == kRingNodes) break;
-  }
-}
-
-/// What the best plan's rings take less than usual ones is memory that a sketch sets aside for
-/// nothing: sketched again with its own, and with every core for CPU updates, of which there may be
-/// more then.
+/// Adds sketches with the best plan's own rings, for sketches with usual ones set more or less
+/// memory aside, and with every core for CPU updates.
 void GuidedSearch::sketch_again() {
   const GuidedPlan best = ranking_.ranked().front();
   RelaxedNode node;
@@ -108,38 +79,8 @@ void GuidedSearch::sketch_again() {
   }
 }
 
-/// A smaller ring is no faster by itself: what it frees is, as a sketch uses it. The best plan's,
-/// each smaller by itself and weights' and gradients' together.
-void GuidedSearch::sketch_smaller_rings() {
-  const GuidedPlan best = ranking_.ranked().front();
-  RelaxedNode node;
-  node.rounds = best.plan.rounds;
-  const auto with = [&](std::int64_t weights, std::int64_t gradients, std::int64_t records,
-                        std::int64_t streams) {
-    Plan usual = with_buffers_of(best.plan);
-    usual.threads = best.plan.threads;
-    usual.weight_buffers = std::max<std::int64_t>(1, weights);
-    limit_prefetch(usual);
-    usual.gradient_buffers = std::max<std::int64_t>(1, gradients);
-    usual.activation_buffers = std::max<std::int64_t>(1, records);
-    usual.stream_buffers = std::max(kFewestStreams, streams);
-    for (const double slack : {0.2, 0.4, 0.8}) add_near(relaxation_, node, usual, slack, Bytes(0));
-  };
-  const Plan& plan = best.plan;
-  const std::int64_t weights = plan.weight_buffers, gradients = plan.gradient_buffers,
-                     records = plan.activation_buffers, streams = plan.stream_buffers;
-  with(weights - 1, gradients, records, streams);
-  with(weights, gradients - 1, records, streams);
-  with(weights - 1, gradients - 1, records, streams);
-  if (!offloads_records(best.sketch)) return;
-  with(weights, gradients, records * 3 / 4, streams);
-  with(weights, gradients, records / 2, streams);
-  with(weights, gradients, records, streams - 1);
-  with(weights - 1, gradients - 1, records / 2, streams);
-}
-
-/// Records that leave through few slots are waited for, through many take memory: the best plan's
-/// number of rounds, sketched for each.
+/// Adds sketches of the best plan's number of rounds for each number of slots for records: few are
+/// waited for, many take memory.
 void GuidedSearch::sketch_slots() {
   const GuidedPlan best = ranking_.ranked().front();
   const std::int64_t per_round = best.plan.micro_batches_per_round;
@@ -154,8 +95,8 @@ void GuidedSearch::sketch_slots() {
   }
 }
 
-/// No schedule keeps links and CPU as busy as the relaxation does. The best plan's number of rounds
-/// sketched as if each of them were slower, with its buffers.
+/// Adds sketches of slower links and CPU updates, each and together, for no schedule keeps them as
+/// busy as the relaxation does.
 void GuidedSearch::sketch_slower(std::initializer_list<double> paces) {
   const GuidedPlan best = ranking_.ranked().front();
   const Plan usual = with_buffers_of(best.plan);

@@ -1,5 +1,4 @@
-// What each choice of a unit's place uses in a step, and plans of such choices: columns of the
-// relaxation.
+// Uses a_uc of residencies, and of whole plans: columns of the relaxation.
 #include <algorithm>
 
 #include "planner/costs/cost_key.hpp"
@@ -9,14 +8,14 @@
 namespace sluice::planner {
 namespace {
 
-/// Blocks whose gradients go to the host.
+/// Counts the blocks whose gradients go to the host.
 std::int64_t streamed_gradients(const Plan& plan) {
   return std::count_if(plan.units.begin() + 1, plan.units.end() - 1, stores_gradient);
 }
 
 }  // namespace
 
-/// What must follow each other where the CPU updates a unit in `update` seconds.
+/// Adds what must follow each other where the CPU updates a unit in `update` seconds.
 void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t rounds,
                                double update) const {
   const Job& job = predictor_->job();
@@ -32,15 +31,15 @@ void PlanRelaxation::add_chain(UseSum& use, std::size_t kind, std::int64_t round
   };
   if (kind == 0) {
     use_of(use, Use::embed_wait) = update + copy(0);
-    // With clipping the norm is waited for meanwhile.
+    // With clipping the norm is waited for while the gradient is stored.
     const double beside = job.optimizer.clip ? pass.embed_norm.count() : 0;
     use_of(use, Use::embed_store) = std::max(0.0, store(0) - beside);
     use_of(use, Use::between) = update;
   } else if (kind == 1) {
     use_of(use, Use::block_chain) =
         forward + (update + copy(1)) / static_cast<double>(job.model.layers);
-    const double ends = std::min(store(0), store(1)) + std::min(copy(0), copy(1));
-    use_of(use, Use::between) = (update + ends) / static_cast<double>(job.model.layers);
+    const double transfers = std::min(store(0), store(1)) + std::min(copy(0), copy(1));
+    use_of(use, Use::between) = (update + transfers) / static_cast<double>(job.model.layers);
     use_of(use, Use::block_passes) = block_passes(rounds);
   } else {  // The head is the last to be updated, or another unit is.
     use_of(use, Use::last_copy) =
@@ -68,7 +67,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   const bool cpu = placed.executor == Executor::cpu;
   const bool streams = placed.weights == Tier::host;
   if (streams) {
-    // At each turn between passes the ring still holds its share of the blocks.
+    // At each reversal of passes the ring still holds its share of the blocks.
     const double again = 1 - 1 / static_cast<double>(job.model.layers);
     use_of(use, Use::h2d) += weight * n * (block ? 1 + (2 * times - 1) * again : times);
     if (block) {
@@ -97,7 +96,7 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   if (stages_state(placed)) {
     const double staged = bytes(memory.staged);
     use_of(use, Use::staged) = staged;
-    // With two rounds the last of them, by unit, may come after the second loss.
+    // With two rounds the last unit's staged state may come after the second loss.
     const double early = rounds > 2 ? 1
                          : block    ? 1 - 1 / static_cast<double>(job.model.layers)
                                     : (kind == 0 ? 1 : 0);
@@ -124,9 +123,9 @@ UseSum PlanRelaxation::residency_use(const UnitPlan& placed, std::size_t kind,
   return use;
 }
 
-/// Device slots of streamed embedding and head, and of gradients on their way to the host. Those of
-/// all blocks are one slot at least, of which each has a share; embedding and head have one
-/// together, as large as the larger.
+/// Adds device slots of streamed embedding and head, and of gradients on their way to the host.
+/// Blocks have one slot at least, of which each has a share; embedding and head have one together,
+/// as large as the larger.
 void PlanRelaxation::add_slots(UseSum& use, const UnitPlan& placed, std::size_t kind,
                                std::int64_t rounds) const {
   const Job& job = predictor_->job();
@@ -139,7 +138,7 @@ void PlanRelaxation::add_slots(UseSum& use, const UnitPlan& placed, std::size_t 
     if (at_loss) use_of(use, Use::loss_slots) += weight * n;
   }
   if (placed.gradients != Tier::host || rounds == 1) return;
-  // What is used in several rounds keeps its bytes between them.
+  // Slots that several rounds use keep their bytes between them.
   const auto smaller = static_cast<double>(std::min(parameters_[0], parameters_[2]));
   const double share = kind == 1 ? n / static_cast<double>(job.model.layers) : n - smaller / 2;
   use_of(use, Use::loss_slots) += static_cast<double>(job.gradient_element().count()) * share;
@@ -185,8 +184,8 @@ RelaxedNode PlanRelaxation::node_of(const Plan& plan) {
 
 Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   UseSum sum = use_of_plan(plan);
-  // Slots that the ring has beyond the share of it that counts with each block save as many loads
-  // as resident blocks would: as in the whole space they count as such.
+  // Slots that the ring has beyond each block's share save as many loads as resident blocks would,
+  // so they count as such.
   const double element = static_cast<double>(predictor_->job().weight_element().count());
   const double block = static_cast<double>(parameters_[1]) * element;
   const double share = 1 / static_cast<double>(predictor_->job().model.layers);
@@ -194,8 +193,8 @@ Seconds PlanRelaxation::bound_of(const Plan& plan) const {
   const double slots = std::min(static_cast<double>(plan.weight_buffers) * block, streamed);
   const double beyond =
       share < 1 ? std::max(0.0, (slots - share * streamed) / (1 - share)) : streamed;
-  const double turns = static_cast<double>(2 * plan.rounds - 1);
-  use_of(sum, Use::h2d) -= turns * (1 - share) * beyond;
+  const double reversals = static_cast<double>(2 * plan.rounds - 1);
+  use_of(sum, Use::h2d) -= reversals * (1 - share) * beyond;
   streamed -= beyond;
   use_of(sum, Use::resident) += beyond;
   use_of(sum, Use::scratch) -= share * beyond;

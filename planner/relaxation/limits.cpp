@@ -11,8 +11,8 @@ StepPart part_of(Limit limit) {
   if (limit < Limit::first_backward) return StepPart::later_forward;
   if (limit < Limit::later_backward) return StepPart::first_backward;
   if (limit < Limit::last_backward) return StepPart::later_backward;
-  if (limit < Limit::turn_updates) return StepPart::last_backward;
-  if (limit < Limit::refresh) return StepPart::turn;
+  if (limit < Limit::update_span_updates) return StepPart::last_backward;
+  if (limit < Limit::refresh) return StepPart::update_span;
   return limit < Limit::hbm_at_loss ? StepPart::copies : StepPart::memory;
 }
 
@@ -39,12 +39,12 @@ CopiedIn copied_in(Limit limit) {
       return {StepPart::later_backward, false};
     case Limit::last_gradients:
       return {StepPart::last_backward, false};
-    case Limit::turn_loads:
-    case Limit::turn_fetches:
-      return {StepPart::turn};
-    case Limit::turn_stores:
-    case Limit::turn_saves:
-      return {StepPart::turn, false};
+    case Limit::update_span_loads:
+    case Limit::update_span_fetches:
+      return {StepPart::update_span};
+    case Limit::update_span_stores:
+    case Limit::update_span_saves:
+      return {StepPart::update_span, false};
     default:
       return {StepPart::whole, limit != Limit::all_stores};
   }
@@ -96,8 +96,8 @@ const char* to_string(Limit limit) {
                                            "last_backward",
                                            "last_backward_h2d",
                                            "last_backward_d2h",
-                                           "turn_updates",
-                                           "turn_dram",
+                                           "update_span_updates",
+                                           "update_span_dram",
                                            "refresh",
                                            "first_stores",
                                            "later_streams",
@@ -109,10 +109,10 @@ const char* to_string(Limit limit) {
                                            "first_gradients",
                                            "later_gradients",
                                            "last_gradients",
-                                           "turn_loads",
-                                           "turn_fetches",
-                                           "turn_stores",
-                                           "turn_saves",
+                                           "update_span_loads",
+                                           "update_span_fetches",
+                                           "update_span_stores",
+                                           "update_span_saves",
                                            "all_loads",
                                            "all_stores",
                                            "hbm_at_loss",

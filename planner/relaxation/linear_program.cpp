@@ -9,21 +9,22 @@ namespace sluice::planner {
 namespace {
 
 constexpr double kTiny = 1e-10;
-/// Of coefficients near one.
+/// Smallest pivot, and slack of the ratio test, for coefficients near one.
 constexpr double kLeastPivot = 1e-9, kSlack = 1e-9;
-/// Pivots before Bland's rule takes over, and at all.
+/// Pivots before Bland's rule takes over, and the most in all.
 constexpr int kQuickPivots = 400, kMostPivots = 4000;
 
-/// Columns: variables, a slack for each row that is a limit, an artificial for each row, the limit.
+/// The simplex tableau, with a row for each constraint. Its columns are the variables, a slack and
+/// an artificial for each row, and the limit.
 template <class Real>
 class Tableau {
  public:
   explicit Tableau(const LinearProgram& program)
-      : program_(program), variables_(program.cost.size()), count_(program.rows.size()) {
+      : program_(program), variables_(program.cost.size()), count_(program.constraints.size()) {
     width_ = variables_ + 2 * count_ + 1;
     cells_.assign((count_ + 1) * width_, 0);
     for (std::size_t row = 0; row < count_; ++row) {
-      const LinearProgram::Row& from = program.rows[row];
+      const LinearProgram::Constraint& from = program.constraints[row];
       double scale = std::abs(from.limit);
       for (const double each : from.coefficients) scale = std::max(scale, std::abs(each));
       if (scale == 0) scale = 1;
@@ -88,8 +89,8 @@ class Tableau {
     }
   }
 
-  /// Artificials that are still basic once all are 0 would grow with `entering`: they leave before
-  /// that, by the largest pivot.
+  /// The row of the largest pivot among artificials that are still basic once all are 0: they leave
+  /// first, for they would grow with `entering`.
   std::size_t artificial_row(std::size_t entering) {
     std::size_t leaving = count_;
     Real most = kLeastPivot;
@@ -101,8 +102,8 @@ class Tableau {
     return leaving;
   }
 
-  /// Of the rows that `entering` may grow to, the one with the largest pivot, for what is divided
-  /// by a tiny one drowns in rounding (Harris' test); in fear of cycles that of the least variable.
+  /// The row with the largest pivot among those that limit `entering`, for division by a tiny pivot
+  /// drowns in rounding (Harris' test); against cycles, the row of the least variable.
   std::size_t leaving_row(std::size_t entering, bool by_index) {
     Real least = std::numeric_limits<Real>::infinity();
     for (std::size_t row = 0; row < count_; ++row) {
@@ -131,7 +132,7 @@ class Tableau {
         cells_[row * width_ + column] -= factor * at(leaving, column);
       }
       cells_[row * width_ + entering] = 0;
-      // What the test's slack let fall below zero.
+      // The slack of the ratio test let it fall below zero.
       if (row < count_ && at(row, width_ - 1) < 0 && at(row, width_ - 1) > -2 * kSlack) {
         at(row, width_ - 1) = 0;
       }
@@ -143,7 +144,7 @@ class Tableau {
     LinearSolution found;
     found.feasible = false;
     for (std::size_t row = 0; row < count_; ++row) {
-      // Artificials that were basic cost one each.
+      // Each artificial that was basic costs one.
       const double cost = started_[row] ? 1 : 0;
       found.prices.push_back((static_cast<double>(objective(artificial(row))) - cost) *
                              scales_[row]);
@@ -173,7 +174,7 @@ class Tableau {
   std::vector<bool> started_;  ///< With its artificial in the basis.
 };
 
-/// Smallest and largest size of what is not zero.
+/// Smallest and largest absolute value of numbers that are not zero.
 struct Sizes {
   double least = std::numeric_limits<double>::infinity(), most = 0;
 
@@ -188,10 +189,10 @@ struct Sizes {
   }
 };
 
-/// Up to rounding.
+/// Whether the values satisfy the constraints, up to rounding.
 bool satisfies(const LinearProgram& program, const std::vector<double>& values) {
   constexpr double kNear = 1e-6;
-  for (const LinearProgram::Row& row : program.rows) {
+  for (const LinearProgram::Constraint& row : program.constraints) {
     double sum = 0, size = std::abs(row.limit);
     for (std::size_t i = 0; i < values.size(); ++i) {
       sum += row.coefficients[i] * values[i];
@@ -204,22 +205,23 @@ bool satisfies(const LinearProgram& program, const std::vector<double>& values) 
 }
 
 LinearSolution minimize_balanced(LinearProgram program) {
-  std::vector<double> rows(program.rows.size(), 1), columns(program.cost.size(), 1);
-  constexpr int kTurns = 4;
-  for (int turn = 0; turn < kTurns; ++turn) {
+  std::vector<double> rows(program.constraints.size(), 1), columns(program.cost.size(), 1);
+  constexpr int kPasses = 4;
+  for (int pass = 0; pass < kPasses; ++pass) {
     for (std::size_t row = 0; row < rows.size(); ++row) {
       Sizes sizes;
-      for (const double each : program.rows[row].coefficients) sizes.add(each);
+      for (const double each : program.constraints[row].coefficients) sizes.add(each);
       const double by = sizes.middle();
-      for (double& each : program.rows[row].coefficients) each /= by;
-      program.rows[row].limit /= by;
+      for (double& each : program.constraints[row].coefficients) each /= by;
+      program.constraints[row].limit /= by;
       rows[row] *= by;
     }
     for (std::size_t i = 0; i < columns.size(); ++i) {
       Sizes sizes;
-      for (const LinearProgram::Row& row : program.rows) sizes.add(row.coefficients[i]);
+      for (const LinearProgram::Constraint& row : program.constraints)
+        sizes.add(row.coefficients[i]);
       const double by = sizes.middle();
-      for (LinearProgram::Row& row : program.rows) row.coefficients[i] /= by;
+      for (LinearProgram::Constraint& row : program.constraints) row.coefficients[i] /= by;
       program.cost[i] /= by;
       columns[i] *= by;
     }

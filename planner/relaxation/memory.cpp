@@ -1,4 +1,4 @@
-// Rows of the relaxation: what must fit device and host at some time of a step.
+// Constraints of memory: what device and host hold at some time of a step.
 #include "planner/costs/lane_boost.hpp"
 #include "planner/graph/record.hpp"
 #include "planner/relaxation/plan_relaxation.hpp"
@@ -32,13 +32,13 @@ PlanRelaxation::DeviceFixed PlanRelaxation::device_fixed(std::int64_t rounds) co
   return fixed;
 }
 
-void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
+void PlanRelaxation::add_memory(Constraints& all, const RelaxedNode& node) const {
   const std::int64_t rounds = node.rounds;
   const auto bytes = [](Bytes value) { return static_cast<double>(value.count()); };
   const auto hold = [&all](Limit limit, std::initializer_list<Use> uses, double beyond) {
-    Row& row = all[static_cast<std::size_t>(limit)];
-    for (const Use use : uses) row.weights[static_cast<std::size_t>(use)] = 1;
-    row.constant = beyond;
+    Constraint& constraint = all[static_cast<std::size_t>(limit)];
+    for (const Use use : uses) constraint.weights[static_cast<std::size_t>(use)] = 1;
+    constraint.constant = beyond;
   };
   const auto hbm = static_cast<double>((predictor_->machine().hbm - node.reserve).count());
   DeviceFixed fixed = device_fixed(rounds);
@@ -46,15 +46,18 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   const double slots = bytes(slot_bytes(node));
   fixed.at_loss += slots;
   fixed.at_backward += slots;
+  // device_records + resident + scratch + record_slots + loss_slots + summed + [r > 1] s + P + K <=
+  // V
   hold(Limit::hbm_at_loss,
        {Use::device_records, Use::resident, Use::scratch, Use::record_slots, Use::loss_slots,
         Use::summed},
        fixed.at_loss - hbm);
+  // device_records + resident + scratch + record_slots + P + K <= V
   hold(Limit::hbm_at_backward,
        {Use::device_records, Use::resident, Use::scratch, Use::record_slots},
        fixed.at_backward - hbm);
-  // The device maps the whole arena of the host, which holds state and, of several rounds, records
-  // and gradients; of one whichever are more, and by rule those that could be.
+  // P: page tables of the host's arena, which the device maps as a whole. It holds state and, with
+  // several rounds, records and gradients; with one round the larger of these, whichever can be.
   const double tables = page_table_share(predictor_->machine());
   const Job& job = predictor_->job();
   const Bytes record = block_record(job).all_bytes;
@@ -69,13 +72,15 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
       if (counts) weights[static_cast<std::size_t>(use)] += tables;
     }
   }
-  // Staged state of two units never shares bytes: each is loaded before the other is stored.
+  // resident + waiting + staged + P + K <= V: staged state of two units never shares bytes, for
+  // each is loaded before the other is stored.
   hold(Limit::hbm_at_norm, {Use::resident, Use::waiting, Use::staged},
        fixed.always - fixed.workspace - hbm);
-  // The embedding's, of one round, is the first to come that has memory of its own: once the last
-  // block's backward pass is issued, beside that block's gradient, workspace and slots, which other
-  // blocks go on to use or whose stores no load waits for. Where it takes the place of records they
-  // were there when that pass began. A slot that only the last block uses may be free by then.
+  // resident + scratch + record_slots + embed_staged + P + K <= V: in one round the embedding's
+  // staged state is the first to come that has memory of its own. It comes once the last block's
+  // backward pass is issued, beside that block's gradient, workspace and slots, which other blocks
+  // go on to use or whose stores no load waits for. Where it takes the place of records they were
+  // there when that pass began. A slot that only the last block uses may be free by then.
   if (rounds == 1 && node.proves) {
     const Bytes slot_each = job.weight_element() * parameters_[1] +
                             record * (1 + slots_held(record, node));  // Rebuilt, and of records.
@@ -86,8 +91,8 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   } else {
     hold(Limit::hbm_beside_embed, {}, fixed.always - hbm);
   }
-  // Staged state takes the place of records, or has its own beside them from the first round on: at
-  // the last loss there is more than it and all that is no record.
+  // resident + summed + scratch + record_slots + loss_slots + early_staged + s + P + K <= V: staged
+  // state takes the place of records or has its own beside them from the first round on.
   if (rounds > 1) {
     hold(Limit::hbm_across_rounds,
          {Use::resident, Use::summed, Use::scratch, Use::record_slots, Use::loss_slots,
@@ -103,45 +108,53 @@ void PlanRelaxation::add_memory_rows(Rows& all, const RelaxedNode& node) const {
   const Bytes process = process_bytes(predictor_->costs().profile().device);
   const auto host =
       static_cast<double>((process - predictor_->machine().host + node.host_reserve).count());
-  // Gradients of a single round come as its records go.
+  // host + host_records + [r > 1] host_gradients + K <= W: gradients of a single round come as its
+  // records go. host + host_gradients + K <= W.
   hold(Limit::host_at_loss, {Use::host, Use::host_records}, host);
   if (rounds > 1) hold(Limit::host_at_loss, {Use::host_gradients}, host);
   hold(Limit::host_at_norm, {Use::host, Use::host_gradients}, host);
 }
 
-/// Slots for blocks' gradients are whole and no more than the blocks that use them: a node says how
-/// many of both there are. Of a later round each running sum is loaded, added to and stored, and a
-/// byte of a slot is of one block from the start of its load to the end of its store. Loads are
-/// over before the first addition and behind each other on their lane, so that bytes wait for half
-/// of a block's on average, and likewise for stores; of the slots' first and last tenants in a
-/// pass, loads may have been before it and stores come after it.
-void PlanRelaxation::add_gradient_slots(Rows& all, const RelaxedNode& node) const {
+/// Constraints of slots for blocks' gradients, which are whole and no more than the blocks that use
+/// them; a node says how many of both there are. In a later round each running sum is loaded, added
+/// to and stored, and a byte of a slot is one block's from the start of its load to the end of its
+/// store. Loads are over before the first addition and behind each other on their lane, so that
+/// bytes wait for half of a block's on average, and likewise for stores. The first and the last
+/// tenants' copies may lie outside the pass.
+void PlanRelaxation::add_gradient_slots(Constraints& all, const RelaxedNode& node) const {
   const Job& job = predictor_->job();
-  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
-  const auto weight = [&row](Limit limit) -> double& {
-    return row(limit).weights[static_cast<std::size_t>(Use::streamed_gradients)];
+  const auto constraint = [&all](Limit limit) -> Constraint& {
+    return all[constraint_index(limit)];
+  };
+  const auto weight = [&constraint](Limit limit) -> double& {
+    return constraint(limit).weights[static_cast<std::size_t>(Use::streamed_gradients)];
   };
   const auto hbm = static_cast<double>(predictor_->machine().hbm.count());
   for (const Limit limit : {Limit::gradient_slots, Limit::gradients_few, Limit::gradients_many}) {
-    row(limit).constant = -hbm;
+    constraint(limit).constant = -hbm;
   }
   if (node.rounds == 1 || job.model.layers == 1) return;
   const auto layers = static_cast<double>(job.model.layers);
   const auto slot = static_cast<double>((job.gradient_element() * parameters_[1]).count());
-  const double each = slot * (1 - 1 / layers);  // Of Use::streamed_gradients.
+  const double each = slot * (1 - 1 / layers);  // e: one block's streamed_gradients.
   const auto least = static_cast<double>(node.gradient_slots.least);
+  // k slot <= s + streamed_gradients/(L - 1); streamed_gradients >= k_least e
   if (node.gradient_blocks.least >= node.gradient_slots.least && node.gradient_blocks.least > 0) {
-    row(Limit::gradient_slots).constant = least * slot;
-    row(Limit::gradient_slots).slots = -1;
+    constraint(Limit::gradient_slots).constant = least * slot;
+    constraint(Limit::gradient_slots).slots = -1;
     weight(Limit::gradient_slots) = -1 / (layers - 1);
-    row(Limit::gradients_many).constant = static_cast<double>(node.gradient_blocks.least) * each;
+    constraint(Limit::gradients_many).constant =
+        static_cast<double>(node.gradient_blocks.least) * each;
     weight(Limit::gradients_many) = -1;
   }
+  // streamed_gradients <= k_most e
   if (node.gradient_blocks.most < job.model.layers) {
-    row(Limit::gradients_few).constant = -static_cast<double>(node.gradient_blocks.most) * each;
+    constraint(Limit::gradients_few).constant =
+        -static_cast<double>(node.gradient_blocks.most) * each;
     weight(Limit::gradients_few) = 1;
   }
   if (node.gradient_slots.most >= job.model.layers || node.gradient_slots.most < 1) return;
+  // (c + b)/(k e) streamed_gradients - c <= t_B'
   const auto most = static_cast<double>(node.gradient_slots.most);
   const double copies = (slot / h2d_rate_ + slot / d2h_rate_) / 2;
   const std::int64_t a_round = job.micro_batches() / node.rounds;
@@ -149,7 +162,7 @@ void PlanRelaxation::add_gradient_slots(Rows& all, const RelaxedNode& node) cons
                        predictor_->pass_times().block_backward.count() *
                        least_share(predictor_->costs().boost());
   weight(Limit::later_backward_slots) = (copies + added) / (most * each);
-  row(Limit::later_backward_slots).constant = -copies;
+  constraint(Limit::later_backward_slots).constant = -copies;
 }
 
 }  // namespace sluice::planner

@@ -5,99 +5,13 @@
 #include <limits>
 
 #include "planner/graph/record.hpp"
-#include "planner/relaxation/program.hpp"
 
 namespace sluice::planner {
 namespace {
 
-/// Prices of `about` those given that make weak duality hold exactly: the priced rows' sum at the
-/// cheapest choices is then below any plan's time. Rows of the whole step and the step as the sum
-/// of its parts share a price of one; the rows of each part share the sum's, as often as the step
-/// has the part, and those of the turn are of both its parts.
-void make_times_sound(std::array<double, kLimits>& prices, double together, std::int64_t rounds) {
-  std::array<double, kTimedParts> shares{};
-  for (std::size_t i = 0; i < kTimeLimits; ++i) {
-    shares[part_index(part_of(static_cast<Limit>(i)))] += prices[i];
-  }
-  const double all = shares[part_index(StepPart::whole)] + together;
-  if (!(all > 0)) {
-    prices.fill(0);
-    prices[0] = 1;
-    return;
-  }
-  // Each part of the turn is once in a step; of a single round there is no last backward pass.
-  const double of_turn = rounds > 1 ? std::min(shares[part_index(StepPart::turn)], together) : 0;
-  for (std::size_t i = 0; i < kTimeLimits; ++i) {
-    const double share = shares[part_index(StepPart::turn)];
-    if (part_of(static_cast<Limit>(i)) != StepPart::turn) continue;
-    prices[i] *= share > 0 ? of_turn / share / all : 0;
-  }
-  for (std::size_t part = 0; part < kParts; ++part) {
-    const auto step_part = static_cast<StepPart>(part);
-    const double due =
-        (together * times_in_step(step_part, rounds) - (is_in_turn(step_part) ? of_turn : 0)) / all;
-    for (std::size_t i = 0; i < kTimeLimits; ++i) {
-      const auto limit = static_cast<Limit>(i);
-      if (part_index(part_of(limit)) != part) continue;
-      if (shares[part] > 0) {
-        prices[i] *= due / shares[part];
-      } else {  // To its first row, that of compute.
-        prices[i] = i == 0 || part_of(static_cast<Limit>(i - 1)) != part_of(limit) ? due : 0;
-      }
-    }
-  }
-  for (std::size_t i = 0; i < kLimits; ++i) {
-    if (i >= kTimeLimits || part_of(static_cast<Limit>(i)) == StepPart::whole) prices[i] /= all;
-  }
-}
+constexpr double kNone = 1e-6;  ///< Block counts below this are treated as zero.
 
-/// What a second of copies in a part is worth by the prices of the part's and the turn's rows is
-/// the most that rows of such copies, the part's, the turn's and all parts', may cost together.
-template <class Rows>
-void make_copies_sound(std::array<double, kLimits>& prices, const Rows& rows, std::int64_t rounds) {
-  for (const bool down : {true, false}) {
-    std::array<double, kParts> worth{};
-    for (std::size_t i = 0; i < kTimeLimits; ++i) {
-      const StepPart part = part_of(static_cast<Limit>(i));
-      const double each = prices[i] * (down ? rows[i].down : rows[i].up);
-      if (part < StepPart::whole) worth[part_index(part)] += each;
-      if (part != StepPart::turn) continue;
-      worth[part_index(StepPart::first_forward)] += each;
-      worth[part_index(StepPart::last_backward)] += each;
-    }
-    double& all = prices[row_index(down ? Limit::all_loads : Limit::all_stores)];
-    for (std::size_t part = 0; part < kParts; ++part) {
-      const double times = times_in_step(static_cast<StepPart>(part), rounds);
-      if (times > 0) all = std::min(all, worth[part] / times);
-    }
-    for (std::size_t part = 0; part < kParts; ++part) {
-      worth[part] -= all * times_in_step(static_cast<StepPart>(part), rounds);
-    }
-    for (const bool of_turn : {true, false}) {
-      for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
-        const CopiedIn copied = copied_in(static_cast<Limit>(i));
-        if (copied.down != down || copied.part == StepPart::whole) continue;
-        if ((copied.part == StepPart::turn) != of_turn) continue;
-        double left = std::numeric_limits<double>::infinity();
-        const auto is_of = [&](std::size_t part) {
-          return of_turn ? is_in_turn(static_cast<StepPart>(part))
-                         : part == part_index(copied.part);
-        };
-        for (std::size_t part = 0; part < kParts; ++part) {
-          if (is_of(part)) left = std::min(left, worth[part]);
-        }
-        prices[i] = std::clamp(prices[i], 0.0, std::max(0.0, left));
-        for (std::size_t part = 0; part < kParts; ++part) {
-          if (is_of(part)) worth[part] -= prices[i];
-        }
-      }
-    }
-  }
-}
-
-constexpr double kNone = 1e-6;  ///< Of a count of blocks.
-
-/// Whether the one unit with these counts makes parts of several choices.
+/// Whether the one unit with these counts makes only parts of choices.
 bool is_of_several(const std::vector<double>& counts) {
   constexpr double kWhole = 1 - 1e-6;
   return std::all_of(counts.begin(), counts.end(), [](double each) { return each < kWhole; });
@@ -127,29 +41,6 @@ PlanRelaxation PlanRelaxation::at_pace(const Pace& pace) const {
   return slower;
 }
 
-RelaxedPlan PlanRelaxation::solve(const RelaxedNode& node) const {
-  RelaxedPlan found;
-  const Program program(*this, node);
-  found.feasible = program.has_choices();
-  if (!found.feasible) return found;
-  LinearSolution solution = program.minimized();
-  if (!solution.feasible) {
-    found.feasible = !program.is_refused_by(solution.prices);
-    if (!found.feasible) return found;
-    // Rounding alone refused it: any choices, at no price but compute's.
-    solution = program.at_any_choices();
-  }
-  program.take_counts(solution.values, found);
-  for (std::size_t i = 0; i < kLimits; ++i) found.prices[i] = std::max(0.0, solution.prices[i]);
-  make_times_sound(found.prices, std::max(0.0, solution.prices[kLimits]), node.rounds);
-  make_copies_sound(found.prices, program.limits(), node.rounds);
-  // Choices follow sustained times, the bound those after rest.
-  auto least_rows = program.limits();
-  add_rest(least_rows);
-  found.bound = Seconds(std::max(0.0, program.priced_sum(least_rows, found.prices)));
-  return found;
-}
-
 std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
                                                const RelaxedPlan& relaxed) const {
   std::vector<RelaxedNode> nodes;
@@ -165,7 +56,7 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
     nodes = split_gradients(node, relaxed);
     if (!nodes.empty()) return nodes;
   }
-  // Slots of one size, or none: all levels of records that may leave.
+  // Slots are of one size: that of a record which may leave, or 0.
   const BlockRecord record = block_record(predictor_->job());
   std::vector<Bytes> sizes;
   if (!node.largest_record) {
@@ -178,7 +69,7 @@ std::vector<RelaxedNode> PlanRelaxation::split(const RelaxedNode& node,
     for (const Bytes size : sizes) nodes.emplace_back(node).largest_record = size;
     return nodes;
   }
-  // More slots than a block's records of a round leave none to wait for.
+  // With as many slots as a block has records in a round nothing waits for one.
   const SlotRange& slots = node.record_slots;
   const std::int64_t most = std::min(slots.most, predictor_->job().micro_batches() / node.rounds);
   if (slots.least >= most) return split_counts(node, relaxed);
@@ -232,7 +123,7 @@ std::vector<RelaxedNode> PlanRelaxation::split_gradients(const RelaxedNode& node
 
 std::vector<RelaxedNode> PlanRelaxation::split_counts(const RelaxedNode& node,
                                                       const RelaxedPlan& relaxed) {
-  constexpr double kPart = 1e-4;  // Of a block.
+  constexpr double kPart = 1e-4;  // Smaller parts of a block count as none.
   const auto part = [](double count) { return std::abs(count - std::round(count)); };
   const auto most = [&part](const std::vector<double>& counts) {
     return std::ranges::max_element(counts, {}, part);

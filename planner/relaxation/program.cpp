@@ -7,9 +7,9 @@
 namespace sluice::planner {
 namespace {
 
-/// What rounding in sums of some hundred terms may add.
+/// Relative error that rounding may add to sums of some hundred terms.
 constexpr double kRounding = 1e-9;
-/// Memory in gigabytes, so that the rows are of one size.
+/// Constraints of memory count gigabytes, so that all constraints are of one size.
 constexpr double kMemoryUnit = 1e9;
 
 double scale_of(std::size_t limit) { return limit < kSecondLimits ? 1 : 1 / kMemoryUnit; }
@@ -40,7 +40,7 @@ double cheapest(const std::vector<double>& prices, const std::vector<CountRange>
   return sum;
 }
 
-/// What rounding left of counts: none negative, of the group's sum.
+/// Removes what rounding left of counts: negative ones, and a sum that is not the group's.
 void make_counts(std::vector<double>& values, double count) {
   double sum = 0;
   for (double& each : values) sum += each = each > 0 ? each : 0;
@@ -56,13 +56,13 @@ void make_counts(std::vector<double>& values, double count) {
 }  // namespace
 
 PlanRelaxation::Program::Program(const PlanRelaxation& relaxation, const RelaxedNode& node)
-    : limits_(relaxation.rows(node)),
+    : limits_(relaxation.constraints(node)),
       fixed_(relaxation.base()),
       layers_(static_cast<double>(relaxation.predictor_->job().model.layers)),
       most_slots_(relaxation.predictor_->job().gradient_element() * relaxation.parameters_[1]) {
   if (node.gradients_apart) {
-    limits_[row_index(Limit::host_at_loss)].weights[static_cast<std::size_t>(Use::host_gradients)] =
-        1;
+    limits_[constraint_index(Limit::host_at_loss)]
+        .weights[static_cast<std::size_t>(Use::host_gradients)] = 1;
   }
   const std::size_t head = unit_count(relaxation.predictor_->job().model) - 1;
   const auto residencies = [&](std::size_t unit) {
@@ -101,61 +101,61 @@ bool PlanRelaxation::Program::has_choices() const {
 }
 
 void PlanRelaxation::Program::add_limit(std::size_t limit, std::int64_t rounds) {
-  const Row& from = limits_[limit];
+  const Constraint& from = limits_[limit];
   const double scale = scale_of(limit);
-  LinearProgram::Row row;
+  LinearProgram::Constraint constraint;
   for (const Group& group : groups_) {
     for (const UnitChoice& choice : group.choices) {
-      row.coefficients.push_back(scale * dot(from.weights, choice.use));
+      constraint.coefficients.push_back(scale * dot(from.weights, choice.use));
     }
   }
-  row.coefficients.resize(program_.cost.size(), 0);
-  row.coefficients[columns_.slots] = scale * from.slots * kMemoryUnit;
+  constraint.coefficients.resize(program_.cost.size(), 0);
+  constraint.coefficients[columns_.slots] = scale * from.slots * kMemoryUnit;
   const StepPart part = part_of(static_cast<Limit>(limit));
-  if (part == StepPart::whole) row.coefficients[columns_.parts + part_index(part)] = -1;
+  if (part == StepPart::whole) constraint.coefficients[columns_.parts + part_index(part)] = -1;
   for (std::size_t each = 0; each < kParts; ++each) {
     const auto of = static_cast<StepPart>(each);
-    if (part != of && (part != StepPart::turn || !is_in_turn(of))) continue;
-    row.coefficients[columns_.parts + each] = -1;
-    row.coefficients[columns_.downs + each] = from.down;
-    row.coefficients[columns_.ups + each] = from.up;
+    if (part != of && (part != StepPart::update_span || !is_in_update_span(of))) continue;
+    constraint.coefficients[columns_.parts + each] = -1;
+    constraint.coefficients[columns_.downs + each] = from.down;
+    constraint.coefficients[columns_.ups + each] = from.up;
   }
   if (part == StepPart::copies) {
     const CopiedIn copied = copied_in(static_cast<Limit>(limit));
     const std::size_t first = copied.down ? columns_.downs : columns_.ups;
     for (std::size_t each = 0; each < kParts; ++each) {
       const auto of = static_cast<StepPart>(each);
-      const bool in_turn = copied.part == StepPart::turn && is_in_turn(of);
-      if (copied.part == of || in_turn) row.coefficients[first + each] = -1;
+      const bool in_span = copied.part == StepPart::update_span && is_in_update_span(of);
+      if (copied.part == of || in_span) constraint.coefficients[first + each] = -1;
       if (copied.part != StepPart::whole) continue;
-      row.coefficients[first + each] = -times_in_step(of, rounds);
+      constraint.coefficients[first + each] = -times_in_step(of, rounds);
     }
   }
-  row.limit = -scale * (from.constant + dot(from.weights, fixed_));
-  program_.rows.push_back(std::move(row));
+  constraint.limit = -scale * (from.constant + dot(from.weights, fixed_));
+  program_.constraints.push_back(std::move(constraint));
 }
 
 void PlanRelaxation::Program::add_sum_of_parts(std::int64_t rounds) {
-  LinearProgram::Row together;
+  LinearProgram::Constraint together;
   together.coefficients.assign(program_.cost.size(), 0);
   for (std::size_t part = 0; part < kParts; ++part) {
     together.coefficients[columns_.parts + part] =
         times_in_step(static_cast<StepPart>(part), rounds);
   }
   together.coefficients.back() = -1;
-  program_.rows.push_back(std::move(together));
+  program_.constraints.push_back(std::move(together));
 }
 
 void PlanRelaxation::Program::add_group_counts() {
   std::size_t first = 0;
   for (const Group& group : groups_) {
-    LinearProgram::Row row;
-    row.coefficients.assign(program_.cost.size(), 0);
-    std::fill_n(row.coefficients.begin() + static_cast<std::ptrdiff_t>(first), group.choices.size(),
-                1.0);
-    row.limit = group.count;
-    row.equal = true;
-    program_.rows.push_back(std::move(row));
+    LinearProgram::Constraint constraint;
+    constraint.coefficients.assign(program_.cost.size(), 0);
+    std::fill_n(constraint.coefficients.begin() + static_cast<std::ptrdiff_t>(first),
+                group.choices.size(), 1.0);
+    constraint.limit = group.count;
+    constraint.equal = true;
+    program_.constraints.push_back(std::move(constraint));
     add_ranges(group, first);
     first += group.choices.size();
   }
@@ -163,11 +163,11 @@ void PlanRelaxation::Program::add_group_counts() {
 
 void PlanRelaxation::Program::add_ranges(const Group& group, std::size_t first) {
   const auto add = [&](std::size_t choice, double sign, double limit) {
-    LinearProgram::Row row;
-    row.coefficients.assign(program_.cost.size(), 0);
-    row.coefficients[first + choice] = sign;
-    row.limit = sign * limit;
-    program_.rows.push_back(std::move(row));
+    LinearProgram::Constraint constraint;
+    constraint.coefficients.assign(program_.cost.size(), 0);
+    constraint.coefficients[first + choice] = sign;
+    constraint.limit = sign * limit;
+    program_.constraints.push_back(std::move(constraint));
   };
   for (std::size_t choice = 0; choice < group.ranges.size(); ++choice) {
     const CountRange& range = group.ranges[choice];
@@ -176,17 +176,17 @@ void PlanRelaxation::Program::add_ranges(const Group& group, std::size_t first) 
   }
 }
 
-double PlanRelaxation::Program::priced_sum(const Rows& rows,
+double PlanRelaxation::Program::priced_sum(const Constraints& constraints,
                                            const std::array<double, kLimits>& prices) const {
   UseSum priced{};
   double sum = 0, size = 0, slot_price = 0;
   for (std::size_t i = 0; i < kLimits; ++i) {
     const double price = prices[i] * scale_of(i);
-    sum += price * rows[i].constant;
-    size += std::abs(price * rows[i].constant);
-    slot_price += price * rows[i].slots;
+    sum += price * constraints[i].constant;
+    size += std::abs(price * constraints[i].constant);
+    slot_price += price * constraints[i].slots;
     for (std::size_t use = 0; use < kUses; ++use) {
-      priced[use] += price * rows[i].weights[use];
+      priced[use] += price * constraints[i].weights[use];
     }
   }
   sum += dot(priced, fixed_);
@@ -217,7 +217,7 @@ LinearSolution PlanRelaxation::Program::at_any_choices() const {
     solution.values[first] = group.count;
     first += group.choices.size();
   }
-  solution.prices.assign(program_.rows.size(), 0);
+  solution.prices.assign(program_.constraints.size(), 0);
   return solution;
 }
 

@@ -6,7 +6,7 @@
 namespace sluice::planner {
 namespace {
 
-/// Of a heap whose first is the least.
+/// Order of a heap whose first part has the least bound.
 bool is_later(const RelaxedPart& a, const RelaxedPart& b) {
   return a.relaxed.bound > b.relaxed.bound;
 }
@@ -30,7 +30,7 @@ Seconds ProvenBound::improve(int most) {
       RelaxedPlan relaxed = relaxation_->solve(node);
       ++solved_;
       if (!relaxed.feasible) continue;
-      // Weak duality is checked at other prices for each: a part's may come out a little less.
+      // Each part has prices of its own, so its bound may come out a little below the whole's.
       relaxed.bound = std::max(relaxed.bound, bound_);
       parts_.push_back({node, std::move(relaxed)});
       std::ranges::push_heap(parts_, is_later);

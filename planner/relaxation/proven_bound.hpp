@@ -13,20 +13,20 @@ struct RelaxedPart {
   RelaxedPlan relaxed;
 };
 
-/// No plan of any of some parts is faster: the least of their bounds, after the part that has it
-/// was split (PlanRelaxation::split) again and again.
+/// The least bound of some parts of the plan space, raised by splitting the part that has it
+/// (PlanRelaxation::split) again and again: branch and bound.
 class ProvenBound {
  public:
   /// `relaxation`, of which `parts` are solutions, must outlive it.
   ProvenBound(const PlanRelaxation& relaxation, std::vector<RelaxedPart> parts);
 
-  /// Goes on until `most` relaxations in all are solved or nothing is left to split. Returns the
-  /// bound: 0 of no parts.
+  /// Splits until `most` relaxations in all are solved or nothing is left to split. Returns the
+  /// bound, which is 0 without parts.
   [[nodiscard]] Seconds improve(int most);
 
  private:
   const PlanRelaxation* relaxation_;
-  std::vector<RelaxedPart> parts_;  ///< A heap: the least bound first.
+  std::vector<RelaxedPart> parts_;  ///< A heap with the least bound first.
   Seconds bound_{0};
   int solved_ = 0;
 };

@@ -23,10 +23,10 @@ double PlanRelaxation::block_passes(std::int64_t rounds) const {
   return static_cast<double>(a_round) * (pass.block_forward + pass.block_backward + most).count();
 }
 
-/// Between a block's first task forward and its last there are no others', so the records of a
-/// round that have no slot have left by then, behind each other: no slot is used again before. As
-/// they come in backward. What copies slow passes by counts apart, and a slot that is waited for
-/// hides it.
+/// Adds the waits for slots of records. Between a block's first task forward and its last no other
+/// block's run, so of its records of a round those that have no slot have left by then, behind each
+/// other; backward they come likewise. What copies take of passes is taken off, for it counts
+/// apart.
 void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds,
                                std::int64_t slots) const {
   const Job& job = predictor_->job();
@@ -35,8 +35,8 @@ void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t r
   const std::int64_t micro_batches = job.micro_batches() / rounds;
   const auto per_round = static_cast<double>(micro_batches);
   const double without_slot = per_round - static_cast<double>(slots);
-  // The input of the first may have left before: the pass before wrote it. Nothing else of a record
-  // takes a slot before it comes back.
+  // The first record's input may have left before, for the pass before wrote it. A record that is
+  // its input alone takes a slot only when it comes back.
   const auto kept = static_cast<double>(record.kept(unit.keep).count());
   const auto input = static_cast<double>(record.input_bytes.count());
   if (without_slot <= 0 || unit.keep_tier != Tier::host || kept <= input) return;
@@ -55,7 +55,7 @@ void PlanRelaxation::add_waits(UseSum& use, const UnitPlan& unit, std::int64_t r
       times * wait(without_slot * kept / h2d_rate_, pass.block_backward.count() + again);
 }
 
-/// A block whose records take slots forward has one in each of them; others' come one by one.
+/// Records that hold more than their input fill all slots of a round; inputs alone come one by one.
 std::int64_t PlanRelaxation::slots_held(Bytes kept, const RelaxedNode& node) const {
   const Job& job = predictor_->job();
   if (kept <= block_record(job).input_bytes) return 1;
@@ -64,7 +64,7 @@ std::int64_t PlanRelaxation::slots_held(Bytes kept, const RelaxedNode& node) con
 
 Bytes PlanRelaxation::slot_bytes(const RelaxedNode& node) const {
   const Bytes largest = node.largest_record.value_or(Bytes(0));
-  // Inputs alone take slots when they come back, which may be later.
+  // Inputs alone take slots only when they come back, which may be later.
   if (largest <= block_record(predictor_->job()).input_bytes) return Bytes(0);
   return largest * slots_held(largest, node);
 }
@@ -82,7 +82,7 @@ UseSum PlanRelaxation::record_use(const UnitPlan& unit, const RelaxedNode& node)
   const double again = recomputed(unit.keep, pass).count();
   use_of(use, Use::compute) = use_of(use, Use::tail) = micro * again;
   use_of(use, Use::records) = per_round * kept;
-  // The device has one slot for what is rebuilt, as large as the most that any block rebuilds.
+  // One slot holds what is rebuilt and is as large as the most that any block rebuilds.
   use_of(use, Use::scratch) = (static_cast<double>(record.all_bytes.count()) - kept) / layers;
   if (unit.keep_tier == Tier::hbm) {
     use_of(use, Use::device_records) = per_round * kept;

@@ -1,4 +1,4 @@
-// What lanes lose to others that run beside them, at least.
+// The least that lanes lose to others that run beside them: l(i, j).
 #include <algorithm>
 #include <cstdint>
 #include <string>
@@ -27,9 +27,9 @@ std::vector<Slowing> lost_to_others(const std::vector<CostModel::LaneInterferenc
 
 }  // namespace
 
-/// What others cost CPU updates of any number of threads, of which `rates` says how fast each is
-/// alone: what is lost is lost of the fastest rate. More threads are faster and suffer more, so
-/// what is left of the fastest counts, whichever of the others run.
+/// What other lanes cost CPU updates of any number of threads, as a share of the fastest rate;
+/// `rates` are those of 1, 2, ... threads alone. More threads are faster and suffer more, so the
+/// most that any number has left counts, whichever of the others run.
 std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
     const ProfileCostModel& costs, const std::vector<double>& rates) {
   std::vector<std::vector<Slowing>> by_threads;
@@ -44,7 +44,8 @@ std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
   for (const auto& each : by_threads) {
     if (each.size() != others) return least;  // Not all have a part in it: what no count is below.
   }
-  // The rate left where the first, the first two, ... run; then whether it says too much of others.
+  // First the rate left beside the first lane, the first two and so on; then each loss is scaled
+  // down until no set of lanes loses more than it does.
   const auto left_of = [&](const std::vector<Slowing>& each, std::size_t running) {
     double left = 1, factor = 1;
     for (std::size_t i = 0; i < others; ++i) {
@@ -80,8 +81,8 @@ std::vector<PlanRelaxation::Slowing> PlanRelaxation::slowed_updates(
   return least;
 }
 
-/// More of what copies cost updates, where links that both use take more than interference does: as
-/// much of each second of the fastest copies as holds beside any of them, in whatever mix.
+/// Raises what copies cost updates where sharing of links takes more than interference does: to
+/// what each second of the fastest copies costs beside any mix of them.
 void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
                                     std::vector<Slowing>& losses) {
   const auto lost_to = [&losses](const char* lane) -> double& {
@@ -105,7 +106,7 @@ void PlanRelaxation::add_contention(const std::vector<SharedRates>& rates,
   }
   const double more_h2d = std::max(0.0, h2d - before_h2d);
   const double more_d2h = std::max(0.0, d2h - before_d2h);
-  // Both together may cost less than one and the other, and more than all is not to be lost.
+  // Both copies together may cost less than their sum, and no lane loses more than all of its time.
   double sound = 1;
   const auto allow = [&](double more, double room) {
     if (more > 0) sound = std::min(sound, std::max(0.0, room) / more);

@@ -1,4 +1,4 @@
-// The choices that the relaxation's units have.
+// The choices C_g of the relaxation's units.
 #include <algorithm>
 
 #include "planner/costs/contended_updates.hpp"
@@ -66,8 +66,7 @@ PlanRelaxation::PlanRelaxation(const Predictor& predictor, const Pins& pins)
   allow(pins);
 }
 
-/// What the pins leave. They set fields to values, each by itself: a choice that they change is not
-/// theirs.
+/// Keeps the choices that pins leave as they are. Pins set fields to values, each by itself.
 void PlanRelaxation::allow(const Pins& pins) {
   const Job& job = predictor_->job();
   const std::size_t head = unit_count(job.model) - 1;
@@ -80,7 +79,7 @@ void PlanRelaxation::allow(const Pins& pins) {
     }
   }
   const auto stays = [&](std::size_t unit, auto same) {
-    // Blocks may be pinned one by one: what any of them may do is allowed for all.
+    // Blocks may be pinned one by one: a choice that any of them may make is allowed for all.
     const std::size_t last = unit == 1 ? head - 1 : unit;
     if (!pins) return true;
     Plan plan = uniform_plan(job, {}, 1);

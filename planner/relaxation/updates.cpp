@@ -1,4 +1,4 @@
-// Rows of the relaxation: when the CPU updates, and what it shares meanwhile.
+// Constraints of CPU updates: when they come, and what they share meanwhile.
 #include <algorithm>
 
 #include "planner/costs/lane_boost.hpp"
@@ -6,64 +6,73 @@
 
 namespace sluice::planner {
 
-/// With clipping: all CPU updates, which come between norm and loss.
-void PlanRelaxation::add_updates(Rows& all, const RelaxedNode& node) const {
+/// With clipping all CPU updates come between norm and loss, in the first forward part F.
+void PlanRelaxation::add_updates(Constraints& all, const RelaxedNode& node) const {
   const ProfileCostModel& costs = predictor_->costs();
   const MachineProfile& profile = costs.profile();
-  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
-  const auto put = [&row](Limit limit, Use use, double weight) {
-    row(limit).weights[static_cast<std::size_t>(use)] += weight;
+  const auto constraint = [&all](Limit limit) -> Constraint& {
+    return all[constraint_index(limit)];
+  };
+  const auto put = [&constraint](Limit limit, Use use, double weight) {
+    constraint(limit).weights[static_cast<std::size_t>(use)] += weight;
   };
   const auto times = static_cast<double>(node.rounds);
+  // update/A + l(cpu,h2d) d_F + l(cpu,d2h) u_F + l(cpu,compute) forward/r + (1 - l) last_copy <=
+  // t_F, for nothing slows what follows the last update.
   put(Limit::updates, Use::update, 1 / update_rate_);
   double left = 1;
   for (const Slowing& each : updates_slowed(node.proves)) {
-    if (each.from == "h2d") row(Limit::updates).down += each.lost;
-    if (each.from == "d2h") row(Limit::updates).up += each.lost;
+    if (each.from == "h2d") constraint(Limit::updates).down += each.lost;
+    if (each.from == "d2h") constraint(Limit::updates).up += each.lost;
     if (each.from == "compute") put(Limit::updates, Use::forward, each.lost / times);
     left -= each.lost;
   }
-  // What follows the last update is slowed by nothing here.
   put(Limit::updates, Use::last_copy, left);
   const bool contention = costs.switches().contention;
+  // (q_cpu update + q_h2d H d_F)/Q + (1 - q_h2d H/Q) last_copy <= t_F
+  // (q_cpu update + q_h2d H d_F + q_d2h D u_F)/Q + (1 - (q_h2d H + q_d2h D)/Q) last_copy <= t_F,
+  // for after the last update only copies use the host's memory, at most as fast as their links.
   if (contention && profile.dram.value > 0) {
     const double dram = profile.dram.value;
     const double loads = profile.h2d_dram.value * h2d_rate_ / dram;
     const double stores = profile.d2h_dram.value * d2h_rate_ / dram;
     for (const Limit limit : {Limit::update_dram, Limit::first_dram}) {
       put(limit, Use::update, profile.update_dram.value / dram);
-      row(limit).down = loads;
+      constraint(limit).down = loads;
     }
-    row(Limit::first_dram).up = stores;
-    // After the last update only copies use it, at most as fast as their links are.
+    constraint(Limit::first_dram).up = stores;
     put(Limit::update_dram, Use::last_copy, std::max(0.0, 1 - loads));
     put(Limit::first_dram, Use::last_copy, std::max(0.0, 1 - loads - stores));
   }
+  // (cores_cpu update + cores_copy (H d_F + D u_F))/cores <= t_F; forward/r too where the device is
+  // the host.
   if (contention && profile.cores.value > 0) {
     const double cores = profile.cores.value;
     put(Limit::update_cores, Use::update, update_cores_ / cores);
-    row(Limit::update_cores).down = profile.copy_cores.value * h2d_rate_ / cores;
-    row(Limit::update_cores).up = profile.copy_cores.value * d2h_rate_ / cores;
+    constraint(Limit::update_cores).down = profile.copy_cores.value * h2d_rate_ / cores;
+    constraint(Limit::update_cores).up = profile.copy_cores.value * d2h_rate_ / cores;
     if (profile.device == DeviceKind::host) {
       put(Limit::update_cores, Use::forward, 1 / (times * cores));
     }
   }
 }
 
-/// Without clipping: all CPU updates, which begin when the last round's losses are over and end
-/// with a copy. Copies of the turn are bounded apart.
-void PlanRelaxation::add_turn(Rows& all, const RelaxedNode& node) const {
+/// Without clipping all CPU updates come in the update span: they begin when the last round's
+/// losses are over and end with a copy. Copies of the span have constraints of their own.
+void PlanRelaxation::add_update_span(Constraints& all, const RelaxedNode& node) const {
   if (node.rounds == 1) return;
   const ProfileCostModel& costs = predictor_->costs();
   const MachineProfile& profile = costs.profile();
   const auto times = static_cast<double>(node.rounds);
-  const auto weight = [](Row& row, Use use) -> double& {
-    return row.weights[static_cast<std::size_t>(use)];
+  const auto weight = [](Constraint& constraint, Use use) -> double& {
+    return constraint.weights[static_cast<std::size_t>(use)];
   };
   const double losses = static_cast<double>(predictor_->job().micro_batches()) / times *
                         predictor_->pass_times().loss.count() *
                         least_share(predictor_->costs().boost());
-  Row& updates = all[row_index(Limit::turn_updates)];
+  // update/A + l(cpu,h2d) (d_E + d_F) + l(cpu,d2h) (u_E + u_F) + l(cpu,compute) (forward + tail)/r
+  //     + (1 - l) (losses + last_copy) <= t_E + t_F
+  Constraint& updates = all[constraint_index(Limit::update_span_updates)];
   weight(updates, Use::update) = 1 / update_rate_;
   double left = 1;
   for (const Slowing& each : updates_slowed(node.proves)) {
@@ -74,29 +83,29 @@ void PlanRelaxation::add_turn(Rows& all, const RelaxedNode& node) const {
     weight(updates, Use::forward) += each.lost / times;
     weight(updates, Use::tail) += each.lost / times;
   }
-  // What runs before and after them slows none.
   updates.constant = left * losses;
   weight(updates, Use::last_copy) = left;
   if (!costs.switches().contention || profile.dram.value <= 0) return;
-  Row& dram = all[row_index(Limit::turn_dram)];
+  // (q_cpu update + q_h2d H (d_E + d_F) + q_d2h D (u_E + u_F))/Q
+  //     + (1 - (q_h2d H + q_d2h D)/Q) (losses + last_copy) <= t_E + t_F
+  Constraint& dram = all[constraint_index(Limit::update_span_dram)];
   weight(dram, Use::update) = profile.update_dram.value / profile.dram.value;
   dram.down = profile.h2d_dram.value * h2d_rate_ / profile.dram.value;
   dram.up = profile.d2h_dram.value * d2h_rate_ / profile.dram.value;
-  const double unused = std::max(0.0, 1 - dram.down - dram.up);  // By copies alone, at least.
+  const double unused = std::max(0.0, 1 - dram.down - dram.up);
   dram.constant = unused * losses;
   weight(dram, Use::last_copy) = unused;
 }
 
-/// What goes round: a unit's gradient to the host, its update, a copy, and then the passes from its
-/// first one forward to its last backward.
-void PlanRelaxation::add_cycles(Rows& all, std::int64_t rounds) const {
+/// Constraints of cycles: a unit's gradient to the host, its update, a copy, and then the passes
+/// from its first one forward to its last backward.
+void PlanRelaxation::add_cycles(Constraints& all, std::int64_t rounds) const {
   const Job& job = predictor_->job();
   const PassTimes& pass = predictor_->pass_times();
   const auto put = [&all](Limit limit, Use use, double weight) {
-    all[row_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
+    all[constraint_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
   };
-  // Passes are slowed by what is copied, but for what is while none runs. What waits lets passes
-  // gain from rest.
+  // Passes are slowed by copies that run beside them. While they wait they may gain from rest.
   const double gained = most_gained(predictor_->costs().boost());
   double slowed_by = 0;
   const auto add_slowed = [&](Limit limit) {
@@ -111,7 +120,13 @@ void PlanRelaxation::add_cycles(Rows& all, std::int64_t rounds) const {
   }
   const bool slowing = slowed_by + gained < 1;
   const double left = 1 - gained, left_slowed = left - (slowing ? slowed_by : 0);
-  // The device's own updates may run while the embedding's is waited for.
+  // embed_cycle:  forward + tail
+  //     + (1 - G) (embed_store + embed_wait + forward_waits + backward_waits) <= T + [no clip] once
+  // embed_slowed: forward + tail + l(compute,h2d) h2d/H + l(compute,d2h) d2h/D
+  //     + (1 - G - l) (embed_store + embed_wait) + (1 - G) (waits for slots) <= T + [no clip] once
+  // block_cycle:  forward + tail + slowing + (1 - G - l) between + block_passes
+  //     <= T + once + (embedding's passes of a round) + L (block's passes of a round)
+  // The device's own updates may run while the embedding's is waited for, so they do not count.
   for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed, Limit::block_cycle}) {
     if (limit == Limit::block_cycle && job.optimizer.clip) continue;
     for (const Use use : {Use::forward, Use::tail}) put(limit, use, 1);
@@ -125,16 +140,16 @@ void PlanRelaxation::add_cycles(Rows& all, std::int64_t rounds) const {
     for (const Use use : {Use::forward_waits, Use::backward_waits}) put(limit, use, left);
   }
   if (job.optimizer.clip) return;
-  // Nothing waits for norms. Passes of blocks before the first that the CPU updates, and the
-  // embedding's, may come before its first and behind its last.
+  // Without clipping nothing waits for norms. Passes of the embedding and of blocks before the
+  // first that the CPU updates may come before its first pass and behind its last.
   const double once = pass.once.count();
   for (const Limit limit : {Limit::embed_cycle, Limit::embed_slowed}) {
-    all[row_index(limit)].constant = -once;
+    all[constraint_index(limit)].constant = -once;
   }
   const std::int64_t a_round = job.micro_batches() / rounds;
   const auto per_round = static_cast<double>(a_round);
   put(Limit::block_cycle, Use::block_passes, 1);
-  all[row_index(Limit::block_cycle)].constant =
+  all[constraint_index(Limit::block_cycle)].constant =
       -once - per_round * (pass.embed_forward + pass.embed_backward).count() -
       static_cast<double>(job.model.layers) * block_passes(rounds);
 }

@@ -25,7 +25,8 @@ struct Request {
   [[nodiscard]] const Job& job() const { return predictor.job(); }
   [[nodiscard]] const ResolvedMachine& machine() const { return predictor.machine(); }
 
-  /// Resolves a variation of the run with the same store; an unchanged policy is not read again.
+  /// Resolves a variation of the run with the same store; an unchanged policy is not read a
+  /// second time.
   /// Throws BadRequest.
   [[nodiscard]] Request with(RunConfig changed) const;
   /// The same request with another calibration.

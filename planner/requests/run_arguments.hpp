@@ -24,7 +24,7 @@ struct RunArguments {
   RunConfig config;
   std::optional<Policy> policy = {};  ///< The run's policy, if it names one that can be read.
   std::optional<std::filesystem::path> run_file;          ///< The RUN.yaml, if one was named.
-  std::map<std::string, std::vector<std::string>> flags;  ///< By name; empty strings for no value.
+  std::map<std::string, std::vector<std::string>> flags;  ///< Values by flag; "" for none.
   std::vector<std::string> stated;  ///< Paths of the run that words state, whatever the file says.
   [[nodiscard]] bool has(const std::string& flag) const { return flags.contains(flag); }
   /// The last value given.

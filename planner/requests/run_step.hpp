@@ -9,11 +9,11 @@
 
 namespace sluice::planner {
 
-/// Of the searches that compare runs with one another: which is faster shows long before which plan
-/// is best.
+/// Effort of searches that compare runs with one another: the faster run shows long before the best
+/// plan does.
 inline constexpr std::int64_t kCompareEffort = 150'000;
-/// Of the searches for each machine and order that advice names: of a twentieth of the usual effort
-/// they were 10 and 17 % short of the usual one on two cards, of a fifth 2 and 1 %
+/// Effort of the search for each machine and order that advice names: a fifth of the usual effort
+/// comes near the usual plan, a twentieth does not
 /// (experiments/results/current/buy-advice/efforts.output).
 inline constexpr std::int64_t kAdviceEffort = 600'000;
 

@@ -3,12 +3,16 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "planner/search/plan_space.hpp"
+#include "planner/plans/pins.hpp"
+#include "planner/predictions/predict.hpp"
+#include "planner/search/candidate.hpp"
 
 namespace sluice::planner {
 
+/// Collects plans with their estimates, each once.
 class CandidateSet {
  public:
   CandidateSet(const PlanEstimator& estimator, const Predictor& predictor, const Pins& pins)
@@ -28,7 +32,7 @@ class CandidateSet {
   std::vector<Candidate> found_;
 };
 
-/// The unit's state is staged: updated on the device, on the host between steps.
+/// Lets the unit's state be staged: on the host between steps, updated on the device.
 void stage_state(UnitPlan& unit);
 
 }  // namespace sluice::planner

@@ -13,22 +13,22 @@ namespace sluice::planner {
 namespace {
 
 constexpr int kRoomsTried = 6;
-/// Numbers of rounds among which the effort is divided: about as many are looked at.
+/// Numbers of rounds among which the effort is divided; about as many are looked at.
 constexpr std::int64_t kRoundsUsual = 4;
-/// Of the time that is left, what a search of a roomier host may take: its plans are then simulated
+/// Share of the time left that a search of a roomier host may take; its plans are then simulated
 /// with their disk.
 constexpr double kInMemoryPart = 0.5;
-/// More buffers than two take at most so much off a step (405 B parameters: 1 %).
+/// Most that more buffers than two take off a step, as a ratio.
 constexpr double kBuffersGain = 1.1;
 
-/// Does every round move something from the disk or to it?
+/// Whether every round moves something from the disk or to it.
 bool rounds_use_disk(const Plan& plan) {
   return std::ranges::any_of(plan.units, [](const UnitPlan& unit) {
     return unit.gradients == Tier::disk || unit.weights == Tier::disk;
   });
 }
 
-/// `fit`: the first plan that fits, of those found without a search.
+/// What is looked for: the fastest plan, or the first that fits, without a search.
 enum class Goal { fastest, fit };
 
 /// A plan without the disk, and what it takes of the host.
@@ -50,7 +50,7 @@ class DiskSearch {
 
   [[nodiscard]] bool pinned() const { return uses_disk(pinned_); }
 
-  /// `in_memory`: what plans without the disk lack; none where units are pinned there.
+  /// Searches; `in_memory` is what plans without the disk lack, null where units are pinned there.
   std::variant<Planned, Infeasible> run(const Infeasible* in_memory) {
     most_ = shares_.all_frees() - shares_.slots(2) - shares_.weight_slots(2);
     // A host may lack so much that the device lacks less of holding everything.
@@ -64,7 +64,7 @@ class DiskSearch {
     return least_lacks ? least_ : *in_memory;
   }
 
-  /// Where the host lacks so much.
+  /// A plan that fits where the host lacks so much.
   std::optional<TimedPlan> fit(Bytes host_short) {
     most_ = shares_.all_frees() - shares_.slots(2) - shares_.weight_slots(2);
     look(host_short + shares_.slots(3));
@@ -91,12 +91,12 @@ class DiskSearch {
     }
   }
 
-  /// Late, and there is an answer; without a search none is as good as any.
+  /// Whether it is late and there is an answer; without a search no answer is as good as any.
   [[nodiscard]] bool is_over() const {
     return (best_ || goal_ == Goal::fit) && settings_.is_late();
   }
 
-  /// None for whatever a search finds, where pins leave one number alone.
+  /// Numbers of rounds to try; one `nullopt`, for any, where pins leave one number alone.
   [[nodiscard]] std::vector<std::optional<std::int64_t>> rounds_left() const {
     std::vector<std::optional<std::int64_t>> all;
     for (std::int64_t rounds = 1; rounds <= predictor_.job().micro_batches(); ++rounds) {
@@ -114,8 +114,8 @@ class DiskSearch {
     plan.micro_batches_per_round = predictor_.job().micro_batches() / rounds;
   }
 
-  /// Looks for the host memory to search with, from `freed` more than there is, until one of the
-  /// plans found fits.
+  /// Searches with ever other host memory, from `freed` more than there is, until one of the plans
+  /// found fits.
   void settle(Bytes freed, std::optional<std::int64_t> rounds) {
     bool tried_most = false, fits = false;
     std::int64_t leaner = 1;
@@ -188,8 +188,8 @@ class DiskSearch {
     return infeasible;
   }
 
-  /// Looks for the best plan of a host with so much more memory, and for ways to put of it on the
-  /// disk what takes that. False where no plan fits such a host; what lacks, least_ says.
+  /// Searches with so much more host memory and puts on the disk what takes that. False where no
+  /// plan fits such a host; least_ says what lacks.
   bool attempt(Bytes freed, std::optional<std::int64_t> rounds, bool& fits) {
     const auto found = search_with(freed, rounds);
     if (const auto* lacking = std::get_if<Infeasible>(&found)) {
@@ -201,7 +201,7 @@ class DiskSearch {
     return true;
   }
 
-  /// Simulates the ways to put state on the disk; true where any fits.
+  /// Simulates the plan with state on the disk in several placements; true where any fits.
   bool find_best_of(const Roomy& roomy) {
     using Placement = DiskShares::Placement;
     const Plan& plan = roomy.plan;
@@ -281,9 +281,9 @@ class DiskSearch {
   Bytes most_{0};  ///< Host memory that the disk can take off it.
   double space_log10_ = 0;
   std::optional<TimedPlan> best_;
-  Duration last_{0};  ///< Of the plan simulated last.
+  Duration last_{0};  ///< Step of the plan simulated last.
   Infeasible least_;
-  /// Else it is what a plan lacks of a host with more memory.
+  /// Whether least_ is of this host, not of one with more memory.
   bool least_is_of_this_host_ = false;
   std::int64_t considered_ = 0, simulated_ = 0;
 };

@@ -11,7 +11,7 @@ namespace {
 constexpr std::int64_t kPiecesOfABlock = 8;
 constexpr Bytes kLeastBuffer{64ll << 20};
 constexpr Bytes kMostBuffer{1ll << 30};
-/// What the ends of a slot's planes leave empty, at most.
+/// The most bytes that alignment leaves empty in a slot.
 constexpr Bytes kPlanesAligned = kDiskAlign * 8;
 
 /// What lies on the disk the CPU updates.
@@ -24,7 +24,7 @@ bool is_layer(const Plan& plan, std::size_t unit) {
   return unit > 0 && unit + 1 < plan.units.size();
 }
 
-/// Units by who goes first: the last blocks, whose weights are needed last, then the ends.
+/// Units by who goes first: the last blocks, whose weights are needed last, then the outer units.
 std::vector<std::size_t> in_order(const Plan& plan) {
   std::vector<std::size_t> units;
   for (std::size_t unit = plan.units.size() - 1; unit-- > 1;) units.push_back(unit);
@@ -39,8 +39,9 @@ std::vector<std::size_t> with_state(const Plan& plan) {
   return units;
 }
 
-/// Whose weights may follow their state: embedding and head first, whose weights cross the disk
-/// once a round and not twice; last those that leave HBM for it, with the master on the host.
+/// Units whose weights may follow their state to the disk: embedding and head first, whose weights
+/// cross the disk once a round and not twice; last those that leave HBM for it, with the master on
+/// the host.
 std::vector<std::size_t> with_weights(const Plan& plan) {
   std::vector<std::size_t> units = in_order(plan);
   std::rotate(units.begin(), units.end() - 2, units.end());
@@ -118,7 +119,8 @@ void DiskShares::bring_back(Plan& plan) {
   }
 }
 
-/// Whose gradients may follow their state: a tied head's only together with the embedding's.
+/// Units whose gradients may follow their state to the disk: a tied head's only together with the
+/// embedding's.
 std::vector<std::size_t> DiskShares::with_gradients(const Plan& plan) const {
   std::vector<std::size_t> units = in_order(plan);
   std::erase_if(units, [&](std::size_t unit) {

@@ -12,33 +12,33 @@
 
 namespace sluice::planner {
 
-/// What lies on the disk, in the order in which it goes there: units' state, once all of it is
-/// there gradients, and then weights. A share is a count of such moves.
+/// Counts what lies on the disk, in the order in which it goes there: units' state, then gradients,
+/// then weights. A share is a count of such moves.
 class DiskShares {
  public:
   enum class Placement { last, even };  ///< The last blocks first, or evenly spread ones.
 
   DiskShares(const Job& job, const Pins& pins);
 
-  /// What one of so many host buffers of plans made here may be.
+  /// The most bytes of one host buffer of plans made here.
   [[nodiscard]] Bytes buffer() const { return buffer_; }
-  /// What so many host slots take: none is larger than the largest unit.
+  /// Bytes of so many host slots, each as large as the largest unit at most.
   [[nodiscard]] Bytes slots(std::int64_t count) const;
-  /// What they take more where weights pass through them, and as many slots of weights alone.
+  /// Bytes that such slots take more where weights pass through them, and slots of weights alone.
   [[nodiscard]] Bytes weight_slots(std::int64_t count) const;
-  /// Host memory that all of the state frees,
+  /// Host memory that moving all state frees.
   [[nodiscard]] Bytes state_frees() const;
-  /// that everything frees,
+  /// Host memory that moving everything frees.
   [[nodiscard]] Bytes all_frees() const;
-  /// and that what a plan has there does.
+  /// Host memory that is free by what the plan has on the disk.
   [[nodiscard]] Bytes frees_of(const Plan& plan) const;
 
-  /// The plan with nothing on the disk; what lay there the CPU still updates.
+  /// Takes everything off the disk; the CPU still updates what lay there.
   static void bring_back(Plan& plan);
   /// The plan with `count` moves to the disk, and the pins.
   [[nodiscard]] Plan moved(const Plan& plan, std::size_t count, Placement placement,
                            std::int64_t buffers) const;
-  /// How many moves free that much, with what their slots take.
+  /// The fewest moves that free `missing` and what their slots take.
   [[nodiscard]] std::size_t fewest(const Plan& plan, Bytes missing) const;
 
  private:

@@ -45,7 +45,7 @@ using Axis = std::vector<std::function<void(Plan&)>>;
 
 class SmallSpace {
  public:
-  /// Larger than `most` it is left incomplete.
+  /// A space larger than `most` is left incomplete.
   SmallSpace(const Predictor& predictor, const Pins& pins, double most)
       : predictor_(predictor), pins_(pins) {
     const Job& job = predictor.job();
@@ -110,7 +110,7 @@ class SmallSpace {
   }
 
  private:
-  /// The values that the pins leave apart.
+  /// Adds an axis of the values that pins leave distinct.
   template <class Value, class Read, class Write>
   void add(const std::vector<Value>& values, Read read, Write write) {
     Axis axis;

@@ -1,5 +1,5 @@
-// What sketched plans take and how long their steps are: by layouts and simulations of few rounds
-// where those are enough.
+// Memory and steps of sketched plans, by layouts and simulations of few rounds where those are
+// enough.
 #include <algorithm>
 
 #include "planner/effort/interruption.hpp"
@@ -9,13 +9,13 @@
 namespace sluice::planner {
 namespace {
 
-/// Tasks of a plan that is not laid out as a whole, and of a coarse simulation that is not made.
+/// Tasks above which a plan is not laid out as a whole, and a coarse simulation is not made.
 constexpr std::int64_t kManyTasks = 60'000, kManyCoarse = 30'000;
-/// What a layout of few rounds does not know, at most.
+/// The most bytes that a layout of few rounds does not know.
 constexpr Bytes kLittleLeft{1ll << 20};
 /// Rounds of which a layout knows all that more of them take, but for their tokens.
 constexpr std::int64_t kFewRounds = 3;
-/// Of one token's input and target, on the device and on the host.
+/// Bytes of one token's input and target, on the device and on the host.
 constexpr std::int64_t kTokenBytes = 8;
 
 bool all_fit(const Memory& memory, Bytes left = Bytes(0)) {
@@ -31,7 +31,7 @@ Memory layout_memory(const Predictor& predictor, const Plan& plan) {
 
 }  // namespace
 
-/// A coarse simulation of it has many tasks.
+/// Whether a coarse simulation of the plan has many tasks.
 bool FittingPlans::is_costly(const Plan& plan) const {
   Plan coarse = plan;
   coarse.copy_chunk = steps_.chunk(plan);
@@ -39,7 +39,7 @@ bool FittingPlans::is_costly(const Plan& plan) const {
   return tasks * std::min(plan.rounds, kFewRounds) / plan.rounds > kManyCoarse;
 }
 
-/// Peaks of the coarse plan, of fewer rounds: of more than a few each takes as much as the others.
+/// Lays out the coarse plan with few rounds: each further round takes as much as the others.
 void FittingPlans::lay_out_few(TimedPlan& found) const {
   const std::int64_t rounds = std::min(found.plan.rounds, kFewRounds);
   const CoarseStep step = of_few_rounds(found.plan, rounds);
@@ -48,7 +48,7 @@ void FittingPlans::lay_out_few(TimedPlan& found) const {
   found.step = step.step;
 }
 
-/// Its step, where it was laid out: each further round takes as long as the last of the few.
+/// Adds the steps of further rounds to the step of few: each takes as long as the last of the few.
 void FittingPlans::time(TimedPlan& found) const {
   if (found.plan.rounds <= kFewRounds) return;
   const Duration round = found.step - of_few_rounds(found.plan, kFewRounds - 1).step;
@@ -68,7 +68,7 @@ CoarseStep FittingPlans::of_few_rounds(const Plan& plan, std::int64_t rounds) co
   return step;
 }
 
-/// By a layout of few of its rounds, of more than those; but for a little at most.
+/// Memory of a plan of more than a few rounds, by a layout of few; at most a little is missing.
 Memory FittingPlans::memory_of_few(const Plan& plan) const {
   const Predictor few = predictor_.with_batch(predictor_.job().micro_batch * kFewRounds *
                                               plan.micro_batches_per_round);
@@ -80,7 +80,7 @@ Memory FittingPlans::memory_of_few(const Plan& plan) const {
   return memory;
 }
 
-/// Exactly, but of plans with many tasks, which take no more than that.
+/// Memory of a plan: exact, or for plans with many tasks no less than exact.
 Memory FittingPlans::memory_at_most(const Plan& plan) const {
   if (plan.rounds <= kFewRounds || estimator_.estimate(plan).tasks <= kManyTasks) {
     return layout_memory(predictor_, plan);
@@ -97,7 +97,7 @@ Memory FittingPlans::memory_at_most(const Plan& plan) const {
   return memory;
 }
 
-/// By a layout of few rounds, and where that leaves little by one of all of them.
+/// Whether the plan fits, by a layout of few rounds and, where that leaves little, of all of them.
 bool FittingPlans::really_fits(TimedPlan& found) const {
   throw_if_stopped(settings_.stop);
   if (!is_within(found, all_room())) return false;
@@ -109,7 +109,7 @@ bool FittingPlans::really_fits(TimedPlan& found) const {
   return all_fit(found.memory);
 }
 
-/// Its step as it is predicted, where its graph is no large one.
+/// Predicts the step exactly where the graph is not large.
 void FittingPlans::predict(TimedPlan& found) const {
   if (estimator_.estimate(found.plan).tasks > kManyTasks) return;
   found.step = predictor_.step(found.plan);

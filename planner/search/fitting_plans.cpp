@@ -13,13 +13,13 @@
 namespace sluice::planner {
 namespace {
 
-/// Numbers of rounds of which a plan is compared with others.
+/// Numbers of rounds whose plans are compared.
 constexpr std::size_t kCompared = 3;
-/// Tasks of a guided search beside sketches.
+/// Effort of the guided search that is compared with sketches, in tasks.
 constexpr std::int64_t kLittle = 400'000;
-/// Times that a sketch which exceeds memory is made anew with so much set aside.
+/// Attempts to make a sketch fit, each with what it lacked set aside.
 constexpr int kSketched = 5;
-/// Halvings of what is between too little and enough.
+/// Halvings of the interval between too little memory and enough.
 constexpr int kHalvings = 12;
 constexpr Bytes kFirstGuess{1ll << 30};
 constexpr Bytes kBoundless{1ll << 58};
@@ -32,7 +32,8 @@ bool all_tiers_fit(const Memory& memory) {
   return std::ranges::all_of(memory, [](const TierMemory& tier) { return tier.fits(); });
 }
 
-/// The first few, by bound, and the last: often the most, whose records are the smallest.
+/// The first few numbers of rounds, by bound, and the largest of the others, whose records are the
+/// smallest.
 std::vector<std::int64_t> few_of(std::vector<std::int64_t> rounds) {
   if (rounds.size() <= kCompared + 1) return rounds;
   rounds[kCompared] = *std::max_element(rounds.begin() + kCompared, rounds.end());
@@ -81,8 +82,8 @@ std::vector<std::int64_t> FittingPlans::rounds_in(const Room& room) const {
   return all;
 }
 
-/// With so many slots for weights, one fewer for gradients and records. The leanest copy whole
-/// tensors, which makes many times fewer tasks.
+/// A plan with so many slots for weights, one fewer for gradients and records. With one slot it
+/// copies whole tensors, which makes many times fewer tasks.
 Plan FittingPlans::usual_plan(std::int64_t buffers) const {
   const Job& job = predictor_.job();
   Plan plan = uniform_plan(job, {}, 1);
@@ -125,7 +126,7 @@ std::optional<TimedPlan> FittingPlans::sketch(std::int64_t rounds, std::int64_t 
   return std::nullopt;
 }
 
-/// The fastest that about fits of a guided search with little effort.
+/// The fastest plan of a guided search with little effort.
 std::optional<TimedPlan> FittingPlans::guided() const {
   if (rounds_.empty()) return std::nullopt;
   SearchSettings little = settings_;
@@ -185,8 +186,8 @@ std::vector<TimedPlan> FittingPlans::lean_ones() const {
   return fitting;
 }
 
-/// What the relaxation needs of a tier at least for so many rounds, about, with so much of the
-/// other; nothing at all where no plan fits that.
+/// About the least of a tier that the relaxation needs for so many rounds, with so much of the
+/// other; 0 where no plan fits that.
 Bytes FittingPlans::least(Tier tier, std::int64_t rounds, const Room& other) const {
   const auto suffices = [&](Bytes bytes) {
     return relaxation_.solve(node_in(rounds, with(other, tier, bytes))).feasible;
@@ -202,8 +203,8 @@ Bytes FittingPlans::least(Tier tier, std::int64_t rounds, const Room& other) con
   return high;
 }
 
-/// A plan of so many rounds that about fits the other tier: what it lacks there is set aside, until
-/// the least of this tier that the relaxation then needs makes one that does.
+/// A plan of so many rounds that takes about the least of `tier` and fits the other: what it lacks
+/// there is set aside until it does.
 std::optional<TimedPlan> FittingPlans::lean(Tier tier, std::int64_t rounds) const {
   const Tier other = tier == Tier::hbm ? Tier::host : Tier::hbm;
   const Room limit = with(all_room(), tier, kBoundless);

@@ -1,5 +1,5 @@
-// Plans that fit, straight from the relaxation: whether there is any, what the leanest lacks, and
-// about how fast one is, without a search.
+// Plans that fit, straight from the relaxation: whether there is any, what the plan of least memory
+// lacks, and about how fast one is, without a search.
 #pragma once
 
 #include <optional>
@@ -13,34 +13,34 @@
 
 namespace sluice::planner {
 
-/// Sketched plans whose layouts were looked at. Of the settings pins, stop and until count: each
-/// call throws Interrupted once asked to stop, and once it is late the first plan found will do.
-/// Without `until` the same predictor and pins give the same plans.
+/// Finds plans that fit by sketches and their layouts. It uses the settings' pins, stop and until:
+/// each call throws Interrupted once asked to stop, and once it is late the first plan found will
+/// do. Without `until` the same predictor and pins give the same plans.
 class FittingPlans {
  public:
   /// Both must outlive it.
   FittingPlans(const Predictor& predictor, const SearchSettings& settings);
 
-  /// The relaxation proves that no plan fits.
+  /// Whether the relaxation proves that no plan fits.
   [[nodiscard]] bool are_none() const { return rounds_.empty(); }
 
-  /// One that fits: the usual one, else the fastest lean one. None where no sketch fits, which
-  /// proves nothing. Steps are predicted, of plans with many tasks about.
+  /// A plan that fits: the usual one, else the fastest lean one. None where no sketch fits, which
+  /// proves nothing. Its step is predicted, that of a plan with many tasks coarsely.
   [[nodiscard]] std::optional<TimedPlan> any() const;
 
-  /// The fastest of those sketched with usual buffers for the most promising numbers of rounds.
+  /// The fastest plan sketched with usual buffers for the most promising numbers of rounds.
   [[nodiscard]] std::optional<TimedPlan> usual_one() const;
 
-  /// Lean ones that fit, of several numbers of rounds, fastest first: where memories are nearly
-  /// full.
+  /// Plans of little memory that fit, of several numbers of rounds, fastest first: for memories
+  /// that are nearly full.
   [[nodiscard]] std::vector<TimedPlan> lean_ones() const;
 
-  /// Of hbm or host: a plan that takes about the least there is of that tier, and fits the other as
-  /// it is; none where no sketch fits that.
+  /// A plan that takes about the least of `tier` (hbm or host) and fits the other as it is; none
+  /// where no sketch does.
   [[nodiscard]] std::optional<TimedPlan> leanest(Tier tier) const;
 
  private:
-  /// Bytes of each tier.
+  /// Memory of both tiers that a sketch may use.
   struct Room {
     Bytes hbm, host;
   };

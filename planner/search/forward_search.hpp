@@ -38,17 +38,17 @@ struct ForwardRequest {
 [[nodiscard]] ForwardPrediction predict_forward(const ForwardRequest& request, ForwardPlan plan);
 
 /// As many units as fit stay in HBM, head and embedding first, then blocks spread evenly, and the
-/// rest stream through two to four buffers: the fastest of these plans, or what the leanest one
-/// lacks (remedies left empty).
+/// rest stream through one to four buffers: the fastest of these plans, or what the plan of least
+/// memory lacks (remedies left empty).
 [[nodiscard]] std::variant<ForwardPrediction, Infeasible> search_forward(
     const ForwardRequest& request);
 
 /// A change of the request and the job it makes.
 struct ForwardChange {
-  Remedy remedy;  ///< `step` is filled in.
+  Remedy remedy;  ///< The change; its `step` is filled in.
   Job job;
 };
-/// Of `changes` in order the first that fit, and the memory that `lacking` needs: three in all.
+/// At most three remedies: the first of `changes` that fit, and the memory that `lacking` needs.
 [[nodiscard]] std::vector<Remedy> forward_remedies(const ForwardRequest& request,
                                                    const Memory& lacking,
                                                    const std::vector<ForwardChange>& changes);

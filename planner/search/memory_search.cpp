@@ -15,24 +15,24 @@
 namespace sluice::planner {
 namespace {
 
-/// Plans of the guided search that are predicted exactly: of large graphs, and of others, whose
-/// coarse times tell neighbours of one another no better but which take less time.
+/// Plans that fit which are predicted exactly, because coarse times do not order neighbours: fewer
+/// where graphs are large and take long.
 constexpr std::size_t kTriedLarge = 4, kTried = 10;
-/// Of a time budget, what the guided search may take: exact predictions come after it.
+/// Share of a time budget that the guided search has; exact predictions come after it.
 constexpr double kGuidedPart = 0.8;
-/// Tasks above which a plan is no longer one of many that may be tried.
+/// Tasks above which a graph is large.
 constexpr std::int64_t kLarge = 30'000;
-/// Structures whose buffers are varied.
+/// Number of structures whose buffers are varied.
 constexpr std::size_t kRefined = 3;
 constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
 
-/// How grave it is that `share` of what a plan needs of a tier is not there. Host memory can be
-/// added to, a device's cannot: a little of it missing is as grave as half the host's.
+/// Rates how grave it is that `share` of what a plan needs of a tier is not there. Host memory can
+/// be added, a device's cannot: a little of that missing is as grave as half of the host's.
 double gravity(Tier tier, double share) {
   return tier == Tier::hbm && share > 0 ? (1 + share) / 2 : share;
 }
 
-/// What a plan of such memory lacks, and how grave that is: 0 where it lacks nothing.
+/// What a plan with such memory lacks, and how grave that is: 0 where it lacks nothing.
 std::pair<Infeasible, double> lacking(const Memory& memory) {
   Infeasible worst;
   worst.memory = memory;
@@ -49,10 +49,10 @@ std::pair<Infeasible, double> lacking(const Memory& memory) {
   return {worst, gravest};
 }
 
-/// The tier that the leanest plan exceeds, of the plan whose shortage is least grave.
+/// The shortage of the plan whose shortage is least grave.
 Infeasible shortage(const Predictor& predictor, std::vector<Candidate> plans,
                     const FittingPlans& sketches) {
-  // Of large graphs only the one that by estimate lacks least is built.
+  // Where graphs are large only the one that by estimate lacks least is built.
   const auto lacks = [&](const Candidate& candidate) {
     const auto share = [](Bytes needed, Bytes capacity) {
       return static_cast<double>((needed - capacity).count()) / static_cast<double>(needed.count());
@@ -90,7 +90,7 @@ std::vector<Candidate> least_memory(std::vector<Candidate> plans, std::size_t co
   return plans;
 }
 
-/// What the tournament found, and how far from the best it can be.
+/// The tournament's best plan, and how far from the best possible it can be.
 Planned concluded(const Predictor& predictor, const Tournament& tournament, Seconds bound,
                   Seconds relaxed) {
   const ScoredCandidate& best = tournament.ranked().front();
@@ -134,14 +134,14 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
     try_best(guided.run());
     bound = *guided.bound();  // Effort proves more.
   }
-  // With effort or time to spare the other way, too.
+  // Effort or time that is left goes into a search from another start.
   SearchSettings rest = inner;
   rest.effort = guided.unspent();
   if (!tournament.ranked().empty() && !near(kNearEnough) && rest.effort >= kQuickEffort &&
       !rest.is_late()) {
-    try_best(GuidedSearch(predictor, rest, GuidedWay::other).run());
+    try_best(GuidedSearch(predictor, rest, StartFrom::few_slots).run());
   }
-  // Of large graphs enumeration could afford too few to be of use.
+  // Where graphs are large the enumeration could afford too few plans to be of use.
   const bool large =
       !tournament.ranked().empty() && tournament.ranked().front().candidate.estimate.tasks > kLarge;
   const bool late = !tournament.ranked().empty() && settings.is_late();
@@ -150,7 +150,7 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   const PlanEstimator estimator(predictor);
   const std::vector<Candidate> lean = leanest(estimator, predictor, settings.pins);
   if (!guided.bound() && !lean.empty()) {
-    // Should a row of the relaxation refuse what fits, enumeration finds it.
+    // Should a constraint of the relaxation refuse what fits, enumeration finds it.
     Infeasible least = shortage(predictor, lean, FittingPlans(predictor, settings));
     if (least.short_by.count() > 0) return least;
   }
@@ -164,7 +164,8 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
   const std::vector<Candidate> structural = all;
   tournament.run(std::move(all), std::max<std::int64_t>(1, effort / 4));
   if (tournament.ranked().empty()) {
-    // Nothing fits with the usual buffers: the plans that take least, then fewer buffers.
+    // Nothing fits with the usual buffers, so plans of least memory and then fewer buffers are
+    // tried.
     tournament.run(lean, kUnlimited);
     std::vector<Candidate> small;
     for (const Candidate& each : least_memory(structural, 12)) {
@@ -188,11 +189,11 @@ std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
     if (fitting.empty()) {
       return shortage(predictor, lean.empty() ? least_memory(structural, 4) : lean, sketches);
     }
-    // Which of them has room for what makes it faster is not known.
+    // It is not known which of them has room for what makes it faster.
     bases = fitting.size();
     share = std::max(effort, kQuickEffort);
   }
-  // Twice, for what is best of one field depends on the others.
+  // Twice, for the best value of one field depends on the others.
   for (int pass = 0; pass < 2; ++pass) {
     std::vector<Candidate> refined;
     for (std::size_t i = 0; i < std::min(bases, tournament.ranked().size()); ++i) {

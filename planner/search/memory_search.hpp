@@ -9,7 +9,7 @@
 
 namespace sluice::planner {
 
-/// The fastest plan found that uses no disk, or what the leanest such plan lacks.
+/// The fastest plan found that uses no disk, or what such a plan of least memory lacks.
 [[nodiscard]] std::variant<Planned, Infeasible> search_in_memory(const Predictor& predictor,
                                                                  const SearchSettings& settings);
 

@@ -1,4 +1,4 @@
-// What a search ends with: a plan with how far from the best it can be, or what nothing fits in.
+// Outcomes of a search: a plan with how far from the best it can be, or what memory lacks.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace sluice::planner {
 
+/// The plan that a search chose.
 struct Planned {
   PredictedStep best;
   double space_log10 = 0;
-  std::int64_t considered = 0;  ///< Plans enumerated.
+  std::int64_t considered = 0;  ///< Plans that might have been predicted exactly.
   std::int64_t simulated = 0;
   /// (best - bound) / best.
   double optimality_gap = 0;
   Seconds bound{0};          ///< No plan of the space (with the pins) is faster.
-  Seconds relaxed_bound{0};  ///< Before anything was simulated.
+  Seconds relaxed_bound{0};  ///< The bound before anything was simulated.
 };
 
 /// A change of the request after which it fits.
@@ -25,13 +26,14 @@ struct Remedy {
   std::string what;           ///< "micro_batch 2 instead of 4".
   std::string setting;        ///< As the command line takes it: "micro_batch=2", "--hbm 25GiB".
   bool changes_bits = false;  ///< The job becomes another one.
-  Duration step{0};           ///< Predicted then.
+  Duration step{0};           ///< Predicted step after the change.
 };
 
+/// What lacks where nothing fits.
 struct Infeasible {
   Tier tier = Tier::hbm;
-  Bytes short_by{0};             ///< What the leanest plan lacks.
-  Memory memory;                 ///< Of that plan.
+  Bytes short_by{0};             ///< Bytes of `tier` that the plan of least memory lacks.
+  Memory memory;                 ///< Memory of that plan.
   std::vector<Remedy> remedies;  ///< At most three, each verified to fit.
 };
 

@@ -17,14 +17,14 @@ struct KeepChoice {
   std::int64_t count = 0;
 };
 
-/// Where state is: of the last `count` blocks (staged: of the first), and of embed and head where
-/// `ends` too.
+/// Where state is: of the last `count` blocks (staged: of the first), and of embedding and head
+/// with `outer_units`.
 struct ResidencyChoice {
   enum class What { none, weights, state, staged } what = What::none;
   std::int64_t count = 0;
-  bool ends = false;
-  Tier copies = Tier::host;        ///< Staged: of all units' weights.
-  std::int64_t state_buffers = 0;  ///< Staged.
+  bool outer_units = false;
+  Tier copies = Tier::host;        ///< Where all units' weights are, if staged.
+  std::int64_t state_buffers = 0;  ///< State buffers, if staged.
 };
 
 std::vector<std::int64_t> divisors(std::int64_t n) {
@@ -63,7 +63,7 @@ Plan structure(const Predictor& predictor, std::int64_t rounds, const KeepChoice
   for (std::int64_t i = 0; i < residency.count; ++i) {
     reside(plan.units[static_cast<std::size_t>(staged ? 1 + i : layers - i)]);
   }
-  if (residency.ends) {
+  if (residency.outer_units) {
     reside(plan.units.front());
     reside(plan.units.back());
   }

@@ -1,4 +1,4 @@
-// The plans that a search considers: structure first, then the buffers of a structure.
+// Plans that the search adds to those of the guided search: structures, variations, the leanest.
 #pragma once
 
 #include <vector>
@@ -22,8 +22,8 @@ namespace sluice::planner {
 [[nodiscard]] std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimator,
                                                 const Predictor& predictor, const Pins& pins);
 
-/// The plan of these that takes the least of a tier: one buffer of each kind, one micro-batch a
-/// round, only inputs kept. On the host tier's behalf records stay in HBM.
+/// Plans of which one takes about the least of a tier: one buffer of each kind, one micro-batch a
+/// round, only inputs kept.
 [[nodiscard]] std::vector<Candidate> leanest(const PlanEstimator& estimator,
                                              const Predictor& predictor, const Pins& pins);
 

@@ -1,4 +1,4 @@
-// Variations of one plan: buffers, chunks, threads, time of updates, how much state is staged.
+// Variations of one plan: buffers, chunks, threads, time of updates, staged state.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@ bool any_unit(const Plan& plan, Holds holds) {
   return std::any_of(plan.units.begin(), plan.units.end(), holds);
 }
 
-/// Values worth trying of what the plan has any use for; of the rest only its own.
+/// Values to try of fields that the plan has any use for; of other fields only its own.
 struct Axes {
   Axes(const Plan& base, const Predictor& predictor) {
     const Job& job = predictor.job();
@@ -75,7 +75,7 @@ void vary_buffers(const Plan& base, const Predictor& predictor, CandidateSet& fo
   }
 }
 
-/// More or fewer of the first blocks staged, and more or less of that in memory of its own.
+/// Adds plans with more or fewer of the first blocks staged, and with more or less memory for that.
 void vary_staging(const Plan& base, const Predictor& predictor, CandidateSet& found) {
   const std::int64_t layers = predictor.job().model.layers;
   const auto block = [&base](std::int64_t i) -> const UnitPlan& {
@@ -119,8 +119,7 @@ std::vector<Candidate> variations(const Plan& base, const PlanEstimator& estimat
   if (any_unit(base, stages_state)) vary_staging(base, predictor, found);
   vary_buffers(base, predictor, found);
   if (any_unit(base, [](const UnitPlan& unit) { return unit.keep_tier == Tier::host; })) {
-    // Up to a whole pass of a block, so that one that keeps little makes up for one that keeps
-    // more.
+    // Up to the records of a block's pass, so that a block that keeps little makes up for another.
     const std::int64_t per_round = base.micro_batches_per_round;
     for (const std::int64_t activation_buffers :
          std::set<std::int64_t>{1, 3, 4, 6, 8, per_round / 2, per_round}) {

@@ -16,9 +16,11 @@ namespace sluice::planner {
 namespace {
 
 constexpr std::size_t kRemedies = 3;
-/// Fewer tokens leave a GPU idle while weights and their gradients are read and written.
+/// Smallest mlp_chunk: fewer tokens leave a GPU idle while weights and gradients are read and
+/// written.
 constexpr std::int64_t kLeastMlpChunk = 1024;
-/// More than the least that will do, and what makes it worth a word.
+/// Factor of roomier memory than the least that will do, and the ratio of steps that makes it worth
+/// a word.
 constexpr double kRoomy = 1.1, kMuchFaster = 0.9;
 /// Host memory that no plan fills.
 constexpr Bytes kPlenty{1ll << 58};
@@ -27,7 +29,7 @@ constexpr Bytes kPlenty{1ll << 58};
 struct Change {
   Job job;
   ResolvedMachine machine;
-  Bytes on_disk{0};  ///< What the host lacks is to lie there.
+  Bytes on_disk{0};  ///< Bytes that the host lacks, which are to lie on the disk.
 };
 
 /// A plan that fits after a change; none where no sketch does.
@@ -70,7 +72,7 @@ Bytes whole_mib(Bytes bytes) {
   return Bytes((bytes.count() + mib - 1) / mib * mib);
 }
 
-/// `memory` with so much more of each tier that is short.
+/// The memory with `factor` times as much of each tier that is short.
 Memory with_more(const Memory& memory, double factor) {
   Memory more = memory;
   for (TierMemory& tier : more) {
@@ -108,8 +110,8 @@ class Remedies {
     return true;
   }
 
-  /// What `memory` lacks; and the step with a tenth more, where that is much shorter: with the
-  /// least that will do only slow plans fit.
+  /// Adds the memory that `memory` lacks, and the step with a tenth more where that is much
+  /// shorter, for with the least that will do only slow plans fit.
   void add_memory(const Memory& memory) {
     if (!found_.empty() && settings_.is_late()) return;
     const MoreMemory more = more_memory(predictor_.machine(), memory);
@@ -124,8 +126,8 @@ class Remedies {
     said.what += " (" + format_seconds(to_seconds(best->step)) + " with a tenth more)";
   }
 
-  /// State on the disk instead of what the host lacks; and how much longer a step then takes than
-  /// one with host memory enough.
+  /// Adds state on the disk instead of what the host lacks, and how much longer a step then takes
+  /// than with enough host memory.
   void add_disk(Bytes host_short) {
     const ResolvedMachine& machine = predictor_.machine();
     if (is_over() || machine.state_on_disk || machine.profile.disk_read.value <= 0) return;
@@ -149,7 +151,7 @@ class Remedies {
   }
 
   [[nodiscard]] bool full() const { return found_.size() >= kRemedies; }
-  /// Nothing but more memory is tried then.
+  /// Whether nothing but more memory is tried any more.
   [[nodiscard]] bool is_over() const { return full() || settings_.is_late(); }
   [[nodiscard]] std::vector<Remedy> take() { return std::move(found_); }
 

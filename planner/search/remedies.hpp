@@ -12,9 +12,9 @@ namespace sluice::planner {
 
 /// Up to three remedies, smallest first: smaller loss_chunk, smaller micro_batch, of single
 /// sequences smaller mlp_chunk, state on the disk, more memory of the tier (exactly what the
-/// leanest plan lacks, in whole MiB), gradients as bf16, shorter seq_len. Each has a plan that
-/// fits, whose step a search may shorten. Of the settings pins, stop and until count: once it is
-/// late only more memory is tried, and that only where there is no remedy yet.
+/// plan of least memory lacks, in whole MiB), gradients as bf16, shorter seq_len. Each has a plan
+/// that fits, whose step a search may shorten. It uses the settings' pins, stop and until: once it
+/// is late only more memory is tried, and that only where there is no remedy yet.
 [[nodiscard]] std::vector<Remedy> remedies_for(const Predictor& predictor,
                                                const Infeasible& shortage,
                                                const Calibration& calibration,
@@ -23,7 +23,7 @@ namespace sluice::planner {
 /// A machine with more of what `memory` lacks on the one given, in whole MiB.
 struct MoreMemory {
   ResolvedMachine machine;
-  std::string what, setting;  ///< Empty where nothing lacks.
+  std::string what, setting;  ///< The remedy's texts, empty where nothing lacks.
 };
 [[nodiscard]] MoreMemory more_memory(const ResolvedMachine& machine, const Memory& memory);
 

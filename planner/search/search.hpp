@@ -9,8 +9,9 @@
 
 namespace sluice::planner {
 
-/// The fastest plan found, or the tier that the leanest plan exceeds (remedies left empty; see
-/// planner/search/remedies.hpp). Deterministic. Throws BadRequest where no valid plan has the pins.
+/// The fastest plan found, or the tier that the plan of least memory exceeds (remedies left empty;
+/// see planner/search/remedies.hpp). Deterministic. Throws BadRequest where no valid plan has the
+/// pins.
 [[nodiscard]] std::variant<Planned, Infeasible> search(const Predictor& predictor,
                                                        const SearchSettings& settings = {});
 

@@ -12,15 +12,15 @@
 namespace sluice::planner {
 namespace {
 
-/// Tasks that a plan counts for at least, so that a small job's search is over at once.
+/// The fewest tasks that a plan counts for, so that a small job's search is over at once.
 constexpr std::int64_t kLeastCharge = 8000;
 /// Tasks above which a plan (many rounds in small chunks) is simulated only while none fits.
 constexpr std::int64_t kHeavy = 100'000;
 constexpr std::int64_t kAnyEffort = std::numeric_limits<std::int64_t>::max() / 2;
-/// Plans that are simulated before the best so far prunes again.
+/// Plans simulated at one time, before the best so far prunes again.
 constexpr std::size_t kAtATime = 8;
 
-/// Scores in the order of the plans; those whose chains alone take `enough` are not simulated.
+/// Scores of the plans in their order; those whose chains alone take `enough` are not simulated.
 std::vector<PlanScore> score_all(const Predictor& predictor, const std::vector<Candidate>& plans,
                                  std::int64_t threads, const std::stop_token& stop,
                                  std::optional<Duration> enough = std::nullopt) {
@@ -44,7 +44,7 @@ void Tournament::run(std::vector<Candidate> candidates, std::int64_t effort) {
                    [](const Candidate& a, const Candidate& b) {
                      return a.estimate.expected < b.estimate.expected;
                    });
-  // Some that surely fit come first: what then proves too large costs no more than its time.
+  // A few that surely fit come first, so that the best so far prunes the others.
   std::vector<Candidate> batch;
   for (const Candidate& candidate : candidates) {
     if (batch.size() == kAtATime) break;
@@ -84,13 +84,13 @@ bool Tournament::run_all(const std::vector<Plan>& plans, const Pins& pins) {
     }
     const auto scores = score_all(predictor_, batch, threads_, settings_.stop, best());
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      if (scores[i].chain.count() == 0) continue;  // It does not fit.
+      if (scores[i].chain.count() == 0) continue;  // The plan does not fit.
       least_bound_ = std::min(least_bound_, std::max(batch[i].estimate.bound, scores[i].chain));
       if (scores[i].step.count() > 0) rank(std::move(batch[i]), scores[i]);
     }
   }
   if (ranked_.empty()) return false;
-  // What is left has at least the next one's bound.
+  // All that is left has at least the next one's bound.
   left_bound_ = to_seconds(best());
   if (next < all.size()) left_bound_ = std::min(left_bound_, all[next].estimate.bound);
   least_bound_ = std::min(least_bound_, left_bound_);

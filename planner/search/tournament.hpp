@@ -1,4 +1,4 @@
-// Candidates simulated in the order that promises most, and ranked.
+// Exact predictions of candidates, the most promising first, and their ranking.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,14 @@
 
 namespace sluice::planner {
 
+/// A candidate with its exact prediction.
 struct ScoredCandidate {
   Candidate candidate;
   PlanScore score;
 };
 
-/// Past the settings' deadline nothing more is simulated once a plan fits.
+/// Simulates candidates exactly and ranks those that fit. Past the settings' deadline nothing more
+/// is simulated once a plan fits.
 class Tournament {
  public:
   Tournament(const Predictor& predictor, const SearchSettings& settings);
@@ -28,14 +30,14 @@ class Tournament {
   void run(std::vector<Candidate> candidates, std::int64_t effort);
   /// Simulates every plan that could be the fastest, by bound; true where any fits.
   bool run_all(const std::vector<Plan>& plans, const Pins& pins);
-  /// After run_all: no plan is faster, by sums over its units and chains of its graph alone,
+  /// After run_all: no plan is faster, by sums over its units and chains of its graph alone.
   [[nodiscard]] Seconds least_bound() const { return least_bound_; }
-  /// and no plan that was not simulated is faster.
+  /// After run_all: no plan that was not simulated is faster.
   [[nodiscard]] Seconds left_bound() const { return left_bound_; }
   /// Simulates these in their order, a few at a time, until enough fit; true where any did.
   bool try_in_order(const std::vector<GuidedPlan>& plans, std::size_t enough);
 
-  /// Simulates one that fits, whatever was spent, or estimated of it, before.
+  /// Simulates one that fits, whatever was spent or estimated before.
   void try_fitting(Candidate candidate);
 
   /// Fastest first; equals in the order they were simulated.
@@ -48,7 +50,7 @@ class Tournament {
  private:
   [[nodiscard]] bool could_win(const Candidate& candidate) const;
   [[nodiscard]] bool is_over() const;
-  /// Whether to simulate this one; each is asked about once.
+  /// Whether to simulate this candidate; each is asked about once.
   bool take(const Candidate& candidate, std::int64_t& effort);
   void play(std::vector<Candidate>& batch, std::int64_t& effort);
   void rank(Candidate candidate, const PlanScore& score);

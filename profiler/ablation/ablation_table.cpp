@@ -79,7 +79,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
     text += " measured step | 95 % of the median | measured tokens/s beside the first | error |";
     rule += "---|---|---|---|";
   }
-  text += " bound by | HBM | search leaves |\n" + rule + "---|---|---|\n";
+  text += " bound by | HBM | optimality gap |\n" + rule + "---|---|---|\n";
   const CellResult& first = first_that_fits(cells);
   const auto first_measured = measured_of(first, experiment);
   for (const auto& each : cells) {
@@ -115,7 +115,7 @@ std::string ablation_table(const Experiment& experiment, const AllCells& cells) 
   }
   if (std::any_of(cells.begin(), cells.end(), [](const auto& c) { return c->optimality_gap; })) {
     text +=
-        "\nSearch leaves: a plan that is so much faster than the one found may exist. Cells whose "
+        "\nOptimality gap: the best possible plan may be up to this much faster. Cells whose "
         "difference is smaller need a higher `effort`, or more of the plan stated, to be told "
         "apart.\n";
   }

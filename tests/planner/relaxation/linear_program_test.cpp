@@ -36,8 +36,8 @@ TEST(LinearProgram, SaysWhereNothingSatisfiesTheRows) {
   EXPECT_NEAR(found.prices[0] - found.prices[1], 0, 1e-9);
 }
 
-/// Coefficients from 1e-7 to 1e5 around a point that satisfies all rows, as rows of seconds, shares
-/// and gigabytes side by side have them.
+/// Coefficients from 1e-7 to 1e5 around a point that satisfies all constraints, as those of
+/// seconds, shares and gigabytes side by side have them.
 LinearProgram feasible_program(std::mt19937& random, std::vector<double>& point) {
   std::uniform_real_distribution<double> unit(0, 1), size(-7, 5);
   const std::size_t variables = 30, rows = 40;
@@ -50,7 +50,7 @@ LinearProgram feasible_program(std::mt19937& random, std::vector<double>& point)
     program.cost.push_back(sizes.back() * unit(random));
   }
   for (std::size_t r = 0; r < rows; ++r) {
-    LinearProgram::Row row;
+    LinearProgram::Constraint row;
     row.equal = r % 10 == 0;
     double sum = 0;
     for (std::size_t i = 0; i < variables; ++i) {
@@ -59,7 +59,7 @@ LinearProgram feasible_program(std::mt19937& random, std::vector<double>& point)
       sum += value * point[i];
     }
     row.limit = row.equal || unit(random) < 0.3 ? sum : sum + unit(random);
-    program.rows.push_back(row);
+    program.constraints.push_back(row);
   }
   return program;
 }
@@ -77,7 +77,7 @@ TEST(LinearProgram, FindsWhatSatisfiesRowsOfManySizes) {
       cost += program.cost[i] * point[i];
     }
     EXPECT_LE(found.cost, cost + 1e-6) << trial;
-    for (const LinearProgram::Row& row : program.rows) {
+    for (const LinearProgram::Constraint& row : program.constraints) {
       double sum = 0, sizes = 0;
       for (std::size_t i = 0; i < point.size(); ++i) {
         sum += row.coefficients[i] * found.values[i];
@@ -106,7 +106,7 @@ TEST(LinearProgram, HoldsItsRowsWhateverTheirUnits) {
       program.cost.push_back((1 + unit(random)) * units[i]);
     }
     for (std::size_t r = 0; r < kRows; ++r) {
-      LinearProgram::Row row;
+      LinearProgram::Constraint row;
       const double scale = power(5);
       for (std::size_t i = 0; i < kVariables; ++i) {
         row.coefficients.push_back(r % 3 == i % 3 ? scale * units[i] * unit(random) : 0);
@@ -114,12 +114,12 @@ TEST(LinearProgram, HoldsItsRowsWhateverTheirUnits) {
       }
       row.equal = r % 8 == 0;
       if (!row.equal && r % 5 != 0) row.limit += scale * std::max(0.0, unit(random));
-      program.rows.push_back(row);
+      program.constraints.push_back(row);
     }
     const auto found = minimize(program);
     ASSERT_TRUE(found.feasible) << trial;
     for (std::size_t i = 0; i < kVariables; ++i) EXPECT_GE(found.values[i] * units[i], -1e-5);
-    for (const LinearProgram::Row& row : program.rows) {
+    for (const LinearProgram::Constraint& row : program.constraints) {
       double sum = 0, size = std::abs(row.limit);
       for (std::size_t i = 0; i < kVariables; ++i) {
         sum += row.coefficients[i] * found.values[i];

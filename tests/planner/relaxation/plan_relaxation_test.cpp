@@ -134,7 +134,7 @@ TEST(PlanRelaxation, NoRandomPlanThatFitsBeatsTheBoundOfItsRounds) {
   EXPECT_GT(checked, 1000);
 }
 
-/// Far sharper than the bound of a space: each plan against the rows of its own counts.
+/// Far sharper than the bound of a space: each plan against the constraints of its own counts.
 TEST(PlanRelaxation, EveryRandomPlanFitsItsOwnMemoryAndIsNoFasterThanItsOwnCounts) {
   int staged = 0, embeds = 0, waiting = 0;
   const int checked = for_tight_plans(80, 6, [&](const TightPlan& tight) {

@@ -1,4 +1,4 @@
-// Single plans whose step one row of the relaxation sets.
+// Single plans whose step one constraint of the relaxation sets.
 #include <gtest/gtest.h>
 
 #include "planner/relaxation/plan_relaxation.hpp"

@@ -1,4 +1,4 @@
-// Rows of the relaxation: what each limit says of sums over units.
+// Constraints of time: the whole step and its parts, in the letters of docs/design/relaxation.md.
 #include <algorithm>
 #include <initializer_list>
 
@@ -15,19 +15,21 @@ double weighed(const UseSum& weights, const UseSum& sum) {
   return total;
 }
 
-/// Rows of a part's passes, which those of its two links follow.
+/// Constraints of each part's passes; those of its two links follow them.
 constexpr std::array kPasses{Limit::first_forward, Limit::later_forward, Limit::first_backward,
                              Limit::later_backward, Limit::last_backward};
 
-Limit next(Limit limit, std::size_t rows) { return static_cast<Limit>(row_index(limit) + rows); }
+Limit next(Limit limit, std::size_t places) {
+  return static_cast<Limit>(constraint_index(limit) + places);
+}
 
 }  // namespace
 
-void PlanRelaxation::add_whole_rows(Rows& all, bool proves) const {
+void PlanRelaxation::add_whole_step(Constraints& all, bool proves) const {
   const ProfileCostModel& costs = predictor_->costs();
   const MachineProfile& profile = costs.profile();
   const auto put = [&all](Limit limit, Use use, double weight) {
-    all[row_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
+    all[constraint_index(limit)].weights[static_cast<std::size_t>(use)] += weight;
   };
   const double down = 1 / h2d_rate_, up = 1 / d2h_rate_, update = 1 / update_rate_;
   const auto add_lane = [&](Limit limit, const char* lane, Use use, double weight) {
@@ -40,19 +42,26 @@ void PlanRelaxation::add_whole_rows(Rows& all, bool proves) const {
       if (each.from == "compute") put(limit, Use::compute, each.lost);
     }
   };
+  // compute + l(compute,h2d) h2d/H + l(compute,d2h) d2h/D + l(compute,cpu) update/A
+  //     + (1 - G) (forward_waits + backward_waits) <= T
   add_lane(Limit::compute, "compute", Use::compute, 1);
   for (const Use use : {Use::forward_waits, Use::backward_waits}) {
     put(Limit::compute, use, 1 - most_gained(costs.boost()));
   }
+  // h2d/H + l(h2d,d2h) d2h/D + l(h2d,cpu) update/A + l(h2d,compute) compute <= T
   add_lane(Limit::h2d, "h2d", Use::h2d, down);
+  // d2h/D + l(d2h,h2d) h2d/H + l(d2h,cpu) update/A + l(d2h,compute) compute <= T
   add_lane(Limit::d2h, "d2h", Use::d2h, up);
+  // update/A + l(cpu,h2d) h2d/H + l(cpu,d2h) d2h/D + l(cpu,compute) compute <= T
   add_lane(Limit::cpu, "cpu", Use::update, update);
   const bool contention = costs.switches().contention;
+  // (q_h2d h2d + q_d2h d2h + q_cpu update)/Q <= T, of the host's memory.
   if (contention && profile.dram.value > 0) {
     put(Limit::dram, Use::h2d, profile.h2d_dram.value / profile.dram.value);
     put(Limit::dram, Use::d2h, profile.d2h_dram.value / profile.dram.value);
     put(Limit::dram, Use::update, profile.update_dram.value / profile.dram.value);
   }
+  // The same of cores; where the device is the host, compute runs on them, too.
   if (contention && profile.cores.value > 0) {
     const double cores = profile.cores.value;
     put(Limit::cores, Use::update, update_cores_ / cores);
@@ -62,62 +71,74 @@ void PlanRelaxation::add_whole_rows(Rows& all, bool proves) const {
   }
 }
 
-/// The passes of each part, and of the first one what must precede them.
-void PlanRelaxation::add_passes(Rows& all, std::int64_t rounds) const {
-  const auto row = [&all](Limit limit) -> Row& { return all[row_index(limit)]; };
-  const auto put = [&row](Limit limit, Use use, double weight) {
-    row(limit).weights[static_cast<std::size_t>(use)] += weight;
+/// Constraints of each part's passes, and of what precedes them in the first forward part.
+void PlanRelaxation::add_passes(Constraints& all, std::int64_t rounds) const {
+  const auto constraint = [&all](Limit limit) -> Constraint& {
+    return all[constraint_index(limit)];
+  };
+  const auto put = [&constraint](Limit limit, Use use, double weight) {
+    constraint(limit).weights[static_cast<std::size_t>(use)] += weight;
   };
   const auto times = static_cast<double>(rounds);
   const double once = predictor_->pass_times().once.count();
+  // (forward + forward_waits)/r + l(compute,h2d) d_p + l(compute,d2h) u_p <= t_p, p = F, F'
   for (const Limit limit : {Limit::first_forward, Limit::later_forward}) {
     put(limit, Use::forward, 1 / times);
     put(limit, Use::forward_waits, 1 / times);
   }
+  // (tail + backward_waits - once)/r + [p last] once
+  //     + l(compute,h2d) d_p + l(compute,d2h) u_p <= t_p, p = B, B', E
   for (const Limit limit : {Limit::first_backward, Limit::later_backward, Limit::last_backward}) {
     put(limit, Use::tail, 1 / times);
     put(limit, Use::backward_waits, 1 / times);
-    row(limit).constant = -once / times;  // The norms are in the last.
+    constraint(limit).constant = -once / times;
   }
-  row(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
+  constraint(rounds > 1 ? Limit::last_backward : Limit::first_backward).constant +=
       rounds > 1 ? once * least_share(predictor_->costs().boost()) : once;
   for (const Slowing& each : slowed("compute")) {
     for (const Limit limit : kPasses) {
-      if (each.from == "h2d") row(limit).down += each.lost;
-      if (each.from == "d2h") row(limit).up += each.lost;
+      if (each.from == "h2d") constraint(limit).down += each.lost;
+      if (each.from == "d2h") constraint(limit).up += each.lost;
     }
   }
   if (!predictor_->job().optimizer.clip) return;
-  // The device's own updates are what compute has beside its passes.
+  // With clipping t_F also has compute - forward - tail + l(compute,cpu) update/A: the device's own
+  // updates are what compute has beside its passes.
   put(Limit::first_forward, Use::compute, 1);
   put(Limit::first_forward, Use::forward, -1);
   put(Limit::first_forward, Use::tail, -1);
+  // embed_wait + (forward + forward_waits)/r <= t_F
+  // (1 - l) embed_wait + (forward + forward_waits)/r + l(compute,h2d) d_F + l(compute,d2h) u_F <=
+  // t_F
   for (const Limit limit : {Limit::embed_chain, Limit::chain_slowed}) {
     put(limit, Use::forward, 1 / times);
     put(limit, Use::forward_waits, 1 / times);
     put(limit, Use::embed_wait, 1);
   }
-  put(Limit::block_chain, Use::block_chain, 1);
+  put(Limit::block_chain, Use::block_chain, 1);  // block_chain <= t_F
   for (const Slowing& each : slowed("compute")) {
     if (each.from == "cpu") put(Limit::first_forward, Use::update, each.lost / update_rate_);
     if (each.from != "h2d" && each.from != "d2h") continue;
-    (each.from == "h2d" ? row(Limit::chain_slowed).down : row(Limit::chain_slowed).up) += each.lost;
+    (each.from == "h2d" ? constraint(Limit::chain_slowed).down
+                        : constraint(Limit::chain_slowed).up) += each.lost;
     put(Limit::chain_slowed, Use::embed_wait, -each.lost);
   }
 }
 
-/// Each link in each part, slowed by the other one.
-void PlanRelaxation::add_lanes(Rows& all) const {
+/// Constraints of each link in each part:
+/// d_p + l(h2d,d2h) u_p + [F, clipping] l(h2d,cpu) update/A <= t_p, and u_p likewise.
+void PlanRelaxation::add_lanes(Constraints& all) const {
   const bool clip = predictor_->job().optimizer.clip.has_value();
   for (const Limit passes : kPasses) {
-    Row& down = all[row_index(next(passes, 1))];
-    Row& up = all[row_index(next(passes, 2))];
+    Constraint& down = all[constraint_index(next(passes, 1))];
+    Constraint& up = all[constraint_index(next(passes, 2))];
     down.down = up.up = 1;
-    const auto add = [&](Row& row, const char* lane, const char* other, double& copies) {
+    const auto add = [&](Constraint& constraint, const char* lane, const char* other,
+                         double& copies) {
       for (const Slowing& each : slowed(lane)) {
         if (each.from == other) copies += each.lost;
         if (each.from == "cpu" && clip && passes == Limit::first_forward) {
-          row.weights[static_cast<std::size_t>(Use::update)] += each.lost / update_rate_;
+          constraint.weights[static_cast<std::size_t>(Use::update)] += each.lost / update_rate_;
         }
       }
     };
@@ -126,10 +147,10 @@ void PlanRelaxation::add_lanes(Rows& all) const {
   }
 }
 
-/// With boost, what the lane computes in a part of a step may be as much quicker as any rest makes
-/// it; over the whole step resting does not pay, and all of it counts as sustained in rows of that
-/// (sim/boost.hpp; `gain` is below what interference leaves of the speed).
-void PlanRelaxation::add_rest(Rows& all) const {
+/// Takes off passes what rest may gain (sim/boost.hpp). In a part of a step the lane may be as much
+/// quicker as any rest makes it. Over the whole step resting does not pay: its constraints count
+/// all work as sustained.
+void PlanRelaxation::add_rest(Constraints& all) const {
   const double share = least_share(predictor_->costs().boost());
   for (std::size_t i = 0; i < kTimeLimits; ++i) {
     const auto limit = static_cast<Limit>(i);
@@ -141,27 +162,27 @@ void PlanRelaxation::add_rest(Rows& all) const {
   }
 }
 
-PlanRelaxation::Rows PlanRelaxation::rows(const RelaxedNode& node) const {
-  Rows all{};
+PlanRelaxation::Constraints PlanRelaxation::constraints(const RelaxedNode& node) const {
+  Constraints all{};
   const std::int64_t rounds = node.rounds;
-  add_whole_rows(all, node.proves);
+  add_whole_step(all, node.proves);
   add_cycles(all, rounds);
   add_passes(all, rounds);
   if (predictor_->job().optimizer.clip) {
     add_updates(all, node);
   } else {
-    add_turn(all, node);
+    add_update_span(all, node);
   }
   add_lanes(all);
   add_copies(all, rounds, node.reserve);
-  add_memory_rows(all, node);
+  add_memory(all, node);
   add_gradient_slots(all, node);
   return all;
 }
 
 Seconds PlanRelaxation::time_of(const UseSum& sum, const RelaxedNode& node, double slots) const {
   const std::int64_t rounds = node.rounds;
-  auto all = rows(node);
+  auto all = constraints(node);
   add_rest(all);
   std::array<double, kTimedParts> down{}, up{};
   for (std::size_t i = kTimeLimits; i < kSecondLimits; ++i) {
@@ -170,8 +191,8 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, const RelaxedNode& node, doub
     least = std::max(least, weighed(all[i].weights, sum) + all[i].constant + all[i].slots * slots);
   }
   for (auto* copies : {&down, &up}) {
-    double& turn = (*copies)[part_index(StepPart::turn)];
-    turn = std::max(turn, (*copies)[part_index(StepPart::first_forward)] +
+    double& span = (*copies)[part_index(StepPart::update_span)];
+    span = std::max(span, (*copies)[part_index(StepPart::first_forward)] +
                               (*copies)[part_index(StepPart::last_backward)]);
   }
   std::array<double, kTimedParts> parts{};
@@ -180,22 +201,22 @@ Seconds PlanRelaxation::time_of(const UseSum& sum, const RelaxedNode& node, doub
     parts[part] = std::max(parts[part], weighed(all[i].weights, sum) + all[i].constant +
                                             all[i].down * down[part] + all[i].up * up[part]);
   }
-  double together = 0, in_turn = 0;
+  double together = 0, in_span = 0;
   for (std::size_t part = 0; part < kParts; ++part) {
     const double time = parts[part] * times_in_step(static_cast<StepPart>(part), rounds);
     together += time;
-    if (is_in_turn(static_cast<StepPart>(part))) in_turn += time;
+    if (is_in_update_span(static_cast<StepPart>(part))) in_span += time;
   }
-  together += std::max(0.0, parts[part_index(StepPart::turn)] - in_turn);
+  together += std::max(0.0, parts[part_index(StepPart::update_span)] - in_span);
   return Seconds(std::max(parts[part_index(StepPart::whole)], together));
 }
 
 std::optional<Limit> PlanRelaxation::exceeded(const Plan& plan) const {
   const UseSum sum = use_of_plan(plan);
-  const auto all = rows(node_of(plan));
+  const auto all = constraints(node_of(plan));
   const double slots = more_slots(plan);
   for (std::size_t i = kSecondLimits; i < kLimits; ++i) {
-    // Sums of shares round; a byte is none.
+    // Rounded sums of shares may be off by less than a byte.
     const double over = weighed(all[i].weights, sum) + all[i].constant + all[i].slots * slots;
     if (over > 1) return static_cast<Limit>(i);
   }
