@@ -46,7 +46,8 @@ bool CoarseRanking::allow(std::int64_t tasks) {
 }
 
 bool CoarseRanking::is_spent() const {
-  return left() <= floor_ || (!ranked_.empty() && settings_.is_late());
+  return left() <= floor_ ||
+         (!ranked_.empty() && until_ && std::chrono::steady_clock::now() >= *until_);
 }
 
 bool CoarseRanking::is_better(Duration now, Duration before) {
@@ -195,6 +196,35 @@ bool CoarseRanking::play(Follow follow, std::int64_t rounds) {
     if (is_near()) break;
   }
   return is_better();
+}
+
+std::vector<GuidedPlan> CoarseRanking::try_all(std::vector<PlanSketch> sketches) {
+  for (PlanSketch& sketch : sketches) add(std::move(sketch));
+  std::vector<GuidedPlan> plans = take_waiting();
+  std::int64_t affordable = left() - floor_;
+  std::vector<GuidedPlan*> batch;
+  for (GuidedPlan& each : plans) {
+    if (affordable <= 0) break;
+    affordable -= tasks_of(each);
+    batch.push_back(&each);
+  }
+  simulate(batch);
+  plans.resize(batch.size());
+  std::erase_if(plans, [this](const GuidedPlan& each) {
+    return each.hbm == Bytes(0) || share_over(each) > 0;  // No layout: it was far too slow.
+  });
+  std::stable_sort(plans.begin(), plans.end(), is_faster);
+  return plans;
+}
+
+bool CoarseRanking::would_fit(const PlanSketch& sketch, const GuidedPlan& known) const {
+  Plan plan = to_plan(sketch);
+  if (settings_.pins) settings_.pins(plan);
+  if (!is_valid(plan, predictor_.job()) || seen_.contains(plan_hash(plan))) return false;
+  const PlanEstimate estimate = estimator_.estimate(plan);
+  const Bytes more = std::max(estimate.hbm_at_least - known.estimate.hbm_at_least,
+                              estimate.hbm_at_most - known.estimate.hbm_at_most);
+  return may_fit(estimate) && known.hbm + more <= predictor_.machine().hbm;
 }
 
 void CoarseRanking::simulate(const std::vector<GuidedPlan*>& batch) {

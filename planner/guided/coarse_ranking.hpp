@@ -1,6 +1,7 @@
 // Queue and ranking of candidate plans, timed by the coarse simulator within a task budget.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <set>
@@ -63,6 +64,12 @@ class CoarseRanking {
   /// True where the best of these rounds (0: of all) became better. Nothing is gathered after it.
   bool play(Follow follow, std::int64_t rounds = 0);
 
+  /// Simulates those of the sketches that may be worth it; returns those that fit, fastest first.
+  [[nodiscard]] std::vector<GuidedPlan> try_all(std::vector<PlanSketch> sketches);
+  /// Whether a plan fits by estimates and by what another that was simulated took.
+  [[nodiscard]] bool would_fit(const PlanSketch& sketch, const GuidedPlan& known) const;
+  /// Lets only `part` of the time that is left be used from now on.
+  void use_part_of_time(double part) { until_ = settings_.part_of_time(part); }
   /// Whether `now` is shorter than `before` by more than coarse times can tell.
   [[nodiscard]] static bool is_better(Duration now, Duration before);
 
@@ -108,6 +115,7 @@ class CoarseRanking {
   const Predictor& predictor_;
   const SearchSettings& settings_;
   std::int64_t effort_, later_ = 0, floor_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> until_ = settings_.until;
   Seconds bound_{0};
   PlanEstimator estimator_;
   CoarseSteps steps_;

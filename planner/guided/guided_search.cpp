@@ -167,6 +167,11 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   play();
 }
 
+bool GuidedSearch::is_near_enough() const {
+  return !ranking_.ranked().empty() &&
+         (1 - kNearEnough) * to_seconds(ranking_.ranked().front().coarse) <= *bound_;
+}
+
 /// Whether a number of rounds may be enough better than the best plan to be sketched.
 bool GuidedSearch::is_worthwhile(const Node& node) const {
   if (ranking_.ranked().empty()) return true;
@@ -196,6 +201,13 @@ std::vector<GuidedPlan> GuidedSearch::run() {
     if (!ranking_.ranked().empty()) climb();
     if (ranking_.left() == left) break;  // Nothing is left to try.
   }
+  // A search from another start has its part of what is left.
+  ranking_.allow(std::numeric_limits<std::int64_t>::max());
+  if (start_ == StartFrom::usual) {
+    ranking_.reserve(ranking_.unspent() / 2);
+    ranking_.use_part_of_time(0.5);
+  }
+  hop();
   if (ranking_.ranked().empty()) return {};
   std::vector<GuidedPlan> plans = ranking_.ranked();
   // Coarse times are not exact: the plan that all moves came from is tried beside what became of

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "planner/effort/search_settings.hpp"
@@ -97,6 +98,13 @@ class GuidedSearch {
   [[nodiscard]] std::vector<PlanSketch> moves(const PlanSketch& sketch, std::int64_t rounds) const;
   [[nodiscard]] std::vector<PlanSketch> exchanges(const PlanSketch& sketch,
                                                   std::int64_t rounds) const;
+
+  // planner/guided/hops.cpp: several moves at once.
+  void hop();
+  [[nodiscard]] std::optional<PlanSketch> random_moves(const GuidedPlan& from, int count,
+                                                       std::mt19937_64& random) const;
+  /// Whether the gap is small enough to end the search.
+  [[nodiscard]] bool is_near_enough() const;
 
   const Predictor& predictor_;
   const Pins& pins_;
