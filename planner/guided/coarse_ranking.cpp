@@ -46,8 +46,7 @@ bool CoarseRanking::allow(std::int64_t tasks) {
 }
 
 bool CoarseRanking::is_spent() const {
-  return left() <= floor_ ||
-         (!ranked_.empty() && until_ && std::chrono::steady_clock::now() >= *until_);
+  return left() <= floor_ || (!ranked_.empty() && until_.is_late());
 }
 
 bool CoarseRanking::is_better(Duration now, Duration before) {

@@ -69,7 +69,7 @@ class CoarseRanking {
   /// Whether a plan fits by estimates and by what another that was simulated took.
   [[nodiscard]] bool would_fit(const PlanSketch& sketch, const GuidedPlan& known) const;
   /// Lets only `part` of the time that is left be used from now on.
-  void use_part_of_time(double part) { until_ = settings_.part_of_time(part); }
+  void use_part_of_time(double part) { until_ = settings_.until.part(part); }
   /// Whether `now` is shorter than `before` by more than coarse times can tell.
   [[nodiscard]] static bool is_better(Duration now, Duration before);
 
@@ -115,7 +115,7 @@ class CoarseRanking {
   const Predictor& predictor_;
   const SearchSettings& settings_;
   std::int64_t effort_, later_ = 0, floor_ = 0;
-  std::optional<std::chrono::steady_clock::time_point> until_ = settings_.until;
+  Deadline until_ = settings_.until;
   Seconds bound_{0};
   PlanEstimator estimator_;
   CoarseSteps steps_;
