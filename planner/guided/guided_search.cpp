@@ -165,6 +165,9 @@ void GuidedSearch::sketch_nodes(bool begun_anew) {
   if (is_over()) return;
   sketch_slots();
   play();
+  if (is_over()) return;
+  sketch_smaller_rings();
+  play();
 }
 
 bool GuidedSearch::is_near_enough() const {

@@ -86,6 +86,7 @@ class GuidedSearch {
   void sketch_again();
   void sketch_slower(std::initializer_list<double> paces);
   void sketch_slots();
+  void sketch_smaller_rings();
 
   // planner/guided/moves.cpp: small changes that make a sketch better.
   void climb();

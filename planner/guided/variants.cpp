@@ -79,6 +79,36 @@ void GuidedSearch::sketch_again() {
   }
 }
 
+/// Adds sketches with each of the best plan's rings smaller, and several together: a smaller ring
+/// is no faster by itself, but a sketch has a use for the memory that it frees.
+void GuidedSearch::sketch_smaller_rings() {
+  const GuidedPlan best = ranking_.ranked().front();
+  RelaxedNode node;
+  node.rounds = best.plan.rounds;
+  const auto with = [&](std::int64_t weights, std::int64_t gradients, std::int64_t records,
+                        std::int64_t streams) {
+    Plan usual = with_buffers_of(best.plan);
+    usual.threads = best.plan.threads;
+    usual.weight_buffers = std::max<std::int64_t>(1, weights);
+    usual.prefetch_depth = std::min(usual.prefetch_depth, usual.weight_buffers - 1);
+    usual.gradient_buffers = std::max<std::int64_t>(1, gradients);
+    usual.activation_buffers = std::max<std::int64_t>(1, records);
+    usual.stream_buffers = std::max(kFewestStreams, streams);
+    for (const double slack : {0.2, 0.4, 0.8}) add_near(relaxation_, node, usual, slack, Bytes(0));
+  };
+  const Plan& plan = best.plan;
+  const std::int64_t weights = plan.weight_buffers, gradients = plan.gradient_buffers,
+                     records = plan.activation_buffers, streams = plan.stream_buffers;
+  with(weights - 1, gradients, records, streams);
+  with(weights, gradients - 1, records, streams);
+  with(weights - 1, gradients - 1, records, streams);
+  if (!offloads_records(best.sketch)) return;
+  with(weights, gradients, records * 3 / 4, streams);
+  with(weights, gradients, records / 2, streams);
+  with(weights, gradients, records, streams - 1);
+  with(weights - 1, gradients - 1, records / 2, streams);
+}
+
 /// Adds sketches of the best plan's number of rounds for each number of slots for records: few are
 /// waited for, many take memory.
 void GuidedSearch::sketch_slots() {
