@@ -90,7 +90,7 @@ void GuidedSearch::sketch_smaller_rings() {
     Plan usual = with_buffers_of(best.plan);
     usual.threads = best.plan.threads;
     usual.weight_buffers = std::max<std::int64_t>(1, weights);
-    usual.prefetch_depth = std::min(usual.prefetch_depth, usual.weight_buffers - 1);
+    limit_prefetch(usual);
     usual.gradient_buffers = std::max<std::int64_t>(1, gradients);
     usual.activation_buffers = std::max<std::int64_t>(1, records);
     usual.stream_buffers = std::max(kFewestStreams, streams);
