@@ -58,7 +58,7 @@ class WindowedText : public TokenSource {
  protected:
   WindowedText(std::int64_t seq_len, std::int64_t seed);
   /// Sets the number of windows from the number of `tokens`. Throws BadRequest naming `file` if
-  /// they make fewer than two windows.
+  /// they make fewer than two windows; the message calls tokens `token_name`, such as "bytes".
   void cut(const std::filesystem::path& file, std::int64_t tokens, const char* token_name);
   /// Sets the numbers of windows directly, for sequences that are not windows of one stream;
   /// replaces `cut`.

@@ -33,8 +33,9 @@ struct GpuPart {
   /// FLOP/s of large products; none where the rates measured on `like` hold unchanged.
   std::optional<FlopsPerSecond> saturated;
   double saturated_deviation = 0;  ///< Relative deviation of `saturated`.
-  std::string rule;                ///< Where `saturated` comes from, in words.
-  std::int64_t node_gpus = 1;      ///< Number of GPUs in the smallest host that it is sold in.
+  /// How `saturated` was derived, in words for the note beside each rate scaled by it.
+  std::string rule;
+  std::int64_t node_gpus = 1;  ///< Number of GPUs in the smallest host that it is sold in.
   std::string source;
 };
 

@@ -17,9 +17,11 @@ namespace sluice::planner {
 /// Where a search starts. A search ends with a plan that is the best of those near it; one from
 /// another start ends elsewhere.
 enum class StartFrom : std::uint8_t {
-  usual,  ///< Sketches whose records wait for no slot.
-  /// Sketches by the waits of few slots for records, also with a slot of its own for each block's
-  /// staged state; its moves also take all blocks of one choice to two others.
+  /// Sketches assume that no pass waits for a slot of the ring of activation records.
+  usual,
+  /// Sketches count how long passes wait where the ring of activation records has few slots; some
+  /// give each block's staged state a slot of its own. Moves also split all blocks of one choice
+  /// over two others.
   few_slots
 };
 
@@ -61,7 +63,8 @@ class GuidedSearch {
 
   // planner/guided/sketches.cpp: plans near the relaxation's optimum.
   [[nodiscard]] std::int64_t few_records(const Node& node) const;
-  /// Sketches and simulates plans of one number of rounds.
+  /// Sketches plans of `node`, the part of the plan space with one number of rounds, and simulates
+  /// them coarsely.
   void sketch_node(const Node& node);
   /// Sketches with `slack` sizes of the rings, and `extra`, set aside.
   void sketch_with(const Node& node, double slack, std::int64_t activation_buffers,

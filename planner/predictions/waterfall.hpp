@@ -18,7 +18,9 @@ enum class WaterfallTerm : std::uint8_t {
   /// Compute ceiling less the bound: zero where compute sets the bound, else negative. The
   /// following terms are counted from the compute ceiling.
   not_compute,
-  kernels,        ///< Required passes less their ceilings; negative where they beat the profile's.
+  /// Time of the forward and backward kernels that every plan must run, less what they would take
+  /// at the fastest rates known (ceilings); negative where they ran faster than those.
+  kernels,
   recomputation,  ///< Passes that only rebuild what was not kept.
   optimizer,      ///< Updates on the compute lane.
   updates,        ///< The compute lane idle, waiting for updates on the CPU or for their state.

@@ -163,8 +163,9 @@ constexpr std::size_t part_index(StepPart part) { return static_cast<std::size_t
   return part == StepPart::first_forward || part == StepPart::last_backward;
 }
 
-/// The copies that a constraint is about: those of one part, of the update span, or with `whole` of
-/// all parts.
+/// The copies that a constraint limits: those in one direction during one part of the step, during
+/// the update span (the last backward pass and the next step's first forward pass), or, where
+/// `part` is `whole`, during the whole step.
 struct CopiedIn {
   StepPart part = StepPart::whole;
   bool down = true;  ///< Copies to the device, else from it.

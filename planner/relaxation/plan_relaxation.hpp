@@ -183,7 +183,9 @@ class PlanRelaxation {
 
   const Predictor* predictor_;
   std::vector<std::int64_t> rounds_;
-  std::vector<UnitPlan> kept_;                   ///< Allowed keep levels and tiers of records.
+  /// Choices of a block's record that the pins allow: of each unit plan only `keep`, how much is
+  /// kept, and `keep_tier`, where, count.
+  std::vector<UnitPlan> kept_;
   std::array<std::vector<UnitPlan>, 3> placed_;  ///< Allowed residencies of embed, block, head.
   std::array<std::int64_t, 3> parameters_{};     ///< Parameters of embed, block, head.
   double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;  ///< The fastest rates H, D and A.

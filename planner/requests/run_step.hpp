@@ -17,9 +17,10 @@ inline constexpr std::int64_t kCompareEffort = 150'000;
 /// (experiments/results/current/buy-advice/efforts.output).
 inline constexpr std::int64_t kAdviceEffort = 600'000;
 
-/// The step of the run's policy, else of the best plan found, whatever plan file the run names;
-/// none where nothing fits. A search that found a plan ends with the deadline. Throws BadRequest as
-/// the policy does.
+/// The predicted step of the plan that the run's policy makes or, without a policy, of the best
+/// plan that a search of `effort` simulated tasks finds. A plan file that the run names is ignored.
+/// None where no plan fits. Past `deadline` the search stops as soon as it has a plan. Throws
+/// BadRequest where the policy cannot make a plan.
 [[nodiscard]] std::optional<PredictedStep> step_of(Request request,
                                                    std::int64_t effort = kCompareEffort,
                                                    const Deadline& deadline = {});

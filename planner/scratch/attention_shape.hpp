@@ -108,8 +108,9 @@ struct AttentionBlock {
 [[nodiscard]] std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape,
                                                          GradientOrder order = GradientOrder::fixed,
                                                          const AttentionLimits& limits = {});
-/// How many runs of `part`, or groups of runs that add to the same gradients, use the GPU at a
-/// time.
+/// How many runs of the backward kernel, each over `part` of `shape`, may use the GPU at the same
+/// time: at most `limits.in_flight`. Runs that add to the same gradients follow each other, so such
+/// a group counts as one.
 [[nodiscard]] std::int64_t attention_runs_in_flight(const AttentionShape& shape,
                                                     const AttentionShape& part,
                                                     const AttentionLimits& limits);

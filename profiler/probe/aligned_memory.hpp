@@ -16,7 +16,8 @@ namespace sluice::profiler {
 /// process gets may all lie on the nearer of two.
 class ProbeMemory {
  public:
-  /// Looks at `surveyed` bytes of memory and keeps `bytes` of them. Throws EnvironmentError.
+  /// Maps the larger of `bytes` and `surveyed`, mixes its pages evenly where they have two speeds,
+  /// and keeps the first `bytes`. Throws EnvironmentError where the system has too little.
   ProbeMemory(Bytes bytes, Bytes surveyed);
   /// The next `bytes`, from a huge page's start; empty where less is left.
   [[nodiscard]] std::span<std::byte> take(std::size_t bytes);

@@ -12,7 +12,7 @@ namespace sluice::profiler {
 struct LastingRate {
   Samples lasting;              ///< Samples from the fall on; all of them where there is no fall.
   std::optional<double> first;  ///< Median before the fall; none where there is no fall.
-  std::size_t fell_after = 0;   ///< Number of samples before the fall.
+  std::size_t fell_after = 0;   ///< Number of samples before the rate fell; 0 where it did not.
 };
 
 /// Finds a fall of a rate: by a tenth or more, beyond the scatter of both sides, with at least

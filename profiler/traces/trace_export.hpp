@@ -20,8 +20,9 @@ namespace sluice::profiler {
                                                    const sim::Trace& trace,
                                                    const std::string& where);
 
-/// Tasks of the critical path, from the end of s3/grads back through the task that ended last
-/// before each could start, down to the first; from predicted or measured spans.
+/// Tasks of the critical path of three steps, by predicted or measured spans: the last is s3/grads,
+/// which ends the third step's gradients, and before each comes the task that ended last of those
+/// it had to wait for.
 [[nodiscard]] std::vector<sim::TaskId> critical_tasks(const planner::StepGraph& graph,
                                                       const std::vector<Recorder::Span>& spans);
 

@@ -43,7 +43,7 @@ enum class KeyGradients {
   part,   ///< To be summed: bf16 [length, head_dim] of one head.
 };
 
-/// Layout of the keys that a run reads.
+/// How the keys that one run of the attention kernel reads lie in memory.
 enum class KeyRows {
   apart,   ///< Rows qkv_row elements apart, like all other tensors.
   packed,  ///< Rows without gaps, [length, head_dim] of one head.
