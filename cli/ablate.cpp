@@ -61,7 +61,8 @@ AblateRequest request_of(const Arguments& arguments) {
   app.add_flag("--json", request.json, "one JSON object (docs/schemas/ablation.schema.json)");
   parse(app, arguments);
   if (request.list && request.dry_run) {
-    throw BadRequest("--list: cannot be combined with --dry-run, which lists the cells, too: give one of them");
+    throw BadRequest(
+        "--list: cannot be combined with --dry-run, which lists the cells, too: give one of them");
   }
   request.file = words.front();
   request.overrides.assign(words.begin() + 1, words.end());
