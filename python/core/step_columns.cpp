@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <variant>
 #include <vector>
+
+#include "python/core/number_array.hpp"
 
 namespace sluice::python {
 
@@ -13,20 +14,13 @@ namespace py = pybind11;
 
 namespace {
 
-/// One number of each item as a NumPy array. It is made in Python, because pybind11's arrays depend
-/// on the internals of one major version of NumPy, and an older pybind11 fills arrays of NumPy 2
-/// wrongly.
+/// One number of each item as a NumPy array.
 template <class Number, class Item, class Read>
 py::object numbers(std::span<const Item> items, const Read& read) {
   std::vector<Number> column;
   column.reserve(items.size());
   for (const Item& item : items) column.push_back(static_cast<Number>(read(item)));
-  const char* type = std::is_floating_point_v<Number> ? "float64" : "int64";
-  static_assert(sizeof(Number) == 8);
-  const py::module_ numpy = py::module_::import("numpy");
-  if (column.empty()) return numpy.attr("empty")(0, type);
-  const auto* bytes = reinterpret_cast<const char*>(column.data());
-  return numpy.attr("frombuffer")(py::bytearray(bytes, column.size() * sizeof(Number)), type);
+  return number_array(std::span<const Number>(column));
 }
 
 /// One text of each item as a list.

@@ -1,5 +1,4 @@
 // The extension sluice._training: runs of training, where the engine is built.
-#include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
@@ -7,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -20,6 +20,7 @@
 #include "profiler/training/training_run.hpp"
 #include "python/core/bindings.hpp"
 #include "python/core/interruptible.hpp"
+#include "python/core/number_array.hpp"
 
 namespace sluice::python {
 
@@ -137,10 +138,6 @@ TrainOutcome train(const std::vector<std::string>& words, bool resume, bool chec
   return outcome;
 }
 
-py::array_t<double> array_of(const std::vector<double>& values) {
-  return py::array_t<double>(static_cast<py::ssize_t>(values.size()), values.data());
-}
-
 }  // namespace
 
 }  // namespace sluice::python
@@ -156,9 +153,11 @@ PYBIND11_MODULE(_training, module) {
       .def_readonly("fits", &TrainOutcome::fits)
       .def_property_readonly(
           "losses",
-          [](const TrainOutcome& outcome) { return sluice::python::array_of(outcome.losses); })
+          [](const TrainOutcome& outcome) {
+            return sluice::python::number_array(std::span<const double>(outcome.losses));
+          })
       .def_property_readonly("step_times_s", [](const TrainOutcome& outcome) {
-        return sluice::python::array_of(outcome.step_seconds);
+        return sluice::python::number_array(std::span<const double>(outcome.step_seconds));
       });
   module.def("train", &sluice::python::train, py::arg("words"), py::arg("resume"),
              py::arg("checkpoint"), py::arg("progress"));
