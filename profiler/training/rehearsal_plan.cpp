@@ -26,11 +26,6 @@ std::variant<planner::ChosenPlan, planner::Infeasible> roomy_plan(
   return choose_plan(as_it_is.with(std::move(roomy)), options);
 }
 
-Bytes process_baseline(planner::DeviceKind device) {
-  return device == planner::DeviceKind::cuda ? planner::kCudaProcessBaseline
-                                             : planner::kProcessBaseline;
-}
-
 /// Largest size of the window: the limit that the run states, else what the machine has and can
 /// give.
 Bytes most_window(const planner::RunConfig& config, const planner::ResolvedMachine& machine,
@@ -42,7 +37,7 @@ Bytes most_window(const planner::RunConfig& config, const planner::ResolvedMachi
     if (machine.profile.device == planner::DeviceKind::host) free -= layout.device_bytes;
     most = std::min(most, free);
   }
-  return most - process_baseline(machine.profile.device);
+  return most - planner::process_bytes(machine.profile.device);
 }
 
 /// Refusal of a host that cannot even hold what is in flight.
@@ -74,7 +69,7 @@ std::variant<RehearsalPlan, planner::Infeasible> plan_rehearsal(const planner::R
   const Bytes in_flight = planner::HostWindow::least(graph);
   const Bytes most = most_window(as_it_is.config, machine, graph.layout);
   if (in_flight > most) {
-    const Bytes process = process_baseline(machine.profile.device);
+    const Bytes process = planner::process_bytes(machine.profile.device);
     return too_small(prediction, in_flight + process, most + process);
   }
   planner::HostWindow window(graph, most);
