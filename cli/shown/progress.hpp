@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "engine/records/metrics.hpp"
+#include "engine/run_folders/metrics.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::cli {

@@ -16,7 +16,7 @@
 
 #include "engine/model_files/checkpoint.hpp"
 #include "engine/model_files/kept_checkpoints.hpp"
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/run_folder.hpp"
 #include "engine/state/state_snapshot.hpp"
 
 namespace sluice::engine {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/datasets/data.hpp"
-#include "engine/records/metrics.hpp"
+#include "engine/run_folders/metrics.hpp"
 #include "engine/training/session.hpp"
 
 namespace sluice::engine {

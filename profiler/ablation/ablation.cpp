@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "engine/backends/backend.hpp"
-#include "engine/records/ledger.hpp"
-#include "engine/records/missing_folders.hpp"
+#include "engine/run_folders/ledger.hpp"
+#include "engine/run_folders/missing_folders.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/effort/search_effort.hpp"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/records/gpu_reading.hpp"
+#include "engine/run_folders/gpu_reading.hpp"
 #include "planner/machines/machine.hpp"
 #include "planner/predictions/predict.hpp"
 #include "profiler/ablation/cells.hpp"

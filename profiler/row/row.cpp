@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "engine/backends/backend.hpp"
-#include "engine/records/ledger.hpp"
+#include "engine/run_folders/ledger.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/choose_plan.hpp"
 #include "profiler/traces/recorder.hpp"

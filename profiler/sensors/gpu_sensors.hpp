@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/records/gpu_reading.hpp"
+#include "engine/run_folders/gpu_reading.hpp"
 #include "profiler/sensors/shared_library.hpp"
 
 namespace sluice::profiler {

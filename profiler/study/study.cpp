@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "engine/backends/backend.hpp"
-#include "engine/records/ledger.hpp"
+#include "engine/run_folders/ledger.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/effort/parallel_for.hpp"
 #include "planner/layout/laid_out.hpp"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/execution/observer.hpp"
-#include "engine/records/metrics.hpp"
+#include "engine/run_folders/metrics.hpp"
 #include "planner/graph/step_graph.hpp"
 
 namespace sluice::profiler {

@@ -6,7 +6,7 @@
 
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
-#include "engine/records/ledger.hpp"
+#include "engine/run_folders/ledger.hpp"
 #include "planner/files/hash.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/traces/lane_meter.hpp"

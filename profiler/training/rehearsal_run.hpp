@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/run_folder.hpp"
 #include "planner/requests/request.hpp"
 #include "profiler/training/rehearsal_plan.hpp"
 #include "profiler/training/rehearsed_run.hpp"

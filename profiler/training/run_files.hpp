@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/run_folder.hpp"
 #include "planner/requests/request.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "profiler/training/trained_run.hpp"

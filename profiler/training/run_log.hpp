@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "engine/records/event_file.hpp"
-#include "engine/records/metrics.hpp"
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/event_file.hpp"
+#include "engine/run_folders/metrics.hpp"
+#include "engine/run_folders/run_folder.hpp"
 #include "planner/predictions/predict.hpp"
 #include "profiler/sensors/gpu_sensors.hpp"
 #include "profiler/traces/lane_meter.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/records/metrics.hpp"
+#include "engine/run_folders/metrics.hpp"
 #include "planner/predictions/predict.hpp"
 #include "profiler/traces/lane_meter.hpp"
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "engine/datasets/data.hpp"
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/run_folder.hpp"
 #include "profiler/training/run_observer.hpp"
 #include "profiler/training/train_state.hpp"
 

@@ -8,7 +8,7 @@
 
 #include "engine/datasets/data.hpp"
 #include "engine/model_files/checkpoint.hpp"
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/run_folder.hpp"
 #include "engine/training/session.hpp"
 #include "planner/requests/run_arguments.hpp"
 #include "profiler/training/run_observer.hpp"

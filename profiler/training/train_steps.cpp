@@ -6,7 +6,7 @@
 
 #include "engine/backends/backend.hpp"
 #include "engine/memory/process_memory.hpp"
-#include "engine/records/ledger.hpp"
+#include "engine/run_folders/ledger.hpp"
 #include "profiler/traces/recorder.hpp"
 #include "profiler/training/end_hashes.hpp"
 #include "profiler/training/run_files.hpp"

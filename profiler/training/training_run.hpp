@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/run_folder.hpp"
 #include "profiler/training/run_observer.hpp"
 #include "profiler/training/run_promise.hpp"
 #include "profiler/training/train_request.hpp"

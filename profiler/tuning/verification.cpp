@@ -7,7 +7,7 @@
 #include <iterator>
 
 #include "engine/backends/backend.hpp"
-#include "engine/records/ledger.hpp"
+#include "engine/run_folders/ledger.hpp"
 #include "planner/plans/plan_words.hpp"
 #include "profiler/tuning/measuring_session.hpp"
 #include "sim/error.hpp"

@@ -24,7 +24,7 @@ LEVELS = {
         ["buying"],
     ],
     "engine": [
-        ["memory", "optimizer", "records"],
+        ["memory", "optimizer", "run_folders"],
         ["execution", "model_files"],
         ["disk", "host", "tokenizer"],
         ["cuda", "datasets", "state"],

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "engine/records/ledger.hpp"
+#include "engine/run_folders/ledger.hpp"
 #include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/machines/profile_file.hpp"

@@ -1,4 +1,4 @@
-#include "engine/records/ledger.hpp"
+#include "engine/run_folders/ledger.hpp"
 
 #include <chrono>
 #include <ctime>

@@ -1,4 +1,4 @@
-#include "engine/records/metrics.hpp"
+#include "engine/run_folders/metrics.hpp"
 
 #include <bit>
 #include <cinttypes>

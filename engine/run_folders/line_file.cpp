@@ -1,4 +1,4 @@
-#include "engine/records/line_file.hpp"
+#include "engine/run_folders/line_file.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "engine/records/gpu_reading.hpp"
-#include "engine/records/line_file.hpp"
+#include "engine/run_folders/gpu_reading.hpp"
+#include "engine/run_folders/line_file.hpp"
 #include "planner/graph/step_graph.hpp"
 #include "sim/units.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/records/missing_folders.hpp"
+#include "engine/run_folders/missing_folders.hpp"
 
 #include <system_error>
 

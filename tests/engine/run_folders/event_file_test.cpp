@@ -1,4 +1,4 @@
-#include "engine/records/event_file.hpp"
+#include "engine/run_folders/event_file.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "engine/records/ledger.hpp"
-#include "engine/records/line_file.hpp"
-#include "engine/records/metrics.hpp"
+#include "engine/run_folders/ledger.hpp"
+#include "engine/run_folders/line_file.hpp"
+#include "engine/run_folders/metrics.hpp"
 #include "sim/error.hpp"
 #include "tests/engine/scratch_folder.hpp"
 

@@ -1,4 +1,4 @@
-#include "engine/records/run_folder.hpp"
+#include "engine/run_folders/run_folder.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,8 +9,8 @@
 #include <cstring>
 #include <ctime>
 
-#include "engine/records/event_file.hpp"
-#include "engine/records/missing_folders.hpp"
+#include "engine/run_folders/event_file.hpp"
+#include "engine/run_folders/missing_folders.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "sim/error.hpp"

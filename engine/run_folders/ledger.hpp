@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/records/line_file.hpp"
+#include "engine/run_folders/line_file.hpp"
 #include "sim/units.hpp"
 
 namespace sluice::engine {
