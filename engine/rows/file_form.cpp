@@ -30,18 +30,27 @@ struct OtherFile {
   std::string_view fix;
 };
 constexpr std::array kOtherFiles = {
-    OtherFile{"version https://git-lfs.github.com/", "a Git LFS pointer, not the data", "git lfs pull"},
-    OtherFile{"\x93NUMPY", "a NumPy array", "give token ids as data_format=tokens, or write rows as JSON lines"},
-    OtherFile{std::string_view("SQLite format 3\0", 16), "an SQLite database", "write its rows as JSON lines or CSV"},
-    OtherFile{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file", "save it as CSV or text, in UTF-8"},
+    OtherFile{"version https://git-lfs.github.com/", "a Git LFS pointer, not the data",
+              "git lfs pull"},
+    OtherFile{"\x93NUMPY", "a NumPy array",
+              "give token ids as data_format=tokens, or write rows as JSON lines"},
+    OtherFile{std::string_view("SQLite format 3\0", 16), "an SQLite database",
+              "write its rows as JSON lines or CSV"},
+    OtherFile{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Excel or Word file",
+              "save it as CSV or text, in UTF-8"},
     OtherFile{"%PDF-", "a PDF", "write its text as a .txt file (pdftotext)"},
     OtherFile{"\x89HDF", "an HDF5 file", "write its rows as JSON lines"},
     OtherFile{std::string_view("Obj\x01", 4), "an Avro file", "write its rows as JSON lines"},
-    OtherFile{"FEA1", "Feather of version 1", "write it as version 2 (pyarrow.feather.write_feather)"},
-    OtherFile{"\x80\x02}", "a Python pickle, which is never opened here", "write its rows as JSON lines"},
-    OtherFile{"\x80\x03", "a Python pickle, which is never opened here", "write its rows as JSON lines"},
-    OtherFile{"\x80\x04\x95", "a Python pickle, which is never opened here", "write its rows as JSON lines"},
-    OtherFile{"\x80\x05\x95", "a Python pickle, which is never opened here", "write its rows as JSON lines"},
+    OtherFile{"FEA1", "Feather of version 1",
+              "write it as version 2 (pyarrow.feather.write_feather)"},
+    OtherFile{"\x80\x02}", "a Python pickle, which is never opened here",
+              "write its rows as JSON lines"},
+    OtherFile{"\x80\x03", "a Python pickle, which is never opened here",
+              "write its rows as JSON lines"},
+    OtherFile{"\x80\x04\x95", "a Python pickle, which is never opened here",
+              "write its rows as JSON lines"},
+    OtherFile{"\x80\x05\x95", "a Python pickle, which is never opened here",
+              "write its rows as JSON lines"},
 };
 
 [[noreturn]] void refuse(const std::string& where, std::string_view is, std::string_view fix) {
@@ -168,7 +177,13 @@ FileForm file_form(const std::filesystem::path& file) {
   begin.resize(got);
   std::string_view text = begin;
   if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  return form_of(text, whole, data_extension(file), file.string());
+  const FileForm form = form_of(text, whole, data_extension(file), file.string());
+  const bool table = form == FileForm::parquet || form == FileForm::arrow;
+  if (table && packed_form(file) != Packed::no) {
+    refuse(file.string(), std::string("a packed ") + to_string(form) + " file",
+           "unpack it (gunzip, unzstd); such files are packed inside");
+  }
+  return form;
 }
 
 }  // namespace sluice::engine

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "sim/json_text.hpp"
 #include "sim/utf8.hpp"
@@ -21,7 +22,7 @@ constexpr std::string_view kNotFinite = "\x01not finite\x01";
 void keep_last_values(Json& object) {
   auto& members = object.get_ref<Json::object_t&>();
   std::unordered_map<std::string_view, std::size_t> last;
-  for (std::size_t i = 0; i < members.size(); ++i) last[members[i].first] = i;
+  for (std::size_t i = 0; i < members.size(); ++i) last[members.data()[i].first] = i;
   if (last.size() == members.size()) return;
   Json::object_t kept;
   kept.reserve(last.size());
@@ -29,7 +30,7 @@ void keep_last_values(Json& object) {
     const auto found = last.find(member.first);
     if (found == last.end()) continue;
     // Only the first of a name is met here: the name is then forgotten.
-    kept.emplace_back(member.first, std::move(members[found->second].second));
+    kept.emplace_back(member.first, std::move(members.data()[found->second].second));
     last.erase(found);
   }
   object = Json(std::move(kept));
@@ -67,7 +68,7 @@ class RowBuilder {
     bool repeated = members.size() > kFew;
     for (std::size_t i = 1; i < members.size() && !repeated; ++i) {
       for (std::size_t j = 0; j < i && !repeated; ++j) {
-        repeated = members[i].first == members[j].first;
+        repeated = members.data()[i].first == members.data()[j].first;
       }
     }
     if (repeated) keep_last_values(object);
@@ -147,8 +148,9 @@ std::optional<unsigned> escape_at(std::string_view text, std::size_t at) {
   if (text.substr(at, 2) != "\\u" || text.size() < at + 6) return std::nullopt;
   unsigned value = 0;
   for (const char digit : text.substr(at + 2, 4)) {
-    const auto index = std::string_view("0123456789abcdef").find(static_cast<char>(
-        digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit));
+    const auto index =
+        std::string_view("0123456789abcdef")
+            .find(static_cast<char>(digit >= 'A' && digit <= 'F' ? digit - 'A' + 'a' : digit));
     if (index == std::string_view::npos) return std::nullopt;
     value = value * 16 + static_cast<unsigned>(index);
   }
@@ -185,8 +187,8 @@ Mended mended(std::string_view text) {
       continue;
     }
     if (letter == '"') quoted = !quoted;
-    const bool may_start = !quoted && std::string_view("-0123456789NI").find(letter) !=
-                                          std::string_view::npos;
+    const bool may_start =
+        !quoted && std::string_view("-0123456789NI").find(letter) != std::string_view::npos;
     if (!may_start) {
       out.text += text[i++];
       continue;
@@ -245,9 +247,8 @@ JsonRow read_json_row(std::string_view text) {
   if (again.changed) {
     RowBuilder second(true);
     if (parse(again.text, second)) {
-      return {.value = std::move(second.value()),
-              .fault = {},
-              .replaced_surrogates = again.surrogates};
+      return {
+          .value = std::move(second.value()), .fault = {}, .replaced_surrogates = again.surrogates};
     }
     if (second.too_deep()) return too_deep();
   }

@@ -20,8 +20,8 @@ class TextWindow {
   TextWindow(ByteStream& stream, std::string file);
 
   [[nodiscard]] std::string_view rest() const { return std::string_view(text_).substr(begin_); }
-  /// Reads on, so that `rest` grows at its end; false at the end of the text. Views of `rest` become
-  /// invalid. Throws BadRequest "FILE:LINE: ..." where `rest` exceeds kLargest.
+  /// Reads on, so that `rest` grows at its end; false at the end of the text. Views of `rest`
+  /// become invalid. Throws BadRequest "FILE:LINE: ..." where `rest` exceeds kLargest.
   bool more();
   /// Takes the first `count` bytes of `rest`.
   void take(std::size_t count);
