@@ -74,7 +74,7 @@ bool asks_for_documents(const planner::RunConfig& run) {
 void require_stream(const planner::RunConfig& run) {
   if (!asks_for_documents(run)) return;
   throw BadRequest(std::string("packing: ") + to_string(run.packing) + " needs documents, and " +
-                   run.data->string() + " is one text: leave packing out, or give JSONL examples");
+                   names_of(run.data) + " is one text: leave packing out, or give JSONL examples");
 }
 
 std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Dataset& dataset) {
@@ -93,7 +93,7 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Da
 
 std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache,
                                         const TextProgress& progress) {
-  const Dataset dataset = find_dataset(run.data.value(), run.dataset_dir);
+  const Dataset dataset = find_dataset(only_data(run), run.dataset_dir);
   const auto folder = find_model_folder(run.model);
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
     return open_bytes(run, dataset);
