@@ -11,6 +11,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "planner/files/hash.hpp"
 #include "planner/runs/data_file.hpp"
@@ -99,8 +100,41 @@ void WindowedText::read_validation(std::int64_t first, std::span<std::int32_t> i
   }
 }
 
-ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed)
-    : WindowedText(seq_len, seed), file_(file) {
+DataSummary WindowedText::text_summary(const std::filesystem::path& name,
+                                       const std::filesystem::path& file) const {
+  DataSummary out;
+  out.sets.push_back({.name = name.string(),
+                      .files = {file},
+                      .format = "text",
+                      .rows_read = 1,
+                      .rows_used = 1,
+                      .left_out = {}});
+  out.packing = "stream";
+  out.seq_len = seq_len_;
+  out.lengths = {tokens_};
+  out.tokens = out.learnt_tokens = tokens_;
+  out.training_sequences = training_;
+  out.validation_sequences = validation_windows();
+  out.places = out.used_places = out.learnt_places = windows_ * seq_len_;
+  return out;
+}
+
+DataSummary ByteText::summary(std::int64_t shown_rows) const {
+  DataSummary out = text_summary(name_, file_);
+  std::vector<char> text(static_cast<std::size_t>(seq_len()));
+  for (std::int64_t window = 0; window < std::min(shown_rows, training_windows()); ++window) {
+    const ssize_t got = ::pread(descriptor_, text.data(), text.size(), window * seq_len());
+    const std::string_view read(text.data(), got < 0 ? 0 : static_cast<std::size_t>(got));
+    ShownRow row{.pieces = {{.text = std::string(read), .learnt = true}}, .tokens = {}};
+    for (const char each : read) row.tokens.push_back(static_cast<unsigned char>(each));
+    out.first_rows.push_back(std::move(row));
+  }
+  return out;
+}
+
+ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed,
+                   const std::filesystem::path& name)
+    : WindowedText(seq_len, seed), file_(file), name_(name.empty() ? file : name) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) {
     throw BadRequest("data: cannot read " + file.string() + ": " + std::strerror(errno) +
@@ -117,7 +151,7 @@ ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std:
 
 ByteText::~ByteText() { ::close(descriptor_); }
 
-std::string ByteText::description() const { return "bytes of " + file_.string(); }
+std::string ByteText::description() const { return "bytes of " + name_.string(); }
 
 double ByteText::unigram_entropy() const { return engine::unigram_entropy(file_); }
 

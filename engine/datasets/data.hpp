@@ -60,6 +60,9 @@ class WindowedText : public TokenSource {
   [[nodiscard]] virtual DataSummary summary(std::int64_t shown_rows) const = 0;
 
  protected:
+  /// The summary of one text of `tokens` tokens called `name`, all of which are learnt.
+  [[nodiscard]] DataSummary text_summary(const std::filesystem::path& name,
+                                         const std::filesystem::path& file) const;
   WindowedText(std::int64_t seq_len, std::int64_t seed);
   /// Sets the number of windows from the number of `tokens`. Throws BadRequest naming `file` if
   /// they make fewer than two windows; the message calls tokens `token_name`, such as "bytes".
@@ -82,9 +85,10 @@ class WindowedText : public TokenSource {
 /// it is needed.
 class ByteText : public WindowedText {
  public:
-  /// Opens `file`. Throws BadRequest if it is missing, not a regular file, or holds fewer than two
-  /// windows.
-  ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed);
+  /// Opens `file`, which messages call `name` if that is given. Throws BadRequest if it is missing,
+  /// not a regular file, or holds fewer than two windows.
+  ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed,
+           const std::filesystem::path& name = {});
   ~ByteText() override;
   ByteText(const ByteText&) = delete;  // Owns a file descriptor.
   ByteText& operator=(const ByteText&) = delete;
@@ -94,11 +98,13 @@ class ByteText : public WindowedText {
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return 256; }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] DataSummary summary(std::int64_t shown_rows) const override;
 
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
 
   std::filesystem::path file_;
+  std::filesystem::path name_;
   int descriptor_ = -1;
   std::vector<unsigned char> window_;  ///< One window's bytes.
 };

@@ -2,131 +2,194 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
-#include "engine/datasets/example_file.hpp"
+#include "engine/datasets/mixture.hpp"
 #include "engine/datasets/packing.hpp"
-#include "engine/model_files/written_file.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
+#include "sim/warning.hpp"
 
 namespace sluice::engine {
 namespace {
 
 using planner::Packing;
 
-/// Version of the cache's contents: to be increased whenever equal files would give other tokens.
-constexpr std::int64_t kDocumentVersion = 1;
-
-std::string tokens_hash(const DocumentText::Source& source) {
-  const bool chat = source.format.conversations();
-  return planner::CanonicalText("sluice/documents")
-      .add("version", kDocumentVersion)
-      .add("records", read_record(source.examples).sha256)
-      .add("tokenizer", read_record(source.tokenizer).sha256)
-      .add("format", source.format.canonical())
-      .add("template", chat ? source.chat.canonical() : source.end_of_text.value_or(""))
-      .hash();
+DocumentCache::MakeDocuments maker_of(const DocumentRows& rows, const DocumentTokens& tokens,
+                                      const TextProgress& progress) {
+  return [&rows, &tokens, &progress](const DocumentCache::AddDocument& add) {
+    const AddRow add_row = [&add](std::span<const LearntToken> made, const auto&) {
+      add(made);
+      return true;
+    };
+    return make_documents(rows, tokens, add_row, progress).text();
+  };
 }
 
-/// Reads the examples and passes on the tokens of each.
-void make_documents(const DocumentText::Source& source, const DocumentCache::AddDocument& add,
-                    const TextProgress& progress) {
-  Tokenizer tokenizer = Tokenizer::from_file(source.tokenizer);
-  std::optional<TokenId> end;
-  if (source.end_of_text) {
-    end = tokenizer.find(*source.end_of_text);
-    if (!end) {
-      throw BadRequest(source.tokenizer.string() + ": has no token \"" + *source.end_of_text +
-                       "\", the eos_token of tokenizer_config.json");
-    }
+/// Tells what was left out of a data set, each time that it is opened.
+void tell_of(const DocumentRows& rows, const RowCounts& counts) {
+  const std::string line = left_out_line(counts.left_out);
+  if (!line.empty()) sim::warn("data: " + rows.name + ": " + line);
+  if (counts.replaced_surrogates > 0) {
+    sim::warn("data: " + rows.name + ": " + std::to_string(counts.replaced_surrogates) +
+              " lone surrogates (half of a character's escape) are read as U+FFFD");
   }
-  const auto text_tokens = [&](const std::string& text, const std::string& where) {
-    try {
-      std::vector<TokenId> ids = tokenizer.encode(text, Tokenizer::SpecialTokens::around);
-      if (end && (ids.empty() || ids.back() != *end)) ids.push_back(*end);
-      return ids;
-    } catch (const BadRequest& error) {
-      throw BadRequest(where + ": " + source.format.text + ": " + error.what());
-    }
-  };
-  read_examples(
-      source.examples,
-      [&](const nlohmann::json& object, const std::string& where) {
-        const Example example = read_example(object, source.format, where);
-        if (const auto* text = std::get_if<std::string>(&example)) {
-          add(text_tokens(*text, where));
-        } else {
-          const std::vector<Rendered> rendered =
-              source.chat.render({&std::get<Conversation>(example), 1});
-          if (!rendered[0].left_out.empty()) {
-            throw BadRequest(where + ": " + rendered[0].left_out);
-          }
-          add(learnt_tokens(tokenizer, rendered[0].pieces, where));
-        }
-        return Reading::goes_on;
-      },
-      progress);
 }
 
 }  // namespace
 
-DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t seq_len,
-                           std::int64_t seed, const TextProgress& progress)
-    : WindowedText(seq_len, seed),
-      source_(source),
-      packing_(packing),
-      tokens_hash_(tokens_hash(source)) {
-  cache_ = std::make_unique<DocumentCache>(
-      source.cache / (tokens_hash_ + ".documents"),
-      [&](const DocumentCache::AddDocument& add) { make_documents(source, add, progress); });
+DocumentText::DocumentText(Source source, Packing packing, std::int64_t seq_len, std::int64_t seed,
+                           const TextProgress& progress)
+    : WindowedText(seq_len, seed), source_(std::move(source)), packing_(packing) {
+  open_sets(progress);
   for (const LearntToken token : cache_->tokens()) {
     vocabulary_ = std::max<std::int64_t>(vocabulary_, id_of(token) + 1);
   }
   if (packing == Packing::stream) {
-    cut(source.examples, std::ssize(cache_->tokens()), "tokens");
+    cut_stream();
   } else {
     cut_pieces();
   }
 }
 
+bool DocumentText::is_mixture() const {
+  return source_.sets.size() > 1 || source_.sets.front().weight != 1 ||
+         source_.sets.front().num_samples;
+}
+
+bool DocumentText::is_text(std::int64_t document) const {
+  const std::size_t set =
+      set_of_document_.empty()
+          ? 0
+          : static_cast<std::size_t>(set_of_document_[static_cast<std::size_t>(document)]);
+  return source_.sets[set].format.kind == planner::DataFormat::jsonl;
+}
+
+std::string DocumentText::names() const {
+  std::string names;
+  for (const DocumentRows& set : source_.sets)
+    names.append(names.empty() ? "" : ", ").append(set.name);
+  return names;
+}
+
+void DocumentText::open_sets(const TextProgress& progress) {
+  std::vector<std::unique_ptr<DocumentCache>> opened;
+  planner::CanonicalText mixture("sluice/mixture");
+  for (const DocumentRows& rows : source_.sets) {
+    const std::string hash = rows.hash(source_.tokens);
+    const auto file = source_.cache / (hash + ".documents");
+    auto set = std::make_unique<DocumentCache>(file, maker_of(rows, source_.tokens, progress));
+    RowCounts counts = RowCounts::of_text(set->note());
+    if (set->note().empty()) counts.read = counts.used = set->documents();
+    if (rows.strict && !counts.left_out.empty()) {
+      // The file is of an earlier reading that was not strict: what it left out is listed now.
+      const AddRow none = [](std::span<const LearntToken>, const auto&) { return true; };
+      (void)make_documents(rows, source_.tokens, none, progress);
+    }
+    tell_of(rows, counts);
+    mixture.add("documents", hash).add("weight", rows.weight);
+    mixture.add("samples", rows.num_samples.value_or(0));
+    counts_.push_back(std::move(counts));
+    opened.push_back(std::move(set));
+    if (!is_mixture()) {
+      tokens_hash_ = hash;
+      cache_ = std::move(opened.front());
+      return;
+    }
+  }
+  tokens_hash_ = mixture.hash();
+  open_mixture(opened);
+}
+
+void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets) {
+  std::vector<MixedSet> mixed;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const DocumentRows& rows = source_.sets[i];
+    MixedSet set{.documents = sets[i]->documents(), .passes = rows.weight};
+    if (rows.num_samples && set.documents > 0) {
+      set.passes *= static_cast<double>(*rows.num_samples) / static_cast<double>(set.documents);
+    }
+    mixed.push_back(set);
+  }
+  const MixedOrder order = mixed_order(mixed);
+  training_documents_ = order.training;
+  for (const MixedDocument& each : order.documents) set_of_document_.push_back(each.set);
+  cache_ = std::make_unique<DocumentCache>(
+      source_.cache / (tokens_hash_ + ".documents"), [&](const DocumentCache::AddDocument& add) {
+        for (const MixedDocument& each : order.documents) {
+          add(sets[static_cast<std::size_t>(each.set)]->document(each.document));
+        }
+        return std::string();
+      });
+}
+
+void DocumentText::cut_stream() {
+  if (!training_documents_) {
+    return cut(names(), std::ssize(cache_->tokens()), "tokens");
+  }
+  // Windows of training and of validation begin anew where the validation's documents do.
+  const std::int64_t trained = cache_->start(*training_documents_);
+  const std::int64_t all = std::ssize(cache_->tokens());
+  const auto windows = [this](std::int64_t tokens) {
+    return std::max<std::int64_t>(0, (tokens - 1) / seq_len());
+  };
+  if (windows(trained) < 1 || windows(all - trained) < 1) {
+    throw BadRequest("data: " + names() + " hold " + std::to_string(trained) +
+                     " tokens to train and " + std::to_string(all - trained) +
+                     " to validate, and each needs " + std::to_string(seq_len() + 1) +
+                     ": give more text or a smaller seq_len");
+  }
+  set_windows(windows(trained), windows(all - trained), all);
+}
+
+std::int64_t DocumentText::window_start(std::int64_t window) const {
+  if (!training_documents_ || window < training_windows()) return window * seq_len();
+  return cache_->start(*training_documents_) + (window - training_windows()) * seq_len();
+}
+
 void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces) {
   std::int64_t first = cache_->start(document);
   std::int64_t places = cache_->start(document + 1) - first - 1;
-  if (!source_.format.conversations()) {
+  if (is_text(document)) {
     for (; places > 0; first += seq_len(), places -= seq_len()) {
       pieces.push_back({first, std::min(places, seq_len())});
     }
     return;
   }
   const bool too_long = places > seq_len();
-  places = std::min(places, seq_len());
-  const auto targets = places < 1 ? std::span<const LearntToken>()
-                                  : cache_->tokens().subspan(static_cast<std::size_t>(first) + 1,
-                                                             static_cast<std::size_t>(places));
-  if (std::ranges::none_of(targets, is_learnt)) {
+  const Piece piece{first, std::min(places, seq_len())};
+  if (learnt_within(piece) == 0) {
     ++left_out_;
     return;
   }
   cut_off_ += too_long ? 1 : 0;
-  pieces.push_back({first, places});
+  pieces.push_back(piece);
+}
+
+std::int64_t DocumentText::learnt_within(const Piece& piece) const {
+  if (piece.places < 1) return 0;
+  return std::ranges::count_if(cache_->tokens().subspan(static_cast<std::size_t>(piece.first) + 1,
+                                                        static_cast<std::size_t>(piece.places)),
+                               is_learnt);
 }
 
 void DocumentText::cut_pieces() {
   std::vector<std::vector<Piece>> documents;
+  std::size_t training = 0;  // Of a mixture: documents before its validation's.
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
     std::vector<Piece> pieces;
     add_pieces(document, pieces);
     if (!pieces.empty()) documents.push_back(std::move(pieces));
+    if (training_documents_ && document < *training_documents_) training = documents.size();
   }
   if (documents.size() < 2) {
-    throw BadRequest("data: " + source_.examples.string() + " holds " +
-                     std::to_string(documents.size()) + " documents to learn within " +
-                     std::to_string(seq_len() + 1) +
+    throw BadRequest("data: " + names() + " holds " + std::to_string(documents.size()) +
+                     " documents to learn within " + std::to_string(seq_len() + 1) +
                      " tokens, and training with validation needs two: give more, or a larger "
                      "seq_len");
   }
-  const std::size_t validation = std::max<std::size_t>(1, documents.size() / 20);
+  const std::size_t twentieth = std::max<std::size_t>(1, documents.size() / 20);
+  const bool split = training > 0 && training < documents.size();
+  if (!split) training = documents.size() - twentieth;
   const auto joined = [&documents](std::size_t begin, std::size_t end) {
     std::vector<Piece> all;
     for (std::size_t i = begin; i < end; ++i) {
@@ -134,7 +197,6 @@ void DocumentText::cut_pieces() {
     }
     return all;
   };
-  const std::size_t training = documents.size() - validation;
   const std::int64_t trained = add_sequences(joined(0, training));
   set_windows(trained, add_sequences(joined(training, documents.size())),
               std::ssize(cache_->tokens()));
@@ -172,7 +234,7 @@ void DocumentText::read_piece(const Piece& piece, std::int32_t* inputs,
 
 void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {
   if (packing_ == Packing::stream) {
-    return read_piece({window * seq_len(), seq_len()}, inputs, targets);
+    return read_piece({window_start(window), seq_len()}, inputs, targets);
   }
   std::int64_t at = 0;
   const auto begin_document = [&] {
@@ -208,24 +270,33 @@ double DocumentText::unigram_entropy() const {
 }
 
 std::string DocumentText::description() const {
-  const bool chat = source_.format.conversations();
+  const bool chat = std::ranges::any_of(
+      source_.sets, [](const DocumentRows& set) { return set.format.conversations(); });
   std::string text = std::to_string(cache_->documents()) +
-                     (chat ? " conversations of " : " documents of ") + source_.examples.string() +
-                     " by " + source_.tokenizer.string();
-  if (chat) text += ", chat template " + source_.chat.name();
-  if (packing_ == Packing::stream) return text + "; " + std::to_string(tokens()) + " in a stream";
-  std::int64_t places = 0;
-  for (const Piece& piece : pieces_) places += piece.places;
-  const std::int64_t sequences = training_windows() + validation_windows();
-  char padding[32];
-  std::snprintf(
-      padding, sizeof padding, "%.1f %% padding",
-      100 * (1 - static_cast<double>(places) / static_cast<double>(sequences * seq_len())));
-  text += "; " + std::to_string(sequences) + " sequences, " + padding;
-  if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
-  if (left_out_ > 0) {
-    text += "; " + std::to_string(left_out_) + " left out: nothing to learn within seq_len";
+                     (chat ? " conversations of " : " documents of ") + names() + " by " +
+                     source_.tokens.tokenizer.string();
+  if (chat) text += ", chat template " + source_.tokens.chat.name();
+  if (packing_ == Packing::stream) {
+    text += "; " + std::to_string(tokens()) + " in a stream";
+  } else {
+    std::int64_t places = 0;
+    for (const Piece& piece : pieces_) places += piece.places;
+    const std::int64_t sequences = training_windows() + validation_windows();
+    char padding[32];
+    std::snprintf(
+        padding, sizeof padding, "%.1f %% padding",
+        100 * (1 - static_cast<double>(places) / static_cast<double>(sequences * seq_len())));
+    text += "; " + std::to_string(sequences) + " sequences, " + padding;
+    if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
+    if (left_out_ > 0) {
+      text += "; " + std::to_string(left_out_) + " left out: nothing to learn within seq_len";
+    }
   }
+  std::int64_t rows = 0;
+  for (const RowCounts& each : counts_) {
+    for (const LeftOutRows& kind : each.left_out) rows += kind.rows;
+  }
+  if (rows > 0) text += "; " + std::to_string(rows) + " rows left out";
   return text;
 }
 
