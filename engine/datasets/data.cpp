@@ -66,7 +66,38 @@ void WindowedText::cut(const std::filesystem::path& file, std::int64_t tokens,
                      " need " + std::to_string(2 * seq_len_ + 1) +
                      ": give more text or a smaller seq_len");
   }
-  training_ = windows_ - std::max<std::int64_t>(1, windows_ / 20);
+  divide(windows_);
+}
+
+void WindowedText::divide(std::int64_t windows) {
+  windows_ = windows;
+  training_ = windows - std::max<std::int64_t>(1, windows / 20);
+}
+
+void WindowedText::leave_out(const std::filesystem::path& file,
+                             const std::function<bool(std::int64_t window)>& learns) {
+  const std::int64_t all = windows_;
+  std::vector<std::int64_t> kept;
+  for (std::int64_t window = 0; window < all; ++window) {
+    if (learns(window)) kept.push_back(window);
+  }
+  if (kept.size() < 2) {
+    throw BadRequest("data: " + file.string() + ": " + std::to_string(kept.size()) + " of " +
+                     std::to_string(all) + " windows of seq_len " + std::to_string(seq_len_) +
+                     " have a token to learn, and training with validation needs two: give more "
+                     "answers, or another seq_len");
+  }
+  left_out_ = all - std::ssize(kept);
+  if (left_out_ == 0) return;
+  divide(std::ssize(kept));
+  read_ = std::move(kept);
+}
+
+void WindowedText::take_all_windows() {
+  if (left_out_ == 0) return;
+  divide(windows_ + left_out_);
+  left_out_ = 0;
+  read_.clear();
 }
 
 void WindowedText::set_windows(std::int64_t training, std::int64_t validation,
@@ -86,7 +117,7 @@ void WindowedText::read(std::int64_t position, std::span<std::int32_t> inputs,
                         std::span<std::int32_t> targets) {
   const auto length = static_cast<std::size_t>(seq_len_);
   for (std::size_t at = 0; at < inputs.size(); at += length, ++position) {
-    read_window(training_window(position), &inputs[at], &targets[at]);
+    read_window(number_of(training_window(position)), &inputs[at], &targets[at]);
   }
 }
 
@@ -95,7 +126,7 @@ void WindowedText::read_validation(std::int64_t first, std::span<std::int32_t> i
   const auto length = static_cast<std::size_t>(seq_len_);
   for (std::size_t at = 0; at < inputs.size(); at += length, ++first) {
     check(first < validation_windows(), "a validation window exists");
-    read_window(training_ + first, &inputs[at], &targets[at]);
+    read_window(number_of(training_ + first), &inputs[at], &targets[at]);
   }
 }
 

@@ -81,6 +81,12 @@ DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t s
   }
   if (packing == Packing::stream) {
     cut(source.examples, std::ssize(cache_->tokens()), "tokens");
+    leave_out(source.examples, [this](std::int64_t window) {
+      const auto targets =
+          cache_->tokens().subspan(static_cast<std::size_t>(window * this->seq_len()) + 1,
+                                   static_cast<std::size_t>(this->seq_len()));
+      return std::ranges::any_of(targets, is_learnt);
+    });
   } else {
     cut_pieces();
   }
@@ -189,6 +195,14 @@ void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::i
 }
 
 std::string DocumentText::hash() const {
+  planner::CanonicalText text("sluice/sequences");
+  text.add("documents", tokens_hash_).add("packing", planner::to_string(packing_));
+  if (left_out_windows() > 0) text.add("windows_left_out", left_out_windows());
+  return text.hash();
+}
+
+std::optional<std::string> DocumentText::hash_of_all_windows() const {
+  if (left_out_windows() == 0) return std::nullopt;
   return planner::CanonicalText("sluice/sequences")
       .add("documents", tokens_hash_)
       .add("packing", planner::to_string(packing_))
@@ -209,7 +223,15 @@ std::string DocumentText::description() const {
                      (chat ? " conversations of " : " documents of ") + source_.examples.string() +
                      " by " + source_.tokenizer.string();
   if (chat) text += ", chat template " + source_.chat.name;
-  if (packing_ == Packing::stream) return text + "; " + std::to_string(tokens()) + " in a stream";
+  if (packing_ == Packing::stream) {
+    text += "; " + std::to_string(tokens()) + " in a stream";
+    if (left_out_windows() > 0) {
+      text += "; " + std::to_string(left_out_windows()) + " of " +
+              std::to_string(training_windows() + validation_windows() + left_out_windows()) +
+              " windows left out: nothing to learn in them";
+    }
+    return text;
+  }
   std::int64_t places = 0;
   for (const Piece& piece : pieces_) places += piece.places;
   const std::int64_t sequences = training_windows() + validation_windows();

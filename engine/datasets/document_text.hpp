@@ -40,6 +40,7 @@ class DocumentText : public WindowedText {
                std::int64_t seed, const TextProgress& progress = nullptr);
 
   [[nodiscard]] std::string hash() const override;
+  [[nodiscard]] std::optional<std::string> hash_of_all_windows() const override;
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::string description() const override;
