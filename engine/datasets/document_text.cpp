@@ -57,8 +57,12 @@ void make_documents(const DocumentText::Source& source, const DocumentCache::Add
         if (const auto* text = std::get_if<std::string>(&example)) {
           add(text_tokens(*text, where));
         } else {
-          add(learnt_tokens(tokenizer, source.chat.render(std::get<Conversation>(example), where),
-                            where));
+          const std::vector<Rendered> rendered =
+              source.chat.render({&std::get<Conversation>(example), 1});
+          if (!rendered[0].left_out.empty()) {
+            throw BadRequest(where + ": " + rendered[0].left_out);
+          }
+          add(learnt_tokens(tokenizer, rendered[0].pieces, where));
         }
         return Reading::goes_on;
       },
@@ -222,7 +226,7 @@ std::string DocumentText::description() const {
   std::string text = std::to_string(cache_->documents()) +
                      (chat ? " conversations of " : " documents of ") + source_.examples.string() +
                      " by " + source_.tokenizer.string();
-  if (chat) text += ", chat template " + source_.chat.name;
+  if (chat) text += ", chat template " + source_.chat.name();
   if (packing_ == Packing::stream) {
     text += "; " + std::to_string(tokens()) + " in a stream";
     if (left_out_windows() > 0) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/datasets/chat_template.hpp"
+#include "engine/chat/chat_template.hpp"
 #include "engine/datasets/data.hpp"
 #include "engine/datasets/document_cache.hpp"
 #include "engine/datasets/example_format.hpp"

@@ -27,19 +27,19 @@ class ExampleFields {
 
   [[nodiscard]] std::string text() const { return required(object_, format_.text, format_.text); }
 
-  [[nodiscard]] Conversation alpaca() const {
+  [[nodiscard]] Conversation alpaca() {
     Conversation out = system_message();
     if (const json* turns = present(format_.history)) append_history(*turns, out);
     std::string prompt = required(object_, format_.prompt, format_.prompt);
     const std::string query = optional(format_.query);
     if (!query.empty()) prompt.append(prompt.empty() ? "" : "\n").append(query);
     if (prompt.empty()) refuse(format_.prompt, "is empty");
-    out.push_back({Speaker::user, std::move(prompt)});
-    out.push_back({Speaker::assistant, answer(object_, format_.response, format_.response)});
+    add(Speaker::user, prompt, out);
+    add(Speaker::assistant, answer(object_, format_.response, format_.response), out);
     return out;
   }
 
-  [[nodiscard]] Conversation messages() const {
+  [[nodiscard]] Conversation messages() {
     for (const char* other : {"tools", "images", "videos", "audios"}) {
       const json* found = present(other);
       if (found != nullptr && !found->empty()) refuse(other, "is not supported: leave it out");
@@ -50,9 +50,7 @@ class ExampleFields {
       refuse(format_.messages, list == nullptr ? "is missing" : "must be a list of messages");
     }
     for (std::size_t i = 0; i < list->size(); ++i) append_message((*list)[i], i, out);
-    const bool answered = std::ranges::any_of(
-        out, [](const ChatMessage& each) { return each.speaker == Speaker::assistant; });
-    if (!answered) refuse(format_.messages, "has no message of the assistant to learn");
+    if (!answered_) refuse(format_.messages, "has no message of the assistant to learn");
     return out;
   }
 
@@ -85,13 +83,19 @@ class ExampleFields {
     return text;
   }
 
-  [[nodiscard]] Conversation system_message() const {
-    std::string text = optional(format_.system);
-    if (text.empty()) return {};
-    return {{Speaker::system, std::move(text)}};
+  [[nodiscard]] Conversation system_message() {
+    Conversation out;
+    const std::string text = optional(format_.system);
+    if (!text.empty()) add(Speaker::system, text, out);
+    return out;
   }
 
-  void append_history(const json& turns, Conversation& out) const {
+  void add(Speaker speaker, const std::string& text, Conversation& out) {
+    out.messages.push_back(chat_message(to_string(speaker), text));
+    answered_ = answered_ || speaker == Speaker::assistant;
+  }
+
+  void append_history(const json& turns, Conversation& out) {
     if (!turns.is_array()) refuse(format_.history, "must be a list of [question, answer] pairs");
     for (std::size_t i = 0; i < turns.size(); ++i) {
       const std::string field = format_.history + "[" + std::to_string(i) + "]";
@@ -99,12 +103,12 @@ class ExampleFields {
       if (!turn.is_array() || turn.size() != 2 || !turn[0].is_string() || !turn[1].is_string()) {
         refuse(field, "must be a [question, answer] pair of texts");
       }
-      out.push_back({Speaker::user, turn[0].get<std::string>()});
-      out.push_back({Speaker::assistant, turn[1].get<std::string>()});
+      add(Speaker::user, turn[0].get<std::string>(), out);
+      add(Speaker::assistant, turn[1].get<std::string>(), out);
     }
   }
 
-  void append_message(const json& message, std::size_t index, Conversation& out) const {
+  void append_message(const json& message, std::size_t index, Conversation& out) {
     const std::string field = format_.messages + "[" + std::to_string(index) + "]";
     if (!message.is_object()) refuse(field, "must be an object");
     const std::string role_field = field + "." + format_.role;
@@ -119,7 +123,7 @@ class ExampleFields {
     if (known == format_.speakers.end()) {
       refuse(role_field, "\"" + role + "\" is not one of " + role_names());
     }
-    if (known->second == Speaker::system && !out.empty()) {
+    if (known->second == Speaker::system && !out.messages.empty()) {
       refuse(role_field, "a system message may only come first");
     }
     const auto calls = message.find("tool_calls");
@@ -129,8 +133,10 @@ class ExampleFields {
     }
     const std::string content_field = field + "." + format_.content;
     const bool learnt = known->second == Speaker::assistant;
-    out.push_back({known->second, learnt ? answer(message, format_.content, content_field)
-                                         : required(message, format_.content, content_field)});
+    add(known->second,
+        learnt ? answer(message, format_.content, content_field)
+               : required(message, format_.content, content_field),
+        out);
   }
 
   [[nodiscard]] std::string role_names() const {
@@ -148,6 +154,7 @@ class ExampleFields {
   const json& object_;
   const ExampleFormat& format_;
   const std::string& where_;
+  bool answered_ = false;  ///< Whether a message is the assistant's.
 };
 
 }  // namespace
@@ -196,7 +203,7 @@ ExampleFormat example_format(DataFormat kind) {
 }
 
 Example read_example(const json& object, const ExampleFormat& format, const std::string& where) {
-  const ExampleFields fields(object, format, where);
+  ExampleFields fields(object, format, where);
   switch (format.kind) {
     case DataFormat::jsonl:
       return fields.text();

@@ -7,10 +7,14 @@
 #include <variant>
 #include <vector>
 
-#include "engine/datasets/conversation.hpp"
+#include "engine/chat/conversation.hpp"
 #include "planner/runs/run_config.hpp"
 
 namespace sluice::engine {
+
+/// Who says a message.
+enum class Speaker { system, user, assistant };
+const char* to_string(Speaker speaker);
 
 /// Names of the fields of an example, called as in the `columns` and `tags` of dataset_info.json.
 /// An empty name is a field that the examples do not have.

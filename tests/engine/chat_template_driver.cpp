@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/datasets/chat_template.hpp"
+#include "engine/chat/chat_template.hpp"
 #include "engine/datasets/example_format.hpp"
 #include "sim/error.hpp"
 
@@ -26,7 +26,9 @@ int main(int argc, char** argv) {
         const nlohmann::json record = {{"messages", nlohmann::json::parse(line)}};
         const Example example = read_example(record, format, "stdin");
         out["pieces"] = nlohmann::json::array();
-        for (const ChatPiece& piece : chat.render(std::get<Conversation>(example), "stdin")) {
+        const Rendered rendered = chat.render({&std::get<Conversation>(example), 1}).front();
+        if (!rendered.left_out.empty()) throw sluice::BadRequest(rendered.left_out);
+        for (const ChatPiece& piece : rendered.pieces) {
           out["pieces"].push_back({piece.text, piece.learnt});
         }
       } catch (const sluice::Error& error) {

@@ -25,8 +25,8 @@ LEVELS = {
     ],
     "engine": [
         ["memory", "optimizer", "run_folders"],
-        ["execution", "model_files"],
-        ["disk", "host", "tokenizer"],
+        ["execution", "model_files", "python"],
+        ["chat", "disk", "host", "tokenizer"],
         ["cuda", "datasets", "state"],
         ["backends", "forward", "training"],
         ["rehearsal"],

@@ -1,4 +1,4 @@
-#include "engine/datasets/jinja_source.hpp"
+#include "engine/chat/jinja_source.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "engine/datasets/chat_template.hpp"
+#include "engine/chat/family_template.hpp"
 #include "engine/model_files/strict_json.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
@@ -68,14 +68,14 @@ std::optional<TemplateSource> find_source(const path& folder) {
 }
 
 std::string special_token(const std::optional<std::string>& token, const char* field,
-                          const ChatTemplate& found, const path& folder) {
+                          const FamilyTemplate& found, const path& folder) {
   if (token) return *token;
   throw BadRequest((folder / "tokenizer_config.json").string() + ": " + field +
                    ": is missing, and the chat template " + found.name + " writes it");
 }
 
 /// Replaces the date of a preamble, which ends with its date and an empty line.
-void set_date(ChatTemplate& chat, const std::string& date) {
+void set_date(FamilyTemplate& chat, const std::string& date) {
   if (!chat.preamble) {
     throw BadRequest("date_string: the chat template " + chat.name +
                      " writes no date: leave it out");
@@ -96,9 +96,9 @@ SpecialTokenNames special_token_names(const path& folder) {
   return {token_text(config, "bos_token", file), token_text(config, "eos_token", file)};
 }
 
-ChatTemplate chat_template_of(const path& folder, const std::optional<std::string>& name,
-                              const std::optional<std::string>& date_string) {
-  ChatTemplate found;
+FamilyTemplate family_template_of(const path& folder, const std::optional<std::string>& name,
+                                  const std::optional<std::string>& date_string) {
+  FamilyTemplate found;
   if (name) {
     found = named_chat_template(*name);
   } else {

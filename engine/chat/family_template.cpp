@@ -1,4 +1,4 @@
-#include "engine/datasets/chat_template.hpp"
+#include "engine/chat/family_template.hpp"
 
 #include <algorithm>
 #include <array>
@@ -70,14 +70,14 @@ std::string without_feeds_around(std::string_view text) {
   return without_leading_feeds(text.substr(0, last + 1));
 }
 
-Pieces chatml(const ChatTemplate& style, const Conversation& conversation) {
+Pieces chatml(const FamilyTemplate& style, const FamilyConversation& conversation) {
   Pieces out;
-  if (style.default_system && conversation.front().speaker != Speaker::system) {
+  if (style.default_system && conversation.front().role != "system") {
     out.push_back({"<|im_start|>system\n" + *style.default_system + "<|im_end|>\n", false});
   }
-  for (const ChatMessage& message : conversation) {
-    out.push_back({std::string("<|im_start|>") + to_string(message.speaker) + "\n", false});
-    out.push_back({message.text + "<|im_end|>", message.speaker == Speaker::assistant});
+  for (const FamilyMessage& message : conversation) {
+    out.push_back({"<|im_start|>" + message.role + "\n", false});
+    out.push_back({message.text + "<|im_end|>", message.role == "assistant"});
     out.push_back({"\n", false});
   }
   return out;
@@ -101,21 +101,21 @@ Answer answer_of(const std::string& text) {
           without_leading_feeds(text.substr(text.rfind(kEnd) + kEnd.size()))};
 }
 
-Pieces qwen3(const Conversation& conversation) {
+Pieces qwen3(const FamilyConversation& conversation) {
   std::size_t last_question = conversation.size() - 1;
   for (std::size_t i = conversation.size(); i-- > 0;) {
     const std::string& text = conversation[i].text;
     const bool of_tool = text.starts_with("<tool_response>") && text.ends_with("</tool_response>");
-    if (conversation[i].speaker == Speaker::user && !of_tool) {
+    if (conversation[i].role == "user" && !of_tool) {
       last_question = i;
       break;
     }
   }
   Pieces out;
   for (std::size_t i = 0; i < conversation.size(); ++i) {
-    const ChatMessage& message = conversation[i];
+    const FamilyMessage& message = conversation[i];
     std::string text = message.text;
-    if (message.speaker == Speaker::assistant) {
+    if (message.role == "assistant") {
       const Answer answer = answer_of(text);
       const bool last = i + 1 == conversation.size();
       text = answer.said;
@@ -124,38 +124,35 @@ Pieces qwen3(const Conversation& conversation) {
                without_leading_feeds(answer.said);
       }
     }
-    out.push_back({std::string("<|im_start|>") + to_string(message.speaker) + "\n", false});
-    out.push_back({text + "<|im_end|>", message.speaker == Speaker::assistant});
+    out.push_back({"<|im_start|>" + message.role + "\n", false});
+    out.push_back({text + "<|im_end|>", message.role == "assistant"});
     out.push_back({"\n", false});
   }
   return out;
 }
 
-Pieces llama3(const ChatTemplate& style, const Conversation& conversation) {
+Pieces llama3(const FamilyTemplate& style, const FamilyConversation& conversation) {
   Pieces out = {{style.bos, false}};
-  const auto add = [&out](Speaker speaker, const std::string& text) {
-    out.push_back(
-        {std::string("<|start_header_id|>") + to_string(speaker) + "<|end_header_id|>\n\n", false});
-    out.push_back({text + "<|eot_id|>", speaker == Speaker::assistant});
+  const auto add = [&out](const std::string& role, const std::string& text) {
+    out.push_back({"<|start_header_id|>" + role + "<|end_header_id|>\n\n", false});
+    out.push_back({text + "<|eot_id|>", role == "assistant"});
   };
   auto message = conversation.begin();
   if (style.preamble) {
-    const bool given = message->speaker == Speaker::system;
-    add(Speaker::system, *style.preamble + (given ? trimmed(message->text) : std::string()));
+    const bool given = message->role == "system";
+    add("system", *style.preamble + (given ? trimmed(message->text) : std::string()));
     if (given) ++message;
   }
-  for (; message != conversation.end(); ++message) add(message->speaker, trimmed(message->text));
+  for (; message != conversation.end(); ++message) add(message->role, trimmed(message->text));
   return out;
 }
 
-Pieces mistral(const ChatTemplate& style, const Conversation& conversation,
-               const std::string& where) {
+Pieces mistral(const FamilyTemplate& style, const FamilyConversation& conversation) {
   auto message = conversation.begin();
   std::string system;
-  if (message->speaker == Speaker::system) {
+  if (message->role == "system") {
     if (style.system_place == SystemPlace::nowhere) {
-      throw BadRequest(where + ": the template " + style.name +
-                       " has no system message: leave it out");
+      throw BadRequest("the template " + style.name + " has no system message: leave it out");
     }
     system = message->text + "\n\n";
     ++message;
@@ -164,8 +161,8 @@ Pieces mistral(const ChatTemplate& style, const Conversation& conversation,
   Pieces out = {{style.bos, false}};
   for (; message != conversation.end(); ++message) {
     const bool asks = (message - questions) % 2 == 0;
-    if (asks != (message->speaker == Speaker::user)) {
-      throw BadRequest(where + ": the template " + style.name +
+    if (asks != (message->role == "user")) {
+      throw BadRequest("the template " + style.name +
                        " needs messages of user and assistant in turn");
     }
     if (!asks) {
@@ -183,7 +180,7 @@ Pieces mistral(const ChatTemplate& style, const Conversation& conversation,
 
 }  // namespace
 
-Pieces ChatTemplate::render(const Conversation& conversation, const std::string& where) const {
+Pieces FamilyTemplate::render(const FamilyConversation& conversation) const {
   check(!conversation.empty(), "a conversation has messages");
   switch (family) {
     case ChatFamily::chatml:
@@ -193,12 +190,17 @@ Pieces ChatTemplate::render(const Conversation& conversation, const std::string&
     case ChatFamily::llama3:
       return llama3(*this, conversation);
     case ChatFamily::mistral:
-      return mistral(*this, conversation, where);
+      return mistral(*this, conversation);
   }
   return {};
 }
 
-std::string ChatTemplate::canonical() const {
+std::string FamilyTemplate::turn_end() const {
+  if (family == ChatFamily::llama3) return "<|eot_id|>";
+  return family == ChatFamily::mistral ? eos : "<|im_end|>";
+}
+
+std::string FamilyTemplate::canonical() const {
   std::string out = std::to_string(static_cast<int>(family));
   const std::string none("\x01");
   for (const std::string& each :

@@ -4,8 +4,8 @@
 #include <regex>
 #include <set>
 
-#include "engine/datasets/chat_template.hpp"
-#include "engine/datasets/jinja_source.hpp"
+#include "engine/chat/family_template.hpp"
+#include "engine/chat/jinja_source.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -61,7 +61,7 @@ void require_marks(const JinjaSource& source, std::initializer_list<const char*>
   }
 }
 
-ChatTemplate recognised_chatml(const JinjaSource& source, const std::string& where) {
+FamilyTemplate recognised_chatml(const JinjaSource& source, const std::string& where) {
   require_marks(source, {"<|im_start|>", "<|im_end|>"}, where);
   const bool feeds = source.any_literal_with("<|im_end|>\n") || source.has_literal("\n");
   if (!source.any_literal_with("<|im_end|>") || !feeds) {
@@ -80,7 +80,7 @@ ChatTemplate recognised_chatml(const JinjaSource& source, const std::string& whe
     return {.name = "qwen3", .family = ChatFamily::qwen3};
   }
   require_operations(source, {}, where);
-  ChatTemplate found{.name = "chatml", .family = ChatFamily::chatml};
+  FamilyTemplate found{.name = "chatml", .family = ChatFamily::chatml};
   static const std::regex kDefault(R"(<\|im_start\|>system\n([^]+)<\|im_end\|>\n?)");
   for (const std::string& literal : source.literals) {
     std::smatch match;
@@ -95,7 +95,7 @@ ChatTemplate recognised_chatml(const JinjaSource& source, const std::string& whe
   return found;
 }
 
-ChatTemplate recognised_llama3(const JinjaSource& source, const std::string& where) {
+FamilyTemplate recognised_llama3(const JinjaSource& source, const std::string& where) {
   require_marks(source,
                 {"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>", "<|begin_of_text|>",
                  "<|python_tag|>", "<|eom_id|>"},
@@ -113,7 +113,7 @@ ChatTemplate recognised_llama3(const JinjaSource& source, const std::string& whe
                     "<|eot_id|>");
   }
   require_operations(source, {"|trim"}, where);
-  ChatTemplate found{.name = "llama3", .family = ChatFamily::llama3};
+  FamilyTemplate found{.name = "llama3", .family = ChatFamily::llama3};
   const auto cutting = std::ranges::find_if(source.literals, [](const std::string& each) {
     return each.starts_with("Cutting Knowledge Date:");
   });
@@ -129,13 +129,13 @@ ChatTemplate recognised_llama3(const JinjaSource& source, const std::string& whe
   return found;
 }
 
-ChatTemplate recognised_mistral(const JinjaSource& source, const std::string& where) {
+FamilyTemplate recognised_mistral(const JinjaSource& source, const std::string& where) {
   require_operations(source, {"|trim"}, where);
   if (!source.code_has("bos_token") || !source.code_has("eos_token")) {
     refuse_template(where,
                     "is of no known family: it is like Mistral's without bos_token and eos_token");
   }
-  ChatTemplate found{.name = "mistral", .family = ChatFamily::mistral};
+  FamilyTemplate found{.name = "mistral", .family = ChatFamily::mistral};
   std::set<std::string> opens, closes;
   for (const std::string& each : source.literals) {
     if (each == "[INST]" || each == "[INST] " || each == " [INST] ") opens.insert(each);
@@ -175,7 +175,7 @@ ChatTemplate recognised_mistral(const JinjaSource& source, const std::string& wh
 
 }  // namespace
 
-ChatTemplate recognised_chat_template(const std::string& text, const std::string& where) {
+FamilyTemplate recognised_chat_template(const std::string& text, const std::string& where) {
   const JinjaSource source = read_jinja(text);
   if (source.any_literal_with("<|im_start|>")) return recognised_chatml(source, where);
   if (source.any_literal_with("<|start_header_id|>")) return recognised_llama3(source, where);
@@ -183,9 +183,9 @@ ChatTemplate recognised_chat_template(const std::string& text, const std::string
   refuse_template(where, "is of no known family");
 }
 
-ChatTemplate named_chat_template(const std::string& name) {
+FamilyTemplate named_chat_template(const std::string& name) {
   const auto chatml = [&](std::optional<std::string> system) {
-    return ChatTemplate{
+    return FamilyTemplate{
         .name = name, .family = ChatFamily::chatml, .default_system = std::move(system)};
   };
   if (name == "chatml") return chatml(std::nullopt);
