@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/datasets/data_summary.hpp"
 #include "engine/datasets/token_source.hpp"
 #include "sim/units.hpp"
 
@@ -65,6 +66,9 @@ class WindowedText : public TokenSource {
   [[nodiscard]] virtual std::int64_t vocabulary() const = 0;
   /// Description for people: "bytes of FILE", or "tokens of FILE by TOKENIZER".
   [[nodiscard]] virtual std::string description() const = 0;
+  /// Everything about the data that can be shown before training, with the first `shown_rows` rows
+  /// as they are trained. Reads those rows and all tokens.
+  [[nodiscard]] virtual DataSummary summary(std::int64_t shown_rows) const = 0;
 
  protected:
   WindowedText(std::int64_t seq_len, std::int64_t seed);
