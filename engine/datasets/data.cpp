@@ -9,6 +9,7 @@
 #include <bit>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 
@@ -179,6 +180,15 @@ std::string ByteText::hash() const {
     sha.update(std::span<const std::byte>(buffer).first(static_cast<std::size_t>(got)));
     at += got;
   }
+}
+
+std::string padding_text(const WindowedText& text) {
+  const std::int64_t sequences = text.training_windows() + text.validation_windows();
+  const auto places = static_cast<double>(sequences * text.seq_len());
+  char padding[32];
+  std::snprintf(padding, sizeof padding, "%.1f %% padding",
+                100 * (1 - static_cast<double>(text.used_places()) / places));
+  return padding;
 }
 
 double entropy_of(std::span<const std::int64_t> counts) {

@@ -27,6 +27,11 @@ struct ShuffleKey {
 /// walking: J. Black, P. Rogaway 2002). Needs no memory.
 [[nodiscard]] std::int64_t shuffled(std::int64_t index, std::int64_t size, ShuffleKey key);
 
+/// What packing several documents into a sequence would make of sequences that hold one each.
+struct PackedSequences {
+  std::int64_t training = 0, validation = 0;
+};
+
 /// Text cut into windows of seq_len + 1 tokens that overlap by one: window w is tokens [w seq_len,
 /// (w + 1) seq_len] of one stream. Windows without a learnt target are left out. The last twentieth
 /// of the others (at least one) is validation, the rest training.
@@ -50,6 +55,14 @@ class WindowedText : public TokenSource {
   void read_validation(std::int64_t first, std::span<std::int32_t> inputs,
                        std::span<std::int32_t> targets);
 
+  /// The sequences that packing=documents would make; none where documents are packed already, or
+  /// are one stream.
+  [[nodiscard]] virtual std::optional<PackedSequences> if_packed() const { return std::nullopt; }
+  /// Number of places that hold a token, in all sequences that are read; the others are padding.
+  [[nodiscard]] virtual std::int64_t used_places() const {
+    return (training_windows() + validation_windows()) * seq_len();
+  }
+
   /// SHA-256 of everything the sequences depend on: the file's bytes, the tokenizer's if there is
   /// one, and which windows are left out.
   [[nodiscard]] virtual std::string hash() const = 0;
@@ -64,6 +77,11 @@ class WindowedText : public TokenSource {
   [[nodiscard]] virtual double unigram_entropy() const = 0;
   /// One more than the largest token.
   [[nodiscard]] virtual std::int64_t vocabulary() const = 0;
+  /// The first token that is not below `vocabulary`, as "PLACE: token N"; none where the data name
+  /// no places.
+  [[nodiscard]] virtual std::optional<std::string> token_beyond(std::int64_t /*vocabulary*/) const {
+    return std::nullopt;
+  }
   /// Description for people: "bytes of FILE", or "tokens of FILE by TOKENIZER".
   [[nodiscard]] virtual std::string description() const = 0;
   /// Everything about the data that can be shown before training, with the first `shown_rows` rows
@@ -118,6 +136,7 @@ class ByteText : public WindowedText {
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return 256; }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] DataSummary summary(std::int64_t shown_rows) const override;
 
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
@@ -127,6 +146,8 @@ class ByteText : public WindowedText {
   std::vector<unsigned char> window_;  ///< One window's bytes.
 };
 
+/// Share of a text's places that hold no token, as "12.5 % padding".
+[[nodiscard]] std::string padding_text(const WindowedText& text);
 /// Entropy, in nats, of the distribution that token counts describe.
 [[nodiscard]] double entropy_of(std::span<const std::int64_t> counts);
 /// Entropy, in nats, of the frequencies of a file's bytes.

@@ -1,11 +1,9 @@
 #include "engine/datasets/document_text.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "engine/datasets/example_file.hpp"
-#include "engine/datasets/packing.hpp"
 #include "engine/model_files/written_file.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
@@ -76,7 +74,8 @@ DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t s
     : WindowedText(seq_len, seed),
       source_(source),
       packing_(packing),
-      tokens_hash_(tokens_hash(source)) {
+      tokens_hash_(tokens_hash(source)),
+      layout_(packing, seq_len) {
   cache_ = std::make_unique<DocumentCache>(
       source.cache / (tokens_hash_ + ".documents"),
       [&](const DocumentCache::AddDocument& add) { make_documents(source, add, progress); });
@@ -96,7 +95,7 @@ DocumentText::DocumentText(const Source& source, Packing packing, std::int64_t s
   }
 }
 
-void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces) {
+void DocumentText::add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces) {
   std::int64_t first = cache_->start(document);
   std::int64_t places = cache_->start(document + 1) - first - 1;
   if (!source_.format.conversations()) {
@@ -119,9 +118,9 @@ void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces)
 }
 
 void DocumentText::cut_pieces() {
-  std::vector<std::vector<Piece>> documents;
+  std::vector<std::vector<DocumentPiece>> documents;
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
-    std::vector<Piece> pieces;
+    std::vector<DocumentPiece> pieces;
     add_pieces(document, pieces);
     if (!pieces.empty()) documents.push_back(std::move(pieces));
   }
@@ -134,40 +133,19 @@ void DocumentText::cut_pieces() {
   }
   const std::size_t validation = std::max<std::size_t>(1, documents.size() / 20);
   const auto joined = [&documents](std::size_t begin, std::size_t end) {
-    std::vector<Piece> all;
+    std::vector<DocumentPiece> all;
     for (std::size_t i = begin; i < end; ++i) {
       all.insert(all.end(), documents[i].begin(), documents[i].end());
     }
     return all;
   };
   const std::size_t training = documents.size() - validation;
-  const std::int64_t trained = add_sequences(joined(0, training));
-  set_windows(trained, add_sequences(joined(training, documents.size())),
+  const std::int64_t trained = layout_.add(joined(0, training));
+  set_windows(trained, layout_.add(joined(training, documents.size())),
               std::ssize(cache_->tokens()));
 }
 
-std::int64_t DocumentText::add_sequences(const std::vector<Piece>& pieces) {
-  const std::int64_t before = std::ssize(sequences_);
-  if (packing_ == Packing::off) {
-    for (const Piece& piece : pieces) {
-      pieces_.push_back(piece);
-      sequences_.push_back(std::ssize(pieces_));
-    }
-    return std::ssize(sequences_) - before;
-  }
-  std::vector<std::int64_t> lengths;
-  lengths.reserve(pieces.size());
-  for (const Piece& piece : pieces) lengths.push_back(piece.places);
-  for (const std::vector<std::int64_t>& sequence : packed(lengths, seq_len())) {
-    for (const std::int64_t piece : sequence) {
-      pieces_.push_back(pieces[static_cast<std::size_t>(piece)]);
-    }
-    sequences_.push_back(std::ssize(pieces_));
-  }
-  return std::ssize(sequences_) - before;
-}
-
-void DocumentText::read_piece(const Piece& piece, std::int32_t* inputs,
+void DocumentText::read_piece(const DocumentPiece& piece, std::int32_t* inputs,
                               std::int32_t* targets) const {
   const LearntToken* token = cache_->tokens().data() + piece.first;
   for (std::int64_t i = 0; i < piece.places; ++i) {
@@ -180,22 +158,11 @@ void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::i
   if (packing_ == Packing::stream) {
     return read_piece({window * seq_len(), seq_len()}, inputs, targets);
   }
-  std::int64_t at = 0;
-  const auto begin_document = [&] {
-    // Attention and positions start again at this mark (planner::Role::tokens).
-    if (packing_ == Packing::documents) inputs[at] = ~inputs[at];
-  };
-  const auto sequence = static_cast<std::size_t>(window);
-  for (std::int64_t i = sequences_[sequence]; i < sequences_[sequence + 1]; ++i) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(i)];
-    read_piece(piece, inputs + at, targets + at);
-    begin_document();
-    at += piece.places;
-  }
-  if (at == seq_len()) return;
-  std::fill(inputs + at, inputs + seq_len(), 0);
-  std::fill(targets + at, targets + seq_len(), kPaddingTarget);
-  begin_document();
+  layout_.fill(
+      window, inputs, targets,
+      [this](const DocumentPiece& piece, std::int32_t* into_inputs, std::int32_t* into_targets) {
+        read_piece(piece, into_inputs, into_targets);
+      });
 }
 
 std::string DocumentText::hash() const {
@@ -221,6 +188,18 @@ double DocumentText::unigram_entropy() const {
   return entropy_of(counts);
 }
 
+std::optional<PackedSequences> DocumentText::if_packed() const {
+  if (packing_ != Packing::off) return std::nullopt;
+  const auto training = static_cast<std::size_t>(training_windows());
+  const std::span<const DocumentPiece> pieces = layout_.pieces();
+  return PackedSequences{.training = packed_sequences(pieces.first(training), seq_len()),
+                         .validation = packed_sequences(pieces.subspan(training), seq_len())};
+}
+
+std::int64_t DocumentText::used_places() const {
+  return packing_ == Packing::stream ? WindowedText::used_places() : layout_.places();
+}
+
 std::string DocumentText::description() const {
   const bool chat = source_.format.conversations();
   std::string text = std::to_string(cache_->documents()) +
@@ -236,14 +215,8 @@ std::string DocumentText::description() const {
     }
     return text;
   }
-  std::int64_t places = 0;
-  for (const Piece& piece : pieces_) places += piece.places;
   const std::int64_t sequences = training_windows() + validation_windows();
-  char padding[32];
-  std::snprintf(
-      padding, sizeof padding, "%.1f %% padding",
-      100 * (1 - static_cast<double>(places) / static_cast<double>(sequences * seq_len())));
-  text += "; " + std::to_string(sequences) + " sequences, " + padding;
+  text += "; " + std::to_string(sequences) + " sequences, " + padding_text(*this);
   if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
   if (left_out_ > 0) {
     text += "; " + std::to_string(left_out_) + " left out: nothing to learn within seq_len";

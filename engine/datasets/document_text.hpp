@@ -9,6 +9,7 @@
 #include "engine/datasets/data.hpp"
 #include "engine/datasets/document_cache.hpp"
 #include "engine/datasets/example_format.hpp"
+#include "engine/datasets/sequence_layout.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
 namespace sluice::engine {
@@ -44,28 +45,22 @@ class DocumentText : public WindowedText {
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::optional<PackedSequences> if_packed() const override;
+  [[nodiscard]] std::int64_t used_places() const override;
+  [[nodiscard]] DataSummary summary(std::int64_t shown_rows) const override;
 
  private:
-  /// Tokens first .. first + places of the cache: `places` inputs, and as many targets shifted by
-  /// one.
-  struct Piece {
-    std::int64_t first, places;
-  };
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
   void cut_pieces();
-  void add_pieces(std::int64_t document, std::vector<Piece>& pieces);
-  /// Appends sequences made of `pieces` and returns their number.
-  std::int64_t add_sequences(const std::vector<Piece>& pieces);
-  void read_piece(const Piece& piece, std::int32_t* inputs, std::int32_t* targets) const;
+  void add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces);
+  void read_piece(const DocumentPiece& piece, std::int32_t* inputs, std::int32_t* targets) const;
 
   Source source_;
   planner::Packing packing_;
   std::string tokens_hash_;
   std::unique_ptr<DocumentCache> cache_;
   std::int64_t vocabulary_ = 0;
-  std::vector<Piece> pieces_;  ///< Pieces in the order of the sequences.
-  /// Index of each sequence's first piece, and the number of pieces at the end.
-  std::vector<std::int64_t> sequences_ = {0};
+  SequenceLayout layout_;
   std::int64_t cut_off_ = 0, left_out_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include "engine/datasets/dataset_info.hpp"
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/example_file.hpp"
+#include "engine/datasets/token_ids.hpp"
 #include "engine/datasets/token_text.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "planner/runs/data_file.hpp"
@@ -89,10 +90,34 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Da
   return std::make_unique<ByteText>(dataset.file, run.seq_len, run.seed);
 }
 
+/// Whether the run's data are token ids: it says so, or they are a .npy file.
+bool are_token_ids(const planner::RunConfig& run) {
+  if (run.data_format != DataFormat::automatic) return run.data_format == DataFormat::tokens;
+  return run.data.value().extension() == ".npy";
+}
+
+std::unique_ptr<WindowedText> open_ids(const planner::RunConfig& run,
+                                       const TextProgress& progress) {
+  const bool narrow = run.data_dtype == planner::TokenType::uint16;
+  return std::make_unique<TokenIds>(
+      TokenIds::Files{.ids = run.data.value(),
+                      .mask = run.data_mask,
+                      .raw_type = narrow ? IntegerType::uint16 : IntegerType::uint32},
+      run.packing, run.seq_len, run.seed, progress);
+}
+
+void require_no_mask(const planner::RunConfig& run) {
+  if (!run.data_mask) return;
+  throw BadRequest("data_mask: is for token ids, and " + run.data->string() +
+                   " is none: say data_format=tokens, or leave it out");
+}
+
 }  // namespace
 
 std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache,
                                         const TextProgress& progress) {
+  if (are_token_ids(run)) return open_ids(run, progress);
+  require_no_mask(run);
   const Dataset dataset = find_dataset(run.data.value(), run.dataset_dir);
   const auto folder = find_model_folder(run.model);
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {

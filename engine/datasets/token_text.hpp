@@ -30,6 +30,7 @@ class TokenText : public WindowedText {
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] DataSummary summary(std::int64_t shown_rows) const override;
 
  private:
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;

@@ -101,7 +101,13 @@ constexpr std::array kPaths = {
               run.data_format = parse_choice(
                   v, p,
                   {DataFormat::automatic, DataFormat::text, DataFormat::jsonl, DataFormat::alpaca,
-                   DataFormat::sharegpt, DataFormat::messages});
+                   DataFormat::sharegpt, DataFormat::messages, DataFormat::tokens});
+            }},
+    RunPath{"data_mask",
+            [](RunConfig& run, Text v, Text) { run.data_mask = parse_file(v); }},
+    RunPath{"data_dtype",
+            [](RunConfig& run, Text v, Text p) {
+              run.data_dtype = parse_choice(v, p, {TokenType::uint16, TokenType::uint32});
             }},
     RunPath{"template",
             [](RunConfig& run, Text v, Text) {

@@ -30,9 +30,13 @@ const char* to_string(DataFormat format) {
       return "sharegpt";
     case DataFormat::messages:
       return "messages";
+    case DataFormat::tokens:
+      return "tokens";
   }
   return "";
 }
+
+const char* to_string(TokenType type) { return type == TokenType::uint16 ? "uint16" : "uint32"; }
 
 const char* to_string(Packing packing) {
   switch (packing) {

@@ -32,7 +32,11 @@ enum class DataFormat {
   alpaca,     ///< Examples are {"instruction", "input", "output", "system", "history"}.
   sharegpt,   ///< Examples are {"conversations": [{"from", "value"}, ...]}.
   messages,   ///< Examples are {"messages": [{"role", "content"}, ...]}.
+  tokens,     ///< Token ids, in a .npy or .bin file.
 };
+
+/// Type of token ids in a file without a header.
+enum class TokenType { uint16, uint32 };
 
 /// How documents become sequences.
 enum class Packing {
@@ -49,6 +53,9 @@ struct RunConfig {
   std::optional<std::filesystem::path> data;
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
   DataFormat data_format = DataFormat::automatic;
+  /// Which token ids are learnt, one 0 or 1 for each; none for the file beside them, if any.
+  std::optional<std::filesystem::path> data_mask;
+  TokenType data_dtype = TokenType::uint16;  ///< Type of the token ids in a .bin file.
   /// Chat template by name ("template"); none for the model folder's.
   std::optional<std::string> chat_template;
   /// The date that a chat template writes, such as "26 Jul 2024"; none for the template's own
@@ -121,6 +128,7 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
 [[nodiscard]] std::string to_yaml(const RunConfig& config);
 
 const char* to_string(DataFormat format);
+const char* to_string(TokenType type);
 const char* to_string(Packing packing);
 
 }  // namespace sluice::planner

@@ -211,6 +211,8 @@ std::string to_yaml(const RunConfig& run) {
   if (run.data) yaml.quoted("data", run.data->string());
   if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
   yaml.bare("data_format", to_string(run.data_format));
+  if (run.data_mask) yaml.quoted("data_mask", run.data_mask->string());
+  if (run.data_dtype != TokenType::uint16) yaml.bare("data_dtype", to_string(run.data_dtype));
   if (run.chat_template) yaml.quoted("template", *run.chat_template);
   if (run.date_string) yaml.quoted("date_string", *run.date_string);
   yaml.quoted("packing", to_string(run.packing));  // YAML 1.1 reads off as a boolean.
