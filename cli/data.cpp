@@ -52,7 +52,8 @@ int run_data(const Arguments& arguments) {
   const planner::RunArguments words =
       parse_run(arguments, "sluice data RUN [--rows N] [--json] [run flags]", data_flags());
   const planner::RunConfig& config = words.config;
-  if (!config.data) throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
+  if (config.data.empty())
+    throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   if (config.model.empty()) throw BadRequest("model is missing: give --model MODEL");
   if (config.seq_len < 1) throw BadRequest("seq_len is missing: give --seq-len N");
   const auto rows = words.value("--rows");

@@ -47,8 +47,8 @@ std::string data_json(const engine::DataSummary& summary,
   out["version"] = 1;
   out["sets"] = ordered_json::array();
   for (const engine::DataSetSummary& set : summary.sets) out["sets"].push_back(set_json(set));
-  out["tokenizer"] = summary.tokenizer.empty() ? ordered_json(nullptr)
-                                               : ordered_json(summary.tokenizer.string());
+  out["tokenizer"] =
+      summary.tokenizer.empty() ? ordered_json(nullptr) : ordered_json(summary.tokenizer.string());
   out["template"] =
       summary.chat_template ? ordered_json(*summary.chat_template) : ordered_json(nullptr);
   out["packing"] = summary.packing;

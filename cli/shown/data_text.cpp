@@ -37,15 +37,16 @@ std::string set_text(const DataSetSummary& set) {
     text += "             " + left_out_text(rows) + "\n";
   }
   if (set.replaced_surrogates > 0) {
-    text += fmt::format("             {} lone surrogates read as U+FFFD\n", set.replaced_surrogates);
+    text +=
+        fmt::format("             {} lone surrogates read as U+FFFD\n", set.replaced_surrogates);
   }
   return text;
 }
 
 std::string row_text(const engine::ShownRow& row, std::size_t index, LearntMarks marks) {
   const std::int64_t learnt = std::ranges::count_if(row.tokens, engine::is_learnt);
-  std::string text = fmt::format("\n--- row {}: {} tokens, {} learnt\n", index + 1,
-                                 row.tokens.size(), learnt);
+  std::string text =
+      fmt::format("\n--- row {}: {} tokens, {} learnt\n", index + 1, row.tokens.size(), learnt);
   if (!row.pieces.empty()) text += marked_text(row.pieces, marks, kMostText) + "\n";
   return text + "ids: " + marked_ids(row.tokens, marks, kMostIds) + "\n";
 }
@@ -94,9 +95,9 @@ std::string data_text(const DataSummary& summary,
   text += "\n" + lengths_text(summary.lengths);
   text += fmt::format("learnt       {:.1f} % of the tokens: {} of {}\n",
                       100 * learnt_share(summary), summary.learnt_tokens, summary.tokens);
-  text += fmt::format("sequences    {} to train on and {} to validate with, of {} tokens, packing {}\n",
-                      summary.training_sequences, summary.validation_sequences, summary.seq_len,
-                      summary.packing);
+  text += fmt::format(
+      "sequences    {} to train on and {} to validate with, of {} tokens, packing {}\n",
+      summary.training_sequences, summary.validation_sequences, summary.seq_len, summary.packing);
   text += padding_of(summary, packed);
   if (summary.cut_off > 0) {
     text += fmt::format("cut off      {} at seq_len {}\n", summary.cut_off, summary.seq_len);
@@ -119,14 +120,16 @@ std::string learnt_line(const DataSummary& summary) {
 std::vector<std::string> data_warnings(const DataSummary& summary) {
   std::vector<std::string> warnings;
   if (learnt_share(summary) < kFewLearnt) {
-    warnings.push_back(fmt::format("data: only {:.2g} % of the tokens are learnt: see what with "
-                                   "sluice data",
-                                   100 * learnt_share(summary)));
+    warnings.push_back(
+        fmt::format("data: only {:.2g} % of the tokens are learnt: see what with "
+                    "sluice data",
+                    100 * learnt_share(summary)));
   }
   if (summary.nothing_within > 0) {
-    warnings.push_back(fmt::format("data: {} rows have nothing to learn within seq_len {} and are "
-                                   "left out: raise seq_len, or see them with sluice data",
-                                   summary.nothing_within, summary.seq_len));
+    warnings.push_back(
+        fmt::format("data: {} rows have nothing to learn within seq_len {} and are "
+                    "left out: raise seq_len, or see them with sluice data",
+                    summary.nothing_within, summary.seq_len));
   }
   return warnings;
 }

@@ -33,8 +33,8 @@ std::string length_histogram(std::span<const std::int64_t> lengths) {
     const std::int64_t width = (bin.documents * kWidth + most - 1) / most;
     const std::string range =
         bin.from >= bin.to ? std::to_string(bin.to) : fmt::format("{}-{}", bin.from, bin.to);
-    text += fmt::format("  {:>17}  {:<{}} {}\n", range, std::string(width, '#'), kWidth,
-                        bin.documents);
+    text +=
+        fmt::format("  {:>17}  {:<{}} {}\n", range, std::string(width, '#'), kWidth, bin.documents);
   }
   return text;
 }

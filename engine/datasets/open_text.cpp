@@ -1,5 +1,6 @@
 #include "engine/datasets/open_text.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/datasets/dataset_info.hpp"
@@ -75,7 +76,7 @@ bool asks_for_documents(const planner::RunConfig& run) {
 void require_stream(const planner::RunConfig& run) {
   if (!asks_for_documents(run)) return;
   throw BadRequest(std::string("packing: ") + to_string(run.packing) + " needs documents, and " +
-                   run.data->string() + " is one text: leave packing out, or give JSONL examples");
+                   names_of(run.data) + " is one text: leave packing out, or give JSONL examples");
 }
 
 std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Dataset& dataset) {
@@ -90,17 +91,20 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Da
   return std::make_unique<ByteText>(dataset.file, run.seq_len, run.seed);
 }
 
-/// Whether the run's data are token ids: it says so, or they are a .npy file.
-bool are_token_ids(const planner::RunConfig& run) {
-  if (run.data_format != DataFormat::automatic) return run.data_format == DataFormat::tokens;
-  return run.data.value().extension() == ".npy";
+/// Whether a data set of the run is token ids: it says so, or is a .npy file.
+bool has_token_ids(const planner::RunConfig& run) {
+  return std::ranges::any_of(data_sets(run), [](const planner::DataEntry& each) {
+    const DataFormat format = each.format.value_or(DataFormat::automatic);
+    const bool npy = format == DataFormat::automatic && each.name.extension() == ".npy";
+    return npy || format == DataFormat::tokens;
+  });
 }
 
 std::unique_ptr<WindowedText> open_ids(const planner::RunConfig& run,
                                        const TextProgress& progress) {
   const bool narrow = run.data_dtype == planner::TokenType::uint16;
   return std::make_unique<TokenIds>(
-      TokenIds::Files{.ids = run.data.value(),
+      TokenIds::Files{.ids = planner::only_data(run),
                       .mask = run.data_mask,
                       .raw_type = narrow ? IntegerType::uint16 : IntegerType::uint32},
       run.packing, run.seq_len, run.seed, progress);
@@ -108,7 +112,7 @@ std::unique_ptr<WindowedText> open_ids(const planner::RunConfig& run,
 
 void require_no_mask(const planner::RunConfig& run) {
   if (!run.data_mask) return;
-  throw BadRequest("data_mask: is for token ids, and " + run.data->string() +
+  throw BadRequest("data_mask: is for token ids, and " + names_of(run.data) +
                    " is none: say data_format=tokens, or leave it out");
 }
 
@@ -116,9 +120,9 @@ void require_no_mask(const planner::RunConfig& run) {
 
 std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache,
                                         const TextProgress& progress) {
-  if (are_token_ids(run)) return open_ids(run, progress);
+  if (has_token_ids(run)) return open_ids(run, progress);
   require_no_mask(run);
-  const Dataset dataset = find_dataset(run.data.value(), run.dataset_dir);
+  const Dataset dataset = find_dataset(only_data(run), run.dataset_dir);
   const auto folder = find_model_folder(run.model);
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
     return open_bytes(run, dataset);

@@ -75,9 +75,9 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
     }
   }
   const auto learnt = [this](std::int64_t first, std::int64_t count) {
-    return std::ranges::count_if(cache_->tokens().subspan(static_cast<std::size_t>(first),
-                                                          static_cast<std::size_t>(count)),
-                                 is_learnt);
+    return std::ranges::count_if(
+        cache_->tokens().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
+        is_learnt);
   };
   summary.learnt_tokens = learnt(0, std::ssize(cache_->tokens()));
   const std::int64_t windows = training_windows() + validation_windows() + left_out_windows();

@@ -154,9 +154,9 @@ void TokenIds::add_to_rows(std::int64_t index, std::int64_t id) {
     if (before != index) refuse("a token behind padding: padding belongs at the end of a row");
     ++row.tokens;
   } else if (!ids_.has_rows() || !is_padding(id)) {
-    refuse(std::to_string(id) +
-           (ids_.has_rows() ? " is no token id; padding behind a row is -1 or -100"
-                            : " is no token id"));
+    refuse(std::to_string(id) + (ids_.has_rows()
+                                     ? " is no token id; padding behind a row is -1 or -100"
+                                     : " is no token id"));
   }
   if (column + 1 < ids_.columns() || row.tokens > 0) return;
   if (empty_rows_++ == 0) first_empty_row_ = row.first;
@@ -235,19 +235,21 @@ void TokenIds::read_window(std::int64_t window, std::int32_t* inputs, std::int32
   if (packing_ == Packing::stream) {
     return read_piece({window * seq_len(), seq_len()}, inputs, targets);
   }
-  layout_.fill(window, inputs, targets,
-               [this](const DocumentPiece& piece, std::int32_t* into_inputs,
-                      std::int32_t* into_targets) { read_piece(piece, into_inputs, into_targets); });
+  layout_.fill(
+      window, inputs, targets,
+      [this](const DocumentPiece& piece, std::int32_t* into_inputs, std::int32_t* into_targets) {
+        read_piece(piece, into_inputs, into_targets);
+      });
 }
 
 double TokenIds::unigram_entropy() const {
   std::vector<std::int64_t> counts(static_cast<std::size_t>(vocabulary_));
-  for_each_part([&](std::int64_t, std::span<const std::int64_t> ids,
-                    std::span<const std::int64_t> learnt) {
-    for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (ids[i] >= 0 && learnt[i] != 0) ++counts[static_cast<std::size_t>(ids[i])];
-    }
-  });
+  for_each_part(
+      [&](std::int64_t, std::span<const std::int64_t> ids, std::span<const std::int64_t> learnt) {
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+          if (ids[i] >= 0 && learnt[i] != 0) ++counts[static_cast<std::size_t>(ids[i])];
+        }
+      });
   return entropy_of(counts);
 }
 
@@ -297,9 +299,8 @@ std::string TokenIds::description() const {
 }
 
 std::vector<LearntToken> TokenIds::shown_tokens(std::int64_t row) const {
-  const auto [first, tokens] = packing_ == Packing::stream
-                                   ? Row{row * seq_len(), seq_len() + 1}
-                                   : rows_[static_cast<std::size_t>(row)];
+  const auto [first, tokens] = packing_ == Packing::stream ? Row{row * seq_len(), seq_len() + 1}
+                                                           : rows_[static_cast<std::size_t>(row)];
   Part part(tokens);
   (void)read_tokens(first, tokens, part);
   return part.tokens;
@@ -314,8 +315,8 @@ std::int64_t TokenIds::learnt_places() const {
   std::vector<std::int64_t> mask(kPart);
   for (const DocumentPiece& piece : stream ? std::span(all) : layout_.pieces()) {
     for (std::int64_t at = 0; at < piece.places; at += kPart) {
-      const auto here = std::span(mask).first(
-          static_cast<std::size_t>(std::min(kPart, piece.places - at)));
+      const auto here =
+          std::span(mask).first(static_cast<std::size_t>(std::min(kPart, piece.places - at)));
       mask_->read(piece.first + 1 + at, here);
       learnt += std::ranges::count(here, 1);
     }

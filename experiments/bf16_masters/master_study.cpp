@@ -182,7 +182,7 @@ void print_summary(const nlohmann::ordered_json& summary) {
 }
 
 void run(const planner::RunConfig& config, const fs::path& out, std::int64_t windows) {
-  if (!config.data) throw BadRequest("data is missing: set data: FILE in RUN.yaml");
+  if (config.data.empty()) throw BadRequest("data is missing: set data: FILE in RUN.yaml");
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
   const planner::Request planning = planner::resolve(config);
   engine::require_backend(planning.predictor.machine().profile.device);

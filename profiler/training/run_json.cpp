@@ -92,7 +92,7 @@ std::string manifest_json(const TrainedRun& run) {
   out["ended"] = run.ended;
   out["model"] = run.config.model;
   out["machine"] = run.machine;
-  out["data"] = run.config.data->string();
+  out["data"] = names_of(run.config.data);
   out["data_sha256"] = run.data_sha256;
   out["seed"] = run.config.seed;
   out["result"] = result_object(run);

@@ -16,7 +16,7 @@ namespace sluice::profiler {
 namespace {
 
 void require_trainable(const planner::RunConfig& config) {
-  if (!config.data) {
+  if (config.data.empty()) {
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   }
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");

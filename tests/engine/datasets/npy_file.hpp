@@ -12,8 +12,8 @@ namespace sluice::engine::test {
 /// Bytes of a .npy file's header of version 1, padded so that the values begin at a multiple of 64.
 inline std::string npy_header(const std::string& type, const std::string& shape,
                               const std::string& fortran_order = "False") {
-  std::string dictionary = "{'descr': '" + type + "', 'fortran_order': " + fortran_order +
-                           ", 'shape': " + shape + ", }";
+  std::string dictionary =
+      "{'descr': '" + type + "', 'fortran_order': " + fortran_order + ", 'shape': " + shape + ", }";
   while ((10 + dictionary.size() + 1) % 64 != 0) dictionary += ' ';
   dictionary += '\n';
   const std::size_t length = dictionary.size();

@@ -45,8 +45,7 @@ TEST(NpyHeader, WhatIsNoneIsRefusedByWhatItIs) {
     return std::string("nothing was refused");
   };
   EXPECT_EQ(refused(""), "f.npy: is no .npy file: write it with numpy.save");
-  EXPECT_EQ(refused("12 13 14 15 16 17 18"),
-            "f.npy: is no .npy file: write it with numpy.save");
+  EXPECT_EQ(refused("12 13 14 15 16 17 18"), "f.npy: is no .npy file: write it with numpy.save");
   EXPECT_EQ(refused("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"),
             "f.npy: is a Git LFS pointer: fetch the file with git lfs pull");
   EXPECT_EQ(refused(npy_header("<i4", "(2,)").substr(0, 40)), "f.npy: the .npy file is cut short");

@@ -100,12 +100,11 @@ TEST(TokenIds, RowsAreDocumentsAndWhatIsBehindThemIsPadding) {
     const auto ids = write_npy<std::int32_t>(folder.path() / "rows.npy", "<i4", "(3, 4)",
                                              {1, 2, 3, p, 4, 5, p, p, 6, 7, 8, 9});
     TokenIds apart({.ids = ids}, Packing::automatic, 4, 1);
-    EXPECT_EQ(training_windows(apart),
-              (std::vector<Window>{{{1, 2, 0, 0}, {2, 3, -1, -1}}, {{4, 0, 0, 0}, {5, -1, -1, -1}}}));
+    EXPECT_EQ(training_windows(apart), (std::vector<Window>{{{1, 2, 0, 0}, {2, 3, -1, -1}},
+                                                            {{4, 0, 0, 0}, {5, -1, -1, -1}}}));
     EXPECT_EQ(validation_window(apart, 0), (Window{{6, 7, 8, 0}, {7, 8, 9, -1}}));
     TokenIds packed({.ids = ids}, Packing::documents, 4, 1);
-    EXPECT_EQ(training_windows(packed),
-              (std::vector<Window>{{{~1, 2, ~4, ~0}, {2, 3, 5, -1}}}));
+    EXPECT_EQ(training_windows(packed), (std::vector<Window>{{{~1, 2, ~4, ~0}, {2, 3, 5, -1}}}));
     EXPECT_NE(packed.hash(), apart.hash());
   }
 }
@@ -119,8 +118,7 @@ TEST(TokenIds, AMaskSaysWhatIsLearntAndRowsWithoutAnyAreLeftOut) {
   write_npy<std::uint8_t>(folder.path() / "rows.mask.npy", "|b1", "(4, 3)",
                           {0, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 0});
   TokenIds masked({.ids = ids}, Packing::off, 2, 1);
-  EXPECT_EQ(training_windows(masked),
-            (std::vector<Window>{{{1, 2}, {-100, 3}}, {{7, 8}, {8, 9}}}));
+  EXPECT_EQ(training_windows(masked), (std::vector<Window>{{{1, 2}, {-100, 3}}, {{7, 8}, {8, 9}}}));
   EXPECT_EQ(validation_window(masked, 0), (Window{{10, 11}, {11, -100}}));
   EXPECT_NE(masked.hash(), all.hash());
   EXPECT_NE(masked.description().find("1 left out: nothing to learn"), std::string::npos);
@@ -167,13 +165,13 @@ TEST(TokenIds, AValueThatIsNoTokenIsRefusedByItsPlace) {
       TokenIds({.ids = ids}, Packing::automatic, 4, 1);
     };
   };
-  expect_refused(rows({1, 2, 3, 4, -1, 6, 7, 8, 9}), "r.npy: row 1, column 2: a token behind padding");
+  expect_refused(rows({1, 2, 3, 4, -1, 6, 7, 8, 9}),
+                 "r.npy: row 1, column 2: a token behind padding");
   expect_refused(rows({1, 2, 3, 4, -2, 6, 7, 8, 9}), "r.npy: row 1, column 1: -2 is no token id");
   expect_refused(rows({1, 2, 3, 4, 5, 6, 7, 1 << 24, 9}), "row 2, column 1: token 16777216");
   expect_refused(rows({-1, -1, -1, -1, -1, -1, 7, 8, 9}), "r.npy holds 1 rows to learn");
   const auto line = [&] {
-    const auto ids =
-        write_npy<std::int32_t>(folder.path() / "l.npy", "<i4", "(4,)", {5, 6, -1, 7});
+    const auto ids = write_npy<std::int32_t>(folder.path() / "l.npy", "<i4", "(4,)", {5, 6, -1, 7});
     TokenIds({.ids = ids}, Packing::automatic, 1, 1);
   };
   expect_refused(line, "l.npy: token 2: -1 is no token id");
@@ -194,7 +192,8 @@ TEST(TokenIds, AFileThatHoldsSomethingElseIsRefusedByWhatItHolds) {
   const std::string ids = bytes_of_values(counted<std::int32_t>(6));
   expect_refused(opens(npy_header("<f4", "(6,)") + ids), "values of type \"<f4\"");
   expect_refused(opens(npy_header("|O", "(6,)") + ids), "Python objects, as for rows of unequal");
-  expect_refused(opens(npy_header(">i4", "(6,)") + ids), "big-endian: save it with .astype(\"<i4\")");
+  expect_refused(opens(npy_header(">i4", "(6,)") + ids),
+                 "big-endian: save it with .astype(\"<i4\")");
   expect_refused(opens(npy_header("<i4", "(3, 2)", "True") + ids), "numpy.ascontiguousarray");
   expect_refused(opens(npy_header("<i4", "(1, 3, 2)") + ids), "has 3 dimensions");
   expect_refused(opens(npy_header("<i4", "()") + ids), "has 0 dimensions");
