@@ -11,9 +11,9 @@
 #include "engine/datasets/decoded_row.hpp"
 #include "engine/model_files/model_folder.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
-#include "planner/files/whole_file.hpp"
 #include "profiler/training/train_state.hpp"
 #include "sim/error.hpp"
+#include "sim/units_text.hpp"
 #include "sim/warning.hpp"
 
 namespace sluice::cli {

@@ -48,8 +48,8 @@ std::optional<profiler::PackingAdvice> advice_of(const TrainRequest& request,
                                                  const RunPromise& promise,
                                                  std::int64_t first_step) {
   if (first_step > 0) return std::nullopt;
-  return packing_advice(request.config, request.job(), promise.plan.step().prediction,
-                        promise.saving, *request.text);
+  return profiler::packing_advice(request.config, request.job(), promise.plan.step().prediction,
+                                  promise.saving, *request.text);
 }
 
 /// The data in a line, and what is learnt of them in another; warns where that is little.

@@ -15,8 +15,7 @@ namespace sluice::cli {
 
 /// Text about the run's duration; saving_table has the costs of checkpoints.
 [[nodiscard]] std::string times_table(const planner::RunConfig& config,
-                                      const profiler::RunTimes& times, std::int64_t first_step,
-                                      const std::optional<profiler::PackingAdvice>& advice);
+                                      const profiler::RunTimes& times, std::int64_t first_step);
 [[nodiscard]] std::string saving_table(const planner::RunConfig& config,
                                        const planner::SavingPlan& saving);
 /// JSON of a dry run (docs/schemas/dry-run.schema.json); `advice`: what packing would save, if
@@ -24,7 +23,8 @@ namespace sluice::cli {
 [[nodiscard]] std::string dry_run_json(const planner::RunConfig& config, const planner::Job& job,
                                        const planner::ChosenPlan& plan,
                                        const planner::SavingPlan& saving,
-                                       const profiler::RunTimes& times, std::int64_t first_step);
+                                       const profiler::RunTimes& times, std::int64_t first_step,
+                                       const std::optional<profiler::PackingAdvice>& advice);
 
 /// Free bytes on the file system of `path`, or of the nearest existing folder above it.
 [[nodiscard]] std::optional<Bytes> free_disk(const std::filesystem::path& path);
