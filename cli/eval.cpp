@@ -9,6 +9,7 @@
 #include "cli/forward/evaluated.hpp"
 #include "cli/forward/forward_subject.hpp"
 #include "cli/shown/amount_bar.hpp"
+#include "cli/shown/padding_text.hpp"
 #include "cli/shown/prediction_table.hpp"
 #include "engine/backends/backend.hpp"
 #include "engine/forward/text_loss.hpp"
@@ -108,6 +109,13 @@ std::string beginning_text(const planner::Request& planning, const planner::RunC
                      planner::format_seconds(prediction.pass_high));
 }
 
+/// What packing a data set's documents would save; empty for a text, or where that is little.
+std::string padding_line(const Evaluated& evaluated) {
+  if (!evaluated.dataset) return "";
+  const auto packed = profiler::notable_packing(*evaluated.dataset);
+  return packed ? "padding      " + padding_text(*evaluated.dataset, *packed) + "\n" : "";
+}
+
 /// Runs all passes, showing a bar; returns the time they took.
 Seconds evaluate(engine::ForwardSession& session, const engine::TextLoss& loss) {
   const auto began = SteadyClock::now();
@@ -168,7 +176,9 @@ int run_eval(const Arguments& arguments) {
   out.update(forward_json(prediction));
   out["passes"] = loss.passes();
   out["predicted_s"] = (static_cast<double>(loss.passes()) * to_seconds(prediction.pass)).count();
-  if (!json) print(beginning_text(planning, config, evaluated, loss, prediction));
+  if (!json) {
+    print(beginning_text(planning, config, evaluated, loss, prediction) + padding_line(evaluated));
+  }
   if (subject.request().has("--dry-run")) {
     if (json) print(out.dump(2) + "\n");
     return static_cast<int>(ExitCode::done);

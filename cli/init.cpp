@@ -26,7 +26,8 @@ struct Comment {
 constexpr Comment kComments[] = {
     {"model", "A catalogue name (sluice models), a config.json, a model folder or a cached HF id."},
     {"data", "Text, or JSONL examples, to train on; the last part is kept for validation."},
-    {"data_format", "auto, text, jsonl, alpaca, sharegpt or messages."},
+    {"data_format",
+     "auto, text, jsonl, alpaca, sharegpt, messages or tokens (ids in .npy or .bin)."},
     {"packing", "How documents become sequences: auto, stream, documents or off."},
     {"seq_len", "Tokens of a sequence, and sequences of an optimizer step."},
     {"micro_batch",

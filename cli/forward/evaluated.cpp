@@ -59,7 +59,7 @@ bool is_dataset(const planner::RunConfig& config) {
   if (config.data_format != DataFormat::automatic) return config.data_format != DataFormat::text;
   const std::string extension = planner::only_data(config).extension().string();
   return config.dataset_dir || extension == ".jsonl" || extension == ".json" ||
-         extension == ".ndjson";
+         extension == ".ndjson" || extension == ".npy";
 }
 
 }  // namespace

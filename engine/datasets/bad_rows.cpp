@@ -56,9 +56,8 @@ void BadRows::add_of_file(const std::string& where, const std::string& reason) {
 }
 
 void BadRows::end_file(const std::string& file, std::int64_t rows) {
-  const bool refused = std::ranges::any_of(of_this_file_, [rows](const Kind& kind) {
-    return kind.of_file || kind.rows * 2 > rows;
-  });
+  const bool refused = std::ranges::any_of(
+      of_this_file_, [rows](const Kind& kind) { return kind.of_file || kind.rows * 2 > rows; });
   if (!refused) {
     of_this_file_.clear();
     return;

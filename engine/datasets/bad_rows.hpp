@@ -10,7 +10,8 @@
 
 namespace sluice::engine {
 
-/// The rows of a data set that are no examples: told one by one, and judged at the end of each file.
+/// The rows of a data set that are no examples: told one by one, and judged at the end of each
+/// file.
 class BadRows {
  public:
   /// `strict`: whether any bad row refuses the data.

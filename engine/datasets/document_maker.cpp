@@ -29,7 +29,8 @@ std::vector<TokenId> ids_before(Tokenizer& tokenizer) {
 /// Makes the tokens of examples and tells who adds them.
 class DocumentMaker {
  public:
-  DocumentMaker(const DocumentRows& rows, const DocumentTokens& tokens, const AddRow& add)
+  DocumentMaker(const DocumentRows& rows, const DocumentTokens& tokens,
+                const DocumentCache::AddDocument& add)
       : rows_(rows),
         tokens_(tokens),
         add_(add),
@@ -61,7 +62,7 @@ class DocumentMaker {
       flush();
       bad_.end_file(file.string(), counts_.read - first_row);
       before += static_cast<std::int64_t>(std::filesystem::file_size(file));
-      if (ended_ || full()) break;
+      if (full()) break;
     }
     bad_.end();
     counts_.left_out = bad_.left_out();
@@ -79,20 +80,19 @@ class DocumentMaker {
   }
 
   [[nodiscard]] Reading next() const {
-    return ended_ || full() || bad_.enough() ? Reading::stops : Reading::goes_on;
+    return full() || bad_.enough() ? Reading::stops : Reading::goes_on;
   }
 
   void read_file(const std::filesystem::path& file,
                  const std::function<void(std::int64_t)>& progress) {
-    const RowVisitor visitor{
-        .row = [this](Row& row) { return take(row); },
-        .bad =
-            [this](const std::string& where, const std::string& reason) {
-              ++counts_.read;
-              bad_.add(where, reason);
-              return next();
-            },
-        .progress = progress};
+    const RowVisitor visitor{.row = [this](Row& row) { return take(row); },
+                             .bad =
+                                 [this](const std::string& where, const std::string& reason) {
+                                   ++counts_.read;
+                                   bad_.add(where, reason);
+                                   return next();
+                                 },
+                             .progress = progress};
     read_rows(file, rows_.files.form, visitor);
   }
 
@@ -132,7 +132,6 @@ class DocumentMaker {
       } else {
         add_completion(std::get<PromptAndCompletion>(each.example), each.where);
       }
-      if (ended_) break;
     }
     pending_.clear();
   }
@@ -144,14 +143,14 @@ class DocumentMaker {
     if (std::ranges::none_of(*tokens, is_learnt)) {
       return bad_.add(where, "the template writes nothing that is learnt");
     }
-    add(*tokens, rendered.pieces);
+    add(*tokens);
   }
 
   void add_text(const std::string& text, const std::string& where) {
     try {
       std::vector<TokenId> ids = tokenizer_.encode(text, Tokenizer::SpecialTokens::around);
       if (end_ && (ids.empty() || ids.back() != *end_)) ids.push_back(*end_);
-      add(ids, {{.text = text, .learnt = true}});
+      add(ids);
     } catch (const BadRequest& error) {
       bad_.add(where, rows_.format.text + ": " + error.what());
     }
@@ -166,7 +165,7 @@ class DocumentMaker {
     for (const TokenId id : before_) all.push_back(~id);
     all.insert(all.end(), tokens->begin(), tokens->end());
     if (end_ && (all.empty() || id_of(all.back()) != *end_)) all.push_back(*end_);
-    add(all, pieces);
+    add(all);
   }
 
   std::optional<std::vector<LearntToken>> tokens_of(const std::vector<ChatPiece>& pieces,
@@ -181,24 +180,20 @@ class DocumentMaker {
     }
   }
 
-  void add(std::span<const LearntToken> tokens, const std::vector<ChatPiece>& pieces) {
+  void add(std::span<const LearntToken> tokens) {
     ++counts_.used;
-    std::vector<ShownPiece> shown;
-    shown.reserve(pieces.size());
-    for (const ChatPiece& each : pieces) shown.push_back({each.text, each.learnt});
-    if (!add_(tokens, std::move(shown))) ended_ = true;
+    add_(tokens);
   }
 
   const DocumentRows& rows_;
   const DocumentTokens& tokens_;
-  const AddRow& add_;
+  const DocumentCache::AddDocument& add_;
   Tokenizer tokenizer_;
   std::optional<TokenId> end_;
   std::vector<TokenId> before_;
   BadRows bad_;
   RowCounts counts_;
   std::vector<Pending> pending_;
-  bool ended_ = false;
 };
 
 }  // namespace
@@ -209,8 +204,8 @@ std::string DocumentRows::hash(const DocumentTokens& tokens) const {
   for (const auto& file : files.files) text.add("records", read_record(file).sha256);
   text.add("tokenizer", read_record(tokens.tokenizer).sha256)
       .add("format", format.canonical())
-      .add("template", format.conversations() ? tokens.chat.canonical()
-                                              : tokens.end_of_text.value_or(""));
+      .add("template",
+           format.conversations() ? tokens.chat.canonical() : tokens.end_of_text.value_or(""));
   // JSON alone was read when this text was fixed: its hashes stay.
   if (files.form != FileForm::json) text.add("form", to_string(files.form));
   if (files.form == FileForm::csv && data_extension(files.files.front()) == ".tsv") {
@@ -247,8 +242,8 @@ RowCounts RowCounts::of_text(std::string_view text) {
   return counts;
 }
 
-RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens, const AddRow& add,
-                         const TextProgress& progress) {
+RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens,
+                         const DocumentCache::AddDocument& add, const TextProgress& progress) {
   return DocumentMaker(rows, tokens, add).run(progress);
 }
 

@@ -10,6 +10,7 @@
 
 #include "engine/chat/chat_template.hpp"
 #include "engine/datasets/bad_rows.hpp"
+#include "engine/datasets/document_cache.hpp"
 #include "engine/datasets/learnt_tokens.hpp"
 #include "engine/examples/example_format.hpp"
 #include "engine/rows/data_files.hpp"
@@ -31,7 +32,7 @@ struct DocumentRows {
   DataFiles files;
   ExampleFormat format;
   std::optional<std::int64_t> max_samples = std::nullopt;  ///< Rows that are read at most.
-  double weight = 1;                                       ///< How often its rows are read in a pass.
+  double weight = 1;  ///< How often its rows are read in a pass.
   std::optional<std::int64_t> num_samples = std::nullopt;  ///< Rows that a pass reads, if stated.
   bool strict = false;
 
@@ -51,12 +52,10 @@ struct RowCounts {
   [[nodiscard]] static RowCounts of_text(std::string_view text);
 };
 
-/// Called with each document in order; false ends the reading.
-using AddRow = std::function<bool(std::span<const LearntToken> tokens, std::vector<ShownPiece> pieces)>;
-
-/// Reads the rows and passes on what becomes of each. `progress` gets bytes of all files. Throws
-/// BadRequest if the data are refused (BadRows), EnvironmentError if they cannot be read here.
-RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens, const AddRow& add,
-                         const TextProgress& progress);
+/// Reads the rows and passes on the tokens of each, in order. `progress` gets bytes of all files.
+/// Throws BadRequest if the data are refused (BadRows), EnvironmentError if they cannot be read
+/// here.
+RowCounts make_documents(const DocumentRows& rows, const DocumentTokens& tokens,
+                         const DocumentCache::AddDocument& add, const TextProgress& progress);
 
 }  // namespace sluice::engine

@@ -1,10 +1,8 @@
 #include "engine/datasets/document_text.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "engine/datasets/mixture.hpp"
-#include "engine/datasets/packing.hpp"
 #include "planner/files/hash.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
@@ -13,17 +11,6 @@ namespace sluice::engine {
 namespace {
 
 using planner::Packing;
-
-DocumentCache::MakeDocuments maker_of(const DocumentRows& rows, const DocumentTokens& tokens,
-                                      const TextProgress& progress) {
-  return [&rows, &tokens, &progress](const DocumentCache::AddDocument& add) {
-    const AddRow add_row = [&add](std::span<const LearntToken> made, const auto&) {
-      add(made);
-      return true;
-    };
-    return make_documents(rows, tokens, add_row, progress).text();
-  };
-}
 
 /// Tells what was left out of a data set, each time that it is opened.
 void tell_of(const DocumentRows& rows, const RowCounts& counts) {
@@ -39,7 +26,10 @@ void tell_of(const DocumentRows& rows, const RowCounts& counts) {
 
 DocumentText::DocumentText(Source source, Packing packing, std::int64_t seq_len, std::int64_t seed,
                            const TextProgress& progress)
-    : WindowedText(seq_len, seed), source_(std::move(source)), packing_(packing) {
+    : WindowedText(seq_len, seed),
+      source_(std::move(source)),
+      packing_(packing),
+      layout_(packing, seq_len) {
   open_sets(progress);
   for (const LearntToken token : cache_->tokens()) {
     vocabulary_ = std::max<std::int64_t>(vocabulary_, id_of(token) + 1);
@@ -52,8 +42,8 @@ DocumentText::DocumentText(Source source, Packing packing, std::int64_t seq_len,
 }
 
 bool DocumentText::is_mixture() const {
-  return source_.sets.size() > 1 || source_.sets.front().weight != 1 ||
-         source_.sets.front().num_samples;
+  const DocumentRows& first = source_.sets.front();
+  return source_.sets.size() > 1 || first.weight != 1 || first.num_samples;
 }
 
 bool DocumentText::is_text(std::int64_t document) const {
@@ -66,8 +56,9 @@ bool DocumentText::is_text(std::int64_t document) const {
 
 std::string DocumentText::names() const {
   std::string names;
-  for (const DocumentRows& set : source_.sets)
+  for (const DocumentRows& set : source_.sets) {
     names.append(names.empty() ? "" : ", ").append(set.name);
+  }
   return names;
 }
 
@@ -76,25 +67,28 @@ void DocumentText::open_sets(const TextProgress& progress) {
   planner::CanonicalText mixture("sluice/mixture");
   for (const DocumentRows& rows : source_.sets) {
     const std::string hash = rows.hash(source_.tokens);
-    const auto file = source_.cache / (hash + ".documents");
-    auto set = std::make_unique<DocumentCache>(file, maker_of(rows, source_.tokens, progress));
-    RowCounts counts = RowCounts::of_text(set->note());
-    if (set->note().empty()) counts.read = counts.used = set->documents();
+    opened.push_back(std::make_unique<DocumentCache>(
+        source_.cache / (hash + ".documents"), [&](const DocumentCache::AddDocument& add) {
+          return make_documents(rows, source_.tokens, add, progress).text();
+        }));
+    const DocumentCache& set = *opened.back();
+    RowCounts counts = RowCounts::of_text(set.note());
+    if (set.note().empty()) counts.read = counts.used = set.documents();
     if (rows.strict && !counts.left_out.empty()) {
-      // The file is of an earlier reading that was not strict: what it left out is listed now.
-      const AddRow none = [](std::span<const LearntToken>, const auto&) { return true; };
-      (void)make_documents(rows, source_.tokens, none, progress);
+      // An earlier reading was not strict: what it left out is listed now.
+      (void)make_documents(
+          rows, source_.tokens, [](std::span<const LearntToken>) {}, progress);
     }
     tell_of(rows, counts);
-    mixture.add("documents", hash).add("weight", rows.weight);
-    mixture.add("samples", rows.num_samples.value_or(0));
     counts_.push_back(std::move(counts));
-    opened.push_back(std::move(set));
-    if (!is_mixture()) {
-      tokens_hash_ = hash;
-      cache_ = std::move(opened.front());
-      return;
-    }
+    tokens_hash_ = hash;
+    mixture.add("documents", hash)
+        .add("weight", rows.weight)
+        .add("samples", rows.num_samples.value_or(0));
+  }
+  if (!is_mixture()) {
+    cache_ = std::move(opened.front());
+    return;
   }
   tokens_hash_ = mixture.hash();
   open_mixture(opened);
@@ -123,30 +117,37 @@ void DocumentText::open_mixture(const std::vector<std::unique_ptr<DocumentCache>
 }
 
 void DocumentText::cut_stream() {
-  if (!training_documents_) {
-    return cut(names(), std::ssize(cache_->tokens()), "tokens");
-  }
-  // Windows of training and of validation begin anew where the validation's documents do.
-  const std::int64_t trained = cache_->start(*training_documents_);
   const std::int64_t all = std::ssize(cache_->tokens());
-  const auto windows = [this](std::int64_t tokens) {
-    return std::max<std::int64_t>(0, (tokens - 1) / seq_len());
-  };
-  if (windows(trained) < 1 || windows(all - trained) < 1) {
-    throw BadRequest("data: " + names() + " hold " + std::to_string(trained) +
-                     " tokens to train and " + std::to_string(all - trained) +
-                     " to validate, and each needs " + std::to_string(seq_len() + 1) +
-                     ": give more text or a smaller seq_len");
+  if (training_documents_) {
+    // Windows begin anew where the documents of validation do.
+    const std::int64_t trained = cache_->start(*training_documents_);
+    const auto windows = [this](std::int64_t tokens) {
+      return std::max<std::int64_t>(0, (tokens - 1) / seq_len());
+    };
+    windows_of_training_ = windows(trained);
+    if (windows_of_training_ < 1 || windows(all - trained) < 1) {
+      throw BadRequest("data: " + names() + " hold " + std::to_string(trained) +
+                       " tokens to train and " + std::to_string(all - trained) +
+                       " to validate, and each needs " + std::to_string(seq_len() + 1) +
+                       ": give more text or a smaller seq_len");
+    }
+    set_windows(windows_of_training_, windows(all - trained), all);
+  } else {
+    cut(names(), all, "tokens");
   }
-  set_windows(windows(trained), windows(all - trained), all);
+  leave_out(names(),
+            [this](std::int64_t window) { return learnt_within(stream_window(window)) > 0; });
 }
 
-std::int64_t DocumentText::window_start(std::int64_t window) const {
-  if (!training_documents_ || window < training_windows()) return window * seq_len();
-  return cache_->start(*training_documents_) + (window - training_windows()) * seq_len();
+DocumentPiece DocumentText::stream_window(std::int64_t window) const {
+  if (!training_documents_ || window < windows_of_training_) {
+    return {window * seq_len(), seq_len()};
+  }
+  const std::int64_t first = cache_->start(*training_documents_);
+  return {first + (window - windows_of_training_) * seq_len(), seq_len()};
 }
 
-void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces) {
+void DocumentText::add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces) {
   std::int64_t first = cache_->start(document);
   std::int64_t places = cache_->start(document + 1) - first - 1;
   if (is_text(document)) {
@@ -156,7 +157,7 @@ void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces)
     return;
   }
   const bool too_long = places > seq_len();
-  const Piece piece{first, std::min(places, seq_len())};
+  const DocumentPiece piece{first, std::min(places, seq_len())};
   if (learnt_within(piece) == 0) {
     ++left_out_;
     return;
@@ -165,7 +166,7 @@ void DocumentText::add_pieces(std::int64_t document, std::vector<Piece>& pieces)
   pieces.push_back(piece);
 }
 
-std::int64_t DocumentText::learnt_within(const Piece& piece) const {
+std::int64_t DocumentText::learnt_within(const DocumentPiece& piece) const {
   if (piece.places < 1) return 0;
   return std::ranges::count_if(cache_->tokens().subspan(static_cast<std::size_t>(piece.first) + 1,
                                                         static_cast<std::size_t>(piece.places)),
@@ -173,10 +174,10 @@ std::int64_t DocumentText::learnt_within(const Piece& piece) const {
 }
 
 void DocumentText::cut_pieces() {
-  std::vector<std::vector<Piece>> documents;
-  std::size_t training = 0;  // Of a mixture: documents before its validation's.
+  std::vector<std::vector<DocumentPiece>> documents;
+  std::size_t training = 0;  // Of a mixture: documents before those of validation.
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
-    std::vector<Piece> pieces;
+    std::vector<DocumentPiece> pieces;
     add_pieces(document, pieces);
     if (!pieces.empty()) documents.push_back(std::move(pieces));
     if (training_documents_ && document < *training_documents_) training = documents.size();
@@ -188,42 +189,21 @@ void DocumentText::cut_pieces() {
                      "seq_len");
   }
   const std::size_t twentieth = std::max<std::size_t>(1, documents.size() / 20);
-  const bool split = training > 0 && training < documents.size();
-  if (!split) training = documents.size() - twentieth;
+  const bool divided = training > 0 && training < documents.size();
+  if (!divided) training = documents.size() - twentieth;
   const auto joined = [&documents](std::size_t begin, std::size_t end) {
-    std::vector<Piece> all;
+    std::vector<DocumentPiece> all;
     for (std::size_t i = begin; i < end; ++i) {
       all.insert(all.end(), documents[i].begin(), documents[i].end());
     }
     return all;
   };
-  const std::int64_t trained = add_sequences(joined(0, training));
-  set_windows(trained, add_sequences(joined(training, documents.size())),
+  const std::int64_t trained = layout_.add(joined(0, training));
+  set_windows(trained, layout_.add(joined(training, documents.size())),
               std::ssize(cache_->tokens()));
 }
 
-std::int64_t DocumentText::add_sequences(const std::vector<Piece>& pieces) {
-  const std::int64_t before = std::ssize(sequences_);
-  if (packing_ == Packing::off) {
-    for (const Piece& piece : pieces) {
-      pieces_.push_back(piece);
-      sequences_.push_back(std::ssize(pieces_));
-    }
-    return std::ssize(sequences_) - before;
-  }
-  std::vector<std::int64_t> lengths;
-  lengths.reserve(pieces.size());
-  for (const Piece& piece : pieces) lengths.push_back(piece.places);
-  for (const std::vector<std::int64_t>& sequence : packed(lengths, seq_len())) {
-    for (const std::int64_t piece : sequence) {
-      pieces_.push_back(pieces[static_cast<std::size_t>(piece)]);
-    }
-    sequences_.push_back(std::ssize(pieces_));
-  }
-  return std::ssize(sequences_) - before;
-}
-
-void DocumentText::read_piece(const Piece& piece, std::int32_t* inputs,
+void DocumentText::read_piece(const DocumentPiece& piece, std::int32_t* inputs,
                               std::int32_t* targets) const {
   const LearntToken* token = cache_->tokens().data() + piece.first;
   for (std::int64_t i = 0; i < piece.places; ++i) {
@@ -233,28 +213,23 @@ void DocumentText::read_piece(const Piece& piece, std::int32_t* inputs,
 }
 
 void DocumentText::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {
-  if (packing_ == Packing::stream) {
-    return read_piece({window_start(window), seq_len()}, inputs, targets);
-  }
-  std::int64_t at = 0;
-  const auto begin_document = [&] {
-    // Attention and positions start again at this mark (planner::Role::tokens).
-    if (packing_ == Packing::documents) inputs[at] = ~inputs[at];
-  };
-  const auto sequence = static_cast<std::size_t>(window);
-  for (std::int64_t i = sequences_[sequence]; i < sequences_[sequence + 1]; ++i) {
-    const Piece& piece = pieces_[static_cast<std::size_t>(i)];
-    read_piece(piece, inputs + at, targets + at);
-    begin_document();
-    at += piece.places;
-  }
-  if (at == seq_len()) return;
-  std::fill(inputs + at, inputs + seq_len(), 0);
-  std::fill(targets + at, targets + seq_len(), kPaddingTarget);
-  begin_document();
+  if (packing_ == Packing::stream) return read_piece(stream_window(window), inputs, targets);
+  layout_.fill(
+      window, inputs, targets,
+      [this](const DocumentPiece& piece, std::int32_t* into_inputs, std::int32_t* into_targets) {
+        read_piece(piece, into_inputs, into_targets);
+      });
 }
 
 std::string DocumentText::hash() const {
+  planner::CanonicalText text("sluice/sequences");
+  text.add("documents", tokens_hash_).add("packing", planner::to_string(packing_));
+  if (left_out_windows() > 0) text.add("windows_left_out", left_out_windows());
+  return text.hash();
+}
+
+std::optional<std::string> DocumentText::hash_of_all_windows() const {
+  if (left_out_windows() == 0 || is_mixture()) return std::nullopt;
   return planner::CanonicalText("sluice/sequences")
       .add("documents", tokens_hash_)
       .add("packing", planner::to_string(packing_))
@@ -269,6 +244,18 @@ double DocumentText::unigram_entropy() const {
   return entropy_of(counts);
 }
 
+std::optional<PackedSequences> DocumentText::if_packed() const {
+  if (packing_ != Packing::off) return std::nullopt;
+  const auto training = static_cast<std::size_t>(training_windows());
+  const std::span<const DocumentPiece> pieces = layout_.pieces();
+  return PackedSequences{.training = packed_sequences(pieces.first(training), seq_len()),
+                         .validation = packed_sequences(pieces.subspan(training), seq_len())};
+}
+
+std::int64_t DocumentText::used_places() const {
+  return packing_ == Packing::stream ? WindowedText::used_places() : layout_.places();
+}
+
 std::string DocumentText::description() const {
   const bool chat = std::ranges::any_of(
       source_.sets, [](const DocumentRows& set) { return set.format.conversations(); });
@@ -278,25 +265,23 @@ std::string DocumentText::description() const {
   if (chat) text += ", chat template " + source_.tokens.chat.name();
   if (packing_ == Packing::stream) {
     text += "; " + std::to_string(tokens()) + " in a stream";
+    if (left_out_windows() > 0) {
+      text += "; " + std::to_string(left_out_windows()) + " of " +
+              std::to_string(training_windows() + validation_windows() + left_out_windows()) +
+              " windows left out: nothing to learn in them";
+    }
   } else {
-    std::int64_t places = 0;
-    for (const Piece& piece : pieces_) places += piece.places;
     const std::int64_t sequences = training_windows() + validation_windows();
-    char padding[32];
-    std::snprintf(
-        padding, sizeof padding, "%.1f %% padding",
-        100 * (1 - static_cast<double>(places) / static_cast<double>(sequences * seq_len())));
-    text += "; " + std::to_string(sequences) + " sequences, " + padding;
+    text += "; " + std::to_string(sequences) + " sequences, " + padding_text(*this);
     if (cut_off_ > 0) text += "; " + std::to_string(cut_off_) + " cut off at seq_len";
     if (left_out_ > 0) {
       text += "; " + std::to_string(left_out_) + " left out: nothing to learn within seq_len";
     }
   }
-  std::int64_t rows = 0;
   for (const RowCounts& each : counts_) {
-    for (const LeftOutRows& kind : each.left_out) rows += kind.rows;
+    const std::string line = left_out_line(each.left_out);
+    if (!line.empty()) text += "; " + line;
   }
-  if (rows > 0) text += "; " + std::to_string(rows) + " rows left out";
   return text;
 }
 

@@ -10,7 +10,7 @@
 #include "engine/datasets/data.hpp"
 #include "engine/datasets/document_cache.hpp"
 #include "engine/datasets/document_maker.hpp"
-#include "planner/runs/run_config.hpp"
+#include "engine/datasets/sequence_layout.hpp"
 
 namespace sluice::engine {
 
@@ -38,17 +38,15 @@ class DocumentText : public WindowedText {
                const TextProgress& progress = nullptr);
 
   [[nodiscard]] std::string hash() const override;
+  [[nodiscard]] std::optional<std::string> hash_of_all_windows() const override;
   [[nodiscard]] double unigram_entropy() const override;
   [[nodiscard]] std::int64_t vocabulary() const override { return vocabulary_; }
   [[nodiscard]] std::string description() const override;
+  [[nodiscard]] std::optional<PackedSequences> if_packed() const override;
+  [[nodiscard]] std::int64_t used_places() const override;
   [[nodiscard]] DataSummary summary(std::int64_t shown_rows) const override;
 
  private:
-  /// Tokens first .. first + places of the cache: `places` inputs, and as many targets shifted by
-  /// one.
-  struct Piece {
-    std::int64_t first, places;
-  };
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
   void open_sets(const TextProgress& progress);
   void open_mixture(const std::vector<std::unique_ptr<DocumentCache>>& sets);
@@ -56,13 +54,11 @@ class DocumentText : public WindowedText {
   [[nodiscard]] std::string names() const;
   void cut_stream();
   void cut_pieces();
-  void add_pieces(std::int64_t document, std::vector<Piece>& pieces);
-  /// Appends sequences made of `pieces` and returns their number.
-  std::int64_t add_sequences(const std::vector<Piece>& pieces);
-  void read_piece(const Piece& piece, std::int32_t* inputs, std::int32_t* targets) const;
-  [[nodiscard]] std::int64_t learnt_within(const Piece& piece) const;
-  /// Where the window of a stream begins, in tokens.
-  [[nodiscard]] std::int64_t window_start(std::int64_t window) const;
+  void add_pieces(std::int64_t document, std::vector<DocumentPiece>& pieces);
+  void read_piece(const DocumentPiece& piece, std::int32_t* inputs, std::int32_t* targets) const;
+  [[nodiscard]] std::int64_t learnt_within(const DocumentPiece& piece) const;
+  /// Tokens of a window of a stream, the windows that are left out included.
+  [[nodiscard]] DocumentPiece stream_window(std::int64_t window) const;
   /// Whether a document is cut into pieces where it is too long, rather than cut off.
   [[nodiscard]] bool is_text(std::int64_t document) const;
 
@@ -74,10 +70,10 @@ class DocumentText : public WindowedText {
   /// Number of documents of a mixture that are trained; those behind them are validation.
   std::optional<std::int64_t> training_documents_;
   std::vector<std::int64_t> set_of_document_;  ///< Of a mixture: the set of each document.
+  /// Of a stream of a mixture: windows of the documents that are trained.
+  std::int64_t windows_of_training_ = 0;
   std::int64_t vocabulary_ = 0;
-  std::vector<Piece> pieces_;  ///< Pieces in the order of the sequences.
-  /// Index of each sequence's first piece, and the number of pieces at the end.
-  std::vector<std::int64_t> sequences_ = {0};
+  SequenceLayout layout_;
   std::int64_t cut_off_ = 0, left_out_ = 0;
 };
 

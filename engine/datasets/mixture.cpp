@@ -36,8 +36,7 @@ MixedOrder mixed_order(std::span<const MixedSet> sets) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     documents.push_back(sets[i].documents - validation[i]);
     const double wanted = std::round(sets[i].passes * static_cast<double>(documents[i]));
-    readings.push_back(documents[i] == 0 ? 0
-                                         : std::max<std::int64_t>(1, std::llround(wanted)));
+    readings.push_back(documents[i] == 0 ? 0 : std::max<std::int64_t>(1, std::llround(wanted)));
     all += readings[i];
   }
   MixedOrder order;
@@ -54,8 +53,8 @@ MixedOrder mixed_order(std::span<const MixedSet> sets) {
         next = i;
       }
     }
-    order.documents.push_back(
-        {static_cast<std::int64_t>(next), document_of(done[next], readings[next], documents[next])});
+    order.documents.push_back({static_cast<std::int64_t>(next),
+                               document_of(done[next], readings[next], documents[next])});
     ++done[next];
   }
   for (std::size_t i = 0; i < sets.size(); ++i) {

@@ -27,8 +27,8 @@ struct MixedOrder {
 
 /// The order of a mixture. The last twentieth of each set (at least one document of all sets) is
 /// validation, read once whatever the passes. The other t documents of a set are read
-/// m = round(passes t) times in all, at least once: as often as they fit as a whole, then m mod t of
-/// them at even distances. Sets are interleaved so that the j-th of a set's m readings stands at
+/// m = round(passes t) times in all, at least once: as often as they fit as a whole, then m mod t
+/// of them at even distances. Sets are interleaved so that the j-th of a set's m readings stands at
 /// (2 j + 1) / 2 m of the whole: every part of the order holds the sets in proportion.
 [[nodiscard]] MixedOrder mixed_order(std::span<const MixedSet> sets);
 

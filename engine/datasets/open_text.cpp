@@ -5,8 +5,10 @@
 #include "engine/datasets/data_set.hpp"
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/plain_text_file.hpp"
+#include "engine/datasets/token_ids.hpp"
 #include "engine/datasets/token_text.hpp"
 #include "engine/model_files/model_folder.hpp"
+#include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -62,10 +64,37 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run,
                                     text.name);
 }
 
+/// Whether a data set of the run is token ids: it says so, or is a .npy file.
+bool has_token_ids(const planner::RunConfig& run) {
+  return std::ranges::any_of(data_sets(run), [](const planner::DataEntry& each) {
+    const DataFormat format = each.format.value_or(DataFormat::automatic);
+    const bool npy = format == DataFormat::automatic && each.name.extension() == ".npy";
+    return npy || format == DataFormat::tokens;
+  });
+}
+
+std::unique_ptr<WindowedText> open_ids(const planner::RunConfig& run,
+                                       const TextProgress& progress) {
+  const bool narrow = run.data_dtype == planner::TokenType::uint16;
+  return std::make_unique<TokenIds>(
+      TokenIds::Files{.ids = planner::only_data(run),
+                      .mask = run.data_mask,
+                      .raw_type = narrow ? IntegerType::uint16 : IntegerType::uint32},
+      run.packing, run.seq_len, run.seed, progress);
+}
+
+void require_no_mask(const planner::RunConfig& run) {
+  if (!run.data_mask) return;
+  throw BadRequest("data_mask: is for token ids, and " + names_of(run.data) +
+                   " is none: say data_format=tokens, or leave it out");
+}
+
 }  // namespace
 
 std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache,
                                         const TextProgress& progress) {
+  if (has_token_ids(run)) return open_ids(run, progress);
+  require_no_mask(run);
   std::vector<DocumentRows> sets = find_sets(run);
   const auto folder = find_model_folder(run.model);
   if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {

@@ -72,20 +72,6 @@ std::string TokenText::name() const {
   return files_.name.empty() ? files_.text.string() : files_.name;
 }
 
-DataSummary TokenText::summary(std::int64_t shown_rows) const {
-  DataSummary out = text_summary(name(), files_.text);
-  out.tokenizer = files_.tokenizer;
-  const Tokenizer tokenizer = Tokenizer::from_file(files_.tokenizer);
-  for (std::int64_t window = 0; window < std::min(shown_rows, training_windows()); ++window) {
-    const auto tokens = stream().subspan(static_cast<std::size_t>(window * seq_len()),
-                                         static_cast<std::size_t>(seq_len()));
-    out.first_rows.push_back(
-        {.pieces = {{.text = tokenizer.decode(tokens, Tokenizer::Special::kept), .learnt = true}},
-         .tokens = {tokens.begin(), tokens.end()}});
-  }
-  return out;
-}
-
 void TokenText::read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) {
   const auto length = static_cast<std::size_t>(seq_len());
   const auto tokens = stream().subspan(static_cast<std::size_t>(window * seq_len()), length + 1);

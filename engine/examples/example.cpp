@@ -196,6 +196,7 @@ std::variant<Example, BadExample> read_example(const Json& row, const ExampleFor
         return fields.prompt_completion();
       case DataFormat::automatic:
       case DataFormat::text:
+      case DataFormat::tokens:
         break;
     }
   } catch (const RowFault& found) {

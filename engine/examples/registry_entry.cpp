@@ -18,12 +18,12 @@ struct OtherColumn {
   const char* name;
   const char* reason;
 };
-constexpr const char* kPreference = "is preference data, which no method here learns from";
-constexpr const char* kMedium = "is not read: text alone is learnt";
+constexpr const char* kOtherMethod = "is preference data, which no method here learns from";
+constexpr const char* kOtherMedium = "is not read: text alone is learnt";
 constexpr std::array kOtherColumns = {
-    OtherColumn{"chosen", kPreference},  OtherColumn{"rejected", kPreference},
-    OtherColumn{"kto_tag", kPreference}, OtherColumn{"images", kMedium},
-    OtherColumn{"videos", kMedium},      OtherColumn{"audios", kMedium}};
+    OtherColumn{"chosen", kOtherMethod},  OtherColumn{"rejected", kOtherMethod},
+    OtherColumn{"kto_tag", kOtherMethod}, OtherColumn{"images", kOtherMedium},
+    OtherColumn{"videos", kOtherMedium},  OtherColumn{"audios", kOtherMedium}};
 
 const std::vector<std::string>& known_fields() {
   static const std::vector<std::string> kFields = {
@@ -60,7 +60,7 @@ RegistryEntry::RegistryEntry(const json& entry, std::string where)
 void RegistryEntry::refuse_other_data() const {
   const auto ranking = entry_.find("ranking");
   if (ranking != entry_.end() && !ranking->is_null() && *ranking != false) {
-    refuse("ranking", kPreference);
+    refuse("ranking", kOtherMethod);
   }
   const auto columns = entry_.find("columns");
   if (columns == entry_.end() || !columns->is_object()) return;

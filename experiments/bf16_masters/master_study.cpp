@@ -94,7 +94,7 @@ StudyRun run_with(MasterType type, const Study& study) {
     const auto read = [&](std::int64_t first, auto inputs, auto targets) {
       study.text.read_validation(first, inputs, targets);
     };
-    run.validation.emplace_back(step, session->evaluation().mean_loss(study.windows, read));
+    run.validation.emplace_back(step, session->evaluation().mean_loss(study.windows, read).value());
     std::printf("masters in %s, step %lld: validation loss %.5f\n", name_of(type),
                 static_cast<long long>(step), run.validation.back().second);
     std::fflush(stdout);

@@ -189,15 +189,17 @@ const char* to_string(DataFormat format) {
       return "messages";
     case DataFormat::prompt_completion:
       return "prompt_completion";
+    case DataFormat::tokens:
+      return "tokens";
   }
   return "";
 }
 
 DataFormat parse_data_format(const std::string& value, const std::string& path) {
-  return parse_choice(
-      value, path,
-      {DataFormat::automatic, DataFormat::text, DataFormat::jsonl, DataFormat::alpaca,
-       DataFormat::sharegpt, DataFormat::messages, DataFormat::prompt_completion});
+  return parse_choice(value, path,
+                      {DataFormat::automatic, DataFormat::text, DataFormat::jsonl,
+                       DataFormat::alpaca, DataFormat::sharegpt, DataFormat::messages,
+                       DataFormat::prompt_completion, DataFormat::tokens});
 }
 
 }  // namespace sluice::planner

@@ -20,6 +20,7 @@ enum class DataFormat {
   messages,   ///< Examples are {"messages": [{"role", "content"}, ...]}.
   /// Examples are {"prompt", "completion"}, two texts or two lists of messages.
   prompt_completion,
+  tokens,  ///< Token ids, in a .npy or .bin file.
 };
 
 /// One data set of a run. Where an optional field is empty, the run's own key of that name holds,

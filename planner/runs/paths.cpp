@@ -113,6 +113,12 @@ constexpr std::array kPaths = {
     RunPath{
         "data_format",
         [](RunConfig& run, Text v, Text p) { run.data_format = parse_data_format(v, p); }},
+    RunPath{"data_mask",
+            [](RunConfig& run, Text v, Text) { run.data_mask = parse_file(v); }},
+    RunPath{"data_dtype",
+            [](RunConfig& run, Text v, Text p) {
+              run.data_dtype = parse_choice(v, p, {TokenType::uint16, TokenType::uint32});
+            }},
     RunPath{"max_samples",
             [](RunConfig& run, Text v, Text p) {
               run.max_samples.reset();

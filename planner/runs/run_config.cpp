@@ -28,6 +28,8 @@ std::vector<DataEntry> data_sets(const RunConfig& config) {
   return sets;
 }
 
+const char* to_string(TokenType type) { return type == TokenType::uint16 ? "uint16" : "uint32"; }
+
 const char* to_string(Packing packing) {
   switch (packing) {
     case Packing::automatic:

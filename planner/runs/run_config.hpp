@@ -25,6 +25,9 @@ class Node;
 
 namespace sluice::planner {
 
+/// Type of token ids in a file without a header.
+enum class TokenType { uint16, uint32 };
+
 /// How documents become sequences.
 enum class Packing {
   automatic,  ///< `stream` for text, `off` for conversations ("auto").
@@ -39,6 +42,9 @@ struct RunConfig {
   std::vector<DataEntry> data;  ///< The data sets to train on; training needs one.
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
   DataFormat data_format = DataFormat::automatic;
+  /// Which token ids are learnt, one 0 or 1 for each; none for the file beside them, if any.
+  std::optional<std::filesystem::path> data_mask;
+  TokenType data_dtype = TokenType::uint16;  ///< Type of the token ids in a .bin file.
   /// Rows of each data set that are read at most; none for all. An entry's own number holds over
   /// it.
   std::optional<std::int64_t> max_samples;
@@ -117,6 +123,7 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
 /// RUN.yaml text that parses to an equal config; all defaults are written out.
 [[nodiscard]] std::string to_yaml(const RunConfig& config);
 
+const char* to_string(TokenType type);
 /// The data sets of a run with the run's max_samples, columns and data_format filled in where an
 /// entry states none.
 [[nodiscard]] std::vector<DataEntry> data_sets(const RunConfig& config);

@@ -267,6 +267,8 @@ std::string to_yaml(const RunConfig& run) {
   write_data(yaml, run);
   if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
   yaml.bare("data_format", to_string(run.data_format));
+  if (run.data_mask) yaml.quoted("data_mask", run.data_mask->string());
+  if (run.data_dtype != TokenType::uint16) yaml.bare("data_dtype", to_string(run.data_dtype));
   if (run.max_samples) yaml.number("max_samples", *run.max_samples);
   if (!run.columns.empty()) yaml.bare("columns", names_text(run.columns));
   if (run.strict) yaml.bare("strict", "true");

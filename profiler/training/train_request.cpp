@@ -24,6 +24,10 @@ void require_trainable(const planner::RunConfig& config) {
 
 void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
   if (model.vocab >= text.vocabulary()) return;
+  if (const auto token = text.token_beyond(model.vocab)) {
+    throw BadRequest("data: " + *token + " is beyond the model's vocabulary, 0 to " +
+                     std::to_string(model.vocab - 1) + ": cut the text with the model's tokenizer");
+  }
   throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
                    std::to_string(text.vocabulary()) + " that the data have (" +
                    text.description() + "): choose another model");
