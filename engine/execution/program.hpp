@@ -1,4 +1,4 @@
-// The program of one step: the repeating template of a step graph, bound to addresses.
+// The program of one step: the tasks that every step repeats, bound to addresses.
 #pragma once
 
 #include <array>
@@ -12,8 +12,8 @@
 
 namespace sluice::engine {
 
-/// A predecessor of a task in the step template, either in the same step (distance 0) or in the
-/// step before (distance 1).
+/// A predecessor of a task of a step, either in the same step (distance 0) or in the step before
+/// (distance 1).
 struct Dependency {
   std::uint32_t task;
   std::uint32_t distance;
