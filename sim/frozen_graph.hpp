@@ -43,15 +43,15 @@ struct FrozenHold {
 };
 struct FrozenBoost {
   std::uint32_t lane;
-  RestRule rule;  ///< Rule with times in nanoseconds.
+  RestRule rule;  ///< How rest makes the lane's tasks faster; its times are in nanoseconds.
 };
 struct FrozenInterference {
   std::uint32_t lane;  ///< The other lane of the pair.
   double factor;
 };
 
-/// A compact copy of a graph. Immutable while simulations run, which may then share it between
-/// threads; between simulations capacities may be changed, which is cheaper than freezing again.
+/// A compact copy of a graph. It is immutable while simulations run, so threads may share it.
+/// Between simulations capacities may be changed, which is cheaper than freezing again.
 class FrozenGraph {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();

@@ -12,7 +12,8 @@
 
 namespace sluice::planner {
 
-/// The `source` of samples that with_siblings adds; the cost model calls them fitted, not measured.
+/// The `source` of samples that were not measured but derived from measured passes of other shapes
+/// (with_siblings). The cost model calls costs that rest on them fitted, not measured.
 inline constexpr const char* kSiblingSource = "sibling";
 
 /// Measurements of the tasks of one cost key: their mean, deviation and number.
@@ -24,8 +25,9 @@ struct CalibrationSample {
   double value = 0;
   double deviation = 0;  ///< Standard deviation of one measurement, in the unit of `value`.
   std::int64_t count = 1;
-  std::string source;  ///< The command that measured: "autotune", "probe" or "train".
-  std::string time;    ///< UTC time of the measurement, such as "2026-01-31T12:00:00Z".
+  /// The command that measured, such as "autotune" or "train", or kSiblingSource.
+  std::string source;
+  std::string time;  ///< UTC time of the measurement, such as "2026-01-31T12:00:00Z".
   /// The clock that measured: CUPTI's records, CUDA events, or the CPU's clock.
   sim::SpanSource timing = sim::SpanSource::clock;
   friend bool operator==(const CalibrationSample&, const CalibrationSample&) = default;
@@ -37,9 +39,9 @@ using Calibration = std::map<CostKey, CalibrationSample>;
 /// together. Time, source and clock are those of the later sample.
 [[nodiscard]] CalibrationSample merge(const CalibrationSample& a, const CalibrationSample& b);
 
-/// `learnt`, a calibration that began as `known`, in which every known key whose value changed by
-/// more than rounding is merged with its known sample. So the result does not depend on the order
-/// of runs.
+/// Merges what runs measured with what was known before them. `learnt` began as a copy of `known`;
+/// each of its samples whose value changed by more than rounding is merged with the known sample of
+/// its key. So the result does not depend on the order of runs.
 [[nodiscard]] Calibration merged(const Calibration& known, Calibration learnt);
 
 /// Appends one JSON line a sample and flushes. Throws EnvironmentError when the disk is full;

@@ -25,21 +25,24 @@ struct NextBottleneck {
 struct PlanExplanation {
   Bound bound;  ///< The bound of the prediction, which no plan beats on this machine.
   Duration step{0};
-  /// The next largest bound, without the chain, which contains others; none where all are 0.
+  /// The largest of the bounds other than `bound`, without that of the longest chain, which
+  /// contains others; none where all are 0.
   std::optional<BoundBy> next_bound;
-  Waterfall waterfall;  ///< The waterfall above the bound (waterfall_above).
+  Waterfall waterfall;  ///< The parts that sum from the bound to the step.
   /// Steps with 10 % more of each resource, most helpful first.
   std::vector<Relief> reliefs = {};
-  /// The next bottleneck; none where no single resource helps by more than kFelt.
+  /// The bottleneck once the first resource is relieved; none where `first()` is null or where the
+  /// time was over before this one was found.
   std::optional<NextBottleneck> next = {};
-  /// What was left out for lack of time: "a search with 10 % more hbm", "what is short then".
+  /// Parts of the explanation left out for lack of time, such as "a search with 10 % more hbm".
   std::vector<std::string> left_out = {};
 
-  /// The resource to have more of first; null where none helps by kFelt.
+  /// The resource of which 10 % more shortens the step most; null where that saves no more than the
+  /// share kFelt of the step.
   [[nodiscard]] const Relief* first() const;
 };
 
-/// Smallest share of the step that counts as help.
+/// Share of the step that more of a resource must save to count as help.
 inline constexpr double kFelt = 0.005;
 
 /// Explains `step`, which `predictor` predicted; `settings` are the search's pins and threads. More
@@ -56,7 +59,8 @@ inline constexpr double kFelt = 0.005;
 [[nodiscard]] std::optional<Plan> better_plan(const PlanExplanation& explanation,
                                               const Predictor& predictor);
 
-/// The explanation of a better plan (better_plan), with the searches of the explanation before.
+/// Explains `better`, a plan that better_plan found in `before`, without searching again: reliefs
+/// of `before` that are at least as fast are taken over.
 [[nodiscard]] PlanExplanation explain_better(const PredictedStep& better,
                                              const PlanExplanation& before,
                                              const Predictor& predictor,

@@ -26,7 +26,7 @@ struct UnitChoice {
   UseSum use{};
 };
 
-/// The least and the most slots for something that plans of a node have.
+/// The least and the most slots of one kind that plans of a node have.
 struct SlotRange {
   std::int64_t least = 1, most = std::numeric_limits<std::int64_t>::max();
 };
@@ -43,21 +43,24 @@ struct RelaxedNode {
   /// Indices of the choices of embedding and head, where they are fixed.
   std::optional<std::size_t> embed = std::nullopt, head = std::nullopt;
   SlotRange record_slots{};  ///< For records on their way to and from the host.
-  /// Bytes of the largest record that leaves, which all its slots have; 0 where none leaves.
-  /// Without it slots have the blocks' mean size.
+  /// Bytes of the largest record that leaves the device, and so of every slot for records; 0 where
+  /// none leaves. Where it is not fixed, slots count with their mean size over blocks.
   std::optional<Bytes> largest_record = std::nullopt;
   std::vector<CountRange> records{}, residencies{};  ///< Ranges by choice of blocks; empty: any.
-  /// With several rounds: slots for blocks' gradients on their way to and from the host, and how
-  /// many blocks have theirs there, at least as many as there are slots.
+  /// With several rounds: slots for blocks' gradients on their way to and from the host, and blocks
+  /// whose gradients live on the host, of which there are at least as many.
   SlotRange gradient_slots{}, gradient_blocks{.least = 0};
-  Bytes reserve{0};       ///< Device memory that is left alone.
-  Bytes host_reserve{0};  ///< Host memory that is left alone.
-  /// For sketches of a single round: gradients on the host do not take the place of records.
+  Bytes reserve{0};       ///< Device memory that plans may not use.
+  Bytes host_reserve{0};  ///< Host memory that plans may not use.
+  /// For sketches of a single round: gradients may not use the host memory of records that have
+  /// left it.
   bool gradients_apart = false;
-  /// With constraints that prove more, for bounds; sketches made with them fit less often.
+  /// Whether the program has the constraints that only raise the bound; sketches made with them fit
+  /// less often.
   bool proves = false;
 };
 
+/// The solution of one node's program.
 struct RelaxedPlan {
   Seconds bound{0};  ///< No plan of the node is faster, as weak duality proves.
   bool feasible = true;
@@ -73,7 +76,7 @@ class PlanRelaxation {
  public:
   PlanRelaxation(const Predictor& predictor, const Pins& pins);
 
-  /// Shares of their fastest rates that links and CPU updates are let have.
+  /// Shares of their fastest rates at which links and CPU updates are taken to work.
   struct Pace {
     double h2d = 1, d2h = 1, update = 1;
   };
@@ -94,16 +97,18 @@ class PlanRelaxation {
                                                           std::int64_t rounds) const;
   /// The node's program solved: its counts, prices and bound.
   [[nodiscard]] RelaxedPlan solve(const RelaxedNode& node) const;
-  /// Nodes that together have all plans of `node` and of which none has its solution `relaxed`:
-  /// with whole embeddings or heads, slots for records of one size or another, few or many, whole
-  /// blocks of a choice. Empty where there is nothing to choose.
+  /// Splits `node` into nodes that together contain all its plans and none of which allows its
+  /// solution `relaxed`. They differ in one thing: the choice of the embedding or head, the slots
+  /// for gradients, the size or the number of slots for records, or how many blocks make a choice.
+  /// Empty where nothing is left to split.
   [[nodiscard]] std::vector<RelaxedNode> split(const RelaxedNode& node,
                                                const RelaxedPlan& relaxed) const;
   /// Whether head and embedding share one gradient, which waits in one place.
   [[nodiscard]] bool tied_head() const { return predictor_->job().model.tied_head; }
-  /// No execution of this plan is faster.
+  /// A time that no execution of the plan beats.
   [[nodiscard]] Seconds bound_of(const Plan& plan) const;
-  /// The first constraint of memory that this plan surely violates.
+  /// The first constraint of memory that the plan surely violates; none where no violation is
+  /// proved.
   [[nodiscard]] std::optional<Limit> exceeded(const Plan& plan) const;
 
  private:
@@ -141,7 +146,8 @@ class PlanRelaxation {
                                                            const std::vector<double>& rates);
   static void add_contention(const std::vector<SharedRates>& rates, std::vector<Slowing>& losses);
   [[nodiscard]] std::vector<Slowing> slowed(const std::string& lane) const;
-  /// What other lanes cost CPU updates; in the proof sharing of memory counts, too.
+  /// What CPU updates lose to each other lane: l(cpu, from). For a proof, sharing of links counts
+  /// as well as interference.
   [[nodiscard]] const std::vector<Slowing>& updates_slowed(bool proves) const {
     return proves ? cpu_contended_ : cpu_slowed_;
   }
@@ -156,21 +162,23 @@ class PlanRelaxation {
   [[nodiscard]] DeviceFixed device_fixed(std::int64_t rounds) const;
   /// Uses of a plan: y_u.
   [[nodiscard]] UseSum use_of_plan(const Plan& plan) const;
-  /// The least T of these uses, with `slots` bytes of slots for gradients.
+  /// The least step time T of a plan with uses `sum` and `slots` bytes of slots for gradients.
   [[nodiscard]] Seconds time_of(const UseSum& sum, const RelaxedNode& node, double slots) const;
   /// The node of plans with the same rounds and slots for gradients.
   [[nodiscard]] static RelaxedNode node_of(const Plan& plan);
   void add_gradient_slots(Constraints& all, const RelaxedNode& node) const;
-  /// Three nodes: few blocks with gradients on the host, as few slots for them as there may be, or
-  /// more slots. Empty where the relaxed plan has no fewer than those.
+  /// Splits `node` by k, its least number of slots for gradients, into three nodes: at most k
+  /// blocks with gradients on the host; more blocks and exactly k slots; more blocks and more
+  /// slots. Empty where that gains nothing: with one round, where k is as large as it may become,
+  /// or where the solution `relaxed` has at most k such blocks or at least k + 1 slots.
   [[nodiscard]] std::vector<RelaxedNode> split_gradients(const RelaxedNode& node,
                                                          const RelaxedPlan& relaxed) const;
   /// Bytes of slots for gradients beyond each streamed block's share of one.
   [[nodiscard]] double more_slots(const Plan& plan) const;
   [[nodiscard]] UseSum record_use(const UnitPlan& unit, const RelaxedNode& node) const;
-  /// Slots that a block's records of so many bytes have at one time, at least.
+  /// The least number of slots that records of `kept` bytes of one block take at the same time.
   [[nodiscard]] std::int64_t slots_held(Bytes kept, const RelaxedNode& node) const;
-  /// Bytes of slots for records that are of one size whatever blocks choose.
+  /// Bytes of the slots for records whose size the node fixes, whatever blocks choose.
   [[nodiscard]] Bytes slot_bytes(const RelaxedNode& node) const;
   void add_waits(UseSum& use, const UnitPlan& unit, std::int64_t rounds, std::int64_t slots) const;
   /// The most seconds of one block's passes of a round, forward and backward.
@@ -189,9 +197,11 @@ class PlanRelaxation {
   std::array<std::vector<UnitPlan>, 3> placed_;  ///< Allowed residencies of embed, block, head.
   std::array<std::int64_t, 3> parameters_{};     ///< Parameters of embed, block, head.
   double h2d_rate_ = 1, d2h_rate_ = 1, update_rate_ = 1;  ///< The fastest rates H, D and A.
-  double update_cores_ = 0;             ///< Core seconds of one parameter's update, at least.
-  std::vector<Slowing> cpu_slowed_;     ///< What interference costs CPU updates.
-  std::vector<Slowing> cpu_contended_;  ///< What interference and sharing cost them, for proofs.
+  double update_cores_ = 0;  ///< Core seconds of one parameter's update, at least.
+  /// What CPU updates lose to each other lane by interference: l(cpu, from).
+  std::vector<Slowing> cpu_slowed_;
+  /// What CPU updates lose to each other lane by interference or by sharing links, for proofs.
+  std::vector<Slowing> cpu_contended_;
 };
 
 }  // namespace sluice::planner

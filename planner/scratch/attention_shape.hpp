@@ -40,12 +40,13 @@ enum class GradientOrder {
   any,    ///< In any order, by atomic additions: bits differ from run to run.
 };
 
-/// Limits by which the backward pass is cut into runs. The default is part of what fixes a job's
-/// bits: where one group of heads needs more than `run`, its gradients of keys and values are sums
-/// over runs.
+/// Limits by which the backward pass is cut into runs: calls that each cover some of the sequences,
+/// heads or queries. The default is part of what fixes a job's bits: where one group of heads needs
+/// more than `run`, its gradients of keys and values are sums over runs.
 struct AttentionLimits {
-  /// Scratch of one run. None for 1 GiB, or what 12288 queries of one head need where that is more,
-  /// so that the product of the queries' gradients fills most of a GPU.
+  /// The most scratch that one run may use. Without a value: 1 GiB, or what 12288 queries of one
+  /// head need where that is more, so that the matrix product that yields the queries' gradients
+  /// fills most of a GPU.
   std::optional<Bytes> run = std::nullopt;
   /// Number of runs that may use the GPU at one time, each with its own scratch: 1 or 2. Changes no
   /// bits.
@@ -94,17 +95,19 @@ struct AttentionBlock {
 [[nodiscard]] std::vector<AttentionBlock> attention_blocks(const AttentionShape& shape,
                                                            const AttentionShape& part);
 
-/// Bytes of the fp32 gradients of one head's keys and values, [2, length, head_dim], of one run and
-/// summed over runs. 0 where every run covers whole groups.
+/// Scratch for adding up the gradients of one head's keys and values over runs: two fp32 arrays [2,
+/// length, head_dim], one run's gradients and their sum. 0 where every run covers whole groups of
+/// heads, so that there is nothing to add up.
 [[nodiscard]] Bytes attention_backward_sums(const AttentionShape& shape,
                                             const AttentionShape& part);
 /// Bytes that runs which share keys read and write to add up the gradients of keys and values.
 [[nodiscard]] Bytes attention_sum_traffic(const AttentionShape& shape,
                                           GradientOrder order = GradientOrder::fixed,
                                           const AttentionLimits& limits = {});
-/// Keys that runs sharing keys read, over all runs; 0 for GradientOrder::any. In a fixed order the
-/// queries' gradients are a separate product whose tiles of 128 queries go through all keys: a run
-/// has too few tiles to fill a GPU, so it takes a time per key, however few its queries are.
+/// Number of keys that each run reads, summed over runs, where several runs add to the same
+/// gradients of keys; else 0, and 0 for GradientOrder::any. In a fixed order the queries' gradients
+/// are a separate product whose tiles of 128 queries go through all keys. Such a run has too few
+/// tiles to fill a GPU, so its time is proportional to its keys, however few its queries are.
 [[nodiscard]] std::int64_t attention_keys_of_narrow_runs(const AttentionShape& shape,
                                                          GradientOrder order = GradientOrder::fixed,
                                                          const AttentionLimits& limits = {});
@@ -124,8 +127,8 @@ struct AttentionBlock {
                                               const AttentionLimits& limits = {});
 
 enum class AttentionRunKind { one_head, whole_group };
-/// The longest sequence, a multiple of 128, whose backward pass needs at most `limit` in runs of
-/// `kind` over all queries.
+/// The longest sequence, a multiple of 128, of which one run of the backward pass over all queries
+/// of a head or of a group of heads (`kind`) needs at most `limit` of scratch.
 [[nodiscard]] std::int64_t attention_longest(const AttentionShape& shape, AttentionRunKind kind,
                                              GradientOrder order, Bytes limit);
 

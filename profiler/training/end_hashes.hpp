@@ -24,7 +24,8 @@ class EndHashes {
 
  private:
   AmountShown show_;
-  /// Whether the result was asked for; before that the terminal's line belongs to others.
+  /// Whether wait() was called. Progress is shown only from then on, because before that the run
+  /// prints other progress.
   std::atomic<bool> awaited_ = false;
   std::future<engine::StateHashes> hashes_;
 };
