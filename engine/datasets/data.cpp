@@ -90,7 +90,10 @@ void WindowedText::leave_out(const std::filesystem::path& file,
   }
   left_out_ = all - std::ssize(kept);
   if (left_out_ == 0) return;
+  const std::int64_t trained = std::ranges::lower_bound(kept, training_) - kept.begin();
+  const bool both = trained > 0 && trained < std::ssize(kept);
   divide(std::ssize(kept));
+  if (divided_ && both) training_ = trained;
   read_ = std::move(kept);
 }
 
@@ -107,6 +110,7 @@ void WindowedText::set_windows(std::int64_t training, std::int64_t validation,
   tokens_ = tokens;
   windows_ = training + validation;
   training_ = training;
+  divided_ = true;
 }
 
 std::int64_t WindowedText::training_window(std::int64_t position) const {
@@ -131,8 +135,9 @@ void WindowedText::read_validation(std::int64_t first, std::span<std::int32_t> i
   }
 }
 
-ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed)
-    : WindowedText(seq_len, seed), file_(file) {
+ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed,
+                   const std::filesystem::path& name)
+    : WindowedText(seq_len, seed), file_(file), name_(name.empty() ? file : name) {
   struct stat status {};
   if (::stat(file.c_str(), &status) != 0) {
     throw BadRequest("data: cannot read " + file.string() + ": " + std::strerror(errno) +
@@ -149,7 +154,7 @@ ByteText::ByteText(const std::filesystem::path& file, std::int64_t seq_len, std:
 
 ByteText::~ByteText() { ::close(descriptor_); }
 
-std::string ByteText::description() const { return "bytes of " + file_.string(); }
+std::string ByteText::description() const { return "bytes of " + name_.string(); }
 
 double ByteText::unigram_entropy() const { return engine::unigram_entropy(file_); }
 

@@ -93,7 +93,8 @@ class WindowedText : public TokenSource {
   /// Sets the number of windows from the number of `tokens`. Throws BadRequest naming `file` if
   /// they make fewer than two windows; the message calls tokens `token_name`, such as "bytes".
   void cut(const std::filesystem::path& file, std::int64_t tokens, const char* token_name);
-  /// Leaves the windows out of which `learns` is false. Call it after `cut`. Throws BadRequest
+  /// Leaves the windows out of which `learns` is false. Call it after `cut` or `set_windows`, whose
+  /// division into training and validation stays where both keep a window. Throws BadRequest
   /// naming `file` if fewer than two windows remain.
   void leave_out(const std::filesystem::path& file,
                  const std::function<bool(std::int64_t window)>& learns);
@@ -116,6 +117,7 @@ class WindowedText : public TokenSource {
 
   std::int64_t windows_ = 0;   ///< Number of windows that are read.
   std::int64_t training_ = 0;  ///< Number of those for training.
+  bool divided_ = false;       ///< Whether set_windows stated which windows are training.
   std::int64_t left_out_ = 0;
   std::vector<std::int64_t> read_;  ///< Windows that are read; empty if none is left out.
 };
@@ -124,9 +126,10 @@ class WindowedText : public TokenSource {
 /// it is needed.
 class ByteText : public WindowedText {
  public:
-  /// Opens `file`. Throws BadRequest if it is missing, not a regular file, or holds fewer than two
-  /// windows.
-  ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed);
+  /// Opens `file`, which messages call `name` if that is given. Throws BadRequest if it is missing,
+  /// not a regular file, or holds fewer than two windows.
+  ByteText(const std::filesystem::path& file, std::int64_t seq_len, std::int64_t seed,
+           const std::filesystem::path& name = {});
   ~ByteText() override;
   ByteText(const ByteText&) = delete;  // Owns a file descriptor.
   ByteText& operator=(const ByteText&) = delete;
@@ -142,6 +145,7 @@ class ByteText : public WindowedText {
   void read_window(std::int64_t window, std::int32_t* inputs, std::int32_t* targets) override;
 
   std::filesystem::path file_;
+  std::filesystem::path name_;
   int descriptor_ = -1;
   std::vector<unsigned char> window_;  ///< One window's bytes.
 };

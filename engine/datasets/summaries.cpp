@@ -20,10 +20,11 @@ DataSummary summary_of(const WindowedText& text) {
 }
 
 /// The summary of one text whose tokens are all learnt.
-DataSummary summary_of_text(const WindowedText& text, const std::filesystem::path& file) {
+DataSummary summary_of_text(const WindowedText& text, const std::filesystem::path& file,
+                            const std::filesystem::path& name) {
   DataSummary summary = summary_of(text);
   DataSetSummary set;
-  set.name = file.string();
+  set.name = name.string();
   set.files = {file};
   set.format = "text";
   set.rows_read = set.rows_used = 1;
@@ -38,11 +39,11 @@ DataSummary summary_of_text(const WindowedText& text, const std::filesystem::pat
 }  // namespace
 
 DataSummary ByteText::summary(std::int64_t /*shown_rows*/) const {
-  return summary_of_text(*this, file_);
+  return summary_of_text(*this, file_, name_);
 }
 
 DataSummary TokenText::summary(std::int64_t shown_rows) const {
-  DataSummary summary = summary_of_text(*this, files_.text);
+  DataSummary summary = summary_of_text(*this, files_.text, name());
   summary.tokenizer = files_.tokenizer;
   const std::int64_t windows = std::min(shown_rows, training_windows() + validation_windows());
   for (std::int64_t window = 0; window < windows; ++window) {
@@ -55,15 +56,21 @@ DataSummary TokenText::summary(std::int64_t shown_rows) const {
 
 DataSummary DocumentText::summary(std::int64_t shown_rows) const {
   DataSummary summary = summary_of(*this);
-  DataSetSummary set;
-  set.name = source_.examples.string();
-  set.files = {source_.examples};
-  set.format = to_string(source_.format.kind);
-  set.rows_read = cache_->documents();
-  set.rows_used = cache_->documents() - left_out_;
-  summary.sets.push_back(std::move(set));
-  summary.tokenizer = source_.tokenizer;
-  if (source_.format.conversations()) summary.chat_template = source_.chat.name();
+  for (std::size_t i = 0; i < source_.sets.size(); ++i) {
+    const DocumentRows& rows = source_.sets[i];
+    DataSetSummary set;
+    set.name = rows.name;
+    set.files = rows.files.files;
+    set.format = to_string(rows.format.kind);
+    set.weight = rows.weight;
+    set.rows_read = counts_[i].read;
+    set.rows_used = counts_[i].used;
+    set.left_out = counts_[i].left_out;
+    set.replaced_surrogates = counts_[i].replaced_surrogates;
+    summary.sets.push_back(std::move(set));
+    if (rows.format.conversations()) summary.chat_template = source_.tokens.chat.name();
+  }
+  summary.tokenizer = source_.tokens.tokenizer;
   summary.packing = to_string(packing_);
   for (std::int64_t document = 0; document < cache_->documents(); ++document) {
     const auto first = static_cast<std::size_t>(cache_->start(document));
@@ -74,19 +81,15 @@ DataSummary DocumentText::summary(std::int64_t shown_rows) const {
       summary.first_rows.push_back({.pieces = {}, .tokens = {tokens.begin(), tokens.end()}});
     }
   }
-  const auto learnt = [this](std::int64_t first, std::int64_t count) {
-    return std::ranges::count_if(
-        cache_->tokens().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)),
-        is_learnt);
-  };
-  summary.learnt_tokens = learnt(0, std::ssize(cache_->tokens()));
+  summary.learnt_tokens = std::ranges::count_if(cache_->tokens(), is_learnt);
   const std::int64_t windows = training_windows() + validation_windows() + left_out_windows();
   if (packing_ == planner::Packing::stream) {
-    summary.learnt_places = learnt(1, windows * seq_len());
-  } else {
-    for (const DocumentPiece& piece : layout_.pieces()) {
-      summary.learnt_places += learnt(piece.first + 1, piece.places);
+    for (std::int64_t window = 0; window < windows; ++window) {
+      summary.learnt_places += learnt_within(stream_window(window));
     }
+  }
+  for (const DocumentPiece& piece : layout_.pieces()) {
+    summary.learnt_places += learnt_within(piece);
   }
   summary.cut_off = cut_off_;
   summary.nothing_within = left_out_;

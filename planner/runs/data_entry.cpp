@@ -116,9 +116,9 @@ bool is_flow(const std::string& value) {
 }  // namespace
 
 const std::vector<std::string>& data_columns() {
-  static const std::vector<std::string> kColumns = {"text",   "prompt",  "query",    "response",
-                                                    "system", "history", "messages", "tools",
-                                                    "role",   "content", "learnt"};
+  static const std::vector<std::string> kColumns = {"text",       "prompt", "query",   "response",
+                                                    "completion", "system", "history", "messages",
+                                                    "tools",      "role",   "content", "learnt"};
   return kColumns;
 }
 
@@ -187,6 +187,8 @@ const char* to_string(DataFormat format) {
       return "sharegpt";
     case DataFormat::messages:
       return "messages";
+    case DataFormat::prompt_completion:
+      return "prompt_completion";
     case DataFormat::tokens:
       return "tokens";
   }
@@ -194,10 +196,10 @@ const char* to_string(DataFormat format) {
 }
 
 DataFormat parse_data_format(const std::string& value, const std::string& path) {
-  return parse_choice(
-      value, path,
-      {DataFormat::automatic, DataFormat::text, DataFormat::jsonl, DataFormat::alpaca,
-       DataFormat::sharegpt, DataFormat::messages, DataFormat::tokens});
+  return parse_choice(value, path,
+                      {DataFormat::automatic, DataFormat::text, DataFormat::jsonl,
+                       DataFormat::alpaca, DataFormat::sharegpt, DataFormat::messages,
+                       DataFormat::prompt_completion, DataFormat::tokens});
 }
 
 }  // namespace sluice::planner

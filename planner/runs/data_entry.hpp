@@ -18,7 +18,9 @@ enum class DataFormat {
   alpaca,     ///< Examples are {"instruction", "input", "output", "system", "history"}.
   sharegpt,   ///< Examples are {"conversations": [{"from", "value"}, ...]}.
   messages,   ///< Examples are {"messages": [{"role", "content"}, ...]}.
-  tokens,     ///< Token ids, in a .npy or .bin file.
+  /// Examples are {"prompt", "completion"}, two texts or two lists of messages.
+  prompt_completion,
+  tokens,  ///< Token ids, in a .npy or .bin file.
 };
 
 /// One data set of a run. Where an optional field is empty, the run's own key of that name holds,
@@ -26,9 +28,8 @@ enum class DataFormat {
 struct DataEntry {
   /// A file, a name in dataset_info.json, or the id of a data set in the local Hugging Face cache.
   std::filesystem::path name;
-  /// Share of the training rows that come from this set, relative to the other weights of the run;
-  /// either all sets of a run have a weight or none has. Without weights every row of every set is
-  /// read once a pass.
+  /// How often the set's training rows are read in a pass: 2 is twice, 0.5 every other row; either
+  /// all sets of a run have a weight or none has. Without weights every row is read once.
   std::optional<double> weight = {};
   std::optional<std::int64_t> max_samples = {};  ///< Rows that are read at most, from the first on.
   std::optional<std::string> split = {};         ///< Name of the split of a data set in the cache.
@@ -42,8 +43,8 @@ struct DataEntry {
   friend bool operator==(const DataEntry&, const DataEntry&) = default;
 };
 
-/// Keys of DataEntry::columns: text, prompt, query, response, system, history, messages and tools
-/// name fields of an example; role, content and learnt name fields of a turn.
+/// Keys of DataEntry::columns: text, prompt, query, response, completion, system, history, messages
+/// and tools name fields of an example; role, content and learnt name fields of a turn.
 [[nodiscard]] const std::vector<std::string>& data_columns();
 
 /// Parses the value of `data`: a name, or a list or map as YAML writes it in one line:

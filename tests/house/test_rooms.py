@@ -26,7 +26,8 @@ LEVELS = {
     "engine": [
         ["memory", "optimizer", "run_folders"],
         ["execution", "model_files", "python"],
-        ["chat", "disk", "host", "tokenizer"],
+        ["chat", "disk", "host", "rows", "tokenizer"],
+        ["examples"],
         ["cuda", "datasets", "state"],
         ["backends", "forward", "training"],
         ["rehearsal"],
