@@ -99,30 +99,30 @@ class Answers:
         return start + len(bare) if endings and endings[-1] == len(bare) else stop
 
     def _marked(self, message):
-        """Copies of an answer with the mark in place of one of its texts."""
+        """Copies of an answer with the mark in place of one of its texts, and whether that is its content."""
         if isinstance(message.get("content"), str) or not message.get("tool_calls"):
-            yield {**message, "content": MARK}
+            yield {**message, "content": MARK}, True
         calls = message.get("tool_calls")
         if isinstance(calls, list) and calls and isinstance(calls[-1], dict):
             call = calls[-1]
             if isinstance(call.get("function"), dict):
-                yield {**message, "tool_calls": [*calls[:-1], {**call, "function": {**call["function"], "name": MARK}}]}
+                yield {**message, "tool_calls": [*calls[:-1], {**call, "function": {**call["function"], "name": MARK}}]}, False
             else:
-                yield {**message, "tool_calls": [*calls[:-1], {**call, "name": MARK}]}
+                yield {**message, "tool_calls": [*calls[:-1], {**call, "name": MARK}]}, False
 
     def _around(self, messages, variables, index):
-        """Pairs of what stands before and behind the mark in message `index`."""
-        for message in self._marked(messages[index]):
+        """What stands before and behind the mark in message `index`, and whether the mark is its content."""
+        for message, content in self._marked(messages[index]):
             text = self.template.text_or_none([*messages[:index], message, *messages[index + 1 :]], variables)
             if text is not None and text.count(MARK) == 1:
                 before, _, behind = text.partition(MARK)
-                yield before, behind
+                yield before, behind, content
 
     def _by_mark(self, messages, variables, text, index, start):
         last = index + 1 == len(messages)
         end = self.ends[last]
-        for before, behind in self._around(messages, variables, index):
-            begin = start if start is not None else self._begin(text, before)
+        for before, behind, content in self._around(messages, variables, index):
+            begin = start if start is not None else self._begin(text, before, content)
             at = len(text) - len(behind)
             if begin is None or at < begin or not text.endswith(behind):
                 continue
@@ -132,21 +132,25 @@ class Answers:
                 return begin, at + len(end)
             if last:
                 return begin, self._end_of_turn(text, begin, len(text), end)
-            for following, _ in self._around(messages, variables, index + 1):
+            for following, _, _ in self._around(messages, variables, index + 1):
                 found = text.rfind(end, at, len(following)) if text.startswith(following) and end else -1
                 if found >= 0:
                     return begin, found + len(end)
         return None
 
-    def _begin(self, text, before):
+    def _begin(self, text, before, content):
         """Where the answer begins whose mark stands behind `before`: behind its header."""
+        whole = text.startswith(before)
         if not self.header:
-            return len(before.rstrip()) if text.startswith(before) else None
-        alike = before[: common(text, before)]
+            return len(before.rstrip()) if whole and content else None
+        # A header may end with the begin of a thought, which an answer without one lacks.
         cuts = {len(self.header)} | {found.end() for found in self.special.finditer(self.header)}
         cuts |= {at + 1 for at, letter in enumerate(self.header) if letter == "\n"}
+        alike = before[: common(text, before)]
         for cut in sorted(cuts, reverse=True):
+            if self.header[cut:].lstrip()[:1] not in ("", "<"):
+                break
             at = alike.rfind(self.header[:cut])
             if at >= 0 and not (self.ends[0] and self.ends[0] in before[at + cut :]):
                 return at + cut
-        return None
+        return len(before) if whole and content else None
