@@ -13,7 +13,10 @@
 namespace sluice::cli {
 
 struct GenerateRequest {
-  std::string prompt;
+  std::string prompt;  ///< The text to continue; with `conversation`, its JSON.
+  /// File that the prompt's conversation comes from; none where the prompt is a text.
+  std::optional<std::string> conversation;
+  bool chat = false;  ///< Whether a chat template renders the prompt.
   std::int64_t new_tokens = 128;
   engine::SamplerSettings sampler;
   std::vector<std::string> stops;

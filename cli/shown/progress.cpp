@@ -59,13 +59,15 @@ void Progress::draw(const engine::StepMetrics& metrics) const {
     const double seconds = smooth_step_.count() * static_cast<double>(steps_ - metrics.step);
     write_time(left, sizeof left, seconds);
   }
+  char loss[32] = "nothing to learn";
+  if (!metrics.skipped) std::snprintf(loss, sizeof loss, "loss %.4f", metrics.loss);
   char text[256];
   std::snprintf(text, sizeof text,
                 "step %*" PRId64 "/%" PRId64
-                "  loss %.4f%s  %.0f tokens/s  step %.3f s "
+                "  %s%s  %.0f tokens/s  step %.3f s "
                 "(predicted %.3f s)%s%s",
                 static_cast<int>(std::snprintf(nullptr, 0, "%" PRId64, steps_)), metrics.step,
-                steps_, metrics.loss, validation, rate, metrics.step_time.count(),
+                steps_, loss, validation, rate, metrics.step_time.count(),
                 metrics.predicted.count(), left[0] != '\0' ? "  left " : "", left);
   if (where_ == Where::lines) {
     std::printf("%s\n", text);

@@ -80,6 +80,9 @@ std::string result_table(const TrainedRun& run) {
     }
     text += fmt::format("; from token frequencies alone {:.4f}\n", run.unigram_entropy);
   }
+  if (const std::int64_t skipped = run.result.skipped_steps; skipped > 0) {
+    text += fmt::format("  {} of the steps had no target to learn and updated nothing\n", skipped);
+  }
   text += fmt::format("  weights {}\n  run folder {}\n", run.weights_sha256, run.folder);
   if (run.checkpoint) text += fmt::format("  checkpoint {}\n", run.checkpoint->string());
   return text + ssd_line(run);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/datasets/chat_template.hpp"
+#include "engine/chat/chat_template.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 
 namespace sluice::engine {

@@ -20,7 +20,6 @@ struct Alias {
 };
 constexpr std::array kAliases = {
     Alias{"model_name_or_path", "model"},
-    Alias{"dataset", "data"},
     Alias{"cutoff_len", "seq_len"},
     Alias{"gradient_accumulation_steps", "gradient_accumulation"},
     Alias{"moe_aux_loss_coef", "router_aux_loss_coef"},
@@ -97,7 +96,6 @@ constexpr std::array kRefused = {
     Refused{"resume_from_checkpoint", "give --resume"},
     Refused{"save_only_model", "a checkpoint holds all that a run needs to go on"},
     Refused{"streaming", "the text is a file"},
-    Refused{"max_samples", "cut the file"},
     Refused{"train_on_prompt", "the loss is on the assistant's tokens of every turn"},
     Refused{"mask_history", "the loss is on the assistant's tokens of every turn"},
     Refused{"eval_dataset", "the last twentieth of the data is validation"},
@@ -115,6 +113,11 @@ bool is_on(Text value, Text key) {
   if (value == "true" || value == "yes") return true;
   if (is_off(value)) return false;
   throw BadRequest(key + ": \"" + value + "\" must be true or false");
+}
+
+void set_dataset(RunConfig& run, Text value, Text key) {
+  run.data = is_off(value) ? std::vector<DataEntry>{} : parse_data_names(value, key);
+  run.stated.insert("data");
 }
 
 void set_per_device(RunConfig& run, Text value, Text) {
@@ -183,6 +186,7 @@ struct Rule {
   void (*set)(RunConfig&, Text value, Text key);
 };
 constexpr std::array kRules = {
+    Rule{"dataset", set_dataset},
     Rule{"per_device_train_batch_size", set_per_device},
     Rule{"max_steps", set_max_steps},
     Rule{"lr_scheduler_type", set_scheduler},

@@ -1,5 +1,6 @@
 #include "planner/runs/paths.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 
@@ -10,6 +11,7 @@
 #include "planner/runs/run_config.hpp"
 #include "planner/runs/values.hpp"
 #include "sim/error.hpp"
+#include "sim/nearest_name.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
@@ -70,6 +72,18 @@ void set_decay_shape(RunConfig& run, Text value, Text path) {
   run.schedule.decay_shape = parse_choice(value, path, {Shape::linear, Shape::cosine, Shape::sqrt});
 }
 
+/// Sets columns.NAME: the data's own name of the field that holds NAME; none for the usual one.
+void set_column(RunConfig& run, Text path, Text value) {
+  const std::string held = path.substr(std::string("columns.").size());
+  const std::vector<std::string>& known = data_columns();
+  if (std::ranges::find(known, held) == known.end()) {
+    throw BadRequest(path + ": unknown key" + sim::did_you_mean(held, known));
+  }
+  run.columns.erase(held);
+  if (!is_none(value)) run.columns[held] = value;
+  run.stated.insert("columns");
+}
+
 /// Sets the policy, which replaces a plan that was named before.
 void set_policy(RunConfig& run, Text value, Text) {
   run.policy.reset();
@@ -94,15 +108,23 @@ void set_epochs(RunConfig& run, Text value, Text path) {
 
 constexpr std::array kPaths = {
     RunPath{"model", [](RunConfig& run, Text v, Text p) { run.model = parse_name(v, p); }},
-    RunPath{"data", [](RunConfig& run, Text v, Text) { run.data = parse_file(v); }},
+    RunPath{"data", [](RunConfig& run, Text v, Text p) { run.data = parse_data(v, p); }},
     RunPath{"dataset_dir", [](RunConfig& run, Text v, Text) { run.dataset_dir = parse_file(v); }},
-    RunPath{"data_format",
+    RunPath{
+        "data_format",
+        [](RunConfig& run, Text v, Text p) { run.data_format = parse_data_format(v, p); }},
+    RunPath{"data_mask",
+            [](RunConfig& run, Text v, Text) { run.data_mask = parse_file(v); }},
+    RunPath{"data_dtype",
             [](RunConfig& run, Text v, Text p) {
-              run.data_format = parse_choice(
-                  v, p,
-                  {DataFormat::automatic, DataFormat::text, DataFormat::jsonl, DataFormat::alpaca,
-                   DataFormat::sharegpt, DataFormat::messages});
+              run.data_dtype = parse_choice(v, p, {TokenType::uint16, TokenType::uint32});
             }},
+    RunPath{"max_samples",
+            [](RunConfig& run, Text v, Text p) {
+              run.max_samples.reset();
+              if (!is_none(v)) run.max_samples = parse_positive(v, p);
+            }},
+    RunPath{"strict", [](RunConfig& run, Text v, Text p) { run.strict = parse_yes_or_no(v, p); }},
     RunPath{"template",
             [](RunConfig& run, Text v, Text) {
               run.chat_template = is_none(v) ? std::nullopt : std::optional(v);
@@ -235,6 +257,7 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
     config.policy_overrides[path.substr(7)] = value;
     return;
   }
+  if (path.starts_with("columns.")) return set_column(config, path, value);
   if (path.starts_with("term.")) return switch_term(config.terms, path.substr(5), value);
   if (path.starts_with("plan.")) {
     check_plan_override(path.substr(5), value);

@@ -16,23 +16,19 @@ void settle(RunConfig& config) {
   config.gradient_accumulation.reset();
 }
 
-const char* to_string(DataFormat format) {
-  switch (format) {
-    case DataFormat::automatic:
-      return "auto";
-    case DataFormat::text:
-      return "text";
-    case DataFormat::jsonl:
-      return "jsonl";
-    case DataFormat::alpaca:
-      return "alpaca";
-    case DataFormat::sharegpt:
-      return "sharegpt";
-    case DataFormat::messages:
-      return "messages";
+std::vector<DataEntry> data_sets(const RunConfig& config) {
+  std::vector<DataEntry> sets = config.data;
+  for (DataEntry& each : sets) {
+    if (!each.max_samples) each.max_samples = config.max_samples;
+    if (!each.format && config.data_format != DataFormat::automatic) {
+      each.format = config.data_format;
+    }
+    each.columns.insert(config.columns.begin(), config.columns.end());  // Keeps its own.
   }
-  return "";
+  return sets;
 }
+
+const char* to_string(TokenType type) { return type == TokenType::uint16 ? "uint16" : "uint32"; }
 
 const char* to_string(Packing packing) {
   switch (packing) {

@@ -15,6 +15,7 @@
 #include "planner/models/job.hpp"
 #include "planner/plans/plan.hpp"
 #include "planner/plans/residency.hpp"
+#include "planner/runs/data_entry.hpp"
 #include "planner/runs/schedule.hpp"
 #include "sim/units.hpp"
 
@@ -24,15 +25,8 @@ class Node;
 
 namespace sluice::planner {
 
-/// Format of the data file.
-enum class DataFormat {
-  automatic,  ///< Taken from the file's name and first example ("auto").
-  text,       ///< The whole file is one text.
-  jsonl,      ///< One example a line: {"text": ...}.
-  alpaca,     ///< Examples are {"instruction", "input", "output", "system", "history"}.
-  sharegpt,   ///< Examples are {"conversations": [{"from", "value"}, ...]}.
-  messages,   ///< Examples are {"messages": [{"role", "content"}, ...]}.
-};
+/// Type of token ids in a file without a header.
+enum class TokenType { uint16, uint32 };
 
 /// How documents become sequences.
 enum class Packing {
@@ -44,11 +38,20 @@ enum class Packing {
 
 /// Everything that RUN.yaml states, defaults filled in. Paths are relative to the working folder.
 struct RunConfig {
-  std::string model;  ///< The model as given: anything that find_model accepts.
-  /// A data file, or a name in dataset_info.json. Training needs it.
-  std::optional<std::filesystem::path> data;
+  std::string model;            ///< The model as given: anything that find_model accepts.
+  std::vector<DataEntry> data;  ///< The data sets to train on; training needs one.
   std::optional<std::filesystem::path> dataset_dir;  ///< Folder of dataset_info.json and its files.
   DataFormat data_format = DataFormat::automatic;
+  /// Which token ids are learnt, one 0 or 1 for each; none for the file beside them, if any.
+  std::optional<std::filesystem::path> data_mask;
+  TokenType data_dtype = TokenType::uint16;  ///< Type of the token ids in a .bin file.
+  /// Rows of each data set that are read at most; none for all. An entry's own number holds over
+  /// it.
+  std::optional<std::int64_t> max_samples;
+  /// The data's own names of fields, by what they hold; an entry's own holds over each.
+  std::map<std::string, std::string> columns;
+  /// Rows that would be left out are listed and refused instead.
+  bool strict = false;
   /// Chat template by name ("template"); none for the model folder's.
   std::optional<std::string> chat_template;
   /// The date that a chat template writes, such as "26 Jul 2024"; none for the template's own
@@ -120,7 +123,11 @@ void set_path(RunConfig& config, const std::string& path, const std::string& val
 /// RUN.yaml text that parses to an equal config; all defaults are written out.
 [[nodiscard]] std::string to_yaml(const RunConfig& config);
 
-const char* to_string(DataFormat format);
+const char* to_string(TokenType type);
+/// The data sets of a run with the run's max_samples, columns and data_format filled in where an
+/// entry states none.
+[[nodiscard]] std::vector<DataEntry> data_sets(const RunConfig& config);
+
 const char* to_string(Packing packing);
 
 }  // namespace sluice::planner

@@ -18,6 +18,34 @@
 namespace sluice::planner {
 namespace {
 
+/// Text in quotation marks, as YAML reads it back.
+std::string in_quotes(const std::string& value) {
+  std::string text = "\"";
+  for (const char letter : value) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (byte < 0x20 || byte == 0x7F) {
+      constexpr const char* kDigits = "0123456789abcdef";
+      text.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
+      continue;
+    }
+    if (letter == '"' || letter == '\\') text += '\\';
+    text += letter;
+  }
+  return text + "\"";
+}
+
+/// A node in one line, all of its scalars in quotation marks.
+std::string flow_text(const YAML::Node& node) {
+  if (node.IsNull()) return "~";
+  if (node.IsScalar()) return in_quotes(node.Scalar());
+  std::string text;
+  for (const auto& item : node) {
+    if (!text.empty()) text += ", ";
+    text += node.IsMap() ? flow_text(item.first) + ": " + flow_text(item.second) : flow_text(item);
+  }
+  return node.IsMap() ? "{" + text + "}" : "[" + text + "]";
+}
+
 /// Walks a YAML document and sets a path of the run for each scalar.
 class RunReader {
  public:
@@ -57,7 +85,8 @@ class RunReader {
   void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {
     if (value.IsMap()) {
       if (path == "set") return read_map(value, "");
-      if (path != "optimizer" && path != "schedule" && path != "limits") {
+      if (path == "data") return set(key, path, flow_text(value));
+      if (path != "optimizer" && path != "schedule" && path != "limits" && path != "columns") {
         if (path == "machine" || path == "plan" || path == "policy") {
           refuse(key, path + ": must be one value; put numbers of it under set: (" + path +
                           ".NAME: VALUE)");
@@ -67,11 +96,13 @@ class RunReader {
       }
       return read_map(value, path + ".");
     }
-    if (path == "set" || path == "optimizer" || path == "limits") {
+    if (path == "set" || path == "optimizer" || path == "limits" || path == "columns") {
       if (value.IsNull()) return;
       refuse(key, path + ": must be a map of its settings");
     }
-    if (value.IsSequence()) return set(key, path, joined(value));
+    if (value.IsSequence()) {
+      return set(key, path, path == "data" ? flow_text(value) : joined(value));
+    }
     set(key, path, value.IsNull() ? "null" : value.Scalar());
   }
 
@@ -128,18 +159,7 @@ class YamlText {
     return *this;
   }
   YamlText& quoted(const std::string& key, const std::string& value) {
-    std::string text = "\"";
-    for (const char letter : value) {
-      const auto byte = static_cast<unsigned char>(letter);
-      if (byte < 0x20 || byte == 0x7F) {
-        constexpr const char* kDigits = "0123456789abcdef";
-        text.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
-        continue;
-      }
-      if (letter == '"' || letter == '\\') text += '\\';
-      text += letter;
-    }
-    return bare(key, text + "\"");
+    return bare(key, in_quotes(value));
   }
   YamlText& number(const std::string& key, std::int64_t value) {
     return bare(key, std::to_string(value));
@@ -150,6 +170,42 @@ class YamlText {
   std::string text_;
   std::string indent_;
 };
+
+/// `{"prompt": "question", "response": "answer"}`.
+std::string names_text(const std::map<std::string, std::string>& names) {
+  std::string text;
+  for (const auto& [name, value] : names) {
+    text.append(text.empty() ? "" : ", ").append(in_quotes(name) + ": " + in_quotes(value));
+  }
+  return "{" + text + "}";
+}
+
+std::string entry_text(const DataEntry& entry) {
+  if (is_plain(entry)) return in_quotes(entry.name.string());
+  std::string text = "{path: " + in_quotes(entry.name.string());
+  if (entry.weight) text += ", weight: " + text_of(*entry.weight);
+  if (entry.max_samples) text += ", max_samples: " + std::to_string(*entry.max_samples);
+  if (entry.split) text += ", split: " + in_quotes(*entry.split);
+  if (entry.subset) text += ", subset: " + in_quotes(*entry.subset);
+  if (entry.format) text += std::string(", format: ") + to_string(*entry.format);
+  if (!entry.columns.empty()) text += ", columns: " + names_text(entry.columns);
+  if (!entry.roles.empty()) text += ", roles: " + names_text(entry.roles);
+  return text + "}";
+}
+
+/// Writes a data set that is a name alone as that name, others as a list.
+void write_data(YamlText& yaml, const RunConfig& run) {
+  if (run.data.empty()) return;
+  if (run.data.size() == 1 && is_plain(run.data.front())) {
+    yaml.quoted("data", run.data.front().name.string());
+    return;
+  }
+  std::string text;
+  for (const DataEntry& each : run.data) {
+    text.append(text.empty() ? "" : ",\n       ").append(entry_text(each));
+  }
+  yaml.bare("data", "[" + text + "]");
+}
 
 void write_limits(YamlText& yaml, const Limits& limits) {
   if (limits == Limits{}) return;
@@ -208,9 +264,14 @@ RunConfig read_run(const std::filesystem::path& file) {
 std::string to_yaml(const RunConfig& run) {
   YamlText yaml;
   if (!run.model.empty()) yaml.quoted("model", run.model);
-  if (run.data) yaml.quoted("data", run.data->string());
+  write_data(yaml, run);
   if (run.dataset_dir) yaml.quoted("dataset_dir", run.dataset_dir->string());
   yaml.bare("data_format", to_string(run.data_format));
+  if (run.data_mask) yaml.quoted("data_mask", run.data_mask->string());
+  if (run.data_dtype != TokenType::uint16) yaml.bare("data_dtype", to_string(run.data_dtype));
+  if (run.max_samples) yaml.number("max_samples", *run.max_samples);
+  if (!run.columns.empty()) yaml.bare("columns", names_text(run.columns));
+  if (run.strict) yaml.bare("strict", "true");
   if (run.chat_template) yaml.quoted("template", *run.chat_template);
   if (run.date_string) yaml.quoted("date_string", *run.date_string);
   yaml.quoted("packing", to_string(run.packing));  // YAML 1.1 reads off as a boolean.

@@ -30,6 +30,7 @@ ordered_json result_object(const TrainedRun& run) {
   out["loss"] = run.result.steps > 0 ? ordered_json(run.result.loss) : ordered_json(nullptr);
   if (run.result.balance_loss) out["balance_loss"] = *run.result.balance_loss;
   out["val_loss"] = last_validation(run.result);
+  if (run.result.skipped_steps > 0) out["skipped_steps"] = run.result.skipped_steps;
   out["unigram_entropy"] = run.unigram_entropy;
   out["weights_sha256"] = run.weights_sha256;
   out["state_sha256"] = run.state_sha256;
@@ -91,7 +92,7 @@ std::string manifest_json(const TrainedRun& run) {
   out["ended"] = run.ended;
   out["model"] = run.config.model;
   out["machine"] = run.machine;
-  out["data"] = run.config.data->string();
+  out["data"] = names_of(run.config.data);
   out["data_sha256"] = run.data_sha256;
   out["seed"] = run.config.seed;
   out["result"] = result_object(run);

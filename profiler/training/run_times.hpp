@@ -18,6 +18,11 @@ struct RunTimes {
   std::int64_t evaluations = 0;
   [[nodiscard]] Seconds all() const { return training + evaluation + saving; }
 };
+/// `validation_windows`: windows that there are to evaluate on.
+[[nodiscard]] RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
+                                 const planner::Prediction& prediction,
+                                 const planner::SavingPlan& saving, std::int64_t validation_windows,
+                                 std::int64_t first_step);
 [[nodiscard]] RunTimes run_times(const planner::RunConfig& config, const planner::Job& job,
                                  const planner::Prediction& prediction,
                                  const planner::SavingPlan& saving,

@@ -57,7 +57,7 @@ ReportData report_of(const TrainedRun& run) {
                         : peaks.resident - run.in_process(peaks.device);
   }
   for (const engine::StepMetrics& each : run.metrics) {
-    report.train_loss.push_back({each.step, each.loss});
+    if (!each.skipped) report.train_loss.push_back({each.step, each.loss});
     report.step_times.push_back({each.step, each.step_time.count()});
   }
   for (const auto& [step, loss] : run.result.validation) {

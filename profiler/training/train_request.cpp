@@ -16,7 +16,7 @@ namespace sluice::profiler {
 namespace {
 
 void require_trainable(const planner::RunConfig& config) {
-  if (!config.data) {
+  if (config.data.empty()) {
     throw BadRequest("data is missing: give --data FILE, or data: FILE in RUN.yaml");
   }
   if (config.steps < 1) throw BadRequest("steps: must be at least 1");
@@ -24,6 +24,10 @@ void require_trainable(const planner::RunConfig& config) {
 
 void require_vocabulary(const engine::WindowedText& text, const planner::ModelShape& model) {
   if (model.vocab >= text.vocabulary()) return;
+  if (const auto token = text.token_beyond(model.vocab)) {
+    throw BadRequest("data: " + *token + " is beyond the model's vocabulary, 0 to " +
+                     std::to_string(model.vocab - 1) + ": cut the text with the model's tokenizer");
+  }
   throw BadRequest("model: vocab " + std::to_string(model.vocab) + " is smaller than the " +
                    std::to_string(text.vocabulary()) + " that the data have (" +
                    text.description() + "): choose another model");

@@ -35,7 +35,9 @@ void require_continues(const engine::Checkpoint& checkpoint, const RunIdentity& 
   const path& folder = checkpoint.folder();
   require_same(facts.job_hash, identity.job_hash, folder, "job");
   require_same(facts.numerics_id, identity.numerics_id, folder, "numerics id");
-  require_same(facts.data_sha256, identity.data_sha256, folder, "text");
+  if (facts.data_sha256 != identity.data_sha256_of_all_windows) {
+    require_same(facts.data_sha256, identity.data_sha256, folder, "text");
+  }
   require_same(std::to_string(facts.seed), std::to_string(identity.config.seed), folder, "seed");
   if (facts.step >= identity.config.steps) {
     throw BadRequest("--resume: the run has done its " + std::to_string(facts.step) +

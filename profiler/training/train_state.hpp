@@ -36,6 +36,9 @@ struct RunIdentity {
   const planner::RunConfig& config;
   const planner::Job& job;
   std::string job_hash, numerics_id, data_sha256;
+  /// What the data's hash would be with every window in the order, as in runs of 0.1.0; none where
+  /// that is `data_sha256`.
+  std::optional<std::string> data_sha256_of_all_windows{};
 };
 
 /// Finds what a run starts from. `resumed` is the folder of a run to continue, if any, which starts

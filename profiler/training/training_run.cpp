@@ -33,6 +33,18 @@ engine::RunFolder folder_of(const TrainRequest& request, RunObserver& observer) 
   return folder;
 }
 
+/// Finds what the run starts from. Where that is a checkpoint of a run of 0.1.0, which read windows
+/// without a target too, those return to the order.
+RunStart start_of(const TrainRequest& request, RunIdentity& identity) {
+  RunStart start = find_start(identity, request.options.resumed);
+  if (start.checkpoint &&
+      start.checkpoint->facts().data_sha256 == identity.data_sha256_of_all_windows) {
+    request.text->take_all_windows();
+    identity.data_sha256 = request.text->hash();
+  }
+  return start;
+}
+
 /// A run before its first step, with its prediction.
 TrainedRun promised_run(const TrainRequest& request, const RunPromise& promise,
                         const RunStart& start, const engine::RunFolder& folder) {
@@ -64,8 +76,9 @@ TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
                 .job = request.job(),
                 .job_hash = promise.plan.step().prediction.job_hash,
                 .numerics_id = promise.plan.step().prediction.numerics_id,
-                .data_sha256 = request.text->hash()},
-      start_(find_start(identity_, request.options.resumed)),
+                .data_sha256 = request.text->hash(),
+                .data_sha256_of_all_windows = request.text->hash_of_all_windows()},
+      start_(start_of(request, identity_)),
       folder_(folder_of(request, observer)),
       beginning_(folder_),
       run_(promised_run(request, promise, start_, folder_)) {

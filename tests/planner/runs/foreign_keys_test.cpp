@@ -49,7 +49,7 @@ TEST(ForeignKeys, ALlamaFactoryFileIsARun) {
   RunConfig run = run_from_yaml(kLlamaFactoryRun, "RUN.yaml");
   settle(run);
   EXPECT_EQ(run.model, "bytes-2m");
-  EXPECT_EQ(run.data, "identity");
+  EXPECT_EQ(names_of(run.data), "identity");
   EXPECT_EQ(run.chat_template, "llama3");
   EXPECT_EQ(run.packing, Packing::documents);
   EXPECT_EQ(run.seq_len, 128);
