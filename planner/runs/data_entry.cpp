@@ -15,8 +15,8 @@ namespace sluice::planner {
 namespace {
 
 const std::vector<std::string>& entry_keys() {
-  static const std::vector<std::string> kKeys = {
-      "path", "weight", "max_samples", "split", "subset", "format", "columns", "roles"};
+  static const std::vector<std::string> kKeys = {"path",   "weight", "max_samples", "split",
+                                                 "subset", "format", "columns",     "roles"};
   return kKeys;
 }
 
@@ -116,9 +116,9 @@ bool is_flow(const std::string& value) {
 }  // namespace
 
 const std::vector<std::string>& data_columns() {
-  static const std::vector<std::string> kColumns = {"text",    "prompt",   "query", "response",
-                                                    "system",  "history",  "messages", "tools",
-                                                    "role",    "content",  "learnt"};
+  static const std::vector<std::string> kColumns = {"text",   "prompt",  "query",    "response",
+                                                    "system", "history", "messages", "tools",
+                                                    "role",   "content", "learnt"};
   return kColumns;
 }
 
