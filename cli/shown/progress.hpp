@@ -9,8 +9,8 @@
 
 namespace sluice::cli {
 
-/// A bar on stderr if that is a terminal; elsewhere about twenty lines on stdout, or nothing.
-/// Nothing is allocated between steps.
+/// A bar on stderr if that is a terminal, no wider than it; elsewhere about twenty lines on stdout,
+/// or nothing. Nothing is allocated between steps.
 class Progress {
  public:
   enum class Where { terminal, lines, nowhere };
@@ -24,7 +24,13 @@ class Progress {
   void finish() const;
 
  private:
+  /// Parts of a line, in fixed memory.
+  struct Words {
+    char step[96] = "", rate[64] = "", time[32] = "", predicted[48] = "", left[48] = "";
+  };
+
   void draw(const engine::StepMetrics& metrics) const;
+  void write(Words& words, const engine::StepMetrics& metrics) const;
 
   std::int64_t first_, steps_;
   Where where_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "planner/machines/resolved_machine.hpp"
 #include "planner/models/job.hpp"
@@ -10,7 +11,9 @@
 
 namespace sluice::planner {
 
-/// Throws BadRequest naming the first of model, seq_len and batch_size that the run does not state.
+/// A refusal for each of model, seq_len and batch_size that the run does not state.
+[[nodiscard]] std::vector<Refusal> missing_sizes(const RunConfig& config);
+/// Throws BadRequest naming all that is missing of model, seq_len and batch_size.
 void require_sizes(const RunConfig& config);
 
 /// The job of a run: finds the model, applies the policy's job sizes, checks them. Throws

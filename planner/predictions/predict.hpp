@@ -95,13 +95,13 @@ class Predictor {
   [[nodiscard]] const ResolvedMachine& machine() const { return machine_; }
   [[nodiscard]] const ProfileCostModel& costs() const { return *costs_; }
   [[nodiscard]] const Bound& bound() const { return bound_; }
+  /// The bound over plans that take as much memory as `memory`, whether the machine has it or not.
+  [[nodiscard]] Bound bound_with(const Memory& memory) const;
   [[nodiscard]] const PassTimes& pass_times() const { return pass_times_; }
   [[nodiscard]] Residency residency() const { return residency_; }
 
  private:
   [[nodiscard]] Bound bound_on(const ResolvedMachine& machine) const;
-  /// The bound over plans that take as much memory as `memory`, whether the machine has it or not.
-  [[nodiscard]] Bound bound_with(const Memory& memory) const;
 
   Job job_;
   ResolvedMachine machine_;

@@ -28,8 +28,8 @@ struct RunMoney {
 [[nodiscard]] sim::Json plan_json(const Plan& plan);
 /// All fields of a prediction that fits, as `predict --json` and `plan --json` share them.
 [[nodiscard]] sim::Json prediction_json(const Prediction& prediction);
-/// A refusal as JSON: `fits: false, tier, short_bytes, remedies`
-/// (docs/schemas/predict.schema.json).
+/// A refusal as JSON: `fits: false, tier, short_bytes, remedies` and what is known of the run:
+/// parameters, bound and hashes (docs/schemas/predict.schema.json).
 [[nodiscard]] std::string to_json_text(const Infeasible& infeasible);
 
 }  // namespace sluice::planner

@@ -21,7 +21,8 @@ struct TrainParts {
       interrupted;  ///< Once set, the run saves after the current step and stops.
   engine::RunBeginning& beginning;
   RunObserver& observer;
-  bool saves = true;  ///< Whether checkpoints are written.
+  bool saves = true;   ///< Whether checkpoints are written.
+  bool hashes = true;  ///< Whether the last state is hashed.
 };
 
 }  // namespace sluice::profiler

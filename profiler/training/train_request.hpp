@@ -18,6 +18,7 @@ struct TrainOptions {
   std::optional<std::string> trace_out = {};          ///< File for a measured trace of three steps.
   bool dry = false;                                   ///< Whether the run is only predicted.
   bool saves = true;                                  ///< Whether checkpoints are written.
+  bool hashes = true;  ///< Whether the last state is hashed, which takes time of its own.
 };
 
 /// A run that is ready to be planned: everything that can be refused without a plan has been

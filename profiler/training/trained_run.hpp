@@ -53,7 +53,8 @@ struct TrainedRun {
   double unigram_entropy = 0;    ///< Entropy of the tokens' frequencies in nats per token.
   engine::TrainingResult result{};
   std::vector<engine::StepMetrics> metrics{};
-  std::string weights_sha256{}, state_sha256{};
+  std::string weights_sha256{}, state_sha256{};  ///< Empty without TrainOptions::hashes.
+  Seconds hashing{0};                            ///< Time that the run's end waited for the two.
   sim::Trace predicted_trace{};
   std::optional<sim::Trace> measured_trace{};
   /// Measured stall times in the traced steps.
