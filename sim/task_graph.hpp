@@ -38,14 +38,16 @@ struct Pool {
   std::string name;
   Amount capacity;
 };
-/// While a task of lane `from` runs past its latency, tasks of lane `on` are slowed by `factor`.
+/// Slowdown of one lane by another: while a task of lane `from` runs past its latency, tasks of
+/// lane `on` run at `factor` times their speed.
 struct Interference {
   LaneId on;
   LaneId from;
   double factor;
 };
 
-/// Boost of a lane: its tasks run faster after it rested (sim/boost.hpp).
+/// Boost of a lane, whose tasks run faster after it rested. sim/boost.hpp has the equation and what
+/// the numbers mean.
 struct Boost {
   LaneId lane;
   double gain;
@@ -81,11 +83,12 @@ struct Task {
   std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
   std::vector<Hold> acquire = {};
   std::vector<Hold> release = {};
-  /// Share of its lane's boost that the task takes, 0 to 1, if the lane has one.
+  /// Share (0 to 1) of its lane's boost by which the task gets faster; without effect if the lane
+  /// has none.
   double boosts = 0;
 };
 
-/// The tasks that delimit a graph's period, which is end(last) - end(first).
+/// The two tasks that delimit a graph's period, which is end(last) - end(first).
 struct Period {
   TaskId first;
   TaskId last;

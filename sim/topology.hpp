@@ -13,8 +13,8 @@ enum class Edges : std::uint8_t {
   dependencies_and_lanes  ///< Predecessors, and the previous task on the same lane.
 };
 
-/// All tasks in an order in which each comes after everything it waits for. Throws BadRequest
-/// naming the tasks of a cycle.
+/// All tasks of `graph` in an order in which each comes after everything that it waits for by
+/// `edges`. Throws BadRequest naming the tasks of a cycle.
 [[nodiscard]] std::vector<TaskId> topological_order(const TaskGraph& graph, Edges edges);
 
 }  // namespace sluice::sim

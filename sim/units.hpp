@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-/// A number with a dimension. `Tag` names the dimension; `Rep` is its representation.
+/// A number with a dimension. `Tag` names the dimension; `Rep` is the type of the number.
 template <class Tag, class Rep>
 class Quantity {
  public:

@@ -13,7 +13,8 @@ class Interrupted : public Error {
   Interrupted() : Error(ExitCode::interrupted, "interrupted") {}
 };
 
-/// Throws Interrupted if `stop` was requested. Searches call it before each plan they simulate.
+/// Throws Interrupted if stop was requested of `stop`. Searches call it before each plan that they
+/// simulate.
 inline void throw_if_stopped(const std::stop_token& stop) {
   if (stop.stop_requested()) throw Interrupted();
 }
