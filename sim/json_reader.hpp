@@ -33,7 +33,7 @@ struct JsonFault {
   std::string detail = {};
 
   /// Whether the text may be JSON but for NaN, Infinity or a number beyond double, which
-  /// parse_json() can replace and read again.
+  /// parse_json() can replace and then parse the text.
   [[nodiscard]] bool may_be_mended() const {
     return kind == Kind::syntax || kind == Kind::number_beyond_double;
   }

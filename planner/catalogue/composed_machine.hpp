@@ -24,7 +24,7 @@ struct Build {
   /// Name of the measured profile in the catalogue that stands for these parts; none where the
   /// profile is composed of datasheets.
   std::optional<std::string> profile;
-  /// Which parts of the machine `profile` was measured with, in words; empty for all.
+  /// Parts of the machine that `profile` was measured with, in words; empty for all.
   std::string share;
 };
 /// All machines of the catalogue by their parts, sorted by name.

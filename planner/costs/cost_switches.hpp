@@ -8,7 +8,8 @@
 
 namespace sluice::planner {
 
-/// Which terms of the model of time are on (docs/explanation/model-of-time.md).
+/// Switches of the model of time (docs/explanation/model-of-time.md): true for each term that is
+/// on.
 struct CostSwitches {
   bool contention = true;  ///< Tasks that run at the same time share host DRAM and cores.
   bool dispatch = true;    ///< Launching kernels takes time of the launch lane.

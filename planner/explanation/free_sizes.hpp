@@ -12,7 +12,8 @@
 
 namespace sluice::planner {
 
-/// Which sizes `--free micro_batch,loss_chunk` lets the planner choose.
+/// Sizes that the planner may choose, as `--free micro_batch,loss_chunk` names them: true for each
+/// that is free.
 struct FreeSizes {
   bool micro_batch = false, loss_chunk = false;
 };

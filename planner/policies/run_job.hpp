@@ -1,4 +1,4 @@
-// From what a run states, and its policy, to the job.
+// Job of a run, from what the run states and from its policy.
 #pragma once
 
 #include <optional>
