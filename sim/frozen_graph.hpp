@@ -23,7 +23,7 @@ struct alignas(64) FrozenTask {
   double latency_ns;
   /// Amount that a flow moves, or the seconds of a fixed time, which has cap 1 and no links.
   double amount;
-  double cap;  ///< Largest rate of the flow; infinite if only links limit it.
+  double cap;  ///< Largest rate of the flow, in amount per second; infinite if only links limit it.
   double weight;
   std::uint32_t lane;
   std::uint32_t next_in_lane;
@@ -32,7 +32,7 @@ struct alignas(64) FrozenTask {
   std::uint32_t successors;
   std::uint32_t acquires;
   std::uint32_t releases;
-  float boosts;  ///< Share of its lane's boost that the task takes; 0 if it takes none.
+  float boosts;  ///< Share (0 to 1) of its lane's boost by which the task gets faster.
 };
 
 struct FrozenUse {
@@ -110,7 +110,8 @@ class FrozenGraph {
   void copy_tasks(const TaskGraph& graph);
   void link_successors(const TaskGraph& graph);
 
-  std::vector<FrozenTask> tasks_;  ///< All tasks, and one more entry that ends the last ranges.
+  /// All tasks, and behind them one more entry, which ends the last task's ranges.
+  std::vector<FrozenTask> tasks_;
   std::vector<FrozenUse> uses_;
   std::vector<std::uint32_t> successors_;
   std::vector<FrozenHold> acquires_;

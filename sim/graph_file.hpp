@@ -13,7 +13,7 @@ namespace sluice::sim {
 /// (the file's name) and names the task, link or pool.
 [[nodiscard]] TaskGraph read_graph(std::string_view json, std::string_view where);
 
-/// Writes a graph that reads back to the same simulation, bit for bit.
+/// Text of a graph file that reads back to the same simulation, bit for bit.
 [[nodiscard]] std::string write_graph(const TaskGraph& graph);
 
 /// Applies a user's changes of capacities to `graph`: `links.dram=80e9` sets the capacity of one

@@ -75,7 +75,8 @@ class JsonDocument {
   JsonDocument() = default;
   JsonDocument(JsonDocument&&) = default;
   JsonDocument& operator=(JsonDocument&&) = default;
-  JsonDocument(const JsonDocument&) = delete;  ///< Names are views of this document's letters.
+  /// Not copied, because names are views of this document's own letters.
+  JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;
   ~JsonDocument() = default;
 
@@ -95,7 +96,7 @@ class JsonDocument {
 
   /// One value. What a list or object contains follows it in `nodes_`.
   struct Node {
-    std::uint32_t name : 28;  ///< Index of the member's name, or kNoName.
+    std::uint32_t name : 28;  ///< Index of the value's name in `names_`, or kNoName.
     std::uint32_t kind : 4;
     /// Number of bytes of a text, of items of a list, or of members of an object.
     std::uint32_t size = 0;

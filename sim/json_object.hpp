@@ -18,7 +18,8 @@ namespace sluice::sim {
 /// marks that every typed access of JsonObject refuses, so that the error names the field.
 [[nodiscard]] JsonDocument parse_json(std::string_view text, std::string_view where);
 
-/// Contents of a file (`-` is standard input). Throws BadRequest naming the file and the reason.
+/// Contents of the file at `path`; `-` is standard input. Throws BadRequest naming the file and the
+/// reason.
 [[nodiscard]] std::string read_text_file(const std::string& path);
 
 /// `value` as a short text on one line, for messages.
@@ -65,7 +66,7 @@ class JsonObject {
   [[nodiscard]] std::optional<std::string> find_text(std::string_view key) const;
   [[nodiscard]] std::optional<JsonObject> find_object(std::string_view key) const;
 
-  /// The untyped value of a field; throws if it is absent.
+  /// The untyped value of a field. Throws BadRequest if it is absent.
   [[nodiscard]] JsonValue value(std::string_view key) const;
   [[nodiscard]] const JsonValue& json() const { return value_; }
 
@@ -73,7 +74,7 @@ class JsonObject {
   /// known one nearest to it.
   void refuse_unknown(std::initializer_list<std::string_view> known) const;
 
-  /// Throws BadRequest `WHERE: KEY: REASON`.
+  /// Throws BadRequest `WHERE: KEY: REASON`, where WHERE names the object.
   [[noreturn]] void fail(std::string_view key, const std::string& reason) const;
 
  private:
@@ -105,7 +106,7 @@ class JsonObjects {
     std::size_t index_;
   };
 
-  /// Makes an empty list.
+  /// Makes a list of no objects.
   JsonObjects() = default;
   /// Reads the list `list`. Throws BadRequest if it holds anything but objects. Messages call item
   /// i (from 0) `where[i]`.

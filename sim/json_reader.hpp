@@ -23,7 +23,7 @@ struct JsonRules {
   std::optional<std::size_t> most_levels = std::nullopt;
 };
 
-/// Why a text was not read.
+/// Why a text was not read: the kind of fault, and where or what it is.
 struct JsonFault {
   enum class Kind : std::uint8_t { syntax, number_beyond_double, repeated_key, depth, size };
   Kind kind;

@@ -10,7 +10,7 @@ namespace sluice::sim {
 
 /// The shortest decimal text that reads back as `number`, which must be finite.
 [[nodiscard]] std::string json_number(double number);
-/// Nanoseconds as a JSON number of seconds.
+/// `duration` as a JSON number of seconds.
 [[nodiscard]] std::string json_seconds(Duration duration);
 /// `text` quoted and escaped as a JSON string.
 [[nodiscard]] std::string json_string(std::string_view text);

@@ -18,7 +18,8 @@ struct RateChange {
   Rate rate;
 };
 
-/// Simulates as simulate() does and appends every change of a rate, in order of time.
+/// Simulates as simulate() does, and appends every change of a task's rate to `log`, in order of
+/// time.
 [[nodiscard]] Timeline simulate(const FrozenGraph& graph, std::vector<RateChange>& log);
 
 /// Use of one link by all tasks together, from instant `at` until the link's next entry.

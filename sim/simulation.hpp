@@ -90,8 +90,8 @@ class Simulation {
   std::vector<PoolState> pools_;
   /// Number of predecessors that have not ended yet, by task.
   std::vector<std::uint32_t> pending_;
-  std::vector<std::uint32_t> due_;  ///< Lanes whose task ends at this instant.
-  /// Tasks that may start at this instant if pools have room.
+  std::vector<std::uint32_t> due_;  ///< Lanes whose task ends at the present instant.
+  /// Tasks that may start at the present instant if pools have room.
   std::vector<std::uint32_t> ready_;
   std::vector<std::uint32_t> expired_;
   std::int64_t now_ = 0;

@@ -67,7 +67,8 @@ struct Hold {
   Amount amount;
 };
 
-/// Work that moves `amount` at the weighted max-min rate of its links, at most `cap`.
+/// Work that moves `amount` at a rate of at most `cap`: the flow's weighted max-min share of its
+/// links.
 struct Flow {
   Amount amount;
   std::optional<Rate> cap = std::nullopt;
@@ -78,9 +79,11 @@ struct Flow {
 struct Task {
   std::string id;
   LaneId lane{};
-  std::vector<TaskId> after = {};  ///< Predecessors; may name tasks that are added later.
+  /// Tasks that must end before this one starts; they may be added later.
+  std::vector<TaskId> after = {};
   Seconds latency{0};
-  std::variant<Seconds, Flow> work = Seconds(0);  ///< A fixed time, or a flow.
+  /// A fixed time, or a flow, that follows the latency.
+  std::variant<Seconds, Flow> work = Seconds(0);
   std::vector<Hold> acquire = {};
   std::vector<Hold> release = {};
   /// Share (0 to 1) of its lane's boost by which the task gets faster; without effect if the lane
@@ -102,7 +105,7 @@ class TaskGraph {
   void add_interference(Interference interference);
   void add_boost(Boost boost);
   TaskId add_task(Task task);
-  /// Makes room for `count` tasks, so that adding them moves none.
+  /// Makes room for `count` tasks in all, so that adding them moves none.
   void reserve_tasks(std::size_t count) { tasks_.reserve(count); }
   void set_period(Period period) { period_ = period; }
   void set_capacity(LinkId link, Rate capacity) { links_[index(link)].capacity = capacity; }

@@ -13,7 +13,7 @@ namespace sluice::sim {
 enum class SpanSource : std::uint8_t { simulated, cupti, event, clock };
 
 struct TraceSpan {
-  std::string id;  ///< Task id, equal in predicted and measured traces.
+  std::string id;  ///< Id of the task, which is the same in predicted and measured traces.
   std::string lane;
   std::string kind;  ///< Kind of the task, such as "forward" or "load_weights".
   Instant start;

@@ -9,7 +9,7 @@
 
 namespace sluice::sim {
 
-/// Name of a source in trace files: "simulated", "cupti", "event" or "clock".
+/// Name that trace files have for a source: "simulated", "cupti", "event" or "clock".
 [[nodiscard]] std::string_view source_name(SpanSource source);
 
 /// Text of a trace file, `{"version": 1, "tasks": [{id, lane, kind, start_s, end_s, bytes, source},

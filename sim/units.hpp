@@ -47,7 +47,7 @@ using Flops = Quantity<struct FlopsTag, double>;
 using FlopsPerSecond = Quantity<struct FlopsPerSecondTag, double>;
 /// Amount that a flow moves, in the unit of its links (bytes, parameters, core-seconds, ...).
 using Amount = Quantity<struct AmountTag, double>;
-using Rate = Quantity<struct RateTag, double>;  ///< Amount per second.
+using Rate = Quantity<struct RateTag, double>;  ///< Amount per second, in the unit of a link.
 
 using Seconds = std::chrono::duration<double>;
 

@@ -10,7 +10,7 @@ namespace sluice::sim {
 
 struct CodePoint {
   char32_t value;
-  std::size_t bytes;  ///< Length of the encoding, 1 to 4.
+  std::size_t bytes;  ///< Number of bytes of its encoding, 1 to 4.
 };
 
 /// The code point that begins at byte `at` of `text`; none if the bytes there are not UTF-8

@@ -7,7 +7,7 @@
 
 namespace sluice::planner {
 
-/// A number with `digits` decimals, such as "3.14".
+/// `value` with `digits` decimals as text, such as "3.14".
 [[nodiscard]] std::string decimal(double value, int digits);
 [[nodiscard]] std::string dollars(double value);  ///< Amount of US dollars, such as "12,345 USD".
 /// Number of days as text, such as "3.9 days", or "23.9 hours" for less than a day.

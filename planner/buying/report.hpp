@@ -17,7 +17,7 @@ namespace sluice::planner {
 
 enum class Payment { buy, rent };
 
-/// What `sluice buy` is asked: machines, tokens, days, budget and prices.
+/// Request of `sluice buy`: machines to compare, tokens, days, budget and prices.
 struct BuyRequest {
   /// Machines to compare, by name or file; empty for the whole catalogue.
   std::vector<std::string> machines;
@@ -34,12 +34,14 @@ struct BuyRequest {
   /// Function that is called after each machine, never twice at a time, with the number of machines
   /// done, their number in all, and the machine's name.
   std::function<void(std::size_t, std::size_t, const std::string&)> progress;
-  std::stop_token stop = {};  ///< Once stop is requested, buy throws Interrupted.
+  /// Token by which a caller can stop the comparison, which then throws Interrupted.
+  std::stop_token stop = {};
 };
 
 enum class RowKind {
-  machine,      ///< A machine as its catalogue entry or file states it.
-  more_memory,  ///< A machine that did not fit, with the smallest memory kit with which it does.
+  machine,  ///< A machine as its catalogue entry or its file states it.
+  /// A machine that does not hold the job, with the smallest memory kit with which it does.
+  more_memory,
   /// A node of eight GPUs that holds the whole model, by roofline
   /// (planner/buying/resident_node.hpp).
   resident_node
@@ -81,7 +83,7 @@ struct BuyRow {
 };
 
 struct Upgrade {
-  std::string what = {};  ///< The change in words, such as "+2 DIMMs: ...".
+  std::string what = {};  ///< The upgrade in words, such as "+2 DIMMs: ...".
   /// Flag that makes the change, such as --ram "4x32 GiB DDR5-5600" or --set machine.h2d=2x.
   std::string setting = {};
   bool orderable = true;
@@ -112,7 +114,7 @@ struct BuyReport {
       {};  ///< Sentences of advice, conclusion first (planner/buying/advice.hpp).
 };
 
-/// The report as JSON (docs/schemas/buy.schema.json).
+/// The report as JSON text (docs/schemas/buy.schema.json).
 [[nodiscard]] std::string to_json_text(const BuyReport& report);
 
 }  // namespace sluice::planner

@@ -27,7 +27,7 @@ struct ResidentNode {
   Bytes needed{0}, capacity{0};  ///< Bytes of memory that one GPU needs, and bytes that it has.
   Seconds step{0};
   double tokens_per_s = 0;
-  std::string limit = {};  ///< What bounds the step: "compute" or "nvlink".
+  std::string limit = {};  ///< What bounds the node's step: "compute" or "nvlink".
 };
 
 /// A node for each GPU of the catalogue that is sold in nodes of eight. A node is priced only by

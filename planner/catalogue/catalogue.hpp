@@ -12,7 +12,7 @@
 namespace sluice::planner {
 
 struct CatalogueModel {
-  std::string name;  ///< Catalogue name, such as "qwen2.5-7b".
+  std::string name;  ///< The model's name in the catalogue, such as "qwen2.5-7b".
   /// Hugging Face id, such as "Qwen/Qwen2.5-7B"; empty where the model exists only in the
   /// catalogue.
   std::string hf_id;

@@ -7,7 +7,7 @@
 namespace sluice::planner {
 
 struct CatalogueFile {
-  std::string name;  ///< File name without ".json".
+  std::string name;  ///< Name of the file, without ".json".
   std::string text;
 };
 

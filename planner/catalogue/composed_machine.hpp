@@ -17,7 +17,7 @@ struct Composition {
   friend bool operator==(const Composition&, const Composition&) = default;
 };
 
-/// A machine of the catalogue by its parts.
+/// A machine of the catalogue, stated by its parts.
 struct Build {
   std::string name;
   Composition parts;

@@ -14,8 +14,8 @@ enum class HostLink {
   pcie3,
   pcie4,
   pcie5,
-  c2c,        ///< NVLink-C2C, one GPU per CPU.
-  c2c_shared  ///< NVLink-C2C, two GPUs per CPU.
+  c2c,        ///< NVLink-C2C between one CPU and one GPU.
+  c2c_shared  ///< NVLink-C2C between one CPU and two GPUs, which share it.
 };
 
 struct GpuPart {
@@ -36,7 +36,7 @@ struct GpuPart {
   double saturated_deviation = 0;  ///< Standard deviation of `saturated` over `saturated`.
   /// How `saturated` was derived, in words; the note of each rate scaled by it repeats them.
   std::string rule;
-  std::int64_t node_gpus = 1;  ///< Number of GPUs in the smallest host that it is sold in.
+  std::int64_t node_gpus = 1;  ///< Number of GPUs in the smallest host that this GPU is sold in.
   std::string source;
 };
 

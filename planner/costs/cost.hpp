@@ -15,7 +15,7 @@
 
 namespace sluice::planner {
 
-/// `count` matrix products of [m, k] by [k, n].
+/// Work of `count` matrix products, each of an [m, k] by a [k, n] matrix.
 struct Gemm {
   /// Dimension whose size depends on the router, in products of experts (one product for each of
   /// `count` experts): the rows m of the forward product (rows), the rows m of the input's gradient
@@ -52,10 +52,11 @@ struct AttentionWork {
 struct Work {
   std::vector<Gemm> gemms;
   std::vector<AttentionWork> attention;
-  Bytes streamed{0};            ///< Bytes that element-wise kernels read and write.
-  std::int64_t kernels = 0;     ///< Number of kernel launches.
-  std::int64_t parameters = 0;  ///< Parameters that an optimizer update updates.
-  std::int64_t threads = 1;     ///< Number of threads of a CPU update.
+  Bytes streamed{0};         ///< Bytes of device memory that element-wise kernels read and write.
+  std::int64_t kernels = 0;  ///< Number of kernels that the task launches.
+  /// Number of parameters that an optimizer update updates; 0 for a compute task.
+  std::int64_t parameters = 0;
+  std::int64_t threads = 1;  ///< Number of threads of a CPU update.
   [[nodiscard]] Flops flops() const;
 };
 
@@ -105,8 +106,9 @@ enum class Evidence { measured, fitted, datasheet };
 /// name.
 struct TaskCost {
   Seconds latency{0};
-  Amount amount{0};  ///< Seconds of work (compute), bytes (copies) or parameters (updates).
-  Rate cap{0};       ///< Rate without contention, amount per second.
+  /// Size of the task: seconds for a compute task, bytes for a copy, parameters for an update.
+  Amount amount{0};
+  Rate cap{0};  ///< Amount per second of the task without contention.
   double weight = 1;
   /// Links that the task uses: the name of each, and its units used per unit of amount.
   std::vector<std::pair<std::string, double>> uses;
@@ -161,7 +163,7 @@ class CostModel {
   [[nodiscard]] virtual TaskCost cpu_update(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost launch(const CostKey& key, const Work& work) const = 0;
   [[nodiscard]] virtual TaskCost data(const CostKey& key, std::int64_t tokens) const = 0;
-  /// Hash of profile and calibration together, which predictions record.
+  /// Hash of the profile and the calibration together, by which a prediction names its cost model.
   [[nodiscard]] virtual std::string hash() const = 0;
 };
 

@@ -20,7 +20,7 @@ struct CostSwitches {
   friend bool operator==(const CostSwitches&, const CostSwitches&) = default;
 };
 
-/// Every term of the model of time with its name.
+/// Every term of the model of time: its name, and its switch in CostSwitches.
 inline constexpr std::array<std::pair<const char*, bool CostSwitches::*>, 5> kCostTerms = {
     {{"contention", &CostSwitches::contention},
      {"dispatch", &CostSwitches::dispatch},

@@ -31,7 +31,7 @@ class RatioField {
  public:
   struct Measured {
     PassPlace place;
-    double ratio;  ///< Measured time over the profile's time; positive.
+    double ratio;  ///< Measured time of the pass over its time by the profile; positive.
   };
   /// Fits the field to `measured`, which must not be empty.
   explicit RatioField(const std::vector<Measured>& measured);

@@ -7,7 +7,7 @@
 
 namespace sluice::planner {
 
-/// Thrown by a search once its stop token was asked to stop.
+/// Thrown by a search after a stop was requested of its stop token.
 class Interrupted : public Error {
  public:
   Interrupted() : Error(ExitCode::interrupted, "interrupted") {}

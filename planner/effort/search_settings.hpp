@@ -22,7 +22,8 @@ struct SearchSettings {
   /// Spaces of up to this many plans are searched exhaustively, which leaves an optimality gap of
   /// 0.
   std::int64_t exhaustive = kSmallSpace;
-  std::stop_token stop = {};  ///< Once stop is requested, the search throws Interrupted.
+  /// Token by which a caller can stop the search, which then throws Interrupted.
+  std::stop_token stop = {};
   /// Time at which the search ends if it has found a fitting plan; its result then depends on the
   /// speed of this computer. Without it `effort` alone counts, and equal requests give equal plans.
   Deadline until = {};

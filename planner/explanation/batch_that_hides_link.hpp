@@ -29,7 +29,7 @@ struct BatchPoint {
 inline constexpr double kHidden = 0.05;
 
 struct HiddenLink {
-  BatchPoint asked;  ///< The run's own batch size.
+  BatchPoint asked;  ///< The run's own batch size, with its plan.
   /// The smallest batch size at which the link is hidden; none where none was found.
   std::optional<BatchPoint> hidden = {};
   /// The batch size tried last below `hidden` (one micro-batch less unless `cut_short`), at which

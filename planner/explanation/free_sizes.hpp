@@ -28,7 +28,7 @@ struct SizeTrial {
 };
 
 struct ChosenSizes {
-  RunConfig config;  ///< The run with the chosen sizes.
+  RunConfig config;  ///< The run, with the chosen sizes in place of its own.
   std::vector<SizeTrial> trials;
   bool cut_short = false;  ///< Whether the deadline came before all sizes were tried.
 };

@@ -14,7 +14,7 @@
 
 namespace sluice::planner {
 
-/// The bottleneck that remains once the first one is relieved.
+/// The bottleneck that remains once there is enough of the first bottleneck's resource.
 struct NextBottleneck {
   /// Relief by the first resource, with so much of it that another is the bottleneck.
   Relief relieved;

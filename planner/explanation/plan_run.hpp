@@ -18,7 +18,8 @@ struct PlanRequest {
   RunConfig config;
   std::optional<Policy> policy = {};   ///< The run's policy, if the caller has read it already.
   std::optional<FreeSizes> free = {};  ///< Job sizes that the planner may choose too.
-  std::optional<double> effort = {};   ///< Effort of the search, as a multiple of the usual.
+  /// Effort of the search for a plan, as a multiple of the usual effort; none for the usual.
+  std::optional<double> effort = {};
   /// Time that the planning may take in all on this computer, in place of `effort`. The result then
   /// depends on the computer's speed; the report lists what was left out for lack of time.
   std::optional<Seconds> seconds = {};
@@ -29,7 +30,8 @@ struct PlanRequest {
   /// Function that is called with what is being looked at, and with an empty text once that is
   /// done.
   std::function<void(const std::string&)> progress = [](const std::string&) {};
-  std::stop_token stop = {};  ///< Once stop is requested, plan_run throws Interrupted.
+  /// Token by which a caller can stop the planning, which then throws Interrupted.
+  std::stop_token stop = {};
 };
 
 struct PlannedRun {

@@ -14,7 +14,7 @@ namespace sluice::planner {
 /// an element: high halves and, for fp32 compute, low halves behind them.
 struct ForwardUnit {
   std::string name;
-  std::int64_t elements = 0;  ///< Elements of the unit's vector, padding included.
+  std::int64_t elements = 0;  ///< Number of elements of the unit's weights, padding included.
   Bytes bytes{0};
   /// Tensor of the weights on the host, and tensor of the weights on the device outside the ring;
   /// none where they have no such place.

@@ -85,7 +85,7 @@ class GraphWriter {
 
   [[nodiscard]] StepGraph& graph() { return result_; }
   [[nodiscard]] DeviceKind device() const { return costs_.device(); }
-  /// Whether tasks have ids; if not, the ids in TaskPlace are ignored.
+  /// Whether tasks get ids; if not, the ids in TaskPlace are ignored.
   [[nodiscard]] bool names_tasks() const { return detail_ == GraphDetail::full; }
 
  private:

@@ -17,7 +17,7 @@ class HappensBefore {
   /// added task to a later one.
   explicit HappensBefore(const sim::TaskGraph& graph);
 
-  /// Whether `a` has ended before `b` starts in every execution.
+  /// Whether task `a` has ended before task `b` starts in every execution.
   [[nodiscard]] bool operator()(sim::TaskId a, sim::TaskId b) const {
     return known_[index(b) * lanes_ + lane_[index(a)]] >= position_[index(a)] && a != b;
   }

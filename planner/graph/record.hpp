@@ -46,10 +46,13 @@ struct BlockRecord {
   /// Offset of [tokens, intermediate]: up projection; absent where the job computes its MLPs in
   /// chunks.
   Bytes up;
-  Bytes router;           ///< Offset of fp32 [tokens, experts]: the router's logits.
-  Bytes input_bytes;      ///< Size of the prefix kept at Keep::input: x, counts and probabilities.
-  Bytes selective_bytes;  ///< Size of the prefix kept at Keep::selective: x to lse.
-  Bytes all_bytes;        ///< Size of the whole record.
+  Bytes router;  ///< Offset of fp32 [tokens, experts]: the router's logits.
+  /// Bytes of the part of a record that Keep::input keeps, from its start: x, counts and
+  /// probabilities.
+  Bytes input_bytes;
+  /// Bytes of the part of a record that Keep::selective keeps, from its start: x to lse.
+  Bytes selective_bytes;
+  Bytes all_bytes;  ///< Bytes of a whole record, which Keep::all keeps.
   /// Bytes that Keep::input_kv and Keep::attention keep; these levels are no prefixes of the record
   /// and only predicted.
   Bytes kv_bytes, attention_bytes;

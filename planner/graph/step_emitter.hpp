@@ -163,7 +163,7 @@ class StepEmitter {
   StepTensors tensors_;
   BlockRecord record_;
   std::vector<UnitUse> uses_;  ///< Uses of weights in one step, in the order of the compute lane.
-  /// A record that is kept on the host.
+  /// Place of a record that is kept on the host, among those of a round.
   struct OffloadedRecord {
     std::size_t unit, number;  ///< The block, and the number of the micro-batch within its round.
   };

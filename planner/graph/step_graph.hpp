@@ -67,19 +67,23 @@ enum class Role : std::uint8_t {
   /// uint16 [padded]: high halves of a unit's weights; for fp32 compute its low halves follow,
   /// uint16 [padded]. `padded` is the unit's number of parameters with padding.
   weights,
-  tied_weights,  ///< The embedding's weights, for the loss of a tied head.
+  /// uint16 [padded]: high halves of the embedding's weights, as the loss of a tied head reads
+  /// them.
+  tied_weights,
   /// uint16 [padded]: low halves of a unit's weights, which updates access apart from its high
   /// halves.
   low,
   moment1,  ///< fp32 [padded]: Adam's m.
   moment2,  ///< fp32 [padded]: Adam's v.
-  /// fp32 [padded]: running sum (bf16 [padded] on the last store when the wire is bf16).
+  /// fp32 [padded]: running sum of a unit's gradient (bf16 [padded] in the step's last copy to the
+  /// host when the wire is bf16).
   gradient,
   /// fp32 [padded of the embedding]: gradient of a tied head, a running sum of its own; written by
   /// `loss` tasks, added by `combine` to the embedding's gradient.
   tied_gradient,
-  input,  ///< [tokens, hidden]: x, the unit's input stream, inside its record or in a stream
-          ///< buffer.
+  /// [tokens, hidden]: x, the residual stream that a unit reads, inside its record or in a stream
+  /// buffer.
+  input,
   /// What a block's activation record keeps beyond x: begins at byte input_bytes of the record
   /// (planner/graph/record.hpp); no task accesses it where only x is kept.
   record,
@@ -87,9 +91,10 @@ enum class Role : std::uint8_t {
   /// The part of a record that was not kept, where recomputation writes it and the backward pass
   /// reads it.
   full_record,
-  /// [tokens, hidden] of the compute type: d loss / d residual stream of one micro-batch.
+  /// [tokens, hidden] of the compute type: gradient of the loss with respect to the residual stream
+  /// of one micro-batch.
   stream_gradient,
-  workspace,  ///< Scratch of one compute task.
+  workspace,  ///< Scratch of one compute task, without meaning after it.
   /// double [blocks of kNormBlock elements]: sums of squares of one unit's gradient by block;
   /// scratch.
   norm_blocks,
@@ -107,8 +112,8 @@ enum class Role : std::uint8_t {
   /// fp32 [vocab]: logits of the last token, which a forward pass for ForwardGoal::next_token
   /// writes in place of `loss_sum`.
   logits,
-  source,       ///< The range that a copy reads.
-  destination,  ///< The range that a copy writes.
+  source,       ///< The bytes that a copy reads.
+  destination,  ///< The bytes that a copy writes.
 };
 
 enum class Mode : std::uint8_t { read, write, update };
@@ -118,7 +123,7 @@ enum class TensorIndex : std::uint32_t {};
 /// Smallest alignment of a tensor's offset in its arena.
 inline constexpr Bytes kPlacementAlign{256};
 
-/// A range of bytes in one arena, with one offset for the whole run.
+/// A tensor of the step graph: a range of bytes in one arena, with one offset for the whole run.
 struct StepTensor {
   Arena arena;
   std::string name;
@@ -136,7 +141,7 @@ struct StepTensor {
 struct Access {
   Role role;
   TensorIndex tensor;
-  Bytes offset{0};  ///< First byte, from the tensor's start.
+  Bytes offset{0};  ///< First byte that is accessed, counted from the tensor's start.
   Bytes bytes{0};
   Mode mode = Mode::read;
 };
@@ -148,14 +153,15 @@ struct StepTask {
   LaneKind lane;
   int step = 1;  ///< Step of the task, 1 to 3.
   int round = 0;
-  int unit = 0;         ///< Index into the plan's units.
-  int micro_batch = 0;  ///< Number within the step, 0 to micro_batches - 1.
+  int unit = 0;         ///< Index of the task's unit in the plan's units.
+  int micro_batch = 0;  ///< Number of the micro-batch within the step, 0 to micro_batches - 1.
   int chunk = 0;        ///< Number of the chunk among those of its copy, from 0.
   /// Whether this is a unit's first backward pass in the step, which overwrites the gradient
   /// instead of adding to it.
   bool first = false;
   Bytes bytes{0};  ///< Bytes moved over the link (for load_experts, on average); zero for compute.
-  /// Range of the unit's parameters that an update updates.
+  /// Range of the unit's parameters that an update task updates: the first one's index, and their
+  /// number.
   std::int64_t first_parameter = 0, parameters = 0;
   Work work{};  ///< FLOPs and bytes of a compute task, or parameters and threads of an update.
   /// Key under which calibration has the task's cost; empty where the graph was written for timing
@@ -176,9 +182,9 @@ struct Placement {
 
 struct Layout {
   std::vector<Placement> placements;  ///< Placements by tensor index.
-  Bytes device_bytes{0};              ///< Size of the device arena, which is the peak use.
+  Bytes device_bytes{0};  ///< Size of the device arena, which is the layout's peak use of it.
   Bytes host_bytes{0};
-  Bytes disk_bytes{0};  ///< Size of the file for state on disk.
+  Bytes disk_bytes{0};  ///< Size of the disk arena, a file.
 
   [[nodiscard]] Bytes bytes(Arena arena) const {
     return arena == Arena::device ? device_bytes : arena == Arena::host ? host_bytes : disk_bytes;
@@ -189,7 +195,8 @@ struct Layout {
 };
 
 struct StepGraph {
-  /// Tasks with ids "s1/..." to "s3/..."; the period is from s2/grads to s3/grads.
+  /// Simulator's graph of all tasks, with ids "s1/..." to "s3/..."; its period is from s2/grads to
+  /// s3/grads.
   sim::TaskGraph graph;
   std::vector<StepTask> tasks;
   std::vector<StepTensor> tensors;

@@ -23,7 +23,7 @@ struct Ring {
 
 /// Tensors of one unit, by place and content; none for what the unit's choices do not need.
 struct UnitTensorSet {
-  std::int64_t parameters = 0;  ///< Elements of the unit's vector, padding included.
+  std::int64_t parameters = 0;  ///< Number of the unit's parameters, padding included.
   /// Master weights on the host, [high | low], less halves that live on the disk.
   std::optional<TensorIndex> master;
   /// Weights on the disk, in pieces; the unit then has no `master`.
@@ -46,7 +46,8 @@ struct UnitTensorSet {
       /// or head.
       device_gradient;
   std::optional<TensorIndex> host_gradient;
-  std::optional<TensorIndex> disk_gradient;  ///< Gradient that waits on the disk, in pieces.
+  /// Gradient that waits for its update on the disk, in pieces.
+  std::optional<TensorIndex> disk_gradient;
   /// Records on the device, by micro-batch of the round; empty where records are kept on the host.
   std::vector<TensorIndex> records;
   std::vector<TensorIndex> host_records;
@@ -68,7 +69,8 @@ struct StepTensors {
   /// Inputs of units that are in no record, by the unit's number modulo the plan's stream_buffers,
   /// then by micro-batch of the round.
   std::array<std::vector<TensorIndex>, kMostStreams> stream;
-  /// Gradients of the residual stream, by micro-batch of the round.
+  /// Gradients of the residual stream that the backward pass hands from unit to unit, by
+  /// micro-batch of the round.
   std::vector<TensorIndex> stream_gradient;
   Ring weight_ring, gradient_ring, activation_ring, host_gradient_ring;
   /// Host buffers for pieces of state (with their gradients and weights) that come from the disk

@@ -10,7 +10,8 @@
 
 namespace sluice::planner {
 
-/// Bytes of one unit by content and place; zero for a kind that the unit's choice does not have.
+/// Memory that one unit takes, in bytes, by content and place; zero for what the unit's choices do
+/// not need.
 struct UnitMemory {
   /// On the device throughout: master weights, m and v where the state lives there, or weights
   /// alone.

@@ -36,7 +36,7 @@ class KernelCosts {
   std::optional<MachineProfile> profile_;
 };
 
-/// FLOPs that the kernel's arithmetic needs.
+/// FLOPs that the kernel's arithmetic needs, without recomputation or masked work.
 [[nodiscard]] Flops kernel_flops(KernelKind kind, const KernelShape& shape);
 [[nodiscard]] double kernel_bytes(KernelKind kind, const KernelShape& shape);
 

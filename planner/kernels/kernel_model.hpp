@@ -26,7 +26,7 @@ struct KernelCheck {
 struct KernelFamily {
   KernelKind kind = KernelKind::gemm;
   std::string source;     ///< Where the fitted times come from: the table, and its licence.
-  std::int64_t rows = 0;  ///< Number of shapes fitted to.
+  std::int64_t rows = 0;  ///< Number of measured shapes that the model was fitted to.
   /// Number of the device's multiprocessors, among which tiles are divided.
   double multiprocessors = 0;
   /// Values of the model's constants, in the order of `kernel_constants`.

@@ -39,7 +39,8 @@ enum class ConstantScale {
   share,     ///< Between 0 and 1: the constant is 1 / (1 + exp(-x)).
 };
 struct KernelConstant {
-  const char* name;  ///< Name with its unit, such as "launch_s" or "rate_flop_per_s".
+  /// Name of the constant with its unit, such as "launch_s" or "rate_flop_per_s".
+  const char* name;
   ConstantScale scale;
 };
 [[nodiscard]] std::span<const KernelConstant> kernel_constants(KernelKind kind);

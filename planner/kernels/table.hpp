@@ -13,7 +13,8 @@ namespace sluice::planner {
 struct KernelRow {
   std::size_t line = 0;  ///< Number of the line in the file, from 1.
   KernelShape shape;
-  std::optional<Seconds> time;  ///< Measured latency; none where the table has no column for it.
+  /// Measured time of the kernel; none where the table has no column for it.
+  std::optional<Seconds> time;
   /// Whether the model covers this row: bf16, and for attention a causal prefill from its first
   /// token.
   bool modelled = true;

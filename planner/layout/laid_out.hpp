@@ -12,7 +12,7 @@ namespace sluice::planner {
 /// keys: enough to simulate and to say what memory the plan takes.
 [[nodiscard]] StepGraph build_timing_graph(const Job& job, const Plan& plan,
                                            const CostModel& costs);
-/// The graph of forward passes alone (write_forward_graph) with every arena laid out.
+/// The graph of forward passes alone (write_forward_graph), with an address for every tensor.
 [[nodiscard]] StepGraph build_forward_graph(const Job& job, ForwardGoal goal,
                                             const ForwardPlan& plan, const CostModel& costs);
 

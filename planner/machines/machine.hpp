@@ -55,11 +55,13 @@ struct MachineProfile {
   Fact hbm, host, disk;
   /// Bytes of device memory that a process takes besides its arena: driver context and libraries.
   Fact context;
-  Fact cores;  ///< Cores that CPU work may use.
+  Fact cores;  ///< Number of cores that CPU work may use.
   // Links, in bytes/s.
-  Fact h2d, d2h;                ///< Bytes/s of copies in one direction while the other is idle.
-  Fact h2d_duplex, d2h_duplex;  ///< Bytes/s of copies while both directions run.
-  Fact copy_latency;            ///< Seconds before the bytes of a copy flow.
+  /// Bytes/s of copies to the device (from it) while none run in the other direction.
+  Fact h2d, d2h;
+  /// Bytes/s of copies to the device (from it) while others run in the other direction.
+  Fact h2d_duplex, d2h_duplex;
+  Fact copy_latency;  ///< Seconds from the start of a copy until its bytes flow.
   /// Seconds between copies that follow each other on one lane; 0 where nobody measured it.
   Fact copy_gap{.value = 0,
                 .deviation = 0,
@@ -96,7 +98,7 @@ struct MachineProfile {
   // Core-seconds per byte copied by the host backend's copying thread; 0 on CUDA devices.
   Fact copy_cores;
   // Kernel rates.
-  Fact peak_bf16;                ///< Dense bf16 FLOP/s; the denominator of MFU.
+  Fact peak_bf16;  ///< Dense bf16 peak of the device in FLOP/s; the denominator of MFU.
   std::vector<CurvePoint> gemm;  ///< FLOP/s of matrix products, by FLOPs of one product.
   /// FLOP/s of causal attention where `attention` has no rates by shape.
   Fact attention_forward, attention_backward;
@@ -106,10 +108,10 @@ struct MachineProfile {
   /// Highest FLOP/s that any shape reached: no kernel known for the machine is faster.
   Fact gemm_ceiling, attention_forward_ceiling, attention_backward_ceiling;
   Fact launch;           ///< Seconds for which one kernel launch occupies the launch lane.
-  Fact kernel_overhead;  ///< Seconds of device time that a kernel costs besides its work.
+  Fact kernel_overhead;  ///< Seconds of device time that a kernel takes besides its work.
   /// Parameters/s of the CPU optimizer by its number of threads.
   std::map<std::int64_t, Fact> update;
-  Fact device_update;  ///< Parameters/s of the optimizer on the device.
+  Fact device_update;  ///< Parameters/s of optimizer updates on the device.
   /// A slowdown of one lane by another: tasks of lane `on` run at `factor` times their rate while a
   /// task of lane `from` runs. A pair may be stated once for each of several thread counts.
   struct Interference {

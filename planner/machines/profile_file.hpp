@@ -12,11 +12,11 @@ namespace sluice::planner {
 
 /// The unit of a Fact, which decides how its number is printed and which suffix its JSON key has.
 enum class FactUnit {
-  bytes,             ///< Bytes; JSON keys end in "_bytes".
-  bytes_per_second,  ///< Bytes per second; JSON keys end in "_bytes_per_s".
-  flops_per_second,  ///< FLOP per second; JSON keys end in "_flop_per_s".
-  seconds,           ///< Seconds; JSON keys end in "_s".
-  per_second,        ///< Events or parameters per second; JSON keys end in "_per_s".
+  bytes,             ///< A number of bytes; JSON keys end in "_bytes".
+  bytes_per_second,  ///< A rate in bytes per second; JSON keys end in "_bytes_per_s".
+  flops_per_second,  ///< A rate in FLOP per second; JSON keys end in "_flop_per_s".
+  seconds,           ///< A time in seconds; JSON keys end in "_s".
+  per_second,        ///< A rate in events or parameters per second; JSON keys end in "_per_s".
   number,            ///< A number without unit; JSON keys have no suffix.
 };
 
@@ -33,9 +33,9 @@ struct FactField {
 /// device where it is not known.
 [[nodiscard]] bool is_stated(const MachineProfile& profile, const FactField& field);
 
-/// Applies `--set machine.NAME=VALUE`: VALUE is a quantity in the field's unit, or a factor such as
-/// "0.5x", which scales the deviation too. NAME may also be gemm or update, which take factors
-/// only. Throws BadRequest.
+/// Applies a run's `machine.NAME=VALUE` to the profile: VALUE is a quantity in the field's unit, or
+/// a factor such as "0.5x", which scales the deviation too. NAME may also be gemm or update, which
+/// take factors only. Throws BadRequest.
 void set_fact(MachineProfile& profile, const std::string& name, const std::string& value);
 
 /// A Fact's number as people read it, such as "55.4 GB/s".

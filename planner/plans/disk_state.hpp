@@ -19,7 +19,7 @@ struct DiskPiece {
   std::int64_t first = 0, count = 0;
   /// Offset of the piece in the unit's state tensor on disk; a multiple of kDiskBlock.
   Bytes offset{0};
-  Bytes bytes{0};  ///< Bytes of the piece's state; a multiple of kDiskAlign.
+  Bytes bytes{0};  ///< Bytes of the piece's optimizer state; a multiple of kDiskAlign.
   /// Offsets of m and of v in the piece; low halves begin at 0.
   Bytes moment1{0}, moment2{0};
   /// Offset of the piece's gradient in the unit's gradient tensor on disk, a multiple of
@@ -59,7 +59,7 @@ struct DiskPiece {
 /// up to kDiskAlign.
 [[nodiscard]] Bytes aligned_plane(std::int64_t elements, Bytes element);
 
-/// Bytes per parameter of a unit's state on disk.
+/// Bytes that one parameter's optimizer state takes on disk.
 [[nodiscard]] Bytes disk_element(const Job& job);
 
 }  // namespace sluice::planner

@@ -15,8 +15,8 @@ namespace sluice::planner {
 
 /// One tensor's address in the plan file, and the tasks from which to which it holds its value.
 struct LayoutRow {
-  std::string arena;   ///< Arena of the tensor: "device", "host" or "disk".
-  std::string tensor;  ///< The tensor's name.
+  std::string arena;   ///< Arena in which the tensor lies: "device", "host" or "disk".
+  std::string tensor;  ///< Name of the tensor in the step graph.
   Bytes offset;
   Bytes bytes;
   std::string first_task;

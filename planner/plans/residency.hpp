@@ -8,7 +8,7 @@ namespace sluice::planner {
 
 enum class Residency {
   automatic,  ///< The planner chooses ("auto" in files and flags).
-  host,       ///< Master weights, m and v stay out of HBM.
+  host,  ///< Master weights, m and v may not live in device memory ("host" in files and flags).
 };
 
 const char* to_string(Residency residency);

@@ -13,7 +13,7 @@ namespace sluice::planner {
 
 /// What the next task of the compute lane waited for.
 enum class Stall : std::uint8_t {
-  weights,  ///< Weights still crossing the link, or queued behind other copies.
+  weights,  ///< Weights that still cross the link, or are queued behind other copies.
   /// A gradient that is still stored from the buffer needed, or a running sum that is still loaded.
   gradient,
   activation,  ///< A kept record on its way to the host or back.

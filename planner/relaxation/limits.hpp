@@ -13,13 +13,13 @@ namespace sluice::planner {
 /// sum over all units of a plan. "Norm" is the gradient norm at the end of a step, "loss" the
 /// head's pass of a round.
 enum class Use : std::uint8_t {
-  compute,  ///< Seconds of the compute lane in the whole step.
+  compute,  ///< Seconds of the compute lane's tasks in the whole step.
   /// Seconds of the compute lane from the start of forward passes to their loss, summed over all
   /// rounds.
   forward,
   tail,     ///< Seconds of the compute lane from losses to the norm, summed over all rounds.
-  h2d,      ///< Bytes copied to the device.
-  d2h,      ///< Bytes copied from the device.
+  h2d,      ///< Bytes that a step copies to the device.
+  d2h,      ///< Bytes that a step copies from the device.
   update,   ///< Parameters that the CPU updates.
   refresh,  ///< Bytes of weights that surely come to the device between the norm and the next loss.
   /// Seconds of the embedding's update on the CPU and the copy of its weights; its next pass waits
@@ -46,7 +46,7 @@ enum class Use : std::uint8_t {
   records,   ///< Bytes of a round's records, on the device and on the host together.
   /// Bytes of a round's records that stay on the device until their backward pass.
   device_records,
-  streamed,  ///< Bytes of blocks' weights that do not stay on the device.
+  streamed,  ///< Bytes of those blocks' weights that are copied to the device for each use.
   /// Bytes of device slots for streamed weights and rebuilt records; each unit counts its share of
   /// a slot.
   scratch,
@@ -114,7 +114,8 @@ enum class Limit : std::uint8_t {
   /// With clipping: update and copy of a block that the CPU updates, then the forward passes of all
   /// such blocks.
   block_chain,
-  updates,       ///< With clipping: all CPU updates, then a copy of updated weights.
+  /// With clipping: all CPU updates, then the copy of updated weights that must follow the last.
+  updates,
   update_dram,   ///< With clipping: rate of the host's memory, which CPU updates and loads share.
   update_cores,  ///< With clipping: cores, which CPU updates and copies share.
   /// With clipping: rate of the host's memory, which CPU updates, loads and stores share.
@@ -225,7 +226,7 @@ enum class StepPart : std::uint8_t {
   copies,
   memory
 };
-inline constexpr std::size_t kParts = 5;  ///< Number of parts that a step consists of.
+inline constexpr std::size_t kParts = 5;  ///< Number of parts of which a step consists.
 /// Number of kinds of constraints of time: of the parts of a step, the whole step and the update
 /// span.
 inline constexpr std::size_t kTimedParts = kParts + 2;

@@ -33,10 +33,11 @@ enum class Unfit {
   kept,     ///< Return the plan as it is.
 };
 
-/// Options of the choice of a run's plan.
+/// What choose_plan() may use, and what it does with a plan that does not fit.
 struct PlanOptions {
-  bool stored = false;      ///< Whether a plan from the user's store may be used.
-  bool executable = false;  ///< Whether to refuse plans that this version predicts but cannot run.
+  bool stored = false;  ///< Whether a plan from the user's store may be used.
+  /// Whether to refuse plans that this version predicts but cannot execute.
+  bool executable = false;
   Unfit unfit = Unfit::refused;
   bool remedies = true;  ///< Whether an Infeasible that is returned says what would help.
 };

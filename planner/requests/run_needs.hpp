@@ -13,7 +13,7 @@ namespace sluice::planner {
 struct RunNeeds {
   PhaseMemory phases = {};
   Bytes checkpoint{0};
-  double checkpoint_a_parameter = 0;  ///< Bytes of a checkpoint per parameter.
+  double checkpoint_a_parameter = 0;  ///< Bytes that a checkpoint takes per parameter.
   /// Wear of the SSD; none where no rating is known and no step writes.
   std::optional<SsdWear> wear = {};
   std::int64_t gpus = 1;  ///< Number of GPUs of the smallest host that the GPU is sold in.

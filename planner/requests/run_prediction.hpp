@@ -31,7 +31,8 @@ struct RunPrediction {
     const RunConfig& config, const std::optional<Policy>& policy = std::nullopt,
     std::stop_token stop = {});
 
-/// A number of tokens: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest naming `field`.
+/// Number of tokens that `text` states: "10G", "10B" (billion), "1.5T", "2e9". Throws BadRequest
+/// naming `field`.
 [[nodiscard]] double parse_tokens(std::string text, const std::string& field);
 
 /// Days that `tokens` take by the prediction, and what they cost on the machine of this name.

@@ -38,8 +38,8 @@ struct AttentionShape {
 
 /// How the backward pass adds up the gradients of the queries.
 enum class GradientOrder {
-  fixed,  ///< In a fixed order: bits repeat; takes scratch in proportion to length squared.
-  any,    ///< In any order, by atomic additions: bits differ from run to run.
+  fixed,  ///< In a fixed order, so that bits repeat; takes scratch in proportion to length squared.
+  any,    ///< In any order, by atomic additions, so that bits differ from run to run.
 };
 
 /// Limits by which the backward pass is cut into runs: calls that each cover some of the sequences,
@@ -50,8 +50,8 @@ struct AttentionLimits {
   /// head need where that is more, so that the matrix product that yields the queries' gradients
   /// fills most of a GPU.
   std::optional<Bytes> run = std::nullopt;
-  /// Number of runs that may use the GPU at one time, each with its own scratch: 1 or 2. Changes no
-  /// bits.
+  /// Number of runs that may use the GPU at one time, each with its own scratch: 1 or 2. Results do
+  /// not depend on it.
   std::int64_t in_flight = 2;
 };
 

@@ -14,7 +14,7 @@ struct CudaRouteWorkspace {
   Bytes expert;   ///< Offset of int32 [tokens, active]: the experts that each token goes to.
   Bytes row;      ///< Offset of int32 [tokens, active]: the row of each of a token's routes.
   Bytes token;    ///< Offset of int32 [routes]: the token whose route each row is.
-  Bytes share;    ///< Offset of fp32 [routes]: the weight of each row in its token's sum.
+  Bytes share;    ///< Offset of fp32 [routes]: weight of each row in its token's sum.
   Bytes d_share;  ///< Offset of fp32 [routes]: gradient of `share`.
   /// Offset of int32 [experts + 1]: first row of each expert, then the number of rows.
   Bytes begin;

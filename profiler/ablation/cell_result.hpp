@@ -73,7 +73,7 @@ struct CellResult {
 /// profiles of one machine.
 struct CellProfile {
   std::string machine, hash;
-  std::vector<std::size_t> cells;  ///< Indices of the cells that use the profile.
+  std::vector<std::size_t> cells;  ///< Indices of the cells that were predicted with the profile.
 };
 
 /// Profiles that the cells were predicted with, in the order of the first cell that uses each.

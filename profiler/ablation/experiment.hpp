@@ -20,7 +20,8 @@ struct Setting {
 /// One value of a factor: a name, and what it changes of the baseline.
 struct Level {
   std::string name;
-  std::vector<Setting> settings;  ///< What the level changes; empty for the unchanged baseline.
+  /// Keys that the level changes, with their values; empty for the unchanged baseline.
+  std::vector<Setting> settings;
 };
 
 struct Factor {

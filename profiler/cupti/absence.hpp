@@ -7,7 +7,7 @@
 namespace sluice::profiler::cupti {
 
 enum class AbsenceReason : std::uint8_t {
-  not_built,  ///< This build has no CUPTI or no CUDA.
+  not_built,  ///< This program was built without CUPTI or without CUDA.
   no_driver,
   library_missing,
   /// The CUPTI library, the driver, and the headers that this program was built with have versions

@@ -47,7 +47,8 @@ struct Attribution {
   std::size_t unread = 0;   ///< Number of records that could not be read (RecordSet::unread).
   /// Time that CUPTI and the driver took for themselves, summed over all threads.
   Duration overhead{0};
-  double clock_rate = 1;  ///< Host seconds per device second (ClockMap::rate).
+  /// Seconds on the host's clock per second on the device's (ClockMap::rate).
+  double clock_rate = 1;
 
   /// Share (0 to 1) of the time of all kernels, copies and fills that has no task; zero where there
   /// are none.

@@ -15,7 +15,7 @@ class ClockMap {
  public:
   ClockMap(const ClockPair& begin, const ClockPair& end);
   [[nodiscard]] std::chrono::steady_clock::time_point operator()(DeviceInstant instant) const;
-  /// Host seconds per device second.
+  /// Seconds on the host's clock per second on the device's.
   [[nodiscard]] double rate() const { return rate_; }
 
  private:

@@ -27,8 +27,8 @@ class Collector {
   /// Returns an Absence where CUPTI refuses now (it checks some permissions only once there is a
   /// context); nothing is traced then. Throws EnvironmentError where the device fails.
   [[nodiscard]] virtual std::optional<Absence> restart() = 0;
-  /// Stops tracing and returns what ran since `restart`, which must have succeeded. Waits for the
-  /// device, reads the buffers and frees them for the next use. Throws EnvironmentError.
+  /// Stops tracing and returns what ran since the last restart(), which must have succeeded. Waits
+  /// for the device, reads the buffers and frees them for the next use. Throws EnvironmentError.
   [[nodiscard]] virtual RecordSet take() = 0;
 
   /// Marks all that the calling thread asks of the device as work for the task `key`, until

@@ -61,7 +61,7 @@ struct Overhead {
   DeviceInstant start, end;
 };
 
-/// One instant on both clocks.
+/// One instant as both clocks show it.
 struct ClockPair {
   std::chrono::steady_clock::time_point host;
   DeviceInstant device;

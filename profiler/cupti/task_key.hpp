@@ -17,7 +17,7 @@ struct TaskKey {
   friend auto operator<=>(const TaskKey&, const TaskKey&) = default;
 };
 
-/// CUPTI's external correlation id of a task; never zero.
+/// Number that stands for a task in CUPTI's external correlation ids; never zero.
 using ExternalId = std::uint64_t;
 
 inline constexpr unsigned kTaskBits = 20;

@@ -13,7 +13,7 @@ namespace sluice::profiler::cupti {
 struct TraceOverhead {
   Seconds untraced{0}, traced{0};  ///< Median step time without tracing, and with it.
   double share = 0;                ///< Relative cost of tracing: traced / untraced - 1.
-  double deviation = 0;            ///< Standard error of `share`.
+  double deviation = 0;            ///< Standard error of `share`, in the same unit.
   std::size_t untraced_steps = 0, traced_steps = 0;
 };
 

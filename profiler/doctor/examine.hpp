@@ -28,7 +28,7 @@ enum class GpuPresence { absent, present };
 /// Finding on the OpenBLAS library in this process: the core that it chose, and its version.
 [[nodiscard]] Finding examine_openblas();
 
-/// Whether this build has the CUDA backend.
+/// Whether this program was built with the CUDA backend.
 enum class CudaBackend { absent, built };
 [[nodiscard]] Findings examine_gpus(const std::optional<NvidiaDriver>& driver, CudaBackend backend);
 

@@ -12,7 +12,7 @@
 namespace sluice::profiler {
 
 /// A fitted interference factor: while a task of lane `from` runs, tasks of lane `on` run at
-/// `factor` times their rate.
+/// `factor` times their speed.
 struct LaneFactor {
   planner::LaneKind on;
   planner::LaneKind from;

@@ -23,7 +23,7 @@ struct RepetitionRates {
 struct ContentionPoint {
   std::int64_t threads = 0;  ///< Number of threads of the CPU optimizer; 0 where it did not run.
   Copies copies = Copies::none;
-  planner::Fact update;    ///< Parameters/s of the CPU optimizer.
+  planner::Fact update;    ///< Parameters/s that the CPU optimizer updates.
   planner::Fact h2d, d2h;  ///< Bytes/s of copies to the device and from it.
   /// Rates of each repetition behind the three facts; empty where they were not kept.
   RepetitionRates repetitions{};

@@ -26,7 +26,7 @@ struct LoadMixSamples {
   LoadMix mix;
   /// Parameters/s of the optimizer; bytes/s of copies in each direction.
   Samples update, h2d, d2h;
-  Samples products;  ///< FLOP/s of matrix products.
+  Samples products;  ///< FLOP/s of the matrix products.
 };
 
 /// Numbers of repetitions of load mixes: all mixes are measured `least` times, then those whose

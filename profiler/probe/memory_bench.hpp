@@ -48,7 +48,8 @@ class UpdateBench {
 /// Loads of host memory by plain loops, with whose rates the optimizer's is compared.
 class DramBench {
  public:
-  /// Allocates three arrays of `bytes` each.
+  /// Allocates three arrays of `bytes` bytes each, and `threads` threads; from `supply` where
+  /// given.
   DramBench(Bytes bytes, int threads, ProbeMemory* supply = nullptr);
   void read(int threads);  ///< Reads one array on `threads` threads.
   /// Computes a = b + s c on `threads` threads, with stores past the caches.

@@ -11,8 +11,8 @@
 namespace sluice::profiler {
 
 enum class ProbeDepth {
-  quick,  ///< Takes about eight seconds; deviations are wider.
-  full,   ///< Takes twenty to thirty seconds on two cores.
+  quick,  ///< Probe of about eight seconds, with wider deviations.
+  full,   ///< Probe of twenty to thirty seconds on two cores.
 };
 
 /// Function that is called once a part of the probe has been measured, with the part's name and its

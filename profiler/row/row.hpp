@@ -18,7 +18,7 @@
 namespace sluice::profiler {
 
 struct RowRequest {
-  std::string name;  ///< Name of the row, such as "7b-32-any".
+  std::string name;  ///< Name of the row in the table, such as "7b-32-any".
   /// The run to predict and execute; `steps` counts all of its steps, and no data is read.
   planner::RunConfig config;
   /// Number of first steps that are not measured: at least 2, and fewer than the run's steps.
@@ -39,7 +39,7 @@ struct PromisedRow {
   planner::ResolvedMachine machine;
   planner::PredictedStep step;
   planner::Ceilings ceilings;
-  planner::Waterfall waterfall;  ///< Waterfall of the simulated step.
+  planner::Waterfall waterfall;  ///< Waterfall of the predicted step.
   /// Meter of this process's device memory, made before the process touched the device.
   OwnDeviceMemory memory;
   [[nodiscard]] Seconds predicted() const { return to_seconds(step.prediction.step); }

@@ -23,7 +23,7 @@ struct StepRange {
 /// disjoint slots. It may be read only after the run (or the executor's `run`) has returned.
 class Recorder final : public engine::Observer {
  public:
-  /// Span of one task; instants are on the run's clock.
+  /// Start and end of one task; instants are on the run's clock.
   using Span = sim::Timeline::Span;
 
   /// Records `steps` of a run of `graph`. `stops` are the steps after which the run stands still

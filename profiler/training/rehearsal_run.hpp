@@ -17,7 +17,7 @@ namespace sluice::profiler {
 /// Number of steps of a rehearsal, unless the run states a number of steps that is not the default.
 inline constexpr std::int64_t kRehearsedSteps = 5;
 
-/// One rehearsal, from its folder to its result.
+/// One rehearsal, from making its folder to writing its result.
 class RehearsalRun {
  public:
   /// Makes the rehearsal's folder and writes the prediction to it. All arguments must outlive this

@@ -26,7 +26,7 @@ struct StepsAhead {
 };
 
 /// Follower of the steps of one run. Every call comes from the thread that trains; an exception
-/// ends the run.
+/// that it throws ends the run.
 class StepFollower {
  public:
   StepFollower() = default;

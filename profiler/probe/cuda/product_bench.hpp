@@ -20,7 +20,7 @@ class ProductBench {
 
   struct Product {
     engine::GemmKey key;
-    planner::Fact rate;  ///< FLOP/s of the product.
+    planner::Fact rate;  ///< FLOP/s that the product reached.
   };
   /// Measures all products for `budget_each` each, after the largest has run until clocks settled
   /// (at most `settle`).

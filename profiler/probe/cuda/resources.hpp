@@ -27,9 +27,9 @@ using DeviceMemory = std::unique_ptr<void, FreeDeviceMemory>;
 
 /// What an event is used for.
 enum class EventUse {
-  timing,  ///< Measuring time with elapsed().
-  /// Waiting, without a time: a thread that waits for the event sleeps instead of spinning, so that
-  /// it takes no core from the CPU optimizer.
+  timing,  ///< For measuring time with elapsed().
+  /// For waiting, without a time: a thread that waits for the event sleeps instead of spinning, so
+  /// that it takes no core from the CPU optimizer.
   waiting,
 };
 
