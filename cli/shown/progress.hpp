@@ -14,13 +14,13 @@ namespace sluice::cli {
 class Progress {
  public:
   enum class Where { terminal, lines, nowhere };
-  /// Uses the terminal if stderr is one, else `otherwise`. `done` of `steps` steps were done
-  /// before.
+  /// Shows progress on the terminal if stderr is one, else as `otherwise` says. `done` of the run's
+  /// `steps` steps were done before it continued.
   Progress(std::int64_t done, std::int64_t steps, Where otherwise);
 
   void step(const engine::StepMetrics& metrics);
   void validation(std::int64_t step, double loss);
-  /// Ends the bar's line, so that something else can be printed.
+  /// Ends the line that the bar stands on, so that something else can be printed.
   void finish() const;
 
  private:
@@ -35,7 +35,7 @@ class Progress {
   std::int64_t first_, steps_;
   Where where_;
   std::optional<double> validation_;
-  Seconds smooth_step_{0};  ///< Smoothed step time, in which later steps count more.
+  Seconds smooth_step_{0};  ///< Moving average of the step time, in which later steps count more.
 };
 
 }  // namespace sluice::cli

@@ -9,8 +9,8 @@
 
 namespace sluice::cli {
 
-/// A line that is overwritten in place on a terminal, and not shown elsewhere. Erased on
-/// destruction.
+/// Line on stderr that is overwritten in place on a terminal, and not shown elsewhere. It is erased
+/// on destruction.
 class ProgressLine {
  public:
   ProgressLine() : shown_(isatty(STDERR_FILENO) != 0) {}

@@ -25,11 +25,11 @@ using Stream = std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStrea
 using Event = std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent>;
 using DeviceMemory = std::unique_ptr<void, FreeDeviceMemory>;
 
-/// What an event is made for.
+/// What an event is used for.
 enum class EventUse {
-  timing,  ///< Measuring time with elapsed().
-  /// Waiting, without a time: a thread that waits for the event sleeps instead of spinning, so that
-  /// it takes no core from the CPU optimizer.
+  timing,  ///< For measuring time with elapsed().
+  /// For waiting, without a time: a thread that waits for the event sleeps instead of spinning, so
+  /// that it takes no core from the CPU optimizer.
   waiting,
 };
 
@@ -43,13 +43,13 @@ enum class EventUse {
 /// EnvironmentError.
 [[nodiscard]] DeviceMemory random_bf16(std::int64_t count, float scale = 1.0F);
 
-/// Time between two events that were recorded on one stream; waits for the later one.
+/// Time from event `begin` to event `end`, both recorded on one stream; waits for `end`.
 [[nodiscard]] Seconds elapsed(cudaEvent_t begin, cudaEvent_t end);
 void record(cudaEvent_t event, cudaStream_t stream);
 void wait(cudaEvent_t event);
 void wait(cudaStream_t stream);
 
-/// Free and total bytes of the device's memory.
+/// Bytes of the device's memory that are free, and all of its bytes.
 struct DeviceRoom {
   Bytes free, total;
 };
