@@ -58,6 +58,8 @@ void print_data(const TrainRequest& request, const char* name) {
   const engine::DataSummary summary = request.text->summary(kNoRows);
   print(name + request.text->description() + "; " + learnt_line(summary) + "\n");
   for (const std::string& warning : data_warnings(summary)) sim::warn(warning);
+}
+
 /// Predicted times of a run, without those of checkpoints where none are written.
 profiler::RunTimes times_of(const TrainRequest& request, const RunPromise& promise,
                             std::int64_t first_step) {

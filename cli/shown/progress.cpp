@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kLines = 20;
 constexpr std::int64_t kBar = 24;
-constexpr std::int64_t kLeastBar = 4;  ///< A shorter bar says nothing.
+constexpr std::int64_t kShortestBar = 4;  ///< A shorter bar says nothing.
 constexpr std::size_t kLongest = 320;
 
 /// Writes a time as "42 s", "3:05 min", "2:03:05 h" or "4 d 02 h".
@@ -71,8 +71,8 @@ void Progress::draw(const engine::StepMetrics& metrics) const {
                       kept > 0 ? words.time : "", kept > 2 ? words.predicted : "", words.left);
     const auto room = static_cast<std::int64_t>(columns - length - 3);  // Brackets and a space.
     const std::int64_t bar_width = std::min(kBar, room);
-    if (bar_width < kLeastBar && kept > 0 && length > columns) continue;
-    if (bar_width < kLeastBar) break;
+    if (bar_width < kShortestBar && kept > 0 && length > columns) continue;
+    if (bar_width < kShortestBar) break;
     char bar[kBar + 1] = {};
     for (std::int64_t i = 0; i < bar_width; ++i) {
       bar[i] = i * steps_ < metrics.step * bar_width ? '#' : '.';
