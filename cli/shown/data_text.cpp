@@ -110,11 +110,7 @@ std::string data_text(const DataSummary& summary,
 }
 
 std::string learnt_line(const DataSummary& summary) {
-  std::string text = fmt::format("{:.1f} % of the tokens are learnt", 100 * learnt_share(summary));
-  for (const DataSetSummary& set : summary.sets) {
-    for (const engine::LeftOutRows& rows : set.left_out) text += "; " + left_out_text(rows);
-  }
-  return text;
+  return fmt::format("{:.1f} % of the tokens are learnt", 100 * learnt_share(summary));
 }
 
 std::vector<std::string> data_warnings(const DataSummary& summary) {

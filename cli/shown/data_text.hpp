@@ -24,7 +24,7 @@ inline constexpr double kFewLearnt = 0.03;
 [[nodiscard]] std::string data_json(const engine::DataSummary& summary,
                                     const std::optional<engine::PackedSequences>& packed);
 
-/// One line for `train`: what is learnt, and what was left out.
+/// What `train` adds to the description of the data: the share of tokens that is learnt.
 [[nodiscard]] std::string learnt_line(const engine::DataSummary& summary);
 /// What is worth a warning before training: few tokens to learn, or rows with none. One text each.
 [[nodiscard]] std::vector<std::string> data_warnings(const engine::DataSummary& summary);

@@ -46,6 +46,10 @@ class ChatTemplate {
   [[nodiscard]] std::string render_prompt(const Conversation& conversation) const;
   /// Text of the special token that ends the assistant's turns, if the template writes one.
   [[nodiscard]] std::optional<std::string> turn_end() const;
+  /// Whether the template asks for the date of today, which `date_string` then fixes.
+  [[nodiscard]] bool reads_clock() const;
+  /// Version of the jinja2 that runs the template.
+  [[nodiscard]] std::string jinja2() const;
 
  private:
   std::shared_ptr<const Parts> parts_;
@@ -57,10 +61,15 @@ struct SpecialTokenNames {
 };
 [[nodiscard]] SpecialTokenNames special_token_names(const std::filesystem::path& model_folder);
 
-/// The template called `name` (one that is shipped, or a .jinja file's path), or without a name
+/// The template called `name` (one that is shipped, a .jinja file's path, or one of several that
+/// the folder has), or without a name
 /// that of the folder (chat_template.jinja, chat_template.json or tokenizer_config.json).
-/// `date_string` is the date that the template sees. Throws BadRequest if the folder has no
-/// template or an unknown one, or lacks a special token that the template writes.
+/// `date_string` is the date that the template sees: its variable of that name, and the day that
+/// strftime_now() writes; without one that is 26 Jul 2024, as Llama's templates fall back to.
+/// Warns on stderr with an example where a named template and the folder's own write different
+/// texts. Throws BadRequest if the folder has no template or an unknown one, lacks a special token
+/// that the template cannot do without, or a date is given to a template that writes none;
+/// EnvironmentError if there is no Python with jinja2.
 [[nodiscard]] ChatTemplate chat_template_of(const std::filesystem::path& model_folder,
                                             const std::optional<std::string>& name,
                                             const std::optional<std::string>& date_string);

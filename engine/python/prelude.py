@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import sys
+import time
 
 
 def _import(name):
@@ -29,10 +30,13 @@ def _version(name):
 
 
 _written = []
+_sent_at = time.monotonic()
 
 
 def flush():
     """Sends what reply() wrote."""
+    global _sent_at
+    _sent_at = time.monotonic()
     data = memoryview(b"".join(_written))
     _written.clear()
     while data:
@@ -42,7 +46,7 @@ def flush():
 def reply(value):
     """Writes one line: a reply."""
     _written.append(json.dumps(value, separators=(",", ":")).encode() + b"\n")
-    if len(_written) >= 64:
+    if len(_written) >= 64 or time.monotonic() - _sent_at > 1:
         flush()
 
 
