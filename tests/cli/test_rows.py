@@ -53,7 +53,12 @@ class Rows:
 
 @pytest.fixture
 def tokenizer(tmp_path):
-    return write_chat_model(tmp_path / "model")
+    from tokenizers import decoders
+
+    made = write_chat_model(tmp_path / "model")
+    made.decoder = decoders.ByteLevel()  # So that rows are shown as their text.
+    made.save(str(tmp_path / "model" / "tokenizer.json"))
+    return made
 
 
 @pytest.fixture
