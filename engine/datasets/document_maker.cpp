@@ -56,9 +56,10 @@ class DocumentMaker {
     std::int64_t before = 0;
     for (const auto& file : rows_.files.files) {
       const std::int64_t first_row = counts_.read;
-      read_file(file, [&](std::int64_t bytes) {
-        if (progress) progress(std::min(before + bytes, all), all);
-      });
+      tell_ = [&](std::int64_t bytes) {
+        if (progress) progress(std::min(bytes, all), all);
+      };
+      read_file(file, [&](std::int64_t bytes) { done_ = before + bytes; });
       flush();
       bad_.end_file(file.string(), counts_.read - first_row);
       before += static_cast<std::int64_t>(std::filesystem::file_size(file));
@@ -73,6 +74,7 @@ class DocumentMaker {
   struct Pending {
     Example example;
     std::string where;
+    std::int64_t bytes;  ///< Bytes of all files up to the row, for progress.
   };
 
   [[nodiscard]] bool full() const {
@@ -99,7 +101,7 @@ class DocumentMaker {
   Reading take(Row& row) {
     ++counts_.read;
     counts_.replaced_surrogates += row.replaced_surrogates;
-    auto read = read_example(row.object, rows_.format);
+    auto read = read_example(*row.object, rows_.format);
     if (const auto* bad = std::get_if<BadExample>(&read)) {
       if (bad->of_file) {
         bad_.add_of_file(row.where, bad->reason);
@@ -108,7 +110,7 @@ class DocumentMaker {
       }
       return next();
     }
-    pending_.push_back({std::move(std::get<Example>(read)), std::move(row.where)});
+    pending_.push_back({std::move(std::get<Example>(read)), std::move(row.where), done_});
     if (pending_.size() == kRowsAtOnce) flush();
     return next();
   }
@@ -132,6 +134,7 @@ class DocumentMaker {
       } else {
         add_completion(std::get<PromptAndCompletion>(each.example), each.where);
       }
+      tell_(each.bytes);
     }
     pending_.clear();
   }
@@ -194,6 +197,8 @@ class DocumentMaker {
   BadRows bad_;
   RowCounts counts_;
   std::vector<Pending> pending_;
+  std::int64_t done_ = 0;                   ///< Bytes of all files that were read.
+  std::function<void(std::int64_t)> tell_;  ///< Tells the bytes whose tokens are made.
 };
 
 }  // namespace
