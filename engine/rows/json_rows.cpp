@@ -331,7 +331,9 @@ class JsonScan {
   Reading give(std::string_view text) {
     JsonRow read = read_json_row(text);
     if (read.fault.empty() && !read.value->is_object()) {
-      read.fault = "an example must be an object { ... }";
+      read.fault = read.value->is_array()
+                       ? "is a list, and an example must be an object: {\"messages\": [...]}"
+                       : "an example must be an object { ... }";
     }
     if (visitor_.progress) visitor_.progress(text_.bytes_done());
     if (!read.fault.empty()) return visitor_.bad(text_.where(), read.fault);
