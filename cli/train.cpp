@@ -58,71 +58,72 @@ void print_data(const TrainRequest& request, const char* name) {
   const engine::DataSummary summary = request.text->summary(kNoRows);
   print(name + request.text->description() + "; " + learnt_line(summary) + "\n");
   for (const std::string& warning : data_warnings(summary)) sim::warn(warning);
-/// Predicted times of a run, without those of checkpoints where none are written.
-profiler::RunTimes times_of(const TrainRequest& request, const RunPromise& promise,
-                            std::int64_t first_step) {
-  const planner::SavingPlan saving = request.options.saves ? promise.saving : planner::SavingPlan{};
-  return profiler::run_times(request.config, request.job(), promise.plan.step().prediction, saving,
-                             *request.text, first_step);
-}
-
-int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
-  const planner::RunConfig& config = request.config;
-  const auto& [plan, saving] = promise;
-  std::vector<std::int64_t> steps;
-  if (const auto& resumed = request.options.resumed) {
-    steps = engine::checkpoint_steps(*resumed / "checkpoints");
+  /// Predicted times of a run, without those of checkpoints where none are written.
+  profiler::RunTimes times_of(const TrainRequest& request, const RunPromise& promise,
+                              std::int64_t first_step) {
+    const planner::SavingPlan saving =
+        request.options.saves ? promise.saving : planner::SavingPlan{};
+    return profiler::run_times(request.config, request.job(), promise.plan.step().prediction,
+                               saving, *request.text, first_step);
   }
-  const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
-  const planner::Job& job = request.job();
-  const profiler::RunTimes times = times_of(request, promise, first_step);
-  if (json) {
-    print(dry_run_json(config, job, plan, saving, times, first_step,
-                       advice_of(request, promise, first_step)));
+
+  int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
+    const planner::RunConfig& config = request.config;
+    const auto& [plan, saving] = promise;
+    std::vector<std::int64_t> steps;
+    if (const auto& resumed = request.options.resumed) {
+      steps = engine::checkpoint_steps(*resumed / "checkpoints");
+    }
+    const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
+    const planner::Job& job = request.job();
+    const profiler::RunTimes times = times_of(request, promise, first_step);
+    if (json) {
+      print(dry_run_json(config, job, plan, saving, times, first_step,
+                         advice_of(request, promise, first_step)));
+      return static_cast<int>(ExitCode::done);
+    }
+    print(prediction_table(plan.step().prediction, job, request.machine().profile.name));
+    print(plan_table(plan.step().prediction.plan, job));
+    print_data(request, "data         ");
+    print("plan         " + describe_source(plan, config) + "\n");
+    print(times_table(config, times, first_step));
+    print(padding_line(advice_of(request, promise, first_step)));
+    print(disk_line(request.planning, plan.step().prediction));
+    if (request.options.saves) print(saving_table(config, saving));
     return static_cast<int>(ExitCode::done);
   }
-  print(prediction_table(plan.step().prediction, job, request.machine().profile.name));
-  print(plan_table(plan.step().prediction.plan, job));
-  print_data(request, "data         ");
-  print("plan         " + describe_source(plan, config) + "\n");
-  print(times_table(config, times, first_step));
-  print(padding_line(advice_of(request, promise, first_step)));
-  print(disk_line(request.planning, plan.step().prediction));
-  if (request.options.saves) print(saving_table(config, saving));
-  return static_cast<int>(ExitCode::done);
-}
 
-void print_beginning(const TrainRequest& request, const RunPromise& promise,
-                     const profiler::RunStart& start) {
-  const planner::RunConfig& config = request.config;
-  const auto& [plan, saving] = promise;
-  const planner::Prediction& prediction = plan.step().prediction;
-  const profiler::RunTimes times = times_of(request, promise, start.step());
-  print(prediction_table(prediction, request.job(), request.machine().profile.name));
-  print(start.description(config.seed));
-  print_data(request, "data: ");
-  print("training with " + describe_source(plan, config) + "\n");
-  print(times_table(config, times, start.step()));
-  print(padding_line(advice_of(request, promise, start.step())));
-  print(disk_line(request.planning, prediction));
-  if (request.options.saves) print(saving_table(config, saving));
-}
-
-int train(const TrainRequest& request, const RunPromise& promise, InterruptFlag& interrupt,
-          bool json) {
-  ShownTraining shown(interrupt, json ? Progress::Where::nowhere : Progress::Where::lines);
-  profiler::TrainingRun run(request, promise, shown);
-  if (!json) print_beginning(request, promise, run.start());
-  if (!run.train(interrupt.flag())) {
-    std::fputs(kNothingToSave, stderr);
-    return static_cast<int>(ExitCode::interrupted);
+  void print_beginning(const TrainRequest& request, const RunPromise& promise,
+                       const profiler::RunStart& start) {
+    const planner::RunConfig& config = request.config;
+    const auto& [plan, saving] = promise;
+    const planner::Prediction& prediction = plan.step().prediction;
+    const profiler::RunTimes times = times_of(request, promise, start.step());
+    print(prediction_table(prediction, request.job(), request.machine().profile.name));
+    print(start.description(config.seed));
+    print_data(request, "data: ");
+    print("training with " + describe_source(plan, config) + "\n");
+    print(times_table(config, times, start.step()));
+    print(padding_line(advice_of(request, promise, start.step())));
+    print(disk_line(request.planning, prediction));
+    if (request.options.saves) print(saving_table(config, saving));
   }
-  const profiler::TrainedRun& trained = run.trained();
-  print(json ? result_json(trained) : result_table(trained));
-  if (!trained.result.interrupted) return static_cast<int>(ExitCode::done);
-  // Exit code 75 promises that the trained state is on the disk.
-  return static_cast<int>(run.lost() ? ExitCode::environment : ExitCode::interrupted);
-}
+
+  int train(const TrainRequest& request, const RunPromise& promise, InterruptFlag& interrupt,
+            bool json) {
+    ShownTraining shown(interrupt, json ? Progress::Where::nowhere : Progress::Where::lines);
+    profiler::TrainingRun run(request, promise, shown);
+    if (!json) print_beginning(request, promise, run.start());
+    if (!run.train(interrupt.flag())) {
+      std::fputs(kNothingToSave, stderr);
+      return static_cast<int>(ExitCode::interrupted);
+    }
+    const profiler::TrainedRun& trained = run.trained();
+    print(json ? result_json(trained) : result_table(trained));
+    if (!trained.result.interrupted) return static_cast<int>(ExitCode::done);
+    // Exit code 75 promises that the trained state is on the disk.
+    return static_cast<int>(run.lost() ? ExitCode::environment : ExitCode::interrupted);
+  }
 
 }  // namespace
 

@@ -18,19 +18,29 @@ void note(RunConfig& run, std::string text) { run.notes.push_back(std::move(text
 
 /// Whether the name is AdamW's with its state in other types or places than ours.
 bool is_other_adamw(std::string_view name) {
-  constexpr std::array kNames = {
-      "adamw_8bit",        "adamw_bnb_8bit",   "paged_adamw_8bit", "adamw_torch_8bit",
-      "adamw_torch_4bit",  "paged_adamw_32bit", "paged_adamw",     "adamw_anyprecision",
-      "ao_adamw_8bit",     "ao_adamw_4bit",    "ao_adamw_fp8",     "optimi_adamw",
-      "adamw_apex_fused",  "bitsandbytes.optim.PagedAdamW8bit",    "bitsandbytes.optim.PagedAdamW",
-      "bitsandbytes.optim.AdamW8bit"};
+  constexpr std::array kNames = {"adamw_8bit",
+                                 "adamw_bnb_8bit",
+                                 "paged_adamw_8bit",
+                                 "adamw_torch_8bit",
+                                 "adamw_torch_4bit",
+                                 "paged_adamw_32bit",
+                                 "paged_adamw",
+                                 "adamw_anyprecision",
+                                 "ao_adamw_8bit",
+                                 "ao_adamw_4bit",
+                                 "ao_adamw_fp8",
+                                 "optimi_adamw",
+                                 "adamw_apex_fused",
+                                 "bitsandbytes.optim.PagedAdamW8bit",
+                                 "bitsandbytes.optim.PagedAdamW",
+                                 "bitsandbytes.optim.AdamW8bit"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
 bool is_adamw(std::string_view name) {
-  constexpr std::array kNames = {"adamw_torch", "adamw_torch_fused", "adamw_hf",
+  constexpr std::array kNames = {"adamw_torch",     "adamw_torch_fused",     "adamw_hf",
                                  "adamw_torch_xla", "adamw_torch_npu_fused", "adamw",
-                                 "AdamW", "torch.optim.AdamW"};
+                                 "AdamW",           "torch.optim.AdamW"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
