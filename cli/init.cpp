@@ -91,8 +91,8 @@ void fill_recipe(planner::RunConfig& config) {
   }
   const std::int64_t often =
       std::max(std::min(config.steps, profiler::kUnbrokenSteps), config.steps / 10);
-  if (!config.evaluate_every) config.evaluate_every = often;
-  if (config.save_every == 0) config.save_every = often;
+  if (!config.evaluate_every && !config.evaluate_cadence) config.evaluate_every = often;
+  if (config.save_every == 0 && !config.save_cadence) config.save_every = often;
   if (!config.keep_last) {
     config.keep_last = 2;
     config.keep_best = true;

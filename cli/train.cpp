@@ -60,6 +60,14 @@ void print_data(const TrainRequest& request, const char* name) {
   for (const std::string& warning : data_warnings(summary)) sim::warn(warning);
 }
 
+/// Predicted times of a run, without those of checkpoints where none are written.
+profiler::RunTimes times_of(const TrainRequest& request, const RunPromise& promise,
+                            std::int64_t first_step) {
+  const planner::SavingPlan saving = request.options.saves ? promise.saving : planner::SavingPlan{};
+  return profiler::run_times(request.config, request.job(), promise.plan.step().prediction, saving,
+                             *request.text, first_step);
+}
+
 int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
   const planner::RunConfig& config = request.config;
   const auto& [plan, saving] = promise;
@@ -69,8 +77,7 @@ int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
   }
   const std::int64_t first_step = steps.empty() ? 0 : std::min(steps.front(), config.steps);
   const planner::Job& job = request.job();
-  const profiler::RunTimes times =
-      profiler::run_times(config, job, plan.step().prediction, saving, *request.text, first_step);
+  const profiler::RunTimes times = times_of(request, promise, first_step);
   if (json) {
     print(dry_run_json(config, job, plan, saving, times, first_step,
                        advice_of(request, promise, first_step)));
@@ -83,7 +90,7 @@ int dry_run(const TrainRequest& request, const RunPromise& promise, bool json) {
   print(times_table(config, times, first_step));
   print(padding_line(advice_of(request, promise, first_step)));
   print(disk_line(request.planning, plan.step().prediction));
-  print(saving_table(config, saving));
+  if (request.options.saves) print(saving_table(config, saving));
   return static_cast<int>(ExitCode::done);
 }
 
@@ -92,8 +99,7 @@ void print_beginning(const TrainRequest& request, const RunPromise& promise,
   const planner::RunConfig& config = request.config;
   const auto& [plan, saving] = promise;
   const planner::Prediction& prediction = plan.step().prediction;
-  const profiler::RunTimes times =
-      profiler::run_times(config, request.job(), prediction, saving, *request.text, start.step());
+  const profiler::RunTimes times = times_of(request, promise, start.step());
   print(prediction_table(prediction, request.job(), request.machine().profile.name));
   print(start.description(config.seed));
   print_data(request, "data: ");

@@ -42,10 +42,11 @@ std::optional<Bytes> free_disk(const std::filesystem::path& path) {
 std::string times_table(const planner::RunConfig& config, const profiler::RunTimes& times,
                         std::int64_t first_step) {
   return fmt::format(
-      "run          {} of {} steps in {}: training {}, {} evaluations {}, checkpoints {}\n",
+      "run          {} of {} steps in {}: training {}, {} evaluations {}{}\n",
       config.steps - first_step, config.steps, planner::format_seconds(times.all()),
       planner::format_seconds(times.training), times.evaluations,
-      planner::format_seconds(times.evaluation), planner::format_seconds(times.saving));
+      planner::format_seconds(times.evaluation),
+      times.saving > Seconds(0) ? ", checkpoints " + planner::format_seconds(times.saving) : "");
 }
 
 std::string saving_table(const planner::RunConfig& config, const planner::SavingPlan& saving) {

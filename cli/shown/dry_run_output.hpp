@@ -13,7 +13,8 @@
 
 namespace sluice::cli {
 
-/// Text about the run's duration; saving_table has the costs of checkpoints.
+/// Texts about what a run takes: times_table about its duration, saving_table about its
+/// checkpoints.
 [[nodiscard]] std::string times_table(const planner::RunConfig& config,
                                       const profiler::RunTimes& times, std::int64_t first_step);
 [[nodiscard]] std::string saving_table(const planner::RunConfig& config,
@@ -26,7 +27,8 @@ namespace sluice::cli {
                                        const profiler::RunTimes& times, std::int64_t first_step,
                                        const std::optional<profiler::PackingAdvice>& advice);
 
-/// Free bytes on the file system of `path`, or of the nearest existing folder above it.
+/// Free bytes on the file system of `path`, or of the nearest existing folder above it; none where
+/// that is not known.
 [[nodiscard]] std::optional<Bytes> free_disk(const std::filesystem::path& path);
 
 }  // namespace sluice::cli

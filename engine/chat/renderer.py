@@ -85,6 +85,8 @@ def variables_of(given):
 
 
 class Renderer:
+    """Templates, and how many seconds of processor time a request may take."""
+
     def __init__(self, seconds):
         self.loaded = {}
         self.seconds = seconds
@@ -117,19 +119,17 @@ class Renderer:
         return {"p": [[text if answers.prompts else text + answers.header, 0]]}
 
     def answer(self, request):
-        signal.setitimer(signal.ITIMER_REAL, self.seconds)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds)
         try:
             return getattr(self, request.pop("do"))(**request)
         except Refused as error:
             return {"x": str(error)}
-        except RecursionError:
-            return {"x": "the chat template calls itself without an end"}
         except MemoryError:
             return {"stop": "takes more memory than a template may"}
         except TookTooLong:
-            return {"stop": f"takes longer than {self.seconds} s for one conversation"}
+            return {"stop": f"takes more than {self.seconds} s of processor time for one conversation"}
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def warm_up():
@@ -144,7 +144,7 @@ def warm_up():
 
 
 def serve(seconds):
-    signal.signal(signal.SIGALRM, too_long)
+    signal.signal(signal.SIGPROF, too_long)
     warm_up()
     limit(resource.RLIMIT_FSIZE, 1 << 16)
     limit(resource.RLIMIT_NPROC, 0)
@@ -155,4 +155,4 @@ def serve(seconds):
 
 
 if __name__ == "__main__":
-    serve(10)
+    serve(3)

@@ -14,6 +14,13 @@ def line_of(error):
     return text if len(text) <= 300 else text[:297] + "..."
 
 
+def reason_of(error):
+    """Why a template renders nothing."""
+    if isinstance(error, RecursionError):
+        return "the chat template calls itself without an end"
+    return f"the chat template refuses it: {line_of(error)}"
+
+
 class Template:
     def __init__(self, sources, tokens, date):
         self.environment = environment(date)
@@ -50,10 +57,10 @@ class Template:
         """The rendered text. Raises Refused with the template's or jinja2's reason."""
         try:
             return self._source(variables).render(self._context(messages, variables, prompt))
-        except (MemoryError, RecursionError):
+        except MemoryError:
             raise
         except Exception as error:
-            raise Refused(f"the chat template refuses it: {line_of(error)}") from None
+            raise Refused(reason_of(error)) from None
 
     def marked_text(self, messages, variables):
         """The rendered text, and [start, end) of what stands between {% generation %} and {% endgeneration %}; None
@@ -63,10 +70,10 @@ class Template:
         try:
             for block in self._source(variables).generate(self._context(messages, variables, False)):
                 blocks.append(block)
-        except (MemoryError, RecursionError):
+        except MemoryError:
             raise
         except Exception as error:
-            raise Refused(f"the chat template refuses it: {line_of(error)}") from None
+            raise Refused(reason_of(error)) from None
         finally:
             self.tag.marked = None
         text = "".join(blocks)

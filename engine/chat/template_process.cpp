@@ -10,8 +10,9 @@ namespace {
 
 using nlohmann::json;
 
-/// Longest wait for a reply: more than the script's own limit for one conversation.
-constexpr std::chrono::seconds kLongestWait(30);
+/// Longest wait for a reply: many times the script's own limit for one conversation, which is in
+/// processor time.
+constexpr std::chrono::seconds kLongestWait(60);
 constexpr Bytes kMemory(1LL << 30);
 
 std::optional<std::string> text_in(const json& reply, const char* field) {

@@ -16,6 +16,7 @@
 #include "planner/plans/plan.hpp"
 #include "planner/plans/residency.hpp"
 #include "planner/runs/data_entry.hpp"
+#include "planner/runs/refusal.hpp"
 #include "planner/runs/schedule.hpp"
 #include "sim/units.hpp"
 
@@ -34,6 +35,15 @@ enum class Packing {
   stream,     ///< Sequences are windows over all documents joined; attention crosses documents.
   documents,  ///< A sequence holds several whole documents; attention stays inside each.
   off,        ///< A sequence holds one document, padded.
+};
+
+/// Steps from one evaluation or save to the next, stated as a share and converted to steps once the
+/// run's length is known (settle_cadences).
+struct Cadence {
+  enum class Of { run, pass };  ///< A share of the run's steps, or of a pass over the data.
+  double amount = 0;
+  Of of = Of::run;
+  friend bool operator==(const Cadence&, const Cadence&) = default;
 };
 
 /// Everything that RUN.yaml states, defaults filled in. Paths are relative to the working folder.
@@ -87,6 +97,8 @@ struct RunConfig {
   bool keep_best = false;  ///< The checkpoint of the lowest validation loss stays too.
   /// Steps between evaluations; none for four in the run, 0 for its start and end alone.
   std::optional<std::int64_t> evaluate_every;
+  /// What save_every and evaluate_every are where they were stated as shares.
+  std::optional<Cadence> save_cadence, evaluate_cadence;
   std::optional<std::int64_t> threads;  ///< Threads of the CPU optimizer.
   std::optional<DeviceKind> backend;
   /// Values of `set machine.NAME = VALUE` by NAME: a quantity ("12 GB/s") or a factor ("0.5x").
@@ -100,20 +112,33 @@ struct RunConfig {
   std::map<std::string, std::string> policy_overrides;
   /// Terms of the model of time that are on; `set term.NAME = off` turns one off.
   CostSwitches terms;
+  /// Other programs' keys for training adapters or parts of a model, by name; empty values switch
+  /// them off (adapter_keys.hpp).
+  std::map<std::string, std::string> adapter;
   /// Messages on keys that were accepted and change nothing here.
   std::vector<std::string> notes;
   std::set<std::string> stated;  ///< Paths that a file or the command line set, whatever the value.
 };
 
+/// Sets save_every (`path` "save_every") or evaluate_every to a share.
+void set_cadence(RunConfig& config, const std::string& path, const Cadence& cadence);
+/// Converts shares to steps, rounded up as transformers does, for a run of config.steps steps and
+/// passes of `pass_steps` steps, which need not be whole.
+void settle_cadences(RunConfig& config, double pass_steps);
+
 /// Sets batch_size from gradient_accumulation, where that is given. Throws BadRequest where both
 /// are given and contradict each other.
 void settle(RunConfig& config);
 
-/// Parses RUN.yaml text. Throws BadRequest with `where`, the line and the nearest known key.
+/// Parses RUN.yaml text, also as other programs have it (foreign_keys.hpp). Throws BadRequest with
+/// `where`, the line and the nearest known key, or BadRequests with one for every key that is
+/// refused.
 [[nodiscard]] RunConfig run_from_yaml(const std::string& text, const std::string& where);
 /// Parses a run from a map within a larger YAML document. Errors name the document's lines.
 [[nodiscard]] RunConfig run_from_yaml(const YAML::Node& map, const std::string& where);
 [[nodiscard]] RunConfig read_run(const std::filesystem::path& file);
+/// Reads a run and adds what is refused of it to `refusals`, adapters left to adapter_refusal.
+[[nodiscard]] RunConfig read_run(const std::filesystem::path& file, std::vector<Refusal>& refusals);
 
 /// Sets one dotted path: "optimizer.lr", "limits.hbm", "machine.h2d", "plan.weight_buffers",
 /// "term.contention"; a leading "job." is accepted. Throws BadRequest naming the path and the

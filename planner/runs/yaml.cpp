@@ -1,134 +1,15 @@
-// Reads and writes RUN.yaml.
-#include <yaml-cpp/yaml.h>
-
+// Writes RUN.yaml.
 #include <array>
 #include <charconv>
-#include <set>
 
-#include "planner/catalogue/store.hpp"
-#include "planner/files/choice.hpp"
-#include "planner/files/whole_file.hpp"
-#include "planner/files/yaml_document.hpp"
 #include "planner/machines/profile_file.hpp"
-#include "planner/runs/paths.hpp"
 #include "planner/runs/run_config.hpp"
+#include "planner/runs/yaml_text.hpp"
 #include "sim/error.hpp"
 #include "sim/units_text.hpp"
 
 namespace sluice::planner {
 namespace {
-
-/// Text in quotation marks, as YAML reads it back.
-std::string in_quotes(const std::string& value) {
-  std::string text = "\"";
-  for (const char letter : value) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (byte < 0x20 || byte == 0x7F) {
-      constexpr const char* kDigits = "0123456789abcdef";
-      text.append("\\x").append(1, kDigits[byte / 16]).append(1, kDigits[byte % 16]);
-      continue;
-    }
-    if (letter == '"' || letter == '\\') text += '\\';
-    text += letter;
-  }
-  return text + "\"";
-}
-
-/// A node in one line, all of its scalars in quotation marks.
-std::string flow_text(const YAML::Node& node) {
-  if (node.IsNull()) return "~";
-  if (node.IsScalar()) return in_quotes(node.Scalar());
-  std::string text;
-  for (const auto& item : node) {
-    if (!text.empty()) text += ", ";
-    text += node.IsMap() ? flow_text(item.first) + ": " + flow_text(item.second) : flow_text(item);
-  }
-  return node.IsMap() ? "{" + text + "}" : "[" + text + "]";
-}
-
-/// Walks a YAML document and sets a path of the run for each scalar.
-class RunReader {
- public:
-  RunReader(RunConfig& run, const std::string& where) : run_(run), where_(where) {}
-
-  void read(const YAML::Node& node) {
-    if (node.IsNull()) return;
-    if (!node.IsMap()) refuse(node, "must hold `key: value` lines");
-    read_map(node, "");
-  }
-
- private:
-  void read_map(const YAML::Node& map, const std::string& prefix) {
-    std::set<std::string> seen;
-    for (const auto& item : map) {
-      if (!item.first.IsScalar()) refuse(item.first, "a key must be a word");
-      if (item.first.Scalar() == "<<") {
-        refuse(item.first,
-               "<<: merge keys are not read: write the keys out (anchors and aliases are)");
-      }
-      const std::string path = prefix + item.first.Scalar();
-      if (!seen.insert(path).second) refuse(item.first, path + " is given twice");
-      if (!is_last(path)) read_value(item.first, item.second, path);
-    }
-    for (const auto& item : map) {
-      const std::string path = prefix + item.first.Scalar();
-      if (is_last(path)) read_value(item.first, item.second, path);
-    }
-  }
-
-  /// Within one file steps take precedence over epochs, and a plan over a policy, in whatever
-  /// order.
-  static bool is_last(const std::string& path) {
-    return path == "steps" || path == "max_steps" || path == "plan";
-  }
-
-  void read_value(const YAML::Node& key, const YAML::Node& value, const std::string& path) {
-    if (value.IsMap()) {
-      if (path == "set") return read_map(value, "");
-      if (path == "data") return set(key, path, flow_text(value));
-      if (path != "optimizer" && path != "schedule" && path != "limits" && path != "columns") {
-        if (path == "machine" || path == "plan" || path == "policy") {
-          refuse(key, path + ": must be one value; put numbers of it under set: (" + path +
-                          ".NAME: VALUE)");
-        }
-        set(key, path, "a map");  // Refuses unknown keys with the nearest one.
-        return;
-      }
-      return read_map(value, path + ".");
-    }
-    if (path == "set" || path == "optimizer" || path == "limits" || path == "columns") {
-      if (value.IsNull()) return;
-      refuse(key, path + ": must be a map of its settings");
-    }
-    if (value.IsSequence()) {
-      return set(key, path, path == "data" ? flow_text(value) : joined(value));
-    }
-    set(key, path, value.IsNull() ? "null" : value.Scalar());
-  }
-
-  static std::string joined(const YAML::Node& list) {
-    std::string text = "[";
-    for (const auto& item : list) {
-      text.append(text.size() > 1 ? "," : "").append(item.IsScalar() ? item.Scalar() : "?");
-    }
-    return text + "]";
-  }
-
-  void set(const YAML::Node& key, const std::string& path, const std::string& value) {
-    try {
-      set_path(run_, path, value);
-    } catch (const BadRequest& error) {
-      refuse(key, error.what());
-    }
-  }
-
-  [[noreturn]] void refuse(const YAML::Node& node, const std::string& reason) const {
-    throw BadRequest(where_ + ": line " + std::to_string(node.Mark().line + 1) + ": " + reason);
-  }
-
-  RunConfig& run_;
-  const std::string& where_;
-};
 
 /// A number's text that YAML 1.1 reads as a number too: "1.0e-04", since "1e-04" is a word there.
 std::string text_of(double number) {
@@ -218,9 +99,23 @@ void write_limits(YamlText& yaml, const Limits& limits) {
   yaml.end();
 }
 
+/// A share of the run as a number, of a pass as "0.5 epochs".
+void write_cadence(YamlText& yaml, const char* key, const Cadence& cadence) {
+  if (cadence.of == Cadence::Of::run) {
+    yaml.bare(key, text_of(cadence.amount));
+  } else {
+    yaml.quoted(key, text_of(cadence.amount) + " epochs");
+  }
+}
+
 void write_saving(YamlText& yaml, const RunConfig& run) {
   if (run.evaluate_every) yaml.number("evaluate_every", *run.evaluate_every);
-  yaml.number("save_every", run.save_every);
+  if (run.evaluate_cadence) write_cadence(yaml, "evaluate_every", *run.evaluate_cadence);
+  if (run.save_cadence) {
+    write_cadence(yaml, "save_every", *run.save_cadence);
+  } else {
+    yaml.number("save_every", run.save_every);
+  }
   yaml.bare("keep_last", run.keep_last ? std::to_string(*run.keep_last) : "all");
   yaml.bare("keep_best", run.keep_best ? "true" : "false");
 }
@@ -242,24 +137,6 @@ void write_overrides(YamlText& yaml, const RunConfig& run) {
 }
 
 }  // namespace
-
-RunConfig run_from_yaml(const YAML::Node& map, const std::string& where) {
-  RunConfig run;
-  RunReader(run, where).read(map);
-  return run;
-}
-
-RunConfig run_from_yaml(const std::string& text, const std::string& where) {
-  RunConfig run;
-  read_yaml(text, where, [&](const YAML::Node& map) { RunReader(run, where).read(map); });
-  return run;
-}
-
-RunConfig read_run(const std::filesystem::path& file) {
-  const bool folder = std::filesystem::is_directory(file);
-  const std::filesystem::path path = folder ? file / "run.yaml" : file;
-  return run_from_yaml(read_whole_file(path), path.string());
-}
 
 std::string to_yaml(const RunConfig& run) {
   YamlText yaml;
@@ -315,6 +192,9 @@ std::string to_yaml(const RunConfig& run) {
         .bare("decay_fraction", text_of(schedule.decay_fraction))
         .bare("decay_shape", to_string(schedule.decay_shape));
   }
+  if (schedule.power != 1) yaml.bare("power", text_of(schedule.power));
+  if (schedule.cycles != 1) yaml.number("cycles", schedule.cycles);
+  if (schedule.timescale != 0) yaml.number("timescale", schedule.timescale);
   yaml.end();
   write_saving(yaml, run);
   yaml.quoted("machine", run.machine);

@@ -32,8 +32,8 @@ Provenance provenance_of(const TrainedRun& run) {
           {"cost model", prediction.cost_model_hash},
           {"numerics", run.numerics_id},
           {"data", run.data_sha256},
-          {"weights", run.weights_sha256},
-          {"state", run.state_sha256},
+          {"weights", run.weights_sha256.empty() ? "not hashed" : run.weights_sha256},
+          {"state", run.state_sha256.empty() ? "not hashed" : run.state_sha256},
           {"run again", "sluice train " + run.folder + "/run.yaml"}};
 }
 

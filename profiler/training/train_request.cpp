@@ -33,13 +33,17 @@ void require_vocabulary(const engine::WindowedText& text, const planner::ModelSh
                    text.description() + "): choose another model");
 }
 
-/// Converts the epochs of a run to steps, rounded up.
+/// Converts the epochs of a run to steps, rounded up, and shares of the run and of epochs with
+/// them.
 void settle_steps(planner::RunConfig& config, const engine::WindowedText& text) {
-  if (!config.epochs) return;
-  const double sequences = *config.epochs * static_cast<double>(text.training_windows());
-  const double steps = std::ceil(sequences / static_cast<double>(config.batch_size));
-  config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
-  config.epochs.reset();
+  const auto windows = static_cast<double>(text.training_windows());
+  const auto batch = static_cast<double>(config.batch_size);
+  if (config.epochs) {
+    const double steps = std::ceil(*config.epochs * windows / batch);
+    config.steps = std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
+    config.epochs.reset();
+  }
+  settle_cadences(config, windows / batch);
 }
 
 }  // namespace

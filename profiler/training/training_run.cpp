@@ -95,7 +95,8 @@ bool TrainingRun::train(const std::atomic<bool>& interrupted) {
                    .interrupted = interrupted,
                    .beginning = beginning_,
                    .observer = observer_,
-                   .saves = request_.options.saves});
+                   .saves = request_.options.saves,
+                   .hashes = request_.options.hashes});
   if (run_.result.interrupted && run_.result.steps == start_.step()) {
     folder_.take_back();
     return false;
