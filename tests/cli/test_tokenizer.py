@@ -42,16 +42,20 @@ def trained(tmp_path_factory):
 
 @pytest.mark.parametrize("name", CLASSES)
 def test_each_class_gives_the_librarys_tokens(trained, name):
-    compare(trained(name), ["", " ", *documents()[:3], *hard_texts(2, 700)])
+    compare(trained(name), ["", " ", *documents()[:3], *hard_texts(2, 400)])
 
 
 @once
 @pytest.mark.parametrize("name", CLASSES)
 def test_every_character_of_unicode_is_cut_as_the_library_cuts_it(trained, name):
-    """Every text with one class; with each of the others every 24th, so that each text is some class's.
-    experiments/tokenizer_agreement has every text with every class."""
-    texts = every_character()
-    compare(trained(name), texts if name == "qwen2" else texts[list(CLASSES).index(name) % 24 :: 24])
+    """With each class another 36th of the texts, so that each text is some class's."""
+    compare(trained(name), every_character()[list(CLASSES).index(name) % 36 :: 36])
+
+
+@once
+def test_every_character_is_normalised_and_matched_as_in_the_library(trained):
+    """Every text with the patterns and the normal form that most models have."""
+    compare(trained("qwen2"), every_character()[::3])
 
 
 @pytest.mark.parametrize("name", ["qwen2", "llama2", "gemma", "t5", "mistral v0.3", "unigram bytes"])
@@ -71,7 +75,7 @@ def test_an_added_token_is_its_content_whatever_letters_it_has(tmp_path, trained
     library.save(str(tmp_path / "tokenizer.json"))
     text = "un café, <ž>đ-č"
     [ours] = drive(tmp_path / "tokenizer.json", [text])
-    assert ours["ids"] == library.encode(text).ids
+    assert ours["ids"] == library.encode(text, add_special_tokens=False).ids
     assert ours["decoded"] == text and ours["skipped"] == "un café, đ-č"
     places = dict(zip(ours["placed"], ours["places"]))
     for word in ("café", "đ", "č"):
@@ -101,14 +105,14 @@ def real(name):
 @once
 @pytest.mark.parametrize("name", REAL)
 def test_real_tokenizers_agree_on_real_text(name):
-    texts = [(SHARED_TEXT / "tinyshakespeare.txt").read_text()[:300_000]]
-    texts += (SHARED_TEXT / "gsm8k_2000.jsonl").read_text().splitlines()[:300]
+    texts = [(SHARED_TEXT / "tinyshakespeare.txt").read_text()[:100_000]]
+    texts += (SHARED_TEXT / "gsm8k_2000.jsonl").read_text().splitlines()[:100]
     compare(real(name), texts)
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_real_tokenizers_agree_on_hard_text(name):
-    compare(real(name), hard_texts(5, 1500))
+    compare(real(name), hard_texts(5, 500))
 
 
 @pytest.mark.parametrize("vectors, name", [("gpt-2", "gpt2"), ("qwen2", "qwen2_5"), ("qwen2", "qwen3")])
