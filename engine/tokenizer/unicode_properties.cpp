@@ -195,14 +195,20 @@ std::optional<CodePointSet> property_set(std::string_view name) {
 int script_of(char32_t value) {
   static const std::vector<std::uint8_t> scripts = [] {
     std::vector<std::uint8_t> made(kLastCodePoint + 1);
-    std::uint8_t number = 0;
-    for (const unicode_data::Script& script : unicode_data::kScripts) {
-      ++number;
-      const CodePointSet members = decoded(script.members);
-      for (const CodePointRange& range : members.ranges()) {
-        std::fill(made.begin() + range.first, made.begin() + range.last + 1, number);
+    const auto fill = [&](std::string_view members, int script) {
+      const CodePointSet set = decoded(members);
+      for (const CodePointRange& range : set.ranges()) {
+        std::fill(made.begin() + range.first, made.begin() + range.last + 1,
+                  static_cast<std::uint8_t>(script));
       }
+    };
+    for (int i = 0; i < unicode_data::kScriptCount; ++i) {
+      fill(unicode_data::kScripts[i].members, i + 1);
     }
+    fill(unicode_data::kNewerScripts, 0);
+    // These have other scripts since.
+    made[0x589] = made[0x61c] = made['0'];
+    made[0x953] = made[0x954] = made[0x905];
     return made;
   }();
   return value <= kLastCodePoint ? scripts[value] : 0;
@@ -255,6 +261,17 @@ bool is_punctuation(char32_t value) {
 bool is_mark(char32_t value) {
   static const CodePointTable table(with(
       categories({"M"}).without(decoded(unicode_data::kNewerMarks)), unicode_data::kOlderMarks));
+  return table.contains(value);
+}
+
+bool is_nonspacing_mark(char32_t value) {
+  static const CodePointTable table([] {
+    CodePointSet set = categories({"Mn"})
+                           .without(decoded(unicode_data::kNewerMarks))
+                           .without(decoded(unicode_data::kNewerNonspacing));
+    set.unite(ranges({{0x1734, 0x1734}, {0x1171e, 0x1171e}}));  // These are spacing since.
+    return set;
+  }());
   return table.contains(value);
 }
 
