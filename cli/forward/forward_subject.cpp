@@ -82,6 +82,11 @@ const engine::Checkpoint* ForwardSubject::checkpoint() {
   return checkpoint_.get();
 }
 
+const engine::CheckpointFacts* ForwardSubject::facts() {
+  const engine::Checkpoint* found = checkpoint();
+  return found == nullptr ? nullptr : &found->facts();
+}
+
 std::optional<path> ForwardSubject::model_folder() {
   if (const engine::Checkpoint* found = checkpoint()) return found->facts().model_folder;
   return engine::find_model_folder(request_.config.model);

@@ -48,6 +48,8 @@ class ForwardSubject {
   /// Tokenizer of model_folder(); null if that has no tokenizer.json, and then every byte is a
   /// token.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
+  /// Facts of the checkpoint; null if the subject is a model folder or name.
+  [[nodiscard]] const engine::CheckpointFacts* facts();
 
  private:
   const engine::StateSource& open_weights(const planner::ModelShape& shape);

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "engine/model_files/end_tokens.hpp"
 #include "engine/model_files/model_config.hpp"
 #include "engine/model_files/safetensors_writer.hpp"
 #include "planner/catalogue/store.hpp"
@@ -23,6 +24,8 @@ constexpr std::array kCarried = {"tokenizer.json",
                                  "chat_template.jinja",
                                  "chat_template.json",
                                  "generation_config.json"};
+
+const std::string kGeneration = "generation_config.json";
 
 void require_free(const path& out) {
   std::error_code error;
@@ -60,9 +63,19 @@ ExportedModel export_model(const Checkpoint& checkpoint, const ExportOptions& op
     exported.source = source;
     for (const char* name : kCarried) {
       if (!std::filesystem::is_regular_file(*source / name)) continue;
-      write_text(folder.hidden() / name, planner::read_whole_file(*source / name));
+      std::string text = planner::read_whole_file(*source / name);
+      if (name == kGeneration) {
+        text = with_end_tokens(text, checkpoint.config(), options.end_tokens, name);
+      }
+      write_text(folder.hidden() / name, text);
       exported.copied.emplace_back(name);
     }
+  }
+  const path generation = folder.hidden() / kGeneration;
+  if (!options.end_tokens.empty() && !std::filesystem::exists(generation)) {
+    const std::string text =
+        with_end_tokens("", checkpoint.config(), options.end_tokens, kGeneration);
+    if (!text.empty()) write_text(generation, text);
   }
   folder.commit();
   return exported;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/backends/backend.hpp"
+#include "engine/datasets/open_text.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/doctor/doctor.hpp"
@@ -62,6 +63,7 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
+  if (!options.resumed) engine::fix_date(config);
   std::unique_ptr<engine::WindowedText> text =
       text_of(config, observer.amount("cutting text into tokens"));
   settle_steps(config, *text);
