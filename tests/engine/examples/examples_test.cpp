@@ -213,10 +213,16 @@ TEST(DatasetInfo, AFileIsFoundBesideItsRegistryAndByNameInTheFolder) {
             std::string::npos);
 }
 
-TEST(ExampleFormat, TheIdentityOfTextsIsThatOf010) {
-  EXPECT_EQ(example_format(DataFormat::jsonl).canonical(),
-            "jsonl\ntext\ninstruction\ninput\noutput\nhistory\nsystem\nmessages\nrole\ncontent\n"
-            "user user\nassistant assistant\nsystem system");
+TEST(ExampleFormat, TheIdentityOfTheUsualFormatsIsThatOf010) {
+  const std::string usual =
+      "\ntext\ninstruction\ninput\noutput\nhistory\nsystem\nmessages\nrole\ncontent\nuser user\n"
+      "assistant assistant\nsystem system";
+  for (const DataFormat kind : {DataFormat::jsonl, DataFormat::alpaca, DataFormat::messages}) {
+    EXPECT_EQ(example_format(kind).canonical(), planner::to_string(kind) + usual);
+  }
+  EXPECT_EQ(example_format(DataFormat::sharegpt).canonical(),
+            "sharegpt\ntext\ninstruction\ninput\noutput\nhistory\nsystem\nconversations\nfrom\nvalue"
+            "\nuser human\nuser user\nassistant gpt\nassistant assistant\nsystem system");
 }
 
 }  // namespace
