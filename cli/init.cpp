@@ -121,7 +121,8 @@ void require_data(const planner::RunConfig& config) {
       if (!any) throw BadRequest("data: " + data.string() + " holds no data file");
       continue;
     }
-    const bool looked_up = config.dataset_dir || data.string().find_first_of("*?[") != std::string::npos ||
+    const bool looked_up = config.dataset_dir ||
+                           data.string().find_first_of("*?[") != std::string::npos ||
                            data.string() != data.filename().string();
     if (!looked_up && !fs::exists(data)) {
       throw BadRequest("data: there is no file " + data.string());

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 /// A JSON value, or why the text is none.
 struct JsonRow {
   std::unique_ptr<Json> value;  ///< Null where there is a fault.
-  std::string fault;  ///< Empty for a value; else one clause: "is not JSON (at byte 12)".
+  std::string fault;            ///< Empty for a value; else one clause: "is not JSON (at byte 12)".
   std::int64_t replaced_surrogates = 0;  ///< Lone surrogates that were read as U+FFFD.
 };
 

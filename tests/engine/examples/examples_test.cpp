@@ -220,9 +220,10 @@ TEST(ExampleFormat, TheIdentityOfTheUsualFormatsIsThatOf010) {
   for (const DataFormat kind : {DataFormat::jsonl, DataFormat::alpaca, DataFormat::messages}) {
     EXPECT_EQ(example_format(kind).canonical(), planner::to_string(kind) + usual);
   }
-  EXPECT_EQ(example_format(DataFormat::sharegpt).canonical(),
-            "sharegpt\ntext\ninstruction\ninput\noutput\nhistory\nsystem\nconversations\nfrom\nvalue"
-            "\nuser human\nuser user\nassistant gpt\nassistant assistant\nsystem system");
+  EXPECT_EQ(
+      example_format(DataFormat::sharegpt).canonical(),
+      "sharegpt\ntext\ninstruction\ninput\noutput\nhistory\nsystem\nconversations\nfrom\nvalue"
+      "\nuser human\nuser user\nassistant gpt\nassistant assistant\nsystem system");
 }
 
 }  // namespace

@@ -130,8 +130,7 @@ TEST(JsonRow, ARepeatedKeyAmongManyKeepsItsLastValueAtItsFirstPlace) {
 }
 
 TEST(JsonRow, FaultsSayWhatToWrite) {
-  EXPECT_EQ(read_value("{\"a\":\"x\ty\"}"),
-            "has a raw tab within a text: write it as \\t");
+  EXPECT_EQ(read_value("{\"a\":\"x\ty\"}"), "has a raw tab within a text: write it as \\t");
   EXPECT_EQ(read_value("{'a': 1}"),
             "is Python's text of a dictionary, not JSON: write it with json.dumps");
   EXPECT_EQ(read_value("\"\xff\""), "is not UTF-8 (at byte 2)");
@@ -145,8 +144,7 @@ TEST(CsvRows, FollowRfc4180) {
                    "f:5 {\"a\":\"\",\"b\":\"\"}", "f:6 {\"a\":\"q\",\"b\":\"3\"}"}));
   EXPECT_EQ(csv_rows_of("text\na;b\n"), (Found{"f:2 {\"text\":\"a;b\"}"}));
   EXPECT_EQ(csv_rows_of("a;b\n1,5;2\n"), (Found{"f:2 {\"a\":\"1,5\",\"b\":\"2\"}"}));
-  EXPECT_EQ(csv_rows_of("a,b\n1,2,3\n"),
-            (Found{"f:2 bad: has 3 fields, and the header 2"}));
+  EXPECT_EQ(csv_rows_of("a,b\n1,2,3\n"), (Found{"f:2 bad: has 3 fields, and the header 2"}));
   EXPECT_EQ(csv_rows_of("a\n\"x").back(),
             "refused: f:2: a quote is never closed: the rest of the file would be one field");
   EXPECT_EQ(csv_rows_of("a,a\n").back(), "refused: f:1: the header names the column \"a\" twice");
