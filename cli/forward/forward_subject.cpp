@@ -82,9 +82,14 @@ const engine::Checkpoint* ForwardSubject::checkpoint() {
   return checkpoint_.get();
 }
 
-std::optional<path> ForwardSubject::model_folder() {
-  if (const engine::Checkpoint* found = checkpoint()) return found->facts().model_folder;
-  return engine::find_model_folder(request_.config.model);
+const engine::TokenizerPlace& ForwardSubject::tokenizer_place() {
+  if (place_) return *place_;
+  if (const engine::Checkpoint* found = checkpoint()) {
+    place_ = engine::tokenizer_place_of(found->folder(), found->facts(), found->shape().vocab);
+  } else {
+    place_ = engine::find_tokenizer_place(request_.config.model);
+  }
+  return *place_;
 }
 
 const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShape& shape) {
@@ -96,6 +101,7 @@ const engine::StateSource& ForwardSubject::open_weights(const planner::ModelShap
     weights_from_ = found->folder().string();
     return *found;
   }
+  engine::require_weights_of_id(request_.config.model);
   const auto folder = engine::find_model_folder(request_.config.model);
   const std::vector<path> files = folder ? engine::weight_files(*folder) : std::vector<path>{};
   if (files.empty()) {
@@ -123,10 +129,16 @@ std::unique_ptr<engine::Device> ForwardSubject::load(const planner::Job& job,
 }
 
 std::unique_ptr<engine::Tokenizer> ForwardSubject::open_tokenizer() {
-  const auto folder = model_folder();
-  if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) return nullptr;
-  return std::make_unique<engine::Tokenizer>(
-      engine::Tokenizer::from_file(*folder / "tokenizer.json"));
+  if (request_.config.data_format == planner::DataFormat::bytes) return nullptr;
+  const engine::TokenizerPlace& place = tokenizer_place();
+  if (place.folder && std::filesystem::exists(*place.folder / "tokenizer.json")) {
+    return std::make_unique<engine::Tokenizer>(
+        engine::Tokenizer::from_file(*place.folder / "tokenizer.json"));
+  }
+  if (place.bytes) return nullptr;
+  throw BadRequest("model: " + place.folder.value_or(word_).string() +
+                   " has weights and no tokenizer.json: put the tokenizer's files there, or state "
+                   "data_format=bytes to take byte values as tokens");
 }
 
 void require_vocabulary(std::int64_t tokens, std::int64_t vocab) {

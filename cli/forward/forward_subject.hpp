@@ -10,6 +10,7 @@
 #include "cli/words/verbs.hpp"
 #include "engine/execution/device.hpp"
 #include "engine/model_files/checkpoint.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "engine/tokenizer/tokenizer.hpp"
 #include "planner/requests/request.hpp"
 #include "planner/requests/run_arguments.hpp"
@@ -40,9 +41,10 @@ class ForwardSubject {
                                                      const planner::StepGraph& graph);
   /// Folder that the weights were loaded from: the model's or the checkpoint's.
   [[nodiscard]] const std::string& weights_from() const { return weights_from_; }
-  /// Folder of the tokenizer: the model's; for a run, that of the model it began with.
-  [[nodiscard]] std::optional<std::filesystem::path> model_folder();
-  /// The folder's tokenizer; null if it has no tokenizer.json, and then every byte is a token.
+  /// Where the tokenizer lies: in the model's folder, or with the run.
+  [[nodiscard]] const engine::TokenizerPlace& tokenizer_place();
+  /// The tokenizer; null if every byte is a token. Throws BadRequest if a model with weights has no
+  /// tokenizer.
   [[nodiscard]] std::unique_ptr<engine::Tokenizer> open_tokenizer();
 
  private:
@@ -54,6 +56,7 @@ class ForwardSubject {
   planner::RunArguments request_;
   std::optional<std::filesystem::path> run_, checkpoint_folder_;
   std::unique_ptr<engine::Checkpoint> checkpoint_;
+  std::optional<engine::TokenizerPlace> place_;
   std::unique_ptr<engine::ModelWeights> weights_;
   std::string weights_from_;
 };

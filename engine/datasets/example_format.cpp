@@ -207,6 +207,7 @@ Example read_example(const json& object, const ExampleFormat& format, const std:
       return fields.messages();
     case DataFormat::automatic:
     case DataFormat::text:
+    case DataFormat::bytes:
       break;
   }
   throw BadRequest(where + ": the format has no examples");

@@ -6,7 +6,7 @@
 #include "engine/datasets/document_text.hpp"
 #include "engine/datasets/example_file.hpp"
 #include "engine/datasets/token_text.hpp"
-#include "engine/model_files/model_folder.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "planner/runs/data_file.hpp"
 #include "sim/error.hpp"
 #include "sim/warning.hpp"
@@ -77,9 +77,18 @@ void require_stream(const planner::RunConfig& run) {
                    run.data->string() + " is one text: leave packing out, or give JSONL examples");
 }
 
+/// Refuses to take byte values for tokens of a model whose weights were trained on other tokens.
+void refuse_guessed_bytes(const planner::RunConfig& run, const TokenizerPlace& place) {
+  if (place.bytes || run.data_format == DataFormat::bytes) return;
+  throw BadRequest("model: " + place.folder.value_or(run.model).string() +
+                   " has weights and no tokenizer.json: put the tokenizer's files there, or state "
+                   "data_format=bytes to take byte values as tokens");
+}
+
 std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Dataset& dataset) {
+  const bool plain = run.data_format == DataFormat::text || run.data_format == DataFormat::bytes;
   const bool examples = run.data_format != DataFormat::automatic
-                            ? run.data_format != DataFormat::text
+                            ? !plain
                             : dataset.format.has_value() || asks_for_documents(run);
   if (examples) {
     throw BadRequest("data: examples are cut by the tokenizer.json of the model's folder, and " +
@@ -94,8 +103,11 @@ std::unique_ptr<WindowedText> open_bytes(const planner::RunConfig& run, const Da
 std::unique_ptr<WindowedText> open_text(const planner::RunConfig& run, const path& cache,
                                         const TextProgress& progress) {
   const Dataset dataset = find_dataset(run.data.value(), run.dataset_dir);
-  const auto folder = find_model_folder(run.model);
-  if (!folder || !std::filesystem::exists(*folder / "tokenizer.json")) {
+  const TokenizerPlace place = find_tokenizer_place(run.model);
+  const auto& folder = place.folder;
+  const bool tokens = folder && std::filesystem::exists(*folder / "tokenizer.json");
+  if (!tokens || run.data_format == DataFormat::bytes) {
+    refuse_guessed_bytes(run, place);
     return open_bytes(run, dataset);
   }
   const path tokenizer = *folder / "tokenizer.json";

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/model_files/strict_json.hpp"
+#include "planner/files/lfs_pointer.hpp"
 #include "sim/error.hpp"
 
 namespace sluice::engine {
@@ -143,6 +144,36 @@ void check_places(const SafetensorsHeader& header, std::size_t data_bytes,
   }
 }
 
+/// Refuses files of other kinds under a safetensors name, each by the bytes that it begins with.
+void refuse_other_kind(std::span<const std::byte> bytes, const std::string& where) {
+  struct Beginning {
+    std::string_view bytes;
+    const char* kind;
+  };
+  using namespace std::string_view_literals;
+  constexpr std::array kBeginnings = {
+      Beginning{"PK\x03\x04"sv, "a PyTorch file (a zip of pickles): save it as safetensors"},
+      Beginning{"\x80\x02"sv, "a pickle: save it as safetensors"},
+      Beginning{"GGUF"sv, "a GGUF file: give the safetensors original"},
+      Beginning{"<!DOCTYPE"sv, "a web page: download it again"},
+      Beginning{"<html"sv, "a web page: download it again"},
+      Beginning{"Entry not found"sv, "the message of a failed download: download it again"},
+      Beginning{"Access to model"sv,
+                "the message of a refused download: accept the model's terms (hf auth login), and "
+                "download it again"},
+      Beginning{"Repository not found"sv, "the message of a failed download: download it again"}};
+  if (bytes.empty()) throw BadRequest(where + ": is empty: download it again");
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()),
+                              std::min<std::size_t>(bytes.size(), 64));
+  planner::refuse_lfs_pointer(text, where);
+  for (const Beginning& known : kBeginnings) {
+    // A header of half a gigabyte and more has such a length in its first bytes: none is allowed.
+    if (text.starts_with(known.bytes) && !text.substr(0, kLengthBytes).ends_with('\0')) {
+      throw BadRequest(where + ": is not a safetensors file but " + known.kind);
+    }
+  }
+}
+
 }  // namespace
 
 std::int64_t TensorEntry::elements() const {
@@ -153,6 +184,7 @@ std::int64_t TensorEntry::elements() const {
 
 SafetensorsHeader read_safetensors_header(std::span<const std::byte> bytes,
                                           const std::string& where) {
+  refuse_other_kind(bytes, where);
   if (bytes.size() < kLengthBytes) {
     throw BadRequest(where + ": is not a safetensors file: it holds " +
                      std::to_string(bytes.size()) + " bytes");

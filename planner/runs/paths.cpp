@@ -100,8 +100,8 @@ constexpr std::array kPaths = {
             [](RunConfig& run, Text v, Text p) {
               run.data_format = parse_choice(
                   v, p,
-                  {DataFormat::automatic, DataFormat::text, DataFormat::jsonl, DataFormat::alpaca,
-                   DataFormat::sharegpt, DataFormat::messages});
+                  {DataFormat::automatic, DataFormat::text, DataFormat::bytes, DataFormat::jsonl,
+                   DataFormat::alpaca, DataFormat::sharegpt, DataFormat::messages});
             }},
     RunPath{"template",
             [](RunConfig& run, Text v, Text) {

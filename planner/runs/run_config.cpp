@@ -22,6 +22,8 @@ const char* to_string(DataFormat format) {
       return "auto";
     case DataFormat::text:
       return "text";
+    case DataFormat::bytes:
+      return "bytes";
     case DataFormat::jsonl:
       return "jsonl";
     case DataFormat::alpaca:

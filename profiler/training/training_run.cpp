@@ -4,6 +4,7 @@
 #include <string>
 
 #include "engine/model_files/kept_checkpoints.hpp"
+#include "engine/model_files/tokenizer_place.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/training/run_files.hpp"
 #include "profiler/training/train_steps.hpp"
@@ -71,6 +72,10 @@ TrainingRun::TrainingRun(const TrainRequest& request, const RunPromise& promise,
       run_(promised_run(request, promise, start_, folder_)) {
   engine::sweep_checkpoints(folder_.checkpoints());
   run_.predicted_trace = write_before(folder_, run_.config, run_.predicted);
+  if (request.config.data_format != planner::DataFormat::bytes) {
+    const auto place = engine::find_tokenizer_place(request.config.model);
+    if (place.folder) engine::keep_tokenizer(*place.folder, folder_.tokenizer());
+  }
 }
 
 bool TrainingRun::train(const std::atomic<bool>& interrupted) {
