@@ -222,8 +222,8 @@ int run_generate(const Arguments& arguments) {
   engine::Generation generation(
       plan.job, prompt,
       {.new_tokens = asked.new_tokens,
-       .end_tokens =
-           asked.ignore_end ? std::vector<std::int32_t>{} : end_tokens(subject.tokenizer_place().folder),
+       .end_tokens = asked.ignore_end ? std::vector<std::int32_t>{}
+                                      : end_tokens(subject.tokenizer_place().folder),
        .sampler = asked.sampler});
   engine::ForwardSession session(ForwardGoal::next_token, plan.prompt_part.graph, std::move(device),
                                  generation);

@@ -64,9 +64,10 @@ Shown find_shown(const std::string& name) {
 std::string shown_json(const std::string& name) {
   const Shown shown = find_shown(name);
   sim::Json json = sim::Json::parse(planner::model_json(shown.shape));
-  json["source"] = {{"kind", to_string(shown.source.kind)},
-                    {"config", shown.source.config.empty() ? sim::Json()
-                                                           : sim::Json(shown.source.config.string())}};
+  json["source"] = {
+      {"kind", to_string(shown.source.kind)},
+      {"config",
+       shown.source.config.empty() ? sim::Json() : sim::Json(shown.source.config.string())}};
   const std::string dtype = planner::stated_dtype(shown.config);
   json["dtype"] = dtype.empty() ? sim::Json() : sim::Json(dtype);
   json["defaults"] = sim::Json::object();

@@ -36,8 +36,9 @@ void find_tokenizer_in(const engine::TokenizerPlace& place, ModelFiles& files) {
       if (!std::filesystem::exists(file)) continue;
       files.tokenizer_file = file.string();
       if (std::string(name) != "tokenizer.json") {
-        files.tokenizer_problem = "is not read: make a tokenizer.json of it (transformers: "
-                                  "AutoTokenizer.from_pretrained, then save_pretrained)";
+        files.tokenizer_problem =
+            "is not read: make a tokenizer.json of it (transformers: "
+            "AutoTokenizer.from_pretrained, then save_pretrained)";
         return;
       }
       files.tokenizer_kind = kind_of(file);
@@ -104,12 +105,13 @@ sim::Json model_files_json(const ModelFiles& files) {
     return text.empty() ? sim::Json() : sim::Json(text);
   };
   const engine::WeightsReport& report = files.weights;
-  sim::Json json = {{"tokenizer",
-                     {{"kind", text_or_null(files.tokenizer_kind)},
-                      {"file", text_or_null(files.tokenizer_file)},
-                      {"problem", text_or_null(files.tokenizer_problem)}}},
-                    {"template", files.template_file ? sim::Json(*files.template_file) : sim::Json()},
-                    {"weights", nullptr}};
+  sim::Json json = {
+      {"tokenizer",
+       {{"kind", text_or_null(files.tokenizer_kind)},
+        {"file", text_or_null(files.tokenizer_file)},
+        {"problem", text_or_null(files.tokenizer_problem)}}},
+      {"template", files.template_file ? sim::Json(*files.template_file) : sim::Json()},
+      {"weights", nullptr}};
   const bool none = report.files == 0 && report.refused.empty();
   if (!files.folder || none) return json;
   sim::Json misfits = sim::Json::array();

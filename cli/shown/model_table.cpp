@@ -25,10 +25,11 @@ std::string rope_text(const ModelShape& shape) {
                                 rope.factor, rope.low_freq_factor, rope.high_freq_factor,
                                 rope.original_max_positions);
     case RopeScaling::Kind::yarn:
-      return text + fmt::format(", yarn scaling by {} (beta {} and {}, from {} positions, attention "
-                                "factor {:.6g})",
-                                rope.factor, rope.beta_fast, rope.beta_slow,
-                                rope.original_max_positions, rope.attention_factor);
+      return text + fmt::format(
+                        ", yarn scaling by {} (beta {} and {}, from {} positions, attention "
+                        "factor {:.6g})",
+                        rope.factor, rope.beta_fast, rope.beta_slow, rope.original_max_positions,
+                        rope.attention_factor);
   }
   return text;
 }
@@ -84,8 +85,8 @@ std::string fact_line(const std::string& word, const std::string& text) {
 std::string model_table(const planner::ModelSource& source, const std::string& config_text,
                         const ModelShape& shape) {
   const std::string from = to_string(source.kind);
-  std::string text = fact_line(
-      "from", source.config.empty() ? from : from + ": " + source.config.string());
+  std::string text =
+      fact_line("from", source.config.empty() ? from : from + ": " + source.config.string());
   text += fact_line("layers", layers_text(shape));
   text += fact_line("attention", attention_text(shape));
   text += fact_line("rope", rope_text(shape));
@@ -94,7 +95,8 @@ std::string model_table(const planner::ModelSource& source, const std::string& c
                                               shape.tied_head ? "embedding and head are tied"
                                                               : "a head of its own"));
   if (shape.max_positions) {
-    text += fact_line("positions", fmt::format("{} (max_position_embeddings)", *shape.max_positions));
+    text +=
+        fact_line("positions", fmt::format("{} (max_position_embeddings)", *shape.max_positions));
   }
   const std::string dtype = planner::stated_dtype(config_text);
   text += fact_line("dtype", dtype.empty() ? "not stated" : dtype);
@@ -110,9 +112,10 @@ std::string model_table(const planner::ModelSource& source, const std::string& c
   }
   const std::int64_t parameters = parameter_count(shape);
   text += fact_line(
-      "memory", fmt::format("{} in bf16; {} with fp32 master, m and v to train",
-                            planner::format_bytes(Bytes(2 * parameters)),
-                            planner::format_bytes(Bytes(parameters * planner::kStateBytesAParameter))));
+      "memory",
+      fmt::format("{} in bf16; {} with fp32 master, m and v to train",
+                  planner::format_bytes(Bytes(2 * parameters)),
+                  planner::format_bytes(Bytes(parameters * planner::kStateBytesAParameter))));
   return text;
 }
 

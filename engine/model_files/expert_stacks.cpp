@@ -25,12 +25,6 @@ std::vector<std::int64_t> shape_of(const Stack& stack, std::int64_t experts, Axe
   return {experts, stack.cols, stack.all_rows()};
 }
 
-std::string text_of(const std::vector<std::int64_t>& sizes) {
-  std::string text;
-  for (const std::int64_t size : sizes) text += (text.empty() ? "[" : ", ") + std::to_string(size);
-  return text + "]";
-}
-
 /// The stacks that a block may have, by the names that follow its prefix.
 std::vector<Stack> stacks_of(const planner::ModelShape& shape, const planner::ExpertNames& names) {
   const std::int64_t wide = shape.experts->intermediate;
@@ -79,9 +73,9 @@ Axes axes_of(const std::vector<Found>& found, std::int64_t experts) {
   if (wrong == nullptr) return Axes::rows_first;
   if (misfit(Axes::columns_first) == nullptr) return Axes::columns_first;
   throw BadRequest("model: " + wrong->place.file->path().string() + ": tensor " + wrong->block +
-                   wrong->stack.name + ": has shape " + text_of(wrong->place.entry->shape) +
+                   wrong->stack.name + ": has shape " + shape_text(wrong->place.entry->shape) +
                    ", and config.json makes it " +
-                   text_of(shape_of(wrong->stack, experts, Axes::rows_first)));
+                   shape_text(shape_of(wrong->stack, experts, Axes::rows_first)));
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ using TensorPlaces = std::map<std::string, TensorPlace>;
 /// Replaces stacked experts among `places` by every expert's own tensors. With E experts of width I
 /// and H hidden elements, a block's stacks are mlp.experts.gate_up_proj [E, 2I, H] (all gates of an
 /// expert, then all ups) or gate_proj and up_proj [E, I, H], and down_proj [E, H, I]; or all of a
-/// model with the last two axes exchanged, as older modeling code has them. The router of mixtral is
-/// then called as that of qwen3_moe. Throws BadRequest `model: FILE: tensor NAME: ...` for a stack of
-/// another shape.
+/// model with the last two axes exchanged, as older modeling code has them. The router of mixtral
+/// is then called as that of qwen3_moe. Throws BadRequest `model: FILE: tensor NAME: ...` for a
+/// stack of another shape.
 void unstack_experts(TensorPlaces& places, const planner::ModelShape& shape);
 
 }  // namespace sluice::engine

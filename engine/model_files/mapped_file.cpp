@@ -40,8 +40,8 @@ MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
   }
   data_ = static_cast<const std::byte*>(mapped);
   try {
-    planner::refuse_lfs_pointer({reinterpret_cast<const char*>(data_), std::min(size_, kPointerBytes)},
-                                path_.string());
+    planner::refuse_lfs_pointer(
+        {reinterpret_cast<const char*>(data_), std::min(size_, kPointerBytes)}, path_.string());
   } catch (...) {
     ::munmap(mapped, size_);
     throw;

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Adds the spelling of RoPE that `json` lacks: rope_theta and rope_scaling are read by transformers
-/// before 5, rope_parameters by 5.
+/// Adds the spelling of RoPE that `json` lacks: rope_theta and rope_scaling are read by
+/// transformers before 5, rope_parameters by 5.
 void spell_rope_twice(ordered_json& json, const planner::ModelShape& shape) {
   json["rope_theta"] = shape.rope_theta;
   if (!json.contains("rope_scaling") || json["rope_scaling"].is_null()) {

@@ -78,13 +78,15 @@ bool dangles(const path& file) {
 
 [[noreturn]] void refuse_missing(const path& file, const std::string& why) {
   throw BadRequest("model: " + file.string() +
-                   (dangles(file) ? " is a link to a file that is not there" : " is missing") + why +
-                   ": " + planner::download_advice(file.parent_path()));
+                   (dangles(file) ? " is a link to a file that is not there" : " is missing") +
+                   why + ": " + planner::download_advice(file.parent_path()));
 }
 
-/// A file that a download has begun in `folder`; none where no download is under way or was stopped.
+/// A file that a download has begun in `folder`; none where no download is under way or was
+/// stopped.
 std::optional<path> unfinished_download(const path& folder) {
-  for (const path& place : {folder / ".cache/huggingface/download", folder / "../../blobs", folder}) {
+  for (const path& place :
+       {folder / ".cache/huggingface/download", folder / "../../blobs", folder}) {
     std::error_code error;
     for (std::filesystem::directory_iterator entry(place, error), end; !error && entry != end;
          entry.increment(error)) {
@@ -224,8 +226,16 @@ void require_weights_of_id(const std::string& model) {
   if (source.kind != Kind::snapshot) return;
   const path folder = source.config.parent_path();
   if (!weight_files(folder).empty()) return;
+  std::string older;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.parent_path())) {
+    const bool whole = std::filesystem::exists(entry.path() / "model.safetensors") ||
+                       std::filesystem::exists(entry.path() / "model.safetensors.index.json");
+    if (!whole) continue;
+    older = "; another snapshot has weights: " + model.substr(0, model.find('@')) + "@" +
+            entry.path().filename().string();
+  }
   throw BadRequest("model: " + model + " is in the Hugging Face cache without weights: " +
-                   planner::download_advice(folder));
+                   planner::download_advice(folder) + older);
 }
 
 void refuse_quantised_tensor(const std::string& where, const std::string& tensor) {

@@ -8,20 +8,20 @@
 namespace sluice::engine {
 namespace {
 
-std::string text_of(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  }
-  return text + "]";
-}
-
 [[noreturn]] void refuse(const SafetensorsFile& file, const std::string& tensor,
                          const std::string& reason) {
   throw BadRequest("model: " + file.path().string() + ": tensor " + tensor + ": " + reason);
 }
 
 }  // namespace
+
+void require_readable_weights(const std::string& model, const planner::ModelShape& shape) {
+  require_weights_of_id(model);
+  const auto folder = find_model_folder(model);
+  if (!folder) return;
+  const auto files = weight_files(*folder);
+  if (!files.empty()) (void)ModelWeights(files, shape);
+}
 
 bool left_unread(const std::string& name, const planner::ModelShape& shape) {
   return name.ends_with(".rotary_emb.inv_freq") || (shape.tied_head && name == "lm_head.weight");
@@ -64,7 +64,9 @@ void ModelWeights::collect(const SafetensorsFile& file, const planner::ModelShap
   for (const auto& [name, entry] : file.header().tensors) {
     refuse_quantised_tensor(file.path().string(), name);
     if (left_unread(name, shape)) continue;
-    if (const auto [other, fresh] = places_.emplace(name, TensorPlace{.file = &file, .entry = &entry}); !fresh) {
+    if (const auto [other, fresh] =
+            places_.emplace(name, TensorPlace{.file = &file, .entry = &entry});
+        !fresh) {
       refuse(file, name, "is in " + other->second.file->path().filename().string() + " too");
     }
   }
@@ -91,8 +93,9 @@ void ModelWeights::require(const planner::TensorSpec& tensor) {
   std::vector<std::int64_t> shape = {tensor.cols};
   if (tensor.rows > 1 || tensor.decays) shape.insert(shape.begin(), tensor.rows);
   if (!place.part && entry.shape != shape) {
-    refuse(*place.file, tensor.name,
-           "has shape " + text_of(entry.shape) + ", and config.json makes it " + text_of(shape));
+    refuse(
+        *place.file, tensor.name,
+        "has shape " + shape_text(entry.shape) + ", and config.json makes it " + shape_text(shape));
   }
   bytes_ += Bytes(tensor.size() * static_cast<std::int64_t>(size_of(*entry.type)));
   types_.insert(*entry.type);
@@ -106,9 +109,9 @@ void ModelWeights::read(StatePart part, std::size_t /*unit*/, const planner::Ten
     read_columns(place, tensor.cols, first, out);
   } else {
     const std::size_t element = size_of(*place.entry->type);
-    const auto bytes = place.file->bytes(*place.entry)
-                           .subspan(static_cast<std::size_t>(place.first + first) * element,
-                                    out.size() * element);
+    const auto bytes =
+        place.file->bytes(*place.entry)
+            .subspan(static_cast<std::size_t>(place.first + first) * element, out.size() * element);
     decode(*place.entry->type, bytes.data(), out);
     place.file->file().release(bytes);
   }

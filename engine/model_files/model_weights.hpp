@@ -17,7 +17,8 @@ namespace sluice::engine {
 
 /// Weights in safetensors files. Tensors have the names of unit_tensors (planner/models/shape.hpp),
 /// which are those of llama, mistral, qwen2 and qwen3 in transformers; experts may be stacked
-/// (engine/model_files/expert_stacks.hpp). A tied model's lm_head and rotary frequencies are not read.
+/// (engine/model_files/expert_stacks.hpp). A tied model's lm_head and rotary frequencies are not
+/// read.
 class ModelWeights : public StateSource {
  public:
   /// Maps the files, which must hold every tensor of `shape` and no others. Throws BadRequest
@@ -46,6 +47,10 @@ class ModelWeights : public StateSource {
   Bytes bytes_{0};
   std::set<ElementType> types_;
 };
+
+/// Refuses what training from the model called `model` would refuse when it opens the weights, if
+/// there are any, by the headers of their files alone: early, before a plan is searched for.
+void require_readable_weights(const std::string& model, const planner::ModelShape& shape);
 
 /// Whether a tensor is a buffer or copy that old checkpoints hold beside their parameters.
 [[nodiscard]] bool left_unread(const std::string& name, const planner::ModelShape& shape);

@@ -15,7 +15,7 @@ using std::filesystem::path;
 
 /// Tokens of a vocabulary whose ids can only be the values of bytes.
 constexpr std::int64_t kByteVocab = 256;
-constexpr const char* kManifest = "checkpoint.json";
+constexpr const char* kCheckpointFile = "checkpoint.json";
 
 bool has_tokenizer_files(const path& folder) {
   for (const char* name : kTokenizerFiles) {
@@ -47,7 +47,8 @@ TokenizerPlace tokenizer_place_of(const path& folder, const CheckpointFacts& fac
   }
   if (vocab == kByteVocab) return {.folder = std::nullopt, .bytes = true};
   throw BadRequest("model: " + folder.string() + " was trained with the tokenizer of " +
-                   facts.model_folder->string() + ", which is not there any more: put its files into " +
+                   facts.model_folder->string() +
+                   ", which is not there any more: put its files into " +
                    kept_by_run(folder).string());
 }
 
@@ -57,7 +58,8 @@ std::optional<path> tokenizer_folder_of(const Checkpoint& checkpoint) {
                     !has_tokenizer_files(checkpoint.folder()) &&
                     !has_tokenizer_files(kept_by_run(checkpoint.folder()));
   if (gone) return std::nullopt;
-  return tokenizer_place_of(checkpoint.folder(), checkpoint.facts(), checkpoint.shape().vocab).folder;
+  return tokenizer_place_of(checkpoint.folder(), checkpoint.facts(), checkpoint.shape().vocab)
+      .folder;
 }
 
 TokenizerPlace find_tokenizer_place(const std::string& model) {
@@ -69,7 +71,7 @@ TokenizerPlace find_tokenizer_place(const std::string& model) {
   const auto folder = planner::find_model_source(model).folder();
   if (!folder) return {.folder = std::nullopt, .bytes = true};
   const std::int64_t vocab = planner::find_model(model).vocab;
-  if (const path manifest = *folder / kManifest; std::filesystem::is_regular_file(manifest)) {
+  if (const path manifest = *folder / kCheckpointFile; std::filesystem::is_regular_file(manifest)) {
     const CheckpointFile file =
         read_checkpoint_text(planner::read_whole_file(manifest), manifest.string());
     return tokenizer_place_of(*folder, file.facts, vocab);

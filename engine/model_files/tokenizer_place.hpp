@@ -27,7 +27,8 @@ struct TokenizerPlace {
                                                 const CheckpointFacts& facts, std::int64_t vocab);
 
 /// Folder of the tokenizer files of a checkpoint's run; none where it had none.
-[[nodiscard]] std::optional<std::filesystem::path> tokenizer_folder_of(const Checkpoint& checkpoint);
+[[nodiscard]] std::optional<std::filesystem::path> tokenizer_folder_of(
+    const Checkpoint& checkpoint);
 
 /// Copies the files of tokenizer and chat template in `from` to the new folder `to`, which is not
 /// made where there are none. Throws EnvironmentError if the disk refuses.

@@ -11,14 +11,6 @@
 namespace sluice::engine {
 namespace {
 
-std::string shape_text(const std::vector<std::int64_t>& sizes) {
-  std::string text = "[";
-  for (const std::int64_t size : sizes) {
-    text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  }
-  return text + "]";
-}
-
 void compare_tensors(const TensorPlaces& places, const planner::ModelShape& shape,
                      WeightsReport& report) {
   std::set<std::string> wanted;
@@ -69,7 +61,8 @@ WeightsReport report_weights(const std::filesystem::path& folder,
     unstack_experts(places, shape);
     report.stacked_experts = places.size() != before;
     compare_tensors(places, shape, report);
-    if (!report.missing.empty() || !report.surplus.empty() || !report.misfits.empty()) return report;
+    if (!report.missing.empty() || !report.surplus.empty() || !report.misfits.empty())
+      return report;
     const ModelWeights whole(paths, shape);  // What else training would refuse.
   } catch (const BadRequest& error) {
     report.refused = error.what();

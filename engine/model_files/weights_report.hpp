@@ -23,8 +23,8 @@ struct WeightsReport {
   Bytes bytes{0};                             ///< Bytes of all tensors in the files.
   std::map<std::string, std::size_t> dtypes;  ///< Number of tensors of each dtype ("BF16").
   std::vector<std::string> missing;           ///< Tensors of the model that no file has.
-  std::vector<std::string> surplus;           ///< Tensors of the files that the model does not have.
-  std::vector<std::string> unread;            ///< Copies and buffers that are passed over.
+  std::vector<std::string> surplus;  ///< Tensors of the files that the model does not have.
+  std::vector<std::string> unread;   ///< Copies and buffers that are passed over.
   std::vector<TensorMisfit> misfits;
   bool stacked_experts = false;  ///< Experts lie as one tensor of each block.
 };

@@ -57,9 +57,9 @@ const std::vector<CatalogueMachine>& catalogue_machines() {
 
 ModelShape find_model(const std::string& name) {
   const ModelSource source = find_model_source(name);
-  ModelShape shape = shape_from_config(
-      config_text(source),
-      source.known != nullptr ? "model " + source.known->name : source.config.string());
+  ModelShape shape =
+      shape_from_config(config_text(source), source.known != nullptr ? "model " + source.known->name
+                                                                     : source.config.string());
   shape.name = source.name;
   return shape;
 }

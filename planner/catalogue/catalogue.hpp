@@ -21,9 +21,10 @@ struct CatalogueMachine {
 [[nodiscard]] const std::vector<CatalogueMachine>& catalogue_machines();
 
 /// The shape of a model given as a catalogue name, a config.json, a model folder, a run folder (its
-/// newest checkpoint), or a Hugging Face id, "OWNER/NAME" or "OWNER/NAME@REVISION", whose config.json
-/// is in the local cache (planner/catalogue/hugging_face_cache.hpp) or whose shape the catalogue has.
-/// Throws BadRequest with the nearest name, or with the command that downloads the model.
+/// newest checkpoint), or a Hugging Face id, "OWNER/NAME" or "OWNER/NAME@REVISION", whose
+/// config.json is in the local cache (planner/catalogue/hugging_face_cache.hpp) or whose shape the
+/// catalogue has. Throws BadRequest with the nearest name, or with the command that downloads the
+/// model.
 [[nodiscard]] ModelShape find_model(const std::string& name);
 
 /// The profile of a machine given as a catalogue name, a name with parts replaced ("rtx-4090 + 4x64

@@ -121,7 +121,8 @@ std::optional<std::string> hub_id_of(const path& folder) {
   return name;
 }
 
-std::string download_command(const std::string& hub_id, const std::optional<std::string>& revision) {
+std::string download_command(const std::string& hub_id,
+                             const std::optional<std::string>& revision) {
   return "hf download " + hub_id + (revision ? " --revision " + *revision : "");
 }
 

@@ -8,9 +8,9 @@
 
 namespace sluice::planner {
 
-/// The snapshot of "OWNER/NAME" that `revision` (a branch, tag or commit; none for main) stands for:
-/// the one that refs/REVISION names, as transformers takes it. Without refs/main, the only snapshot
-/// there is. None where the cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
+/// The snapshot of "OWNER/NAME" that `revision` (a branch, tag or commit; none for main) stands
+/// for: the one that refs/REVISION names, as transformers takes it. Without refs/main, the only
+/// snapshot there is. None where the cache ($HF_HUB_CACHE, $HUGGINGFACE_HUB_CACHE, $HF_HOME/hub,
 /// $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub, then $TRANSFORMERS_CACHE) does not
 /// have it. Throws BadRequest where several snapshots could be meant, or the one that is named is
 /// not there.

@@ -101,7 +101,8 @@ ModelSource of_hub_id(const std::string& name) {
   const auto revision = at == std::string::npos ? std::nullopt : std::optional(name.substr(at + 1));
   if (const auto snapshot = cached_snapshot(id, revision)) {
     if (!std::filesystem::exists(*snapshot / "config.json")) {
-      throw BadRequest("model: " + name + " is in the Hugging Face cache without its config.json: " +
+      throw BadRequest("model: " + name +
+                       " is in the Hugging Face cache without its config.json: " +
                        download_command(id, revision));
     }
     return {.kind = Kind::snapshot, .config = *snapshot / "config.json", .name = name};
@@ -114,7 +115,8 @@ ModelSource of_hub_id(const std::string& name) {
     }
   }
   throw BadRequest("model: " + name + " is neither a folder nor in the Hugging Face cache: " +
-                   download_command(id, revision) + " (its config.json alone is enough to predict: " +
+                   download_command(id, revision) +
+                   " (its config.json alone is enough to predict: " +
                    download_command(id + " config.json", revision) + ")");
 }
 

@@ -27,8 +27,8 @@ struct ModelSource {
   [[nodiscard]] std::optional<std::filesystem::path> folder() const;
 };
 
-/// Finds what find_model (planner/catalogue/catalogue.hpp) reads. Throws BadRequest with the nearest
-/// name, what is missing, or the command that downloads the model.
+/// Finds what find_model (planner/catalogue/catalogue.hpp) reads. Throws BadRequest with the
+/// nearest name, what is missing, or the command that downloads the model.
 [[nodiscard]] ModelSource find_model_source(const std::string& name);
 
 /// Text of the config.json that the name leads to.

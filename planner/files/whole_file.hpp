@@ -14,7 +14,8 @@ void write_whole_file(const std::filesystem::path& path, const std::string& text
 /// Throws EnvironmentError where write_whole_file(path) could not write. To be called before long
 /// work whose result goes to `path`.
 void require_writable(const std::filesystem::path& path);
-/// The contents of `path`. Throws BadRequest where there is no such file, or it is a Git LFS pointer.
+/// The contents of `path`. Throws BadRequest where there is no such file, or it is a Git LFS
+/// pointer.
 [[nodiscard]] std::string read_whole_file(const std::filesystem::path& path);
 
 }  // namespace sluice::planner

@@ -64,7 +64,8 @@ ordered_json tree_of(const std::string& json_text) {
 Pairs defaulted_keys(const std::string& json_text, const ModelShape& shape) {
   const ordered_json config = tree_of(json_text);
   Pairs keys;
-  for (const auto& [key, value] : values_of(shape).items()) {
+  const ordered_json values = values_of(shape);
+  for (const auto& [key, value] : values.items()) {
     if (!config.contains(key)) keys.emplace_back(key, value.dump());
   }
   if (!states_theta(config)) keys.emplace_back("rope_theta", ordered_json(shape.rope_theta).dump());
@@ -93,10 +94,11 @@ std::vector<std::string> config_notes(const std::string& json_text, const ModelS
     const double older = static_cast<double>(*shape.max_positions) /
                          static_cast<double>(rope.original_max_positions);
     if (older != rope.factor) {
-      notes.push_back("yarn scales by " + ordered_json(rope.factor).dump() +
-                      ", as transformers 5 does; versions before take max_position_embeddings over "
-                      "the original positions, " +
-                      ordered_json(older).dump());
+      notes.push_back(
+          "yarn scales by " + ordered_json(rope.factor).dump() +
+          ", as transformers does from 4.56 on; earlier ones take max_position_embeddings over "
+          "the original positions, " +
+          ordered_json(older).dump());
     }
   }
   return notes;

@@ -9,8 +9,8 @@
 
 namespace sluice::planner {
 
-/// Keys that matter to `shape`'s family and that the config.json leaves out, each with the value, as
-/// JSON, that transformers gives it.
+/// Keys that matter to `shape`'s family and that the config.json leaves out, each with the value,
+/// as JSON, that transformers gives it.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> defaulted_keys(
     const std::string& json_text, const ModelShape& shape);
 

@@ -8,8 +8,8 @@
 
 namespace sluice::planner {
 
-/// Defaults of one family's configuration class (transformers 4.51 to 5.24, which agree), each named
-/// as the key in config.json.
+/// Defaults of one family's configuration class (transformers 4.51 to 5.24, which agree), each
+/// named as the key in config.json.
 struct FamilyDefaults {
   std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads;
   /// Number of key-value heads; none for as many as there are heads.

@@ -79,8 +79,8 @@ RopeScaling yarn_of(const JsonObject& config, const JsonObject& scaling, const M
   return rope;
 }
 
-/// Refuses embeddings of a part of each head; transformers reads the key at the top level and inside
-/// the scaling.
+/// Refuses embeddings of a part of each head; transformers reads the key at the top level and
+/// inside the scaling.
 void refuse_partial(const JsonObject& object) {
   const double part = object.find_number("partial_rotary_factor").value_or(1);
   if (part == 1) return;

@@ -145,8 +145,8 @@ void validate(const ModelShape& shape, const std::string& where);
 const char* to_string(Family family);  ///< The `model_type` of config.json.
 
 /// The shape that a config.json states, with transformers' defaults for keys that it leaves out;
-/// `where` names the file in errors. Throws BadRequest naming the field (unknown family, wrong field,
-/// unsupported activation or rope_scaling).
+/// `where` names the file in errors. Throws BadRequest naming the field (unknown family, wrong
+/// field, unsupported activation or rope_scaling).
 [[nodiscard]] ModelShape shape_from_config(const std::string& json_text, const std::string& where);
 /// The config.json text from which transformers would build `shape`.
 [[nodiscard]] std::string config_from_shape(const ModelShape& shape);

@@ -54,7 +54,8 @@ Family family_of(const JsonObject& config) {
 std::int64_t integer_or(const JsonObject& config, const char* key, std::int64_t otherwise) {
   if (const auto given = config.find_integer(key)) return *given;
   if (config.json().contains(key)) {
-    config.fail(key, "must be a number: leave it out for transformers' " + std::to_string(otherwise));
+    config.fail(key,
+                "must be a number: leave it out for transformers' " + std::to_string(otherwise));
   }
   return otherwise;
 }
@@ -62,8 +63,8 @@ std::int64_t integer_or(const JsonObject& config, const char* key, std::int64_t 
 /// Key-value heads: null means as many as heads, but not to qwen3_moe.
 std::int64_t kv_heads_of(const JsonObject& config, const ModelShape& shape) {
   constexpr const char* kKey = "num_key_value_heads";
-  const std::int64_t otherwise =
-      std::max<std::int64_t>(1, family_defaults(shape.family).num_key_value_heads.value_or(shape.heads));
+  const std::int64_t otherwise = std::max<std::int64_t>(
+      1, family_defaults(shape.family).num_key_value_heads.value_or(shape.heads));
   const bool null = config.json().contains(kKey) && !config.has(kKey);
   if (null && shape.family != Family::qwen3_moe) return shape.heads;
   if (!config.json().contains(kKey) && shape.heads % otherwise != 0) {

@@ -24,7 +24,8 @@ std::optional<bool> stated_windows(const JsonObject& config, const ModelShape& s
     config.fail("layer_types", "only full_attention and sliding_attention are supported");
   }
   if (all != shape.layers) {
-    config.fail("layer_types", "names " + std::to_string(all) + " layers, and num_hidden_layers is " +
+    config.fail("layer_types", "names " + std::to_string(all) +
+                                   " layers, and num_hidden_layers is " +
                                    std::to_string(shape.layers));
   }
   if (windows != 0 && windows != all) {
@@ -92,11 +93,11 @@ std::optional<std::int64_t> sliding_window_of(const JsonObject& config, const Mo
   }
   // These families' models do not look at layer_types.
   if (stated && *stated != size.has_value()) {
-    config.fail("layer_types", std::string(*stated ? "says sliding_attention" : "says full_attention") +
-                                   ", which transformers does not look at in " +
-                                   to_string(shape.family) + " models, and sliding_window says " +
-                                   (size ? std::to_string(*size) : "none") +
-                                   ": make them agree, or take layer_types out");
+    config.fail("layer_types",
+                std::string(*stated ? "says sliding_attention" : "says full_attention") +
+                    ", which transformers does not look at in " + to_string(shape.family) +
+                    " models, and sliding_window says " + (size ? std::to_string(*size) : "none") +
+                    ": make them agree, or take layer_types out");
   }
   return size;
 }

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "engine/backends/backend.hpp"
+#include "engine/model_files/model_weights.hpp"
+#include "planner/catalogue/catalogue.hpp"
 #include "planner/catalogue/store.hpp"
 #include "planner/files/whole_file.hpp"
 #include "profiler/doctor/doctor.hpp"
@@ -34,10 +36,11 @@ void require_vocabulary(const engine::WindowedText& text, const planner::ModelSh
 void warn_of_positions(const planner::Job& job) {
   const auto most = job.model.max_positions;
   if (!most || job.seq_len <= *most) return;
-  sim::warn("seq_len " + std::to_string(job.seq_len) +
-            " is above the model's max_position_embeddings (" + std::to_string(*most) +
-            "): positions beyond it are new to the model, and programs that read the export may cut "
-            "texts there; raise it in config.json, or lower seq_len");
+  sim::warn(
+      "seq_len " + std::to_string(job.seq_len) + " is above the model's max_position_embeddings (" +
+      std::to_string(*most) +
+      "): positions beyond it are new to the model, and programs that read the export may cut "
+      "texts there; raise it in config.json, or lower seq_len");
 }
 
 /// Converts the epochs of a run to steps, rounded up.
@@ -62,6 +65,9 @@ TrainRequest read_train_request(planner::RunConfig config, TrainOptions options,
                                 RunObserver& observer,
                                 const std::optional<planner::Policy>& policy) {
   if (config.backend && !options.dry) engine::require_backend(*config.backend);
+  if (!options.resumed && !config.model.empty()) {
+    engine::require_readable_weights(config.model, planner::find_model(config.model));
+  }
   planner::Request planning = planner::resolve(config, planner::Store::of_user(), policy);
   require_trainable(config);
   if (!options.dry) engine::require_backend(planning.predictor.machine().profile.device);
