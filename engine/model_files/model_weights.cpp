@@ -19,7 +19,7 @@ void require_readable_weights(const std::string& model, const planner::ModelShap
   require_weights_of_id(model);
   const auto folder = find_model_folder(model);
   if (!folder) return;
-  const auto files = weight_files(*folder);
+  const auto files = weight_files(std::filesystem::absolute(*folder));
   if (!files.empty()) (void)ModelWeights(files, shape);
 }
 

@@ -168,8 +168,7 @@ Work block_backward(const Job& job, const MicroBatchSizes& s, std::int64_t posit
 /// A product with the head's weights or logits, [m, k] by [k, n].
 Gemm head_product(const Job& job, std::int64_t m, std::int64_t n, std::int64_t k,
                   std::int64_t count) {
-  constexpr std::int64_t kAligned = 8;  // 16 bytes of bf16.
-  return {.m = m, .n = n, .k = k, .count = count, .unaligned = job.model.vocab % kAligned != 0};
+  return {.m = m, .n = n, .k = k, .count = count, .slowing = row_slowing(job.model.vocab)};
 }
 
 Work loss(const Job& job, const MicroBatchSizes& s) {

@@ -23,11 +23,10 @@ std::optional<PaddedVocabulary> try_padded_vocabulary(const Request& request,
 
 std::string to_text(const PaddedVocabulary& padding) {
   const auto percent = static_cast<std::int64_t>(padding.gain * 1000 + 0.5);
-  const std::string gain =
-      percent == 0 ? "would win nothing here"
-                   : "would make the step " + format_seconds(padding.step) + " (" +
-                         std::to_string(percent / 10) + "." + std::to_string(percent % 10) +
-                         " % less)";
+  const std::string gain = percent == 0 ? "would win nothing here"
+                                        : "would make the step " + format_seconds(padding.step) +
+                                              " (" + std::to_string(percent / 10) + "." +
+                                              std::to_string(percent % 10) + " % less)";
   return std::to_string(padding.tokens) + " tokens are no multiple of 64; padding them to " +
          std::to_string(padding.padded) + " " + gain +
          " (transformers: resize_token_embeddings(..., pad_to_multiple_of=64))";

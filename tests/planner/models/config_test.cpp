@@ -14,7 +14,8 @@ using test::read;
 
 ModelShape only(const std::string& family, const std::string& more = "") {
   return shape_from_config(
-      R"({"model_type": ")" + family + '"' + (more.empty() ? "" : ", " + more) + "}", "config.json");
+      R"({"model_type": ")" + family + '"' + (more.empty() ? "" : ", " + more) + "}",
+      "config.json");
 }
 
 TEST(ConfigDefaults, AreThoseOfTheFamilysClass) {
@@ -69,7 +70,9 @@ TEST(RopeConfig, IsReadByLayerTypeWhereAllLayersAreOfOne) {
       "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}})");
   EXPECT_EQ(keyed.rope_theta, 5e5);
   EXPECT_EQ(keyed.rope_scaling.kind, RopeScaling::Kind::linear);
-  EXPECT_EQ(read("mistral", R"("rope_parameters": {"sliding_attention": {"rope_theta": 7}})").rope_theta, 7);
+  EXPECT_EQ(
+      read("mistral", R"("rope_parameters": {"sliding_attention": {"rope_theta": 7}})").rope_theta,
+      7);
   EXPECT_REFUSED(read("qwen3", R"("rope_parameters": {"sliding_attention": {"rope_theta": 1e4}})"),
                  "rope_parameters");
 }
@@ -86,29 +89,38 @@ TEST(RopeConfig, OfAPartOfEachHeadIsRefusedWhereverItStands) {
 }
 
 TEST(RopeConfig, SpelledTwiceMustAgree) {
-  const std::string both = R"("rope_theta": 5e5, "rope_scaling": {"rope_type": "linear", "factor": 2},
+  const std::string both =
+      R"("rope_theta": 5e5, "rope_scaling": {"rope_type": "linear", "factor": 2},
       "rope_parameters": {"rope_type": "linear", "rope_theta": 5e5, "factor": )";
   EXPECT_EQ(read("llama", both + "2}").rope_scaling.factor, 2);
   EXPECT_REFUSED(read("llama", both + "4}"), "rope_scaling: and rope_parameters differ");
   EXPECT_REFUSED(read("llama", R"("rope_theta": 1e4, "rope_parameters": {"rope_theta": 1e6})"),
                  "rope_theta: 10000.0 here, and 1000000.0 in rope_parameters");
-  EXPECT_EQ(read("llama", R"("rope_scaling": null, "rope_parameters": {"rope_theta": 1e6})").rope_theta, 1e6);
-  EXPECT_REFUSED(read("llama", R"("rope_scaling": {"type": "linear", "rope_type": "default", "factor": 2})"),
-                 "versions of transformers differ");
+  EXPECT_EQ(
+      read("llama", R"("rope_scaling": null, "rope_parameters": {"rope_theta": 1e6})").rope_theta,
+      1e6);
+  EXPECT_REFUSED(
+      read("llama", R"("rope_scaling": {"type": "linear", "rope_type": "default", "factor": 2})"),
+      "versions of transformers differ");
 }
 
 TEST(RopeConfig, AScalingWithoutAKindIsNotPassedOver) {
   EXPECT_REFUSED(read("llama", R"("rope_scaling": {"factor": 8})"), "factor: scales nothing");
-  EXPECT_REFUSED(read("qwen2", R"("rope_scaling": {"type": "default", "mrope_section": [8, 12, 12]})"),
-                 "mrope_section");
-  EXPECT_REFUSED(read("llama", R"("original_max_position_embeddings": 2048, "rope_scaling": {"rope_type": "yarn",
+  EXPECT_REFUSED(
+      read("qwen2", R"("rope_scaling": {"type": "default", "mrope_section": [8, 12, 12]})"),
+      "mrope_section");
+  EXPECT_REFUSED(
+      read("llama",
+           R"("original_max_position_embeddings": 2048, "rope_scaling": {"rope_type": "yarn",
       "factor": 2, "original_max_position_embeddings": 4096})"),
-                 "original_max_position_embeddings: 2048 here, and 4096");
+      "original_max_position_embeddings: 2048 here, and 4096");
 }
 
 TEST(WindowConfig, LayerTypesAndWindowMustAgree) {
   const std::string sliding = R"("layer_types": ["sliding_attention", "sliding_attention"])";
-  EXPECT_EQ(read("qwen2", sliding + R"(, "use_sliding_window": true, "sliding_window": 9)").sliding_window, 9);
+  EXPECT_EQ(read("qwen2", sliding + R"(, "use_sliding_window": true, "sliding_window": 9)")
+                .sliding_window,
+            9);
   EXPECT_REFUSED(read("qwen2", sliding), "needs use_sliding_window: true");
   EXPECT_EQ(read("mistral", sliding).sliding_window, 4096);
   EXPECT_REFUSED(read("mistral", sliding + R"(, "sliding_window": null)"), "layer_types");
@@ -116,7 +128,8 @@ TEST(WindowConfig, LayerTypesAndWindowMustAgree) {
   EXPECT_REFUSED(read("mistral", R"("layer_types": ["sliding_attention", "full_attention"])"),
                  "full and sliding layers in one model");
   EXPECT_REFUSED(read("qwen3", R"("layer_types": ["full_attention"])"), "names 1 layers");
-  EXPECT_REFUSED(read("qwen3", R"("layer_types": ["full_attention", "linear_attention"])"), "only full_attention");
+  EXPECT_REFUSED(read("qwen3", R"("layer_types": ["full_attention", "linear_attention"])"),
+                 "only full_attention");
 }
 
 TEST(WindowConfig, OfQwen3MoeIsInAllLayersOrRefused) {
@@ -130,7 +143,8 @@ TEST(WindowConfig, OfQwen3MoeIsInAllLayersOrRefused) {
 TEST(ExpertsConfig, UnderTwoNamesMustAgree) {
   EXPECT_EQ(read("mixtral", R"("num_experts": 6)").experts->count, 6);
   EXPECT_EQ(read("qwen3_moe", R"("num_experts": 16, "num_local_experts": 16)").experts->count, 16);
-  EXPECT_REFUSED(read("qwen3_moe", R"("num_experts": 16, "num_local_experts": 8)"), "num_experts: 16");
+  EXPECT_REFUSED(read("qwen3_moe", R"("num_experts": 16, "num_local_experts": 8)"),
+                 "num_experts: 16");
 }
 
 TEST(ConfigNotes, NameWhatIsStatedInVain) {
@@ -140,12 +154,15 @@ TEST(ConfigNotes, NameWhatIsStatedInVain) {
   };
   EXPECT_TRUE(notes(R"("attention_dropout": 0.0)").empty());
   ASSERT_EQ(notes(R"("attention_dropout": 0.1)").size(), 1u);
-  EXPECT_EQ(notes(R"("attention_dropout": 0.1)")[0], "attention_dropout 0.1 is not applied: there is no dropout");
-  EXPECT_NE(notes(R"("auto_map": {"AutoModel": "modeling_x.X"})")[0].find("auto_map"), std::string::npos);
-  EXPECT_NE(notes(R"("max_position_embeddings": 64, "rope_scaling": {"rope_type": "yarn", "factor": 4,
-      "original_max_position_embeddings": 64})")[0]
-                .find("yarn scales by 4"),
+  EXPECT_EQ(notes(R"("attention_dropout": 0.1)")[0],
+            "attention_dropout 0.1 is not applied: there is no dropout");
+  EXPECT_NE(notes(R"("auto_map": {"AutoModel": "modeling_x.X"})")[0].find("auto_map"),
             std::string::npos);
+  EXPECT_NE(
+      notes(R"("max_position_embeddings": 64, "rope_scaling": {"rope_type": "yarn", "factor": 4,
+      "original_max_position_embeddings": 64})")[0]
+          .find("yarn scales by 4"),
+      std::string::npos);
 }
 
 }  // namespace
